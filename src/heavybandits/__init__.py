@@ -1,0 +1,61 @@
+"""Multi-armed bandits for heavy-tailed rewards: robust policies, a compiled simulator, an online agent."""
+
+from .agent import Agent
+from .estimators.catoni import Catoni, CatoniInfiniteVariance
+from .estimators.clipped_sgd import ClippedSGD
+from .estimators.clipped_sstm import ClippedSSTM
+from .estimators.median_of_means import MedianOfMeans
+from .estimators.truncated_mean import TruncatedMean
+from .estimators.two_point import TwoPoint
+from .instances import (
+    Instance,
+    delta_cauchy,
+    delta_gaussian,
+    env1,
+    env2,
+    env3,
+    gaussian_env1,
+    gaussian_env2,
+    gaussian_env3,
+    instances,
+)
+from .noises import (
+    Cauchy,
+    CauchyExponential,
+    CauchyPareto,
+    Frechet,
+    Gaussian,
+    Laplace,
+    LogNormal,
+    Mixture,
+    Noise,
+    Pareto,
+    ScipyNoise,
+    StudentT,
+    SymmetricStable,
+    make_noise,
+    noises,
+)
+from .policies.clipped_sgd_ucb import ClippedSGDUCB
+from .policies.fo_ucb import FOUCB
+from .policies.kl_ucb import KLUCB
+from .policies.robust_ucb import RobustUCB
+from .policies.thompson_gaussian import ThompsonGaussian
+from .policies.ucb import UCB
+from .policies.zo_ucb import ZOUCB
+from .protocols import compilable
+from .registry import estimators, make, policies
+from .results import Result
+from .simulate import simulate
+from .testing import check_noise, check_policy
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FOUCB", "KLUCB", "UCB", "ZOUCB", "Agent", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential",
+    "CauchyPareto", "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Frechet", "Gaussian", "Instance", "Laplace",
+    "LogNormal", "MedianOfMeans", "Mixture", "Noise", "Pareto", "Result", "RobustUCB", "ScipyNoise", "StudentT",
+    "SymmetricStable", "ThompsonGaussian", "TruncatedMean", "TwoPoint", "check_noise", "check_policy", "compilable",
+    "delta_cauchy", "delta_gaussian", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2",
+    "gaussian_env3", "instances", "make", "make_noise", "noises", "policies", "simulate",
+]  # fmt: skip

@@ -1,0 +1,83 @@
+"""Checks of arguments: each returns the value in its canonical type, or raises one clear sentence.
+
+``TypeError`` means the wrong kind of object, ``ValueError`` the wrong value.  ``owner`` is whoever asks, so
+that the sentence reads "Cauchy: scale must be a positive finite number, got -1".
+"""
+
+import difflib
+import math
+from collections.abc import Callable, Iterable
+from numbers import Integral, Real
+
+
+def finite(owner: str, name: str, value: object) -> float:
+    """Return a finite number as a float; booleans and strings are not numbers."""
+    return _real(owner, name, value, "a finite number", lambda x: True)
+
+
+def positive(owner: str, name: str, value: object) -> float:
+    """Return a finite number above zero as a float."""
+    return _real(owner, name, value, "a positive finite number", lambda x: x > 0)
+
+
+def non_negative(owner: str, name: str, value: object) -> float:
+    """Return a finite number of at least zero as a float."""
+    return _real(owner, name, value, "a non-negative finite number", lambda x: x >= 0)
+
+
+def in_range(owner: str, name: str, value: object, low: float, high: float, ends: str = "[]") -> float:
+    """Return a number from ``low`` to ``high`` as a float; ``ends``, such as "(]", says which ends belong."""
+
+    def inside(x: float) -> bool:
+        return low < x < high or (x == low and ends[0] == "[") or (x == high and ends[1] == "]")
+
+    return _real(owner, name, value, f"a number in {ends[0]}{low:g}, {high:g}{ends[1]}", inside)
+
+
+def fraction(owner: str, name: str, value: object) -> float:
+    """Return a number in (0, 1] as a float."""
+    return in_range(owner, name, value, 0, 1, "(]")
+
+
+def count(owner: str, name: str, value: object) -> int:
+    """Return one of 1, 2, 3, ... as an int; 3.0 is not one of them."""
+    return _integer(owner, name, value, "a positive whole number", lambda n: n > 0)
+
+
+def whole(owner: str, name: str, value: object) -> int:
+    """Return one of 0, 1, 2, ... as an int."""
+    return _integer(owner, name, value, "a non-negative whole number", lambda n: n >= 0)
+
+
+def odd_or_zero(owner: str, name: str, value: object) -> int:
+    """Return one of 0, 1, 3, 5, ... as an int."""
+    rule = "zero or a positive odd number"
+    return _integer(owner, name, value, rule, lambda n: n == 0 or (n > 0 and n % 2 == 1))
+
+
+def unknown(what: str, name: object, known: Iterable[str]) -> str:
+    """Word the error for a name that nothing is registered under, with the nearest one that is."""
+    names = list(known)
+    near = difflib.get_close_matches(str(name), names, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"unknown {what} {name!r}; {hint}Known: {', '.join(names) or 'none'}"
+
+
+def _real(owner: str, name: str, value: object, rule: str, test: Callable[[float], bool]) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{owner}: {name} must be {rule}, got {value!r}")
+    try:
+        number = float(value)
+    except OverflowError:  # an int beyond the doubles
+        number = math.inf
+    if not (math.isfinite(number) and test(number)):
+        raise ValueError(f"{owner}: {name} must be {rule}, got {value!r}")
+    return number
+
+
+def _integer(owner: str, name: str, value: object, rule: str, test: Callable[[int], bool]) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{owner}: {name} must be {rule}, got {value!r}")
+    if not test(int(value)):
+        raise ValueError(f"{owner}: {name} must be {rule}, got {value!r}")
+    return int(value)

@@ -1,0 +1,191 @@
+"""From plain Python methods to machine code: the only file that knows numba's extension API.
+
+Three things are taught to numba once: methods of ``NamedTuple`` classes, by name; functions marked
+:func:`~heavybandits.protocols.compilable`; and, for each policy, a copy of the loop that is to be compiled, named after
+the policy and a digest of every source file the policy is made of.  numba keeps its disk cache by that name, so a second
+process loads what the first compiled, and an edited policy never plays its old code.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import functools
+import hashlib
+import importlib.util
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .protocols import COMPILABLE
+
+_taught: set[object] = set()
+
+
+def without_text(parameters: Any) -> Any:
+    """The same NamedTuple with text replaced by ``None``: only ``init`` reads text, and compiled code is quicker without.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Plan(NamedTuple):
+    ...     step: float
+    ...     kind: str
+    >>> without_text(Plan(0.5, "slow"))
+    Plan(step=0.5, kind=None)
+    """
+    if not _is_named_tuple(parameters):
+        return None if isinstance(parameters, str) else parameters
+    return parameters._make(map(without_text, parameters))
+
+
+def uses_rng(policy: Any) -> bool:
+    """Whether the policy draws random numbers: its ``select`` reads ``rng``, and so does any policy inside it."""
+    inner = [field for field in policy if hasattr(field, "select")]
+    reads = any("LOAD_FAST" in step.opname and "rng" in str(step.argval) for step in dis.get_instructions(policy.select))
+    return reads and (not inner or any(map(uses_rng, inner)))
+
+
+def compiled(function: Callable[..., Any], policy: Any, *arguments: Any) -> Callable[..., Any]:
+    """``function(policy, *arguments)`` compiled for arguments of exactly these types.
+
+    The policy comes without its text; where the function names ``select`` and ``update``, these are the policy's.  The
+    types of later arguments are not checked, which makes calls cheap: whoever calls must keep to them.  With
+    ``NUMBA_DISABLE_JIT=1`` the function is not compiled.
+    """
+    import numba
+
+    classes = tuple(_classes(policy))
+    if numba.config.DISABLE_JIT:
+        return np.errstate(all="ignore")(_bound(function, classes[0]))  # as silent as compiled code
+    signature = tuple(numba.typeof(argument) for argument in (policy, *arguments))
+    _teach(classes)
+    # Without numba's reference counts a loop is several times quicker, but cannot allocate.  Ours do not; others may.
+    for counted in (False, True):
+        dispatcher = _dispatcher(function, classes, counted)
+        try:
+            dispatcher.compile(signature)
+            break
+        except (RuntimeError, numba.core.errors.NumbaError) as error:
+            if counted:
+                raise TypeError(f"{classes[0].__name__} cannot be compiled by numba: {error}") from error
+    return dispatcher.get_overload(signature)  # type: ignore[no-any-return]
+
+
+def _bound(function: Callable[..., Any], cls: Any) -> FunctionType:
+    """A copy of the function that calls the methods of this class by their names."""
+    names = {**function.__globals__, "select": cls.select, "update": cls.update}
+    copy = FunctionType(function.__code__, names, function.__name__)
+    copy.__module__ = function.__module__
+    return copy
+
+
+@functools.cache
+def _dispatcher(function: Callable[..., Any], classes: tuple[type, ...], counted: bool) -> Any:
+    import numba
+
+    copy = _bound(function, classes[0])
+    names = "_".join(cls.__name__ for cls in classes)
+    copy.__qualname__ = f"{function.__name__}_{names}_{_digest(classes)}_{'counted' if counted else 'bare'}"
+    if all(map(_importable, classes)):
+        try:
+            return numba.njit(copy, cache=True, nogil=True, _nrt=counted)
+        except RuntimeError:  # nowhere to write: neither beside the package nor in the user's cache directory
+            pass
+    return numba.njit(copy, nogil=True, _nrt=counted)
+
+
+def _is_named_tuple(value: object) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def _classes(parameters: Any) -> Iterator[type]:
+    """Class of the NamedTuple and of those nested in it, outermost first."""
+    yield type(parameters)
+    for field in filter(_is_named_tuple, parameters):
+        yield from _classes(field)
+
+
+def _importable(cls: type) -> bool:
+    """Whether another process can find the class, which numba's cache needs."""
+    module = sys.modules.get(cls.__module__)
+    return cls.__module__ != "__main__" and getattr(module, cls.__qualname__, None) is cls
+
+
+def _teach(classes: tuple[type, ...]) -> None:
+    """Tell numba of the methods of these classes, and of compilable functions not known yet."""
+    from numba import types
+    from numba.core.registry import cpu_target
+    from numba.extending import overload_method, register_jitable
+
+    cpu_target.typing_context.refresh()  # numba's own rules come first, so that a field wins over a method of its name
+    for function in COMPILABLE:
+        _teach_once(function, lambda function=function: register_jitable(forceinline=True)(function))
+    for cls in classes:
+        for name, method in vars(cls).items():
+            if isinstance(method, FunctionType) and not name.startswith("_"):
+                _teach_once(method, lambda method=method: register_jitable(forceinline=True)(method))
+                _teach_once(name, lambda name=name: overload_method(types.BaseNamedTuple, name, jit_options={"forceinline": True})(_resolver(name)))
+
+
+def _teach_once(key: object, lesson: Callable[[], object]) -> None:
+    if key not in _taught:
+        lesson()
+        _taught.add(key)
+
+
+def _resolver(name: str) -> Callable[..., Any]:
+    """For numba: how to call the method ``name`` of whatever NamedTuple class has one."""
+
+    def resolve(self: Any, *arguments: Any) -> Any:
+        method = getattr(self.instance_class, name, None)
+        if not isinstance(method, FunctionType):
+            return None
+
+        def call(self: Any, *arguments: Any) -> Any:
+            return method(self, *arguments)
+
+        return call
+
+    return resolve
+
+
+def _digest(classes: tuple[type, ...]) -> str:
+    """Digest of this package and of every source file that the classes' modules import, directly or not."""
+    files = set(Path(__file__).parent.rglob("*.py"))
+    waiting = [cls.__module__ for cls in classes]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None)
+        if name in seen or module is None or file is None or not file.endswith(".py") or _is_library(Path(file)):
+            continue
+        seen.add(name)
+        files.add(Path(file))
+        waiting.extend(_imports(module, Path(file)))
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _is_library(file: Path) -> bool:
+    """Whether the file belongs to Python or to an installed package: such code changes by new versions only."""
+    return any(file.is_relative_to(sysconfig.get_path(place)) for place in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+def _imports(module: ModuleType, file: Path) -> Iterator[str]:
+    """Names of the modules that a module's source imports."""
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = module.__package__ or ""
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module
+            yield from (base or "", *(f"{base}.{alias.name}" for alias in node.names))

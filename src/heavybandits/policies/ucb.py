@@ -1,0 +1,79 @@
+r"""UCB1 with a scale (Auer, Cesa-Bianchi, Fischer 2002).
+
+*Assumes* sub-Gaussian noise.  *Must be told* its scale.  *When that fails*: one reward of 1e6 moves the arm's mean for
+about 1e6 pulls, and with Cauchy noise a mean of n rewards is no better than one of them: regret is linear.
+
+*Formula*: pull each arm once, then
+
+.. math::  A_t = \arg\max_a\ \bar r_a + c\,\sqrt{2 \ln t/n_a}.
+
+*Cost*: O(1) for a reward and O(log K) for a choice; 90 bytes per arm.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..choice import Choice, choose, height, init_choice, place
+from ..numerics import running_mean
+from ..parameters import NonNegative, validated
+from ..protocols import IntArray
+
+
+class UCBState(NamedTuple):
+    """Pulls per arm; the means are the choice's values."""
+
+    pulls: IntArray
+    choice: Choice
+
+
+@validated
+class UCB(NamedTuple):
+    """UCB1.
+
+    Parameters
+    ----------
+    c
+        Scale of the noise: 1 for standard normal noise, 1/2 for rewards in [0, 1].
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.UCB(c=1.0), n_arms=2)
+    >>> for reward in (0.3, 0.9):
+    ...     agent.update(agent.select(), reward)
+    >>> agent.select()
+    1
+    """
+
+    c: NonNegative = 1.0
+
+    def init(self, n_arms: int, horizon: int | None) -> UCBState:
+        """Fresh state."""
+        return UCBState(np.zeros(n_arms, np.int64), init_choice(n_arms))
+
+    def level(self, state: UCBState, t: int) -> float:
+        """Common factor of the bonuses."""
+        return math.sqrt(2.0 * math.log(max(t, 1)))
+
+    def select(self, state: UCBState, t: int, rng: Any) -> int:
+        """Each arm once, then the highest index."""
+        return choose(self, state, t, 1, 1)
+
+    def update(self, state: UCBState, arm: int, reward: float) -> None:
+        """Move the arm's mean."""
+        n = state.pulls[arm] + 1
+        state.pulls[arm] = n
+        before = state.choice.value[arm] if n > 1 else 0.0
+        place(state.choice, arm, running_mean(before, n, reward), self.c / math.sqrt(n))
+
+    def value(self, state: UCBState, arm: int) -> float:
+        """Mean reward."""
+        return float(state.choice.value[arm])
+
+    def index_of(self, state: UCBState, arm: int, t: int) -> float:
+        """Mean plus bonus."""
+        return float(height(state.choice, arm, self.level(state, t)))

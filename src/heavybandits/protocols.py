@@ -1,0 +1,116 @@
+"""What a policy, an estimator and a noise are, in types and in words.
+
+A *policy* or an *estimator* is a ``NamedTuple`` of parameters that never changes.  All that changes is its *state*, a
+``NamedTuple`` of NumPy arrays, updated in place: a number that changes is an array of one.  State may be nested.  Its
+arrays are of two sorts, told apart by their shape: one row per arm (first axis ``n_arms``), or a shape that has nothing
+to do with the number of arms.  Anything else belongs into a nested state of its own with a method ``carry`` (see
+:class:`~heavybandits.choice.Choice`), which says what survives when arms come and go.
+
+The methods are plain Python that numba can compile: scalars, loops, arrays, :mod:`math`.  The engine and the online
+agent compile these very methods; a debugger steps through them when ``NUMBA_DISABLE_JIT=1`` is set.  Only ``init`` is
+always plain Python, so text and ``None`` among the parameters may be read there and nowhere else.  A module-level
+function that such methods call is marked :func:`compilable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+State = TypeVar("State")
+StateT = TypeVar("StateT", contravariant=False)
+AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
+
+COMPILABLE: list[Callable[..., Any]] = []
+
+
+def compilable(function: AnyFunction) -> AnyFunction:
+    """Mark a module-level function as one that compiled policies and estimators may call.
+
+    It stays an ordinary function; numba, which is slow to import, learns of it when something is first compiled.
+
+    Examples
+    --------
+    >>> @compilable
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(3)
+    6
+    """
+    COMPILABLE.append(function)
+    return function
+
+
+class Policy(Protocol[State]):
+    """Chooses arms.
+
+    ``select`` may change the state: it counts initial pulls and batches.  ``t`` is the number of rewards seen so far.
+    A deterministic policy does not read ``rng``, and then gets ``None``.  ``update`` may be called for any arm at any
+    time: rewards come late, in any order, or for arms that were never selected.
+    """
+
+    def init(self, n_arms: int, horizon: int | None) -> State:
+        """Fresh state; ``horizon`` is the planned number of pulls, ``None`` if there is no plan."""
+        ...
+
+    def select(self, state: State, t: int, rng: Any) -> int:
+        """Arm to pull next."""
+        ...
+
+    def update(self, state: State, arm: int, reward: float) -> None:
+        """Learn from a reward, which is never NaN but may be infinite."""
+        ...
+
+
+class IndexPolicy(Policy[State], Protocol):
+    """A policy that plays the arm with the highest index; what the agent's table shows."""
+
+    def value(self, state: State, arm: int) -> float:
+        """Estimate of the arm's location; NaN before there is one."""
+        ...
+
+    def index(self, state: State, arm: int, t: int) -> float:
+        """Index of the arm after ``t`` rewards; infinite before the first estimate."""
+        ...
+
+
+class Estimator(Protocol[State]):
+    """Follows the location of each arm: a streaming optimiser, or a robust mean."""
+
+    def init(self, n_arms: int, horizon: int | None) -> State:
+        """Fresh state."""
+        ...
+
+    def observe(self, state: State, arm: int, reward: float) -> None:
+        """Take in a reward.  An estimator that needs several for one step buffers them per arm."""
+        ...
+
+    def value(self, state: State, arm: int) -> float:
+        """Current estimate."""
+        ...
+
+
+class BoundedEstimator(Estimator[State], Protocol):
+    r"""An estimator with a convergence rate, which the templates turn into a policy.
+
+    The rate promises :math:`P\{f(x_k) - f^* \le g(k, \delta)\} \ge 1 - \delta` after k steps, for
+    :math:`f(x) = (x - \mu)^2/2` in :class:`~heavybandits.FOUCB` and :math:`f(x) = |x - \mu|` in
+    :class:`~heavybandits.ZOUCB`.
+    """
+
+    def bound(self, state: State, arm: int, delta: float) -> float:
+        """g(k, delta) at the arm's present number of steps k; infinite before the first."""
+        ...
+
+
+class Sampler(Protocol):
+    """The least that a noise must offer to be simulated."""
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """``size`` independent draws."""
+        ...

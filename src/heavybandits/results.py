@@ -1,0 +1,134 @@
+"""What a simulation gives back: labelled arrays, a summary, a figure."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .instances import Instance
+from .protocols import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+
+class Result:
+    """Regret and pulls of every policy and replication.
+
+    Attributes
+    ----------
+    instance, horizon, seed
+        What was played.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
+    Result(UCB; 5 replications of 100 pulls, seed 0)
+    """
+
+    def __init__(
+        self, instance: Instance, labels: tuple[str, ...], rounds: IntArray, regret: FloatArray, pulls: IntArray,
+        duration: FloatArray, *, horizon: int, seed: int,
+    ) -> None:  # fmt: skip
+        self.instance, self.horizon, self.seed = instance, horizon, seed
+        self._labels, self._rounds = labels, rounds
+        self._regret, self._pulls, self._duration = regret, pulls, duration
+
+    @cached_property
+    def regret(self) -> xr.DataArray:
+        """Cumulative pseudo-regret at checkpoints: (policy, replication, round)."""
+        return self._labelled(self._regret, "regret", round=self._rounds)
+
+    @cached_property
+    def pulls(self) -> xr.DataArray:
+        """How often each arm was pulled: (policy, replication, arm)."""
+        return self._labelled(self._pulls, "pulls", arm=np.arange(self.instance.n_arms))
+
+    @cached_property
+    def wall_time(self) -> xr.DataArray:
+        """Nanoseconds per pull, noise not included: (policy, replication)."""
+        return self._labelled(self._duration, "ns per pull")
+
+    def _labelled(self, values: Any, name: str, **last: Any) -> xr.DataArray:
+        import xarray as xr
+
+        coordinates = {"policy": list(self._labels), "replication": np.arange(self._regret.shape[1]), **last}
+        return xr.DataArray(values, coordinates, list(coordinates), name)
+
+    @property
+    def failed(self) -> Any:
+        """Which replications ended in linear regret: (policy, replication).
+
+        A replication fails if in the last tenth of the horizon it loses, per pull, more than a tenth of the largest gap.
+        """
+        last = self._rounds >= self.horizon - self.horizon // 10
+        first = int(np.argmax(last))
+        pulls = self._rounds[-1] - self._rounds[first]
+        if pulls == 0:
+            return np.zeros(self._regret.shape[:2], bool)
+        lost = (self._regret[:, :, -1] - self._regret[:, :, first]) / pulls
+        return lost > 0.1 * float(np.max(self.instance.gaps))
+
+    def summary(self) -> pd.DataFrame:
+        """One row per policy: regret at the horizon, share of failed replications, cost, distance to the limit.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> instance = hb.Instance(means=[0, 1], noise=hb.Gaussian())
+        >>> result = hb.simulate(instance, {"UCB": hb.UCB()}, horizon=100, replications=5)
+        >>> result.summary().loc["UCB"].index.tolist()
+        ['mean', 'std', 'median', 'q10', 'q90', 'worst', 'failures', 'ns per pull', 'ratio to Lai-Robbins']
+        """
+        import pandas as pd
+
+        final = self._regret[:, :, -1]
+        limit = self.instance.lai_robbins(self.horizon)
+        mean = final.mean(axis=1)
+        columns = {
+            "mean": mean,
+            "std": final.std(axis=1, ddof=1) if final.shape[1] > 1 else np.full(len(final), math.nan),
+            "median": np.median(final, axis=1),
+            "q10": np.quantile(final, 0.1, axis=1),
+            "q90": np.quantile(final, 0.9, axis=1),
+            "worst": final.max(axis=1),
+            "failures": self.failed.mean(axis=1),
+            "ns per pull": np.median(self._duration, axis=1),
+            "ratio to Lai-Robbins": mean / limit if limit > 0 else np.full(len(final), math.nan),
+        }
+        return pd.DataFrame(columns, index=pd.Index(self._labels, name="policy"))
+
+    def plot(self) -> Figure:
+        """Mean regret over rounds with a band from the 10% to the 90% quantile, and the Lai-Robbins slope if finite."""
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7, 4.5), layout="constrained")
+        axes = figure.subplots()
+        colours = mpl.colormaps["tab10"].colors if len(self._labels) > 8 else OKABE_ITO
+        for place, label in enumerate(self._labels):
+            curves, colour = self._regret[place], colours[place % len(colours)]
+            axes.plot(self._rounds, curves.mean(axis=0), color=colour, label=label)
+            low, high = np.quantile(curves, (0.1, 0.9), axis=0)
+            axes.fill_between(self._rounds, low, high, color=colour, alpha=0.15, linewidth=0)
+        slope = self.instance.lai_robbins(self.horizon) / math.log(self.horizon) if self.horizon > 1 else 0.0
+        if 0 < slope < math.inf:
+            axes.plot(self._rounds, slope * np.log(self._rounds), "k:", linewidth=1, label="Lai-Robbins slope")
+        axes.set(xlabel="round", ylabel="regret", xlim=(0, self.horizon), ylim=(0, None))
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False)
+        return figure
+
+    def __repr__(self) -> str:
+        replications = self._regret.shape[1]
+        return f"Result({', '.join(self._labels)}; {replications} replications of {self.horizon} pulls, seed {self.seed})"
+
+
+# Eight colours that stay apart for colour-blind readers (Okabe and Ito 2008), the pale yellow left out.
+OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")

@@ -1,0 +1,215 @@
+"""Compilation: cached between processes, never stale, and possible for a user's own files."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+from heavybandits.compile import compiled, uses_rng, without_text
+
+MINE = '''
+"""A policy of one's own: after one pull each, the arm with the largest reward so far, plus a favourite."""
+from typing import NamedTuple
+import numpy as np
+import heavybandits as hb
+from constants import FAVOURITE
+from helpers import better
+
+class State(NamedTuple):
+    pulls: np.ndarray
+    best: np.ndarray
+
+class Mine(NamedTuple):
+    bonus: float = 0.5
+
+    def init(self, n_arms, horizon):
+        return State(np.zeros(n_arms, np.int64), np.full(n_arms, -1e300))
+
+    def select(self, state, t, rng):
+        for arm in range(len(state.pulls)):
+            if state.pulls[arm] == 0:
+                return arm
+        return min(FAVOURITE, len(state.pulls) - 1)
+
+    def update(self, state, arm, reward):
+        state.pulls[arm] += 1
+        state.best[arm] = better(state.best[arm], max(-1e300, min(1e300, reward)) * self.bonus)
+'''
+HELPERS = """
+import heavybandits as hb
+
+@hb.compilable
+def better(a, b):
+    return max(a, b)
+"""
+RUN = """
+import json, sys
+sys.path.insert(0, ".")
+import heavybandits as hb
+from numba.core import event
+
+compilations = []
+event.register("numba:compile", type("Listener", (event.Listener,), {
+    "on_start": lambda self, e: compilations.append(str(e.data)), "on_end": lambda self, e: None})())
+policy = hb.make("my_policy.py:Mine", bonus=1.0)
+result = hb.simulate(hb.env2(hb.Cauchy()), {"mine": policy}, horizon=50, replications=1)
+json.dump({"pulls": result.pulls.values[0, 0].tolist(), "compilations": len(compilations)}, sys.stdout)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "my_policy.py").write_text(MINE)
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    (tmp_path / "constants.py").write_text("FAVOURITE = 3\n")
+    return tmp_path
+
+
+def run(folder: Path, **env: str) -> dict[str, Any]:
+    """Play the folder's policy in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN], cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def test_second_process_compiles_nothing_and_an_edit_is_never_missed(folder: Path) -> None:
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    first = run(folder, **cache)
+    assert first["compilations"] > 0
+    assert first["pulls"][3] == 41
+    assert run(folder, **cache) == {**first, "compilations": 0}
+    # in a module that the policy's file imports
+    (folder / "constants.py").write_text("FAVOURITE = 5\n")
+    assert run(folder, **cache)["pulls"][5] == 41
+    # in the policy's file itself
+    (folder / "my_policy.py").write_text(MINE.replace("min(FAVOURITE,", "min(FAVOURITE + 1,"))
+    assert run(folder, **cache)["pulls"][6] == 41
+
+
+def test_without_a_place_for_the_cache_everything_still_runs(folder: Path) -> None:
+    assert run(folder, NUMBA_CACHE_DIR="/dev/null/nowhere")["pulls"][3] == 41
+
+
+def test_user_policy_passes_the_checks_and_is_compiled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(folder))
+    policy = hb.make(f"{folder}/my_policy.py:Mine")
+    hb.check_policy(policy, horizon=60)
+    kernel = compiled(type(policy).select, policy, policy.init(2, 10), 0, None)
+    assert not hasattr(kernel, "__code__")  # machine code, not a Python function
+
+
+def test_a_file_edited_while_the_process_runs_is_imported_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(folder))
+    file = folder / "my_policy.py"
+    before = hb.make(f"{file}:Mine")
+    assert type(hb.make(f"{file}:Mine")) is type(before)
+    file.write_text(MINE.replace("bonus: float = 0.5", "bonus: float = 0.75"))
+    assert hb.make(f"{file}:Mine").bonus == 0.75
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("nowhere.py:Mine", "there is no file nowhere.py"),
+        ("{folder}/my_policy.py:Mien", "unknown class 'Mien'; did you mean 'Mine'"),
+        ("{folder}/broken.py:Mine", "importing the file fails with SyntaxError"),
+    ],
+)
+def test_mistakes_in_a_path_are_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str, message: str
+) -> None:
+    monkeypatch.syspath_prepend(str(folder))
+    (folder / "broken.py").write_text("def")
+    with pytest.raises(ValueError, match=message):
+        hb.make(kind.format(folder=folder))
+
+
+class Count(NamedTuple):
+    pulls: np.ndarray
+
+
+class Clash(NamedTuple):
+    """A parameter and a method of the state's policy share names with fields elsewhere."""
+
+    pulls: float = 1.0
+    text: str = "for init only"
+
+    def init(self, n_arms: int, horizon: int | None) -> Count:
+        return Count(np.zeros(n_arms, np.int64))
+
+    def level(self, t: int) -> int:
+        return t % 2
+
+    def select(self, state: Count, t: int, rng: Any) -> int:
+        return self.level(t)
+
+    def update(self, state: Count, arm: int, reward: float) -> None:
+        state.pulls[arm] += int(self.pulls)
+
+
+class Allocating(NamedTuple):
+    """Allocates an array per pull, which kernels without reference counts cannot."""
+
+    size: int = 3
+
+    def init(self, n_arms: int, horizon: int | None) -> Count:
+        return Count(np.zeros(n_arms, np.int64))
+
+    def select(self, state: Count, t: int, rng: Any) -> int:
+        return int(np.zeros(self.size).sum())
+
+    def update(self, state: Count, arm: int, reward: float) -> None:
+        state.pulls[arm] += 1
+
+
+class Uncompilable(NamedTuple):
+    """Uses what numba does not know."""
+
+    size: int = 3
+
+    def init(self, n_arms: int, horizon: int | None) -> Count:
+        return Count(np.zeros(n_arms, np.int64))
+
+    def select(self, state: Count, t: int, rng: Any) -> int:
+        return len(json.dumps({"t": t}))
+
+    def update(self, state: Count, arm: int, reward: float) -> None:
+        state.pulls[arm] += 1
+
+
+@pytest.mark.parametrize(("policy", "expected"), [(Clash(), [10, 10]), (Allocating(), [20, 0])])
+def test_names_may_clash_and_kernels_may_allocate(policy: Any, expected: list[int]) -> None:
+    result = hb.simulate(hb.Instance([0, 1], hb.Gaussian()), {"p": policy}, horizon=20, replications=1)
+    assert result.pulls.values[0, 0].tolist() == expected
+
+
+def test_a_policy_that_cannot_be_compiled_is_named() -> None:
+    with pytest.raises(TypeError, match="Uncompilable cannot be compiled by numba"):
+        hb.simulate(hb.Instance([0, 1], hb.Gaussian()), {"p": Uncompilable()}, horizon=20, replications=1)
+
+
+def test_only_policies_that_draw_get_a_generator() -> None:
+    assert uses_rng(hb.ThompsonGaussian())
+    assert not uses_rng(hb.UCB())
+    assert not uses_rng(hb.make("sgd-ucb"))
+
+
+def test_kernels_get_no_text() -> None:
+    assert without_text(hb.make("sgd-ucb")).schedule is None
+    nested = without_text(hb.FOUCB(hb.ClippedSGD()))
+    assert nested.optimizer.radius is None
+    assert nested.optimizer.clip == 10.0
+
+
+def test_importing_the_package_does_not_import_what_is_slow() -> None:
+    script = "import sys, heavybandits; print([m for m in ('numba', 'scipy', 'pandas', 'xarray', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
