@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from heavybandits import _validate
-from heavybandits._laws import Floats, cotangent
+from heavybandits.noises.numerics import Floats, cotangent
 from heavybandits.noises import (
     Cauchy,
     CauchyExponential,
