@@ -74,6 +74,11 @@ def test_median_of_means_survives_what_ruins_prefix_sums() -> None:
     assert _range_sum(state.sums, 0, 3, 6) == 12.0
 
 
+def test_sums_of_infinities_are_finite() -> None:
+    state = fed(MedianOfMeans(1.0, 1.0), 16 * [math.inf])
+    assert {_range_sum(state.sums, 0, begin, end) for begin in range(15) for end in range(begin + 1, 16)} == {LARGEST}
+
+
 @settings(deadline=None, derandomize=True, max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 600), st.floats(0.01, 200.0))
 def test_median_of_means_is_the_median_of_the_block_means(seed: int, n: int, log_term: float) -> None:
@@ -316,6 +321,14 @@ def test_root_among_wild_rewards(mean: Any) -> None:
         margin = 1e-7 / alpha + 1e-9 * abs(value)
         assert excess(rewards, value - margin, alpha, c, p) >= -1e-9
         assert excess(rewards, value + margin, alpha, c, p) <= 1e-9
+
+
+@pytest.mark.parametrize("rewards", [[math.inf], [5e-324], [1.7e308, math.inf], [-1e308, -math.inf], [3.0, 3.0]])
+@pytest.mark.parametrize("v", [1e-300, 1.0, 1e300])
+def test_root_at_the_edges_of_floating_point(v: float, rewards: list[float]) -> None:
+    mean = Catoni(v)
+    value = mean.refresh(fed(mean, 20 * rewards), 0, 2.0)
+    assert saturate(min(rewards)) <= value <= saturate(max(rewards))
 
 
 @pytest.mark.parametrize("mean", [Catoni(3.0), CatoniInfiniteVariance(0.5, 3.0)])

@@ -106,6 +106,16 @@ def test_highest_of_many_naive_indices(policy: RobustUCB) -> None:
         seen[arm].append(float(table[t, arm]))
 
 
+def test_index_vector() -> None:
+    policy = rucb_truncated(eps=0.5, u=10)
+    state = policy.init(1, 6)
+    for reward in (1.0, -2.0, 50.0, 3.0, -8.0, 0.5):
+        policy.update(state, 0, reward)
+    assert policy.index_of(state, 0, 6) == pytest.approx(naive_index(policy, [1.0, -2.0, 50.0, 3.0, -8.0, 0.5], 6))
+    assert policy.log_term(20) == pytest.approx(5.991464547108, rel=1e-12)
+    assert policy.log_term(0) == policy.log_term(2) == 2 * math.log(2)
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_index_of_shows_the_index_and_changes_nothing(name: str) -> None:
     policy, table = POLICIES[name], rewards_for(400, 4)

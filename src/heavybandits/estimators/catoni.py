@@ -27,7 +27,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .._validate import in_range
-from ..numerics import clip, saturate
+from ..numerics import saturate
 from ..parameters import Fraction, Positive, validated
 from ..protocols import FloatArray, IntArray, compilable
 from ..store import Store, append, init_store
@@ -294,7 +294,7 @@ def _solve(state: CatoniState, arm: int, alpha: float, c: float, p: float) -> No
             slope += derivative
         step = total / slope / alpha if slope > 0.0 else math.inf
         if abs(step) <= 1e-8 / alpha + 1e-12 * abs(root):  # what is left after this step is of the order of its square
-            root += step
+            root = min(max(root + step, low), high)  # 1e308 plus a step may be infinite
             break
         if total > 0.0:
             low = root
@@ -315,5 +315,5 @@ def _middle(low: float, high: float, alpha: float) -> float:
     left, right = saturate(alpha * low), saturate(alpha * high)
     if right - left <= 1e3:
         return 0.5 * low + 0.5 * high
-    middle = math.sinh(clip(0.5 * math.asinh(left) + 0.5 * math.asinh(right), 710.0)) / alpha
+    middle = math.sinh(0.5 * math.asinh(left) + 0.5 * math.asinh(right)) / alpha
     return min(max(middle, low), high)

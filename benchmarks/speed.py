@@ -1,0 +1,257 @@
+"""Speed and memory as ratios within one run, next to river, mabwiser and pymab.
+
+Run from the repository: ``pip install '.[bench]' && python benchmarks/speed.py``.  Takes about three minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import peers
+
+import heavybandits as hb
+from heavybandits.simulate import Run, checkpoint_rounds, generator
+from heavybandits.state import arrays
+
+SGD = hb.make("sgd-ucb")
+MEDIAN = hb.make("rucb-median", eps=1, v=1)
+
+
+def median_seconds(*tasks: Callable[[], object], repeats: int = 7) -> list[float]:
+    """Median time of each task, measured in turns so that a slow moment of the machine hits all of them."""
+    times: list[list[float]] = [[] for _ in tasks]
+    for _ in range(repeats):
+        for task, record in zip(tasks, times, strict=True):
+            start = time.perf_counter()
+            task()
+            record.append(time.perf_counter() - start)
+    return [statistics.median(record) for record in times]
+
+
+def study(policy: Any, pulls: int, replications: int, workers: int = 1) -> Callable[[], object]:
+    """A simulation with noise and all, Cauchy noise, ten arms."""
+    instance = hb.env2(hb.Cauchy())
+    hb.simulate(instance, {"p": policy}, horizon=pulls, replications=1)  # compiled before it is timed
+    return lambda: hb.simulate(instance, {"p": policy}, horizon=pulls, replications=replications, workers=workers)
+
+
+def naive_rucb_median(pulls: int) -> Callable[[], object]:
+    """Robust UCB with the median of means as published: every arm's estimate from scratch in every round."""
+    means, noise = np.arange(10) / 10, np.random.default_rng(0).standard_cauchy(pulls)
+
+    def run() -> None:
+        rewards: list[list[float]] = [[] for _ in means]
+        for t in range(pulls):
+            if t < 20:
+                arm = t // 2
+            else:
+                heights = []
+                for own in rewards:
+                    n = len(own)
+                    blocks = max(1, int(min(1 + 16 * np.log(t), n / 2)))
+                    size = n // blocks
+                    block_means = np.array(own[: blocks * size]).reshape(blocks, size).mean(axis=1)
+                    heights.append(np.median(block_means) + np.sqrt(12 * (2 + 32 * np.log(t)) / n))
+                arm = int(np.argmax(heights))
+            rewards[arm].append(means[arm] + noise[t])
+
+    return run
+
+
+def per_pull(policy: Any, n_arms: int, pulls: int = 200_000) -> float:
+    """Median nanoseconds per pull in the compiled loop, noise drawn and initial pulls made beforehand."""
+    first = 4 * n_arms
+    means = np.linspace(0, 1, n_arms)
+    run = Run(hb.Instance(means, hb.Cauchy()), policy, first + 6 * pulls, checkpoint_rounds(first + 6 * pulls), 0)
+    progress = run.begin(n_arms, first + 6 * pulls, 0)
+    rng, start, times = generator((0, 0), 0), 0, []
+    for block in [first] + 5 * [pulls]:
+        noise = np.lib.stride_tricks.as_strided(hb.Cauchy().sample(rng, block), (block, n_arms), (8, 0))
+        times.append(run.advance(progress, start, means, noise, 1.0 - means) / block)
+        start += block
+    return statistics.median(times[1:])
+
+
+def online(policy: Any, n_arms: int) -> Callable[[], object]:
+    """A thousand decisions from Python."""
+    agent = hb.Agent(policy, n_arms, horizon=10**6)
+    rewards = np.random.default_rng(0).standard_cauchy(1000).tolist()
+    agent.update_many([arm for arm in range(n_arms) for _ in range(3)], rewards[:3] * n_arms)
+
+    def run() -> None:
+        for reward in rewards:
+            agent.update(agent.select(), reward)
+
+    return run
+
+
+def process_seconds(code: str, **env: str) -> float:
+    """What a fresh process prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **env}, capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def loops() -> Iterator[list[str]]:
+    """The whole loop, noise included, one thread, ten arms."""
+    pulls, n = 1_000_000, 8192
+    rng = np.random.default_rng(0)
+    draw, sgd, ucb, median, naive = median_seconds(
+        lambda: [np.tan(np.pi * (rng.random(n) - 0.5)) for _ in range(pulls // n)],
+        study(SGD, 100_000, pulls // 100_000),
+        study(hb.UCB(), 100_000, pulls // 100_000),
+        study(MEDIAN, 10_000, 20),
+        naive_rucb_median(500),
+        repeats=5,
+    )
+    draw, sgd, ucb, median, naive = (
+        1e9 * seconds / count for seconds, count in
+        zip((draw, sgd, ucb, median, naive), (pulls // n * n, pulls, pulls, 200_000, 500), strict=True)
+    )  # fmt: skip
+    yield ["NumPy draws the noise, tan(pi (u - 1/2))", f"{draw:.1f} ns", "1"]
+    yield ["`sgd-ucb`, noise included", f"{sgd:.1f} ns", f"{sgd / draw:.1f} x the draw (at most 8)"]
+    yield ["`ucb`, noise included", f"{ucb:.1f} ns", f"{ucb / draw:.1f} x the draw"]
+    yield ["`rucb-median`, 10,000 pulls", f"{median:.0f} ns", f"{median / sgd:.1f} x `sgd-ucb` (at most 30)"]
+    yield ["`rucb-median`, naive NumPy, 500 pulls", f"{naive:.0f} ns", f"{naive / sgd:.0f} x `sgd-ucb`"]
+    for name, label, pulls_made, task in peer_loops():
+        seconds = median_seconds(task, repeats=3)[0] / pulls_made
+        yield [f"{name}: {label}", f"{1e9 * seconds:.0f} ns", f"`sgd-ucb` is {1e9 * seconds / sgd:.0f} x as fast"]
+
+
+def peer_loops() -> Iterator[tuple[str, str, int, Callable[[], object]]]:
+    """The loops of the peers: those they document, and pymab's inner Rust loop, which it does not."""
+    from river import bandit
+
+    class Casino:
+        """As much of a Gymnasium environment as river asks for."""
+
+        action_space = SimpleNamespace(n=10, seed=lambda _: None)
+
+        def reset(self, **_: object) -> None:
+            self.noise = iter(np.random.default_rng(0).standard_cauchy(30_000).tolist())
+
+        def step(self, arm: int) -> tuple[None, float, bool, bool, dict[str, object]]:
+            return None, arm / 10 + next(self.noise), False, False, {}
+
+    def river(policy: Any) -> Callable[[], object]:
+        def run() -> None:
+            runs = bandit.evaluate(policies=[policy.clone()], env=Casino(), n_episodes=1)  # type: ignore[arg-type]
+            for _ in zip(range(20_000), runs, strict=False):
+                pass
+
+        return run
+
+    yield "river", "UCB, `bandit.evaluate`, Cauchy", 20_000, river(bandit.UCB(delta=1, seed=0))
+    yield "river", "EpsilonGreedy, `bandit.evaluate`, Cauchy", 20_000, river(bandit.EpsilonGreedy(0.1, seed=0))
+    yield "mabwiser", "UCB1, `predict` and `partial_fit`, Cauchy", 1000, lambda: peers.mabwiser_loop(10, 1000, noise="cauchy")
+    for how, label, pulls in (
+        ("public", "UCB, `Experiment.run`, Gaussian", 40_000),
+        ("pair", "UCB, inner Rust object driven from Python, Cauchy", 100_000),
+        ("rust", "UCB, inner Rust loop, Gaussian", 500_000),
+    ):
+        made = peers.pymab_loop(10, pulls, how=how)  # type: ignore[arg-type]
+        yield "pymab", label, made, lambda how=how, pulls=pulls: peers.pymab_loop(10, pulls, how=how)  # type: ignore[misc]
+
+
+def growth() -> Iterator[list[str]]:
+    """Cost of a pull as the arms become many."""
+    sizes = (10, 100, 1000, 10_000, 100_000)
+    yield ["", *(f"K = {k:,}" for k in sizes), "last / first (at most 30)"]
+    for policy in (SGD, hb.UCB(), hb.FOUCB(hb.ClippedSGD()), hb.ZOUCB(hb.TwoPoint())):
+        costs = [per_pull(policy, k) for k in sizes]
+        yield [f"`{type(policy).__name__}`", *(f"{cost:.0f} ns" for cost in costs), f"{costs[-1] / costs[0]:.1f}"]
+
+
+def decisions() -> Iterator[list[str]]:
+    """One online decision, select and update, from Python."""
+    tasks = {(name, k): online(policy, k) for name, policy in (("sgd-ucb", SGD), ("ucb", hb.UCB())) for k in (10, 1000)}
+    seconds = dict(zip(tasks, median_seconds(*tasks.values(), repeats=15), strict=True))
+    ours = {key: 1e6 * value / 1000 for key, value in seconds.items()}
+    for name in ("sgd-ucb", "ucb"):
+        yield [f"`{name}`", f"{ours[name, 10]:.2f} us", f"{ours[name, 1000]:.2f} us", ""]
+    for name, make in (
+        ("pymab UCB", lambda k: peers.pymab_pair(k, native=False)),
+        ("pymab UCB, inner Rust object", lambda k: peers.pymab_pair(k, native=True)),
+        ("river UCB", peers.river_pair),
+        ("river EpsilonGreedy", lambda k: peers.river_pair(k, "greedy")),
+        ("mabwiser UCB1", peers.mabwiser_pair),
+    ):
+        cost = [1e6 * peers.seconds_per_pull(make(k), k, 1000 if k == 10 else 100) for k in (10, 1000)]
+        yield [name, f"{cost[0]:.2f} us", f"{cost[1]:.2f} us", f"{cost[0] / ours['sgd-ucb', 10]:.1f} x `sgd-ucb`"]
+
+
+def memory() -> Iterator[list[str]]:
+    """Bytes of state, and what a run allocates beyond its state and its noise."""
+    for policy in (hb.UCB(), SGD, hb.make("sgd-ucb-smom"), hb.ThompsonGaussian(), hb.KLUCB()):
+        small, large = (sum(array.nbytes for _, array in arrays(policy.init(k, 10**6))) for k in (1000, 101_000))
+        yield [f"`{type(policy).__name__}` state", f"{(large - small) / 100_000:.0f} bytes per arm"]
+    instance = hb.env2(hb.Cauchy())
+    peaks = []
+    for pulls in (100_000, 1_000_000):
+        hb.simulate(instance, {"p": SGD}, horizon=pulls, replications=1, workers=1)
+        tracemalloc.start()
+        hb.simulate(instance, {"p": SGD}, horizon=pulls, replications=1, workers=1)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    yield ["`simulate`, 100,000 pulls and 1,000,000 pulls", f"peaks of {peaks[0] / 1e3:.0f} kB and {peaks[1] / 1e3:.0f} kB"]
+
+
+def starting() -> Iterator[list[str]]:
+    """Latency of first use, in fresh processes."""
+    timed = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
+    imports = [process_seconds(timed.format("import heavybandits")) for _ in range(7)]
+    numpy = [process_seconds(timed.format("import numpy")) for _ in range(7)]
+    yield ["`import heavybandits`", f"{statistics.median(imports):.2f} s (at most 0.3)",
+           f"of which NumPy {statistics.median(numpy):.2f} s"]  # fmt: skip
+    # numba's own start (reading its registries) is not compilation, so a function of no importance goes first
+    code = """
+import time, numba, numpy as np, heavybandits as hb
+from heavybandits.simulate import Run, checkpoint_rounds
+numba.njit(lambda x: x + 1)(1.0)
+start = time.perf_counter()
+Run(hb.env2(hb.Cauchy()), {}, 100, checkpoint_rounds(100), 0)
+print(time.perf_counter() - start)
+"""
+    for name in ("hb.UCB()", "hb.make('sgd-ucb')", "hb.make('rucb-median', eps=1, v=1)", "hb.ThompsonGaussian()"):
+        with tempfile.TemporaryDirectory() as cache:
+            cold, warm = (process_seconds(code.format(name), NUMBA_CACHE_DIR=cache) for _ in range(2))
+        yield [f"compiling `{name}`", f"{cold:.2f} s (at most 3)", f"second process {warm:.3f} s (at most 0.1)"]
+
+
+def workers() -> Iterator[list[str]]:
+    """Threads."""
+    one, two = median_seconds(study(SGD, 100_000, 40, 1), study(SGD, 100_000, 40, 2), repeats=5)
+    yield ["`sgd-ucb`, 40 replications of 100,000 pulls", f"two workers {one / two:.2f} x as fast as one (at least 1.7)"]
+
+
+def main() -> None:
+    """Print all tables as Markdown."""
+    for title, head, rows in (
+        ("Loop", ["one pull, K = 10, one thread", "median", "ratio"], loops()),
+        ("Growth with the number of arms", None, growth()),
+        ("Online decision", ["select and update", "K = 10", "K = 1000", "K = 10, ratio"], decisions()),
+        ("Workers", ["", ""], workers()),
+        ("Memory", ["", ""], memory()),
+        ("Start", ["", "first process", ""], starting()),
+    ):
+        print(f"\n### {title}\n")
+        table = rows if head is None else (row for part in ([head], rows) for row in part)
+        for place, row in enumerate(table):
+            print("| " + " | ".join(row) + " |", flush=True)
+            if place == 0:
+                print("|" + "---|" * len(row))
+
+
+if __name__ == "__main__":
+    main()

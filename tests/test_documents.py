@@ -1,0 +1,53 @@
+"""What README and CONTRIBUTING tell a newcomer to run does run."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import heavybandits as hb
+
+ROOT = Path(__file__).parent.parent
+
+
+def python_blocks(name: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
+
+
+def test_quickstart_makes_its_table_and_its_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(python_blocks("README.md")[0], "quickstart.py", "exec"), {})
+    table = capsys.readouterr().out
+    assert "SGD-UCB-Median" in table
+    assert "ratio to Lai-Robbins" in table
+    assert (tmp_path / "quickstart.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_online_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(python_blocks("README.md")[1], "online.py", "exec"), {})
+    assert "gold" in capsys.readouterr().out
+
+
+def test_skeleton_of_a_policy_passes_the_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    skeleton, use = python_blocks("CONTRIBUTING.md")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "greedy.py").write_text(skeleton)
+    exec(compile(use, "use.py", "exec"), {})
+    agent = hb.Agent(hb.make("greedy.py:Greedy"), n_arms=4, seed=0)
+    assert agent.select(among=[2, 3]) == 2
+
+
+def test_versions_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == hb.__version__
+    assert f"version: {hb.__version__}" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_readme_names_every_policy_and_estimator_count() -> None:
+    text = (ROOT / "README.md").read_text()
+    missing = [name for name in hb.policies() if f"`{name}`" not in text and name != "robust-ucb"]
+    assert missing == []
