@@ -112,8 +112,16 @@ def pymab_pair(arms: int, kind: Kind = "ucb", seed: int = 0, native: bool = True
     return lambda: choose(bits(64)), policy._native_handle.update
 
 
-def pymab_loop(arms: int, pulls: int, kind: Kind = "ucb", noise: Noise = "gaussian", seed: int = 0,
-               how: How = "quickest", copies: int = 16, threads: int = 1) -> int:
+def pymab_loop(
+    arms: int,
+    pulls: int,
+    kind: Kind = "ucb",
+    noise: Noise = "gaussian",
+    seed: int = 0,
+    how: How = "quickest",
+    copies: int = 16,
+    threads: int = 1,
+) -> int:
     """Pymab: its experiment, a loop in Rust, or the online pair if quicker; makes at least `pulls` pulls.
 
     Each of `copies` policies draws its own rewards. "rust" is the inner runner, which frees the GIL, hence
@@ -128,8 +136,14 @@ def pymab_loop(arms: int, pulls: int, kind: Kind = "ucb", noise: Noise = "gaussi
     means = np.random.default_rng(seed).normal(size=arms)
     policies = {f"copy{i}": _pymab_policy(arms, kind) for i in range(copies)}
     handles = [(name, policy._native_handle) for name, policy in policies.items()]
-    setup = json.dumps({"kind": "classic", "means": means.tolist(), "dynamics": {"kind": "stationary"},
-                        "reward": {"kind": "gaussian", "std": 1.0}})
+    setup = json.dumps(
+        {
+            "kind": "classic",
+            "means": means.tolist(),
+            "dynamics": {"kind": "stationary"},
+            "reward": {"kind": "gaussian", "std": 1.0},
+        }
+    )
 
     def run(seed: int) -> int:
         if how != "public":

@@ -146,7 +146,7 @@ def peer_loops() -> Iterator[tuple[str, str, int, Callable[[], object]]]:
 
     def river(policy: Any) -> Callable[[], object]:
         def run() -> None:
-            runs = bandit.evaluate(policies=[policy.clone()], env=Casino(), n_episodes=1)  # type: ignore[arg-type]
+            runs = bandit.evaluate(policies=[policy.clone()], env=Casino(), n_episodes=1)
             for _ in zip(range(20_000), runs, strict=False):
                 pass
 
@@ -154,7 +154,12 @@ def peer_loops() -> Iterator[tuple[str, str, int, Callable[[], object]]]:
 
     yield "river", "UCB, `bandit.evaluate`, Cauchy", 20_000, river(bandit.UCB(delta=1, seed=0))
     yield "river", "EpsilonGreedy, `bandit.evaluate`, Cauchy", 20_000, river(bandit.EpsilonGreedy(0.1, seed=0))
-    yield "mabwiser", "UCB1, `predict` and `partial_fit`, Cauchy", 1000, lambda: peers.mabwiser_loop(10, 1000, noise="cauchy")
+    yield (
+        "mabwiser",
+        "UCB1, `predict` and `partial_fit`, Cauchy",
+        1000,
+        lambda: peers.mabwiser_loop(10, 1000, noise="cauchy"),
+    )
     for how, label, pulls in (
         ("public", "UCB, `Experiment.run`, Gaussian", 40_000),
         ("pair", "UCB, inner Rust object driven from Python, Cauchy", 100_000),
@@ -204,7 +209,10 @@ def memory() -> Iterator[list[str]]:
         hb.simulate(instance, {"p": SGD}, horizon=pulls, replications=1, workers=1)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    yield ["`simulate`, 100,000 pulls and 1,000,000 pulls", f"peaks of {peaks[0] / 1e3:.0f} kB and {peaks[1] / 1e3:.0f} kB"]
+    yield [
+        "`simulate`, 100,000 pulls and 1,000,000 pulls",
+        f"peaks of {peaks[0] / 1e3:.0f} kB and {peaks[1] / 1e3:.0f} kB",
+    ]
 
 
 def starting() -> Iterator[list[str]]:
@@ -232,7 +240,10 @@ print(time.perf_counter() - start)
 def workers() -> Iterator[list[str]]:
     """Threads."""
     one, two = median_seconds(study(SGD, 100_000, 40, 1), study(SGD, 100_000, 40, 2), repeats=5)
-    yield ["`sgd-ucb`, 40 replications of 100,000 pulls", f"two workers {one / two:.2f} x as fast as one (at least 1.7)"]
+    yield [
+        "`sgd-ucb`, 40 replications of 100,000 pulls",
+        f"two workers {one / two:.2f} x as fast as one (at least 1.7)",
+    ]
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heavybandits.choice import SCAN, Choice, choose, height, highest, init_choice, place
+from heavybandits.choice import SCAN, VALUE, Choice, choose, height, highest, init_choice, place
 
 
 class Lines(NamedTuple):
@@ -25,6 +25,10 @@ class Steady:
         return 1.0
 
 
+def top(choice: Choice, level: float) -> int:
+    return highest(choice.line, choice.open, choice.tree, level)
+
+
 def naive_heights(values: np.ndarray, widths: np.ndarray, level: float) -> np.ndarray:
     return np.where(np.isinf(widths), math.inf, values + level * np.where(np.isinf(widths), 0.0, widths))
 
@@ -38,13 +42,13 @@ def test_highest_is_the_argmax_of_all_lines(n_arms: int, seed: int, tied: bool) 
     values, widths = np.full(n_arms, math.nan), np.full(n_arms, math.inf)
     level = 0.0
     for _ in range(300):
-        arm = highest(choice, level) if rng.random() < 0.7 else int(rng.integers(n_arms))
+        arm = top(choice, level) if rng.random() < 0.7 else int(rng.integers(n_arms))
         values[arm] = rng.integers(3) if tied else rng.standard_normal()
         widths[arm] = rng.integers(1, 3) if tied else rng.exponential()
         place(choice, arm, values[arm], widths[arm])
         level += rng.integers(2) if tied else 0.1 * rng.exponential()
         heights = naive_heights(values, widths, level)
-        chosen = highest(choice, level)
+        chosen = top(choice, level)
         if tied:  # small integers: all sums are exact, so ties must go to the lowest arm
             assert chosen == int(np.argmax(heights))
         else:
@@ -56,20 +60,20 @@ def test_closed_arms_are_never_chosen(n_arms: int) -> None:
     choice = init_choice(n_arms)
     for arm in range(n_arms):
         place(choice, arm, float(arm), 1.0)
-    assert highest(choice, 1.0) == n_arms - 1
+    assert top(choice, 1.0) == n_arms - 1
     choice.restrict(np.array([1, 3]))
-    assert highest(choice, 1.0) == 3
-    assert height(choice, 0, 1.0) == -math.inf
+    assert top(choice, 1.0) == 3
+    assert height(choice.line, choice.open, 0, 1.0) == -math.inf
     choice.restrict(None)
-    assert highest(choice, 1.0) == n_arms - 1
+    assert top(choice, 1.0) == n_arms - 1
 
 
 @pytest.mark.parametrize("n_arms", [4, SCAN + 1])
 def test_all_unknown_arms_tie_and_the_first_wins(n_arms: int) -> None:
     choice = init_choice(n_arms)
-    assert highest(choice, 1.0) == 0
+    assert top(choice, 1.0) == 0
     place(choice, 0, 1e300, 1.0)
-    assert highest(choice, 1.0) == 1  # infinity beats any estimate
+    assert top(choice, 1.0) == 1  # infinity beats any estimate
 
 
 def test_choose_asks_for_initial_pulls_in_order_then_plays_batches() -> None:
@@ -104,7 +108,7 @@ def test_carry_keeps_the_lines_of_the_arms_that_stay() -> None:
     for arm in range(3):
         place(choice, arm, float(arm), 0.5)
     kept = choice.carry(init_choice(2), np.array([0, 2]))
-    assert kept.value.tolist() == [0.0, 2.0]
-    assert highest(kept, 1.0) == 1
+    assert kept.line[:, VALUE].tolist() == [0.0, 2.0]
+    assert top(kept, 1.0) == 1
     grown = choice.carry(init_choice(SCAN + 1), np.arange(3))
-    assert highest(grown, 1.0) == 3  # the first arm that nothing is known of
+    assert top(grown, 1.0) == 3  # the first arm that nothing is known of

@@ -15,7 +15,9 @@ from heavybandits.estimators.two_point import TwoPoint
 from heavybandits.numerics import LARGEST, clip, next_normal, running_mean, saturate, small_median
 from heavybandits.theory import practical_step
 
-pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered")  # plain NumPy scalars warn, compiled code does not
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:overflow encountered"
+)  # plain NumPy scalars warn, compiled code does not
 rewards = st.one_of(st.floats(allow_nan=False), st.sampled_from([0.0, math.inf, -math.inf, 1e308, -1e308]))
 
 

@@ -123,9 +123,7 @@ def test_a_file_edited_while_the_process_runs_is_imported_again(folder: Path, mo
         ("{folder}/broken.py:Mine", "importing the file fails with SyntaxError"),
     ],
 )
-def test_mistakes_in_a_path_are_named(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str, message: str
-) -> None:
+def test_mistakes_in_a_path_are_named(folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str, message: str) -> None:
     monkeypatch.syspath_prepend(str(folder))
     (folder / "broken.py").write_text("def")
     with pytest.raises(ValueError, match=message):

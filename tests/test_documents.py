@@ -26,7 +26,9 @@ def test_quickstart_makes_its_table_and_its_picture(
     assert (tmp_path / "quickstart.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_online_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_online_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     exec(compile(python_blocks("README.md")[1], "online.py", "exec"), {})
     assert "gold" in capsys.readouterr().out

@@ -25,7 +25,9 @@ INSTANCE = hb.Instance([0.0, 0.5, 1.0], hb.Cauchy())
 def slow_regret(instance: hb.Instance, policy: Any, horizon: int, seed: int, replication: int) -> np.ndarray:
     """Cumulative regret after every round, by the plainest loop there is."""
     rng = generator(stream_key(seed, instance.key), replication)
-    noise = np.concatenate([draw_noise(instance, rng, min(BLOCK, horizon - start)) for start in range(0, horizon, BLOCK)])
+    noise = np.concatenate(
+        [draw_noise(instance, rng, min(BLOCK, horizon - start)) for start in range(0, horizon, BLOCK)]
+    )
     own = generator(Run(instance, policy, horizon, checkpoint_rounds(horizon), seed).key, replication)
     state = policy.init(instance.n_arms, horizon)
     regret, total = [], 0.0
@@ -66,7 +68,9 @@ def test_results_do_not_depend_on_chunks_order_or_company() -> None:
     whole = play_chunk(INSTANCE, runs, 300, 1, range(6))
     with ThreadPoolExecutor(2) as executor:
         chunks = [range(4, 6), range(0, 1), range(1, 4)]
-        parts = dict(zip(chunks, executor.map(lambda c: play_chunk(INSTANCE, runs[::-1], 300, 1, c), chunks), strict=True))
+        parts = dict(
+            zip(chunks, executor.map(lambda c: play_chunk(INSTANCE, runs[::-1], 300, 1, c), chunks), strict=True)
+        )
     for chunk, (regret, pulls, _) in parts.items():
         assert np.array_equal(regret[::-1], whole[0][:, chunk.start : chunk.stop])
         assert np.array_equal(pulls[::-1], whole[1][:, chunk.start : chunk.stop])
@@ -76,7 +80,9 @@ def test_results_do_not_depend_on_chunks_order_or_company() -> None:
 
 def test_seeds_instances_and_replications_have_streams_of_their_own() -> None:
     def final(instance: hb.Instance, seed: int) -> np.ndarray:
-        return hb.simulate(instance, {"m": POLICIES["median"]}, horizon=400, replications=4, seed=seed).regret.values[0, :, -1]
+        return hb.simulate(instance, {"m": POLICIES["median"]}, horizon=400, replications=4, seed=seed).regret.values[
+            0, :, -1
+        ]
 
     base = final(INSTANCE, 1)
     assert np.array_equal(base, final(hb.Instance([0.0, 0.5, 1.0], hb.Cauchy()), 1))

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import agent_file
 from ._validate import count, whole
+from .agent_file import Saved
 from .arms import Arms, listed
 from .compile import compiled, uses_rng, without_text
 from .protocols import IntArray, Policy
@@ -73,14 +74,23 @@ class Agent:
             given = f"n_arms={n_arms!r} and arms={brief(arms)}"
             raise TypeError(f"Agent: exactly one of n_arms and arms must be given, got {given}")
         names = Arms(range(count("Agent", "n_arms", n_arms)) if arms is None else listed("arms", arms))
-        self.policy = policy
-        self.horizon = None if horizon is None else count("Agent", "horizon", horizon)
+        horizon = None if horizon is None else count("Agent", "horizon", horizon)
         seed = None if seed is None else whole("Agent", "seed", seed)
-        self._rng = np.random.default_rng(seed) if uses_rng(policy) else None
-        self._bare = without_text(policy)
-        self._seen = 0
+        rng = np.random.default_rng(seed) if uses_rng(policy) else None
         n_arms = len(names.labels)
-        self._adopt(names, [0] * n_arms, policy.init(n_arms, self.horizon))
+        state = policy.init(n_arms, horizon)
+        self.__setstate__(Saved(policy, horizon, names.labels, names.unused, [0] * n_arms, 0, rng, state))
+
+    def __getstate__(self) -> Saved:
+        """All that the agent is: what is saved, and what a copy is made of."""
+        return Saved(
+            self.policy, self.horizon, self._labels, self._arms.unused, self._pulls, self._seen, self._rng, self._state
+        )
+
+    def __setstate__(self, agent: Saved) -> None:
+        self.policy, self.horizon, self._seen, self._rng = agent.policy, agent.horizon, agent.seen, agent.rng
+        self._bare = without_text(agent.policy)
+        self._adopt(Arms(agent.labels, agent.unused), agent.pulls, agent.state)
 
     def _adopt(self, arms: Arms, pulls: list[int], state: Any) -> None:
         """Take these arms and this state."""
@@ -232,10 +242,7 @@ class Agent:
         ...     hb.Agent.load(f"{folder}/agent")
         Agent(UCB(c=1.0), 2 arms, 0 rewards)
         """
-        agent = agent_file.Saved(
-            self.policy, self.horizon, self._labels, self._arms.unused, self._pulls, self._seen, self._rng, self._state
-        )
-        agent_file.write(Path(path), agent)
+        agent_file.write(Path(path), self.__getstate__())
 
     @classmethod
     def load(cls, path: str | Path, policy: Policy[Any] | None = None) -> Agent:
@@ -245,10 +252,8 @@ class Agent:
         """
         if policy is not None:
             _require_policy(policy)
-        saved = agent_file.read(Path(path), policy)
-        agent = cls(saved.policy, arms=saved.labels, horizon=saved.horizon)
-        agent._seen, agent._rng = saved.seen, saved.rng
-        agent._adopt(Arms(saved.labels, saved.unused), saved.pulls, saved.state)
+        agent = cls.__new__(cls)
+        agent.__setstate__(agent_file.read(Path(path), policy))
         return agent
 
     def __repr__(self) -> str:
@@ -279,7 +284,8 @@ def _require_policy(policy: Any) -> None:
 
 def _reward(reward: Any) -> float:
     if type(reward) is not float:
-        if not hasattr(reward, "__float__") or getattr(reward, "ndim", 0) > 0:
+        lacks_one = not hasattr(reward, "__float__") or isinstance(reward, np.complexfloating)
+        if lacks_one or getattr(reward, "ndim", 0) > 0:
             raise TypeError(f"Agent: reward must be a number, got {brief(reward)}")
         try:
             reward = float(reward)

@@ -1,17 +1,19 @@
 """From plain Python methods to machine code: the only file that knows numba's extension API.
 
-Three things are taught to numba once: methods of ``NamedTuple`` classes, by name; functions marked
-:func:`~heavybandits.protocols.compilable`; and, for each policy, a copy of the loop that is to be compiled, named after
-the policy and a digest of every source file the policy is made of.  numba keeps its disk cache by that name, so a second
-process loads what the first compiled, and an edited policy never plays its old code.
+Two things are taught to numba once: methods of ``NamedTuple`` classes, by name, and functions marked
+:func:`~heavybandits.protocols.compilable`.  Then the loop that is to be compiled is copied for each policy, and the
+copy named after the policy and a digest of every source file the policy is made of.  numba keeps its disk cache by that
+name, so a second process loads what the first compiled, and an edited policy never plays its old code.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import dis
 import functools
 import hashlib
+import importlib
 import importlib.util
 import sys
 import sysconfig
@@ -24,11 +26,9 @@ import numpy as np
 
 from .protocols import COMPILABLE
 
-_taught: set[object] = set()
-
 
 def without_text(parameters: Any) -> Any:
-    """The same NamedTuple with text replaced by ``None``: only ``init`` reads text, and compiled code is quicker without.
+    """The same NamedTuple with ``None`` for text, which only ``init`` reads: compiled code is quicker without.
 
     Examples
     --------
@@ -47,7 +47,9 @@ def without_text(parameters: Any) -> Any:
 def uses_rng(policy: Any) -> bool:
     """Whether the policy draws random numbers: its ``select`` reads ``rng``, and so does any policy inside it."""
     inner = [field for field in policy if hasattr(field, "select")]
-    reads = any("LOAD_FAST" in step.opname and "rng" in str(step.argval) for step in dis.get_instructions(policy.select))
+    reads = any(
+        "LOAD_FAST" in step.opname and "rng" in str(step.argval) for step in dis.get_instructions(policy.select)
+    )
     return reads and (not inner or any(map(uses_rng, inner)))
 
 
@@ -58,8 +60,7 @@ def compiled(function: Callable[..., Any], policy: Any, *arguments: Any) -> Call
     types of later arguments are not checked, which makes calls cheap: whoever calls must keep to them.  With
     ``NUMBA_DISABLE_JIT=1`` the function is not compiled.
     """
-    import numba
-
+    numba: Any = importlib.import_module("numba")
     classes = tuple(_classes(policy))
     if numba.config.DISABLE_JIT:
         return np.errstate(all="ignore")(_bound(function, classes[0]))  # as silent as compiled code
@@ -87,16 +88,14 @@ def _bound(function: Callable[..., Any], cls: Any) -> FunctionType:
 
 @functools.cache
 def _dispatcher(function: Callable[..., Any], classes: tuple[type, ...], counted: bool) -> Any:
-    import numba
-
+    numba: Any = importlib.import_module("numba")
     copy = _bound(function, classes[0])
     names = "_".join(cls.__name__ for cls in classes)
     copy.__qualname__ = f"{function.__name__}_{names}_{_digest(classes)}_{'counted' if counted else 'bare'}"
     if all(map(_importable, classes)):
-        try:
+        # without a place to write, beside the package or in the user's cache directory, numba raises RuntimeError
+        with contextlib.suppress(RuntimeError):
             return numba.njit(copy, cache=True, nogil=True, _nrt=counted)
-        except RuntimeError:  # nowhere to write: neither beside the package nor in the user's cache directory
-            pass
     return numba.njit(copy, nogil=True, _nrt=counted)
 
 
@@ -119,24 +118,32 @@ def _importable(cls: type) -> bool:
 
 def _teach(classes: tuple[type, ...]) -> None:
     """Tell numba of the methods of these classes, and of compilable functions not known yet."""
-    from numba import types
     from numba.core.registry import cpu_target
-    from numba.extending import overload_method, register_jitable
 
     cpu_target.typing_context.refresh()  # numba's own rules come first, so that a field wins over a method of its name
-    for function in COMPILABLE:
-        _teach_once(function, lambda function=function: register_jitable(forceinline=True)(function))
-    for cls in classes:
-        for name, method in vars(cls).items():
-            if isinstance(method, FunctionType) and not name.startswith("_"):
-                _teach_once(method, lambda method=method: register_jitable(forceinline=True)(method))
-                _teach_once(name, lambda name=name: overload_method(types.BaseNamedTuple, name, jit_options={"forceinline": True})(_resolver(name)))
+    methods = [(name, method) for cls in classes for name, method in vars(cls).items()
+               if isinstance(method, FunctionType) and not name.startswith("_")]  # fmt: skip
+    for function in [*COMPILABLE, *(method for _, method in methods)]:
+        _teach_function(function)
+    for name, _ in methods:
+        _teach_method(name)
 
 
-def _teach_once(key: object, lesson: Callable[[], object]) -> None:
-    if key not in _taught:
-        lesson()
-        _taught.add(key)
+@functools.cache
+def _teach_function(function: Callable[..., Any]) -> None:
+    from numba import extending
+
+    # Passing a state to a function that is not inlined would cost more than most of these functions do.
+    register: Any = extending.register_jitable
+    register(forceinline=True)(function)
+
+
+@functools.cache
+def _teach_method(name: str) -> None:
+    from numba import extending, types
+
+    overload: Any = extending.overload_method
+    overload(types.BaseNamedTuple, name, jit_options={"forceinline": True})(_resolver(name))
 
 
 def _resolver(name: str) -> Callable[..., Any]:
@@ -144,15 +151,17 @@ def _resolver(name: str) -> Callable[..., Any]:
 
     def resolve(self: Any, *arguments: Any) -> Any:
         method = getattr(self.instance_class, name, None)
-        if not isinstance(method, FunctionType):
-            return None
-
-        def call(self: Any, *arguments: Any) -> Any:
-            return method(self, *arguments)
-
-        return call
+        return _caller(method) if isinstance(method, FunctionType) else None
 
     return resolve
+
+
+@functools.cache  # or numba compiles it again each time it looks
+def _caller(method: FunctionType) -> Callable[..., Any]:
+    def call(self: Any, *arguments: Any) -> Any:
+        return method(self, *arguments)
+
+    return call
 
 
 def _digest(classes: tuple[type, ...]) -> str:
@@ -177,7 +186,9 @@ def _digest(classes: tuple[type, ...]) -> str:
 
 def _is_library(file: Path) -> bool:
     """Whether the file belongs to Python or to an installed package: such code changes by new versions only."""
-    return any(file.is_relative_to(sysconfig.get_path(place)) for place in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return any(
+        file.is_relative_to(sysconfig.get_path(place)) for place in ("stdlib", "platstdlib", "purelib", "platlib")
+    )
 
 
 def _imports(module: ModuleType, file: Path) -> Iterator[str]:
@@ -187,5 +198,9 @@ def _imports(module: ModuleType, file: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             package = module.__package__ or ""
-            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module
+            base = (
+                importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+                if node.level
+                else node.module
+            )
             yield from (base or "", *(f"{base}.{alias.name}" for alias in node.names))

@@ -50,9 +50,11 @@ def validated(cls: Class) -> Class:
     def checked(kind: Any, /, *arguments: Any, **keywords: Any) -> Any:
         raw = make(kind, *arguments, **keywords)
         rules = _rules(kind)
-        return kind._make(rules[name](kind.__name__, name, value) for name, value in zip(kind._fields, raw, strict=True))
+        return kind._make(
+            rules[name](kind.__name__, name, value) for name, value in zip(kind._fields, raw, strict=True)
+        )
 
-    cls.__new__ = checked  # type: ignore[assignment]
+    cls.__new__ = checked  # type: ignore[method-assign]
     return cls
 
 

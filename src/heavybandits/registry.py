@@ -94,7 +94,9 @@ def make(kind: str, **parameters: Any) -> Any:
             raise ValueError(f"{kind}: {unknown('parameter', name, accepted)}")
     missing = [name for name, p in accepted.items() if p.default is p.empty and name not in given]
     if missing:
-        raise ValueError(f"{kind}: needs {' and '.join(missing)}, which {'has' if len(missing) == 1 else 'have'} no default")
+        raise ValueError(
+            f"{kind}: needs {' and '.join(missing)}, which {'has' if len(missing) == 1 else 'have'} no default"
+        )
     return factory(**given)
 
 
@@ -124,7 +126,7 @@ def class_from_file(path: str, name: str) -> Factory:
     module = sys.modules.get(module_name)
     if module is None or getattr(module, "__heavybandits_stamp__", None) != stamp:
         spec = importlib.util.spec_from_file_location(module_name, file)
-        assert spec is not None and spec.loader is not None  # it is a .py file
+        assert spec is not None  # it is a .py file
         module = importlib.util.module_from_spec(spec)
         sys.modules[module_name] = module
         try:

@@ -65,7 +65,7 @@ class Result:
     def failed(self) -> Any:
         """Which replications ended in linear regret: (policy, replication).
 
-        A replication fails if in the last tenth of the horizon it loses, per pull, more than a tenth of the largest gap.
+        A replication fails if in the last tenth of the horizon it loses more than a tenth of the largest gap per pull.
         """
         last = self._rounds >= self.horizon - self.horizon // 10
         first = int(np.argmax(last))
@@ -106,15 +106,14 @@ class Result:
 
     def plot(self) -> Figure:
         """Mean regret over rounds with a band from the 10% to the 90% quantile, and the Lai-Robbins slope if finite."""
-        import matplotlib as mpl
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(7, 4.5), layout="constrained")
         axes = figure.subplots()
-        colours = mpl.colormaps["tab10"].colors if len(self._labels) > 8 else OKABE_ITO
         for place, label in enumerate(self._labels):
-            curves, colour = self._regret[place], colours[place % len(colours)]
-            axes.plot(self._rounds, curves.mean(axis=0), color=colour, label=label)
+            curves, colour = self._regret[place], OKABE_ITO[place % len(OKABE_ITO)]
+            dashes = ("-", "--", "-.")[place // len(OKABE_ITO) % 3]
+            axes.plot(self._rounds, curves.mean(axis=0), dashes, color=colour, label=label)
             low, high = np.quantile(curves, (0.1, 0.9), axis=0)
             axes.fill_between(self._rounds, low, high, color=colour, alpha=0.15, linewidth=0)
         slope = self.instance.lai_robbins(self.horizon) / math.log(self.horizon) if self.horizon > 1 else 0.0
@@ -127,7 +126,9 @@ class Result:
 
     def __repr__(self) -> str:
         replications = self._regret.shape[1]
-        return f"Result({', '.join(self._labels)}; {replications} replications of {self.horizon} pulls, seed {self.seed})"
+        return (
+            f"Result({', '.join(self._labels)}; {replications} replications of {self.horizon} pulls, seed {self.seed})"
+        )
 
 
 # Eight colours that stay apart for colour-blind readers (Okabe and Ito 2008), the pale yellow left out.

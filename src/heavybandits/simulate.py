@@ -21,7 +21,6 @@ from ._validate import count, whole
 from .compile import compiled, uses_rng, without_text
 from .instances import Instance
 from .protocols import FloatArray, IntArray, Policy
-from .registry import to_spec
 from .results import Result
 
 BLOCK = 8192  # pulls whose noise is drawn at once; part of what a seed means, so it never changes
@@ -54,8 +53,8 @@ def simulate(
     workers
         Threads; by default one per core.
     checkpoints
-        Rounds after which regret is recorded: ``"log"`` for about a hundred log-spaced ones, ``"all"`` for every round, or
-        increasing numbers; the last round is always among them.
+        Rounds after which regret is recorded: ``"log"`` for about a hundred log-spaced ones, ``"all"`` for every round,
+        or increasing numbers; the last round is always among them.
 
     Examples
     --------
@@ -80,7 +79,9 @@ def simulate(
     size = max(1, min(math.ceil(replications / workers), math.ceil(20_000_000 / (horizon * len(runs)))))
     chunks = [range(first, min(first + size, replications)) for first in range(0, replications, size)]
     with ThreadPoolExecutor(workers) as executor:
-        outcomes = _gather(executor, lambda chunk: play_chunk(instance, list(runs.values()), horizon, seed, chunk), chunks)
+        outcomes = _gather(
+            executor, lambda chunk: play_chunk(instance, list(runs.values()), horizon, seed, chunk), chunks
+        )
     stack = [np.concatenate(parts, axis=1) for parts in zip(*outcomes, strict=True)]
     return Result(instance, tuple(runs), rounds, *stack, horizon=horizon, seed=seed)
 
@@ -115,8 +116,11 @@ def checkpoint_rounds(horizon: int, checkpoints: Sequence[int] | str = "log") ->
         spaced = np.geomspace(1, horizon, 100).round().astype(np.int64)
         return np.union1d(spaced, [max(1, horizon - horizon // 10), horizon])
     rounds = np.asarray(checkpoints)
-    if rounds.ndim != 1 or rounds.dtype.kind != "i" or np.any(np.diff(rounds) <= 0) or not np.all(
-        (rounds >= 1) & (rounds <= horizon)
+    if (
+        rounds.ndim != 1
+        or rounds.dtype.kind != "i"
+        or np.any(np.diff(rounds) <= 0)
+        or not np.all((rounds >= 1) & (rounds <= horizon))
     ):
         raise ValueError(f"simulate: checkpoints must be increasing rounds from 1 to {horizon}, got {checkpoints!r}")
     return np.union1d(rounds.astype(np.int64), [horizon])
@@ -132,12 +136,12 @@ class Run:
         self.policy = policy
         self.rounds = rounds
         self.random = uses_rng(policy)
-        self.key = stream_key(seed, instance.key, repr(to_spec(policy)))
+        self.key = stream_key(seed, instance.key, repr(policy))
         self._bare = without_text(policy)
         self._kernel = compiled(
-            play, self._bare, policy.init(instance.n_arms, horizon), np.random.default_rng() if self.random else None, 0,
-            np.zeros(1), _columns(np.zeros(1), 2), np.zeros(1), rounds, np.zeros(len(rounds)), np.zeros(1, np.int64),
-            np.zeros(1), np.zeros(1, np.int64),
+            play, self._bare, policy.init(1, horizon), np.random.default_rng() if self.random else None, 0, np.zeros(1),
+            _columns(np.zeros(1), 2), np.zeros(1), rounds, np.zeros(1), np.zeros(1, np.int64), np.zeros(1),
+            np.zeros(1, np.int64),
         )  # fmt: skip
 
     def begin(self, n_arms: int, horizon: int, replication: int) -> Progress:
@@ -164,8 +168,14 @@ class Progress(NamedTuple):
     recorded: IntArray  # checkpoints passed
 
 
-select: Callable[[Any, Any, int, Any], int]  # in `play`, the policy's own
-update: Callable[[Any, Any, int, float], None]
+def select(policy: Any, state: Any, t: int, rng: Any) -> int:
+    """The policy's own, in compiled copies of :func:`play`."""
+    return policy.select(state, t, rng)  # type: ignore[no-any-return]
+
+
+def update(policy: Any, state: Any, arm: int, reward: float) -> None:
+    """The policy's own, in compiled copies of :func:`play`."""
+    policy.update(state, arm, reward)
 
 
 def play(
@@ -219,7 +229,9 @@ def draw_noise(instance: Instance, rng: np.random.Generator, size: int) -> Float
 def _draw(noise: Any, rng: np.random.Generator, size: int) -> FloatArray:
     drawn = np.asarray(noise.sample(rng, size), dtype=float)
     if drawn.shape != (size,) or np.isnan(drawn).any():
-        raise ValueError(f"noise {noise!r}: sample(rng, {size}) must return {size} numbers that are not NaN, got {drawn!r}")
+        raise ValueError(
+            f"noise {noise!r}: sample(rng, {size}) must return {size} numbers that are not NaN, got {drawn!r}"
+        )
     return drawn
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import random
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
 
-from .compile import _bound, compiled, uses_rng, without_text
+from .compile import compiled, uses_rng, without_text
 from .protocols import FloatArray, IntArray
-from .state import arrays
+from .state import arrays, carried, find_open, with_room
 
 WILD = (math.inf, -math.inf, 1e308, -1e308, 1e17, 0.0, 0.0, -1.0, 1.0, 1e-300)
 
@@ -17,9 +19,9 @@ WILD = (math.inf, -math.inf, 1e308, -1e308, 1e17, 0.0, 0.0, -1.0, 1.0, 1e-300)
 def check_policy(policy: Any, *, horizon: int = 300) -> None:
     """Raise ``AssertionError``, saying what is wrong, unless the policy keeps to the protocol.
 
-    It is played on one, three and seventy arms, with rewards that include infinities and ties; with rewards that come
-    late, in another order and for arms that were never selected; past its horizon; and compiled against interpreted,
-    which must choose the same arms.
+    It is played on one, three and seventy arms, with rewards that include ties and infinities, compiled against
+    interpreted, which must choose the same arms and end in the same state.  Then rewards come late, in another order,
+    past the horizon and for arms that were never selected, and arms come and go.
 
     Examples
     --------
@@ -27,87 +29,190 @@ def check_policy(policy: Any, *, horizon: int = 300) -> None:
     >>> check_policy(hb.UCB(), horizon=50)
     """
     name = type(policy).__name__
-    _require(isinstance(policy, tuple) and hasattr(policy, "_fields"), f"{name} must be a NamedTuple of parameters")
+    _require(_is_named_tuple(policy), f"{name} must be a NamedTuple of parameters, got {policy!r}")
     _require(len(policy) > 0, f"{name} must have at least one parameter, or numba cannot compile it")
+    _require(
+        _is_plain(policy), f"{name} must have parameters that cannot change (numbers, text, tuples), got {policy!r}"
+    )
     for method in ("init", "select", "update"):
         _require(callable(getattr(policy, method, None)), f"{name} must have a method {method}")
-    before = repr(policy)
-    _check_states(policy, name, horizon)
-    for n_arms in (1, 3, 70):
-        rewards = _rewards(horizon)
-        interpreted = _actions(_bound(_play, type(policy)), policy, n_arms, horizon, rewards)
-        _require(
-            bool(np.all((interpreted >= 0) & (interpreted < n_arms))), f"{name}.select must return an arm from 0 to K - 1"
-        )
-        again = _actions(_bound(_play, type(policy)), policy, n_arms, horizon, rewards)
-        _require(
-            np.array_equal(interpreted, again), f"{name} must choose the same arms when it is given the same rewards and seed"
-        )
-        machine = _actions(_compiled_play(policy, n_arms, horizon), policy, n_arms, horizon, rewards)
-        _require(np.array_equal(interpreted, machine), f"{name} must choose the same arms compiled as interpreted")
-    _check_disorder(policy, name, horizon)
-    _require(repr(policy) == before, f"{name} must not change its parameters")
+    streams = _global_streams()
+    try:
+        with np.errstate(all="ignore"):  # as silent as compiled code
+            _check_states(policy, name, horizon)
+            for n_arms in (1, 3, 70):
+                _check_play(policy, name, n_arms, horizon)
+            _check_wild_rewards(policy, name, horizon)
+            _check_disorder(policy, name, horizon)
+    except AssertionError:
+        raise
+    except Exception as error:
+        raise AssertionError(f"{name} must not raise {type(error).__name__}: {error}") from error
+    _require(_global_streams() == streams, f"{name} must draw random numbers from rng, not from a global generator")
 
 
 def _check_states(policy: Any, name: str, horizon: int) -> None:
-    """States are arrays of their own, and the number of arms shows in their first axis only."""
+    """States are arrays of their own, and the number of arms shows in their first axis or not at all."""
     first, second, larger = (policy.init(n_arms, horizon) for n_arms in (3, 3, 4))
     for (place, array), (_, other), (_, grown) in zip(arrays(first), arrays(second), arrays(larger), strict=True):
-        _require(isinstance(array, np.ndarray), f"{name}: {place} must be an array (a number that changes: of one element)")
-        _require(not np.shares_memory(array, other), f"{name}.init must make a fresh {place} each time")
+        _require(
+            isinstance(array, np.ndarray), f"{name}: {place} must be an array (a number that changes: of one element)"
+        )
+        _require(array.dtype.kind in "bif", f"{name}: {place} must hold numbers or truth values, not {array.dtype}")
         _require(array.dtype == grown.dtype, f"{name}: the type of {place} must not depend on the number of arms")
+        _require(not np.shares_memory(array, other), f"{name}.init must make a fresh {place} each time")
+        _require(_same(array, other), f"{name}.init must make the same {place} each time")
+    _check_shapes(name, "state", first, larger)
     try:
         policy.init(3, None)
     except ValueError as error:
-        _require("horizon" in str(error), f"{name}.init without a horizon must work, or raise a ValueError that names it")
+        _require(
+            "horizon" in str(error), f"{name}.init without a horizon must work, or raise a ValueError that names it"
+        )
+
+
+def _check_shapes(name: str, place: str, three: Any, four: Any) -> None:
+    """States for three and four arms agree but for the first axis; one that can ``carry`` sees to that itself."""
+    if _is_named_tuple(three):
+        for field, one, two in zip(three._fields, three, four, strict=True):
+            if not hasattr(one, "carry"):
+                _check_shapes(name, f"{place}.{field}", one, two)
+        return
+    rows = (three.shape[:1], four.shape[:1]) == ((3,), (4,)) and three.shape[1:] == four.shape[1:]
+    _require(rows or three.shape == four.shape, f"{name}: {place} must have a row per arm, or always the same shape")
+
+
+def _check_play(policy: Any, name: str, n_arms: int, horizon: int) -> None:
+    """The same arms again and again, and compiled as interpreted; a horizon may be shorter than the initial pulls."""
+    rewards = _rewards(horizon)
+    arms, state = _interpreted(policy, name, n_arms, horizon, rewards)
+    again, _ = _interpreted(policy, name, n_arms, horizon, rewards)
+    _require(_same(arms, again), f"{name} must choose the same arms when it is given the same rewards and seed")
+    _interpreted(policy, name, n_arms, 1, rewards[:1])
+
+    bare, fresh, rng = without_text(policy), policy.init(n_arms, horizon), _rng(policy)
+    machine = np.full(horizon, -1)
+    try:
+        play = compiled(_play, bare, fresh, rng, rewards, machine)
+    except Exception as error:
+        raise AssertionError(f"{name} must compile: {error}") from error
+    play(bare, fresh, rng, rewards, machine)
+    _require(_same(arms, machine), f"{name} must choose the same arms compiled as interpreted")
+    for (place, one), (_, two) in zip(arrays(state), arrays(fresh), strict=True):
+        _require(_same(one, two), f"{name}: {place} must come out the same compiled as interpreted, to the last bit")
+
+
+def _play(policy: Any, state: Any, rng: Any, rewards: FloatArray, arms: IntArray) -> None:
+    for t in range(len(rewards)):
+        arm = policy.select(state, t, rng)
+        policy.update(state, arm, rewards[t])
+        arms[t] = arm
+
+
+def _interpreted(policy: Any, name: str, n_arms: int, horizon: int, rewards: FloatArray) -> tuple[IntArray, Any]:
+    """Arms chosen by a fresh policy, and its state at the end."""
+    bare, state, rng = without_text(policy), policy.init(n_arms, horizon), _rng(policy)
+    arms = np.full(len(rewards), -1)
+    for t, reward in enumerate(rewards.tolist()):
+        arms[t] = _selected(bare, name, state, t, rng, n_arms)
+        bare.update(state, int(arms[t]), reward)
+    return arms, state
+
+
+def _selected(policy: Any, name: str, state: Any, t: int, rng: Any, n_arms: int) -> int:
+    arm = policy.select(state, t, rng)
+    is_arm = isinstance(arm, Integral) and not isinstance(arm, bool) and 0 <= int(arm) < n_arms
+    _require(is_arm, f"{name}.select must return an arm, a whole number from 0 to {n_arms - 1}, got {arm!r}")
+    return int(arm)
+
+
+def _check_wild_rewards(policy: Any, name: str, horizon: int) -> None:
+    """Infinite and huge rewards leave no NaN where tame ones leave a number."""
+    tame = np.random.default_rng(5).standard_normal((max(3 * len(WILD), horizon // 3), 3))
+    wild = tame.copy()
+    wild[: 2 * len(WILD)] = np.random.default_rng(6).permuted(np.tile(WILD, (3, 2)), axis=1).T
+    tame_seen, wild_seen = (_numbers_after(policy, table) for table in (tame, wild))
+    for place, array in wild_seen.items():
+        new = np.isnan(array) & ~np.isnan(tame_seen[place])
+        _require(not new.any(), f"{name}: {place} must not be NaN after infinite rewards")
+
+
+def _numbers_after(policy: Any, table: FloatArray) -> dict[str, FloatArray]:
+    """All that a policy shows of itself when each arm has got a column of rewards."""
+    n_arms = table.shape[1]
+    bare, state, t = without_text(policy), policy.init(n_arms, table.size), table.size
+    for row in table.tolist():
+        for arm, reward in enumerate(row):
+            bare.update(state, arm, reward)
+    seen = {place: array.astype(float) for place, array in arrays(state)}
+    if hasattr(bare, "value"):
+        seen["value"] = np.array([bare.value(state, arm) for arm in range(n_arms)])
+    if hasattr(bare, "index_of"):
+        seen["index_of"] = np.array([bare.index_of(state, arm, t) for arm in range(n_arms)])
+    return seen
 
 
 def _check_disorder(policy: Any, name: str, horizon: int) -> None:
-    """Several selections under way, rewards out of order, and rewards that nobody asked for."""
+    """Several selections under way, rewards nobody asked for, a horizon that passes, arms that come and go."""
     n_arms = 4
-    state, rng = policy.init(n_arms, horizon), np.random.default_rng(0)
+    bare, state, rng = without_text(policy), policy.init(n_arms, horizon), _rng(policy)
     t = 0
-    for reward in _rewards(horizon)[: horizon // 4]:
-        waiting = [int(policy.select(state, t, rng)) for _ in range(3)]
-        _require(all(0 <= arm < n_arms for arm in waiting), f"{name}.select must stay in range before its rewards come")
-        for arm in [*reversed(waiting), n_arms - 1]:
-            policy.update(state, arm, float(reward))
-            t += 1
-        if hasattr(policy, "value"):
-            values = [policy.value(state, arm) for arm in set(waiting)]
-            seen_all = t > 20 * n_arms
-            _require(not (seen_all and any(map(math.isnan, values))), f"{name}.value must not be NaN once there are rewards")
-    if hasattr(policy, "index_of"):
-        heights = [policy.index_of(state, arm, t) for arm in range(n_arms)]
-        _require(not any(map(math.isnan, heights)), f"{name}.index_of must never be NaN")
+
+    def learn(arm: int, reward: float) -> None:
+        nonlocal state, t
+        state = with_room(state)
+        bare.update(state, arm, reward)
+        t += 1
+
+    rewards = iter(_rewards(6 * horizon).tolist())
+    learn(1, next(rewards))  # before anything was selected
+    for stage in range(3):
+        for _ in range(horizon // 4):
+            waiting = [_selected(bare, name, state, t, rng, n_arms) for _ in range(3)]
+            for arm in [*reversed(waiting), n_arms - 1]:
+                learn(arm, next(rewards))
+        restrict = find_open(state)
+        if restrict is not None:
+            restrict(np.array([1, 2]))
+            arm = _selected(bare, name, state, t, rng, n_arms)
+            _require(arm in (1, 2), f"{name}.select must keep to the open arms 1 and 2, got {arm}")
+            restrict(None)
+        kept = np.array([0, 2, 3]) if stage == 0 else np.arange(n_arms)
+        size = len(kept) + 2 * stage
+        state = carried(state, policy.init(n_arms, horizon), policy.init(size, horizon), kept)
+        n_arms = size
 
 
-def _rewards(horizon: int) -> FloatArray:
+def _rewards(n: int) -> FloatArray:
+    """Zeros, so that all arms tie; then heavy tails, some of them wild."""
     rng = np.random.default_rng(7)
-    rewards = rng.standard_cauchy(horizon)
-    wild = rng.random(horizon) < 0.1
+    rewards = rng.standard_cauchy(n)
+    wild = rng.random(n) < 0.1
     rewards[wild] = rng.choice(WILD, int(wild.sum()))
+    rewards[: n // 10] = 0.0
     return rewards
 
 
-def _play(policy: Any, state: Any, rng: Any, rewards: FloatArray, actions: IntArray) -> None:
-    for t in range(len(rewards)):
-        arm = select(policy, state, t, rng)
-        update(policy, state, arm, rewards[t] + 0.1 * arm)
-        actions[t] = arm
+def _rng(policy: Any) -> np.random.Generator | None:
+    return np.random.default_rng(3) if uses_rng(policy) else None
 
 
-def _compiled_play(policy: Any, n_arms: int, horizon: int) -> Any:
-    rng = np.random.default_rng() if uses_rng(policy) else None
-    return compiled(_play, without_text(policy), policy.init(n_arms, horizon), rng, np.zeros(1), np.zeros(1, np.int64))
+def _global_streams() -> tuple[object, ...]:
+    state: Any = np.random.get_state()  # noqa: NPY002
+    return random.getstate(), state[1].tobytes(), *state[2:]
 
 
-def _actions(play: Any, policy: Any, n_arms: int, horizon: int, rewards: FloatArray) -> IntArray:
-    """Arms chosen by a fresh policy."""
-    actions = np.full(len(rewards), -1)
-    rng = np.random.default_rng(3) if uses_rng(policy) else None
-    play(without_text(policy), policy.init(n_arms, horizon), rng, rewards, actions)
-    return actions
+def _is_named_tuple(value: object) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def _is_plain(value: object) -> bool:
+    """Whether the value cannot change."""
+    return all(map(_is_plain, value)) if isinstance(value, tuple) else value is None or isinstance(value, Number | str)
+
+
+def _same(one: FloatArray | IntArray, two: FloatArray | IntArray) -> bool:
+    return bool(np.array_equal(one, two, equal_nan=True))
 
 
 def check_noise(noise: Any, *, draws: int = 100_000) -> None:
@@ -123,7 +228,9 @@ def check_noise(noise: Any, *, draws: int = 100_000) -> None:
     """
     name = type(noise).__name__
     sample = noise.sample(np.random.default_rng(1), draws)
-    _require(isinstance(sample, np.ndarray) and sample.shape == (draws,), f"{name}.sample must return an array of its size")
+    _require(
+        isinstance(sample, np.ndarray) and sample.shape == (draws,), f"{name}.sample must return an array of its size"
+    )
     _require(sample.dtype == np.float64, f"{name}.sample must return 64-bit floats, not {sample.dtype}")
     _require(not np.isnan(sample).any(), f"{name}.sample must not return NaN")
     again = noise.sample(np.random.default_rng(1), draws)
@@ -139,7 +246,9 @@ def check_noise(noise: Any, *, draws: int = 100_000) -> None:
     quantiles = noise.quantile(grid)
     _require(np.allclose(noise.cdf(quantiles), grid, atol=1e-7), f"{name}.quantile must invert its cdf")
     mirrored = np.allclose(quantiles, -quantiles[::-1], atol=1e-7 * (1.0 + np.abs(quantiles).max()))
-    _require(bool(noise.is_symmetric) == mirrored, f"{name}.is_symmetric must say whether the law is symmetric about zero")
+    _require(
+        bool(noise.is_symmetric) == mirrored, f"{name}.is_symmetric must say whether the law is symmetric about zero"
+    )
     _require(noise.moment_order > 0, f"{name}.moment_order must be positive")
     _require(abs(noise.kl_shift(0.0)) < 1e-9, f"{name}.kl_shift(0) must be 0")
     _require(noise.kl_shift(1.0) > 0, f"{name}.kl_shift(1) must be positive")

@@ -1,15 +1,16 @@
 r"""Rates and regret bounds of the paper's theorems, in the readings that make them consistent.
 
 An optimiser is *g-bounded* if after k steps :math:`f(x_k) - f^* \le g(k, \delta)` with probability at least
-:math:`1 - \delta`.  The templates FO-UCB and ZO-UCB turn g into a confidence radius, and its inverse into a regret bound
-(:func:`fo_regret_bound`, :func:`zo_regret_bound`); clipped SGD has the g printed in the paper (:func:`printed_rate`),
-hence :func:`clipped_sgd_ucb_regret_bound`.
+:math:`1 - \delta`.  The templates FO-UCB and ZO-UCB turn g into a confidence radius, and its inverse into a regret
+bound (:func:`fo_regret_bound`, :func:`zo_regret_bound`); clipped SGD has the g printed in the paper
+(:func:`printed_rate`), hence :func:`clipped_sgd_ucb_regret_bound`.
 
-Three readings differ from the print.  The pairs (:math:`\delta = 1/T^2`, constant 2) and (:math:`\delta = 1/(T(T+1))`,
-constant 1) are both right; a mixture of them is not.  The gap-free bound has the constant :math:`4\sqrt 2`, which is what
-minimising :math:`T\Delta + 8 C A \ell^2 K/\Delta` gives.  And the theorem behind clipped SGD (Puchkin et al. 2024, B.6)
-proves :math:`(x_k - \mu)^2 \le 2 R^2 e^{-\gamma k}` (:func:`exponential_rate`) with the step of :func:`proven_step`; the
-printed 1/(k + 1) for every k does not follow from it.
+Three readings differ from the print.  The pairs (:math:`\delta = 1/T^2`, constant 2) and
+(:math:`\delta = 1/(T(T+1))`, constant 1) are both right; a mixture of them is not.  The gap-free bound has the constant
+:math:`4\sqrt 2`, which is what minimising :math:`T\Delta + 8 C A \ell^2 K/\Delta` gives.  And the theorem behind
+clipped SGD (Puchkin et al. 2024, B.6) proves :math:`(x_k - \mu)^2 \le 2 R^2 e^{-\gamma k}` (:func:`exponential_rate`)
+with the step of :func:`proven_step`; the printed 1/(k + 1) for every k does not follow from it, and is wrong if sigma is
+small: with steps of :math:`\gamma` the start is not forgotten that fast.
 
 References
 ----------
@@ -56,10 +57,27 @@ def practical_step(horizon: int) -> float:
     return 1.0 / log_factor(horizon, confidence(horizon))
 
 
+@compilable
+def distance_factor(horizon: float, radius: float) -> float:
+    r""":math:`\ell = \ln(\max(2, (T + 1) R^2))`; without the maximum, which is not in print, it may be zero.
+
+    Examples
+    --------
+    >>> round(distance_factor(10_000, 10.0) / 10_001, 9), round(distance_factor(1, 1e-200), 6)
+    (0.001381423, 0.693147)
+    """
+    return max(math.log(2.0), math.log(horizon + 1.0) + 2.0 * math.log(radius))
+
+
 def printed_step(horizon: int, radius: float, delta: float) -> float:
-    r""":math:`\gamma = \min\{1/(400 A),\ \ln(\max(2, (T + 1) R^2))/(T + 1)\}`, as printed but for the maximum."""
-    second = math.log(max(2.0, (horizon + 1) * radius**2)) / (horizon + 1)
-    return min(1.0 / (400.0 * log_factor(horizon, delta)), second)
+    r""":math:`\gamma = \min\{1/(400 A),\ \ell/(T + 1)\}`.
+
+    Examples
+    --------
+    >>> printed_step(100, 2.0, 1 / (100 * 101)) == 1 / (400 * log_factor(100, 1 / (100 * 101)))
+    True
+    """
+    return min(1.0 / (400.0 * log_factor(horizon, delta)), distance_factor(horizon, radius) / (horizon + 1))
 
 
 def proven_step(horizon: int, radius: float, delta: float, sigma: float) -> float:
@@ -68,7 +86,7 @@ def proven_step(horizon: int, radius: float, delta: float, sigma: float) -> floa
 
     Examples
     --------
-    The two steps part when the horizon is long; up to T = 10,000 and R = 10 the first term decides both.
+    The two steps part when the horizon is long; at T = 10,000 and R = 10 the first term decides both.
 
     >>> proven_step(10**6, 10.0, 1e-12, 1.0) < 0.2 * printed_step(10**6, 10.0, 1e-12)
     True
@@ -76,12 +94,14 @@ def proven_step(horizon: int, radius: float, delta: float, sigma: float) -> floa
     True
     """
     factor = log_factor(horizon, delta)
-    scale = (horizon + 1) * radius**2 / (5400.0 * sigma**2 * factor)
-    low, high = 2.0, max(2.0, scale / math.log(2.0) ** 2)
-    for _ in range(200):  # B ln^2 B is increasing, so bisection finds the only solution
+    # y = ln B solves y + 2 ln y = ln S, unless that y is below ln 2.  The left side increases, so bisection finds it;
+    # to put B into its own definition again and again does not: that jumps to and fro between two numbers.
+    log_scale = math.log(horizon + 1.0) + 2.0 * math.log(radius / sigma) - math.log(5400.0 * factor)
+    low, high = math.log(2.0), max(math.log(2.0), log_scale - 2.0 * math.log(math.log(2.0)))
+    for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if middle * math.log(middle) ** 2 < scale else (low, middle)
-    return min(1.0 / (400.0 * factor), math.log(low) / (horizon + 1))
+        low, high = (middle, high) if middle + 2.0 * math.log(middle) < log_scale else (low, middle)
+    return min(1.0 / (400.0 * factor), low / (horizon + 1))
 
 
 def first_clip(step: float, radius: float, horizon: int, delta: float) -> float:
@@ -91,15 +111,15 @@ def first_clip(step: float, radius: float, horizon: int, delta: float) -> float:
 
 @compilable
 def printed_rate(k: float, delta: float, horizon: float, radius: float, sigma: float) -> float:
-    r""":math:`g(k, \delta) = 5400\,\sigma^2 A \ln^2((T + 1) R^2)/(k + 1)`.
+    r""":math:`g(k, \delta) = 5400\,\sigma^2 A\,\ell^2/(k + 1)`.
 
     Examples
     --------
     >>> round(printed_rate(50, 1 / (100 * 101), 100, 2.0, 1.0), 4)
     58048.9278
     """
-    squared = math.log(max(2.0, (horizon + 1.0) * radius * radius)) ** 2
-    return 5400.0 * sigma * sigma * log_factor(horizon, delta) * squared / (k + 1.0)
+    distance = distance_factor(horizon, radius)
+    return 5400.0 * sigma * sigma * log_factor(horizon, delta) * distance * distance / (k + 1.0)
 
 
 def inverse_printed_rate(value: float, delta: float, horizon: int, radius: float, sigma: float) -> float:
@@ -127,20 +147,40 @@ def exponential_rate(k: float, step: float, radius: float) -> float:
 
 
 def inverse_exponential_rate(value: float, step: float, radius: float) -> float:
-    """The k at which :func:`exponential_rate` has come down to ``value`` (0 if it starts below)."""
-    return max(0.0, math.log(radius * radius / value) / step)
+    """The k at which :func:`exponential_rate` has come down to ``value`` (0 if it starts below).
+
+    Examples
+    --------
+    >>> round(inverse_exponential_rate(exponential_rate(70, 0.01, 2.0), 0.01, 2.0), 9)
+    70.0
+    """
+    return max(0.0, (2.0 * math.log(radius) - math.log(value)) / step)
 
 
 def fo_regret_bound(gaps: Iterable[float], horizon: int, inverse: Inverse) -> float:
-    r""":math:`R_T \le \sum_i \Delta_i (\lceil g^{-1}(\Delta_i^2/8, 1/T^2)\rceil + 2)`, no more than :math:`T \max \Delta_i`.
+    r""":math:`R_T \le \sum_i \Delta_i (\lceil g^{-1}(\Delta_i^2/8, 1/T^2)\rceil + 2)`, and :math:`\le T \max \Delta_i`.
 
-    ``inverse(value, delta)`` is the number of pulls after which g is at most ``value``.
+    ``inverse(value, delta)`` is the number of pulls after which g is at most ``value``, and no less than the initial
+    pulls of an arm if these are more than one.
+
+    Examples
+    --------
+    The mean of k rewards with normal noise has :math:`g(k, \delta) = \sigma^2 \ln(2/\delta)/k`, here sigma is 0.1.
+
+    >>> round(fo_regret_bound([0.0, 0.5, 1.0], 1000, lambda value, delta: 0.01 * math.log(2 / delta) / value), 9)
+    7.5
     """
     return _regret_bound([(gap, inverse(gap * gap / 8.0, confidence(horizon))) for gap in gaps if gap > 0.0], horizon)
 
 
 def zo_regret_bound(gaps: Iterable[float], horizon: int, inverse: Inverse) -> float:
-    r""":math:`R_T \le \sum_i \Delta_i (\lceil g^{-1}(\Delta_i/2, 1/T^2)\rceil + 2)`, no more than :math:`T \max \Delta_i`."""
+    r""":math:`R_T \le \sum_i \Delta_i (\lceil g^{-1}(\Delta_i/2, 1/T^2)\rceil + 2)`, and :math:`\le T \max \Delta_i`.
+
+    See :func:`fo_regret_bound`.  As a radius the rate above is :math:`\sqrt{2 g}`:
+
+    >>> round(zo_regret_bound([0.0, 0.5, 1.0], 1000, lambda value, delta: 0.02 * math.log(2 / delta) / value**2), 9)
+    7.5
+    """
     return _regret_bound([(gap, inverse(gap / 2.0, confidence(horizon))) for gap in gaps if gap > 0.0], horizon)
 
 
@@ -150,14 +190,29 @@ def _regret_bound(pulls: list[tuple[float, float]], horizon: int) -> float:
 
 
 def clipped_sgd_ucb_regret_bound(gaps: Iterable[float], horizon: int, radius: float, sigma: float) -> float:
-    r""":math:`R_T \le \sum_i [\Delta_i + 8 C \ln(4 T (T + 1)^2) \ln^2((T + 1) R^2)/\Delta_i]`, :math:`C = 5400\,\sigma^2`."""
+    r""":math:`R_T \le \sum_i [\Delta_i + 8 C \ln(4 T (T + 1)^2)\,\ell^2/\Delta_i]`, :math:`C = 5400\,\sigma^2`.
+
+    Examples
+    --------
+    It says nothing before T is about a billion times the squared ratio of sigma and the gap.
+
+    >>> clipped_sgd_ucb_regret_bound([0.0, 1.0], 10**4, 2.0, 1.0) > 10**4
+    True
+    """
     delta = 1.0 / (horizon * (horizon + 1.0))
     rate = printed_rate(0.0, delta, horizon, radius, sigma)
     return sum(gap + 8.0 * rate / gap for gap in gaps if gap > 0.0)
 
 
 def clipped_sgd_ucb_worst_case(gaps: Iterable[float], horizon: int, radius: float, sigma: float) -> float:
-    r""":math:`R_T \le 4\sqrt 2\, \ln((T + 1) R^2) \sqrt{C \ln(4 T (T + 1)^2) T K} + \sum_i \Delta_i`, whatever the gaps are."""
+    r""":math:`R_T \le 4\sqrt 2\,\ell \sqrt{C \ln(4 T (T + 1)^2) T K} + \sum_i \Delta_i`, whatever the gaps are.
+
+    Examples
+    --------
+    >>> small = clipped_sgd_ucb_worst_case([0.0, 0.1], 10**4, 2.0, 1.0)
+    >>> round(clipped_sgd_ucb_worst_case([0.0] * 7 + [0.1], 10**4, 2.0, 1.0) / small, 3)  # four times the arms
+    2.0
+    """
     gaps = list(gaps)
     delta = 1.0 / (horizon * (horizon + 1.0))
     rate = printed_rate(0.0, delta, horizon, radius, sigma)

@@ -7,9 +7,9 @@ For each arm minimise :math:`f(x) = (x - \mu)^2/2` along its own rewards: with t
 
 Two schedules, both for a horizon T and a bound R on :math:`|x_0 - \mu|`:
 
-* ``"practical"``, as in the published experiments: :math:`\gamma = 1/\ln(4(T+1)T^2)`, :math:`\lambda_k = R`.  A constant
-  step never converges: the estimate keeps a standard deviation of :math:`\sqrt{\gamma V/((2 - \gamma) H)}` with
-  :math:`V = E\,\mathrm{clip}(\xi, R)^2` and :math:`H = P(|\xi| \le R)`.
+* ``"practical"``, as in the published experiments: :math:`\gamma = 1/\ln(4(T+1)T^2)`, :math:`\lambda_k = R`.  A
+  constant step never converges: the estimate keeps a standard deviation of :math:`\sqrt{\gamma V/((2 - \gamma) H)}`
+  with :math:`V = E\,\mathrm{clip}(\xi, R)^2` and :math:`H = P(|\xi| \le R)`.
 * ``"theory"``: :math:`\gamma` and :math:`\lambda_k` of the theorem (:mod:`heavybandits.theory`).  One e-fold of
   contraction takes more than 10,000 steps per arm at T = 10,000: sound, and of no practical use.
 """
@@ -45,9 +45,7 @@ class Iterates(NamedTuple):
     schedule: FloatArray  # step, first clipping level, its rate of decay, and what the bound needs
 
 
-def init_iterates(
-    n_arms: int, batch_size: int, initial: int, start: float, *schedule: float
-) -> Iterates:
+def init_iterates(n_arms: int, batch_size: int, initial: int, start: float, *schedule: float) -> Iterates:
     """Fresh iterates: at ``start``, or to be put at the median of the first ``initial`` rewards."""
     x = np.full(n_arms, start)
     steps = np.full(n_arms, -1 if initial else 0, np.int64)
@@ -89,8 +87,8 @@ class ClippedSGD(NamedTuple):
     schedule
         ``"theory"`` or ``"practical"``; the bounds below are claimed for the first only.
     radius
-        ``"printed"``: :math:`g = 5400 \sigma^2 A \ln^2((T+1)R^2)/(k+1)`; ``"exp"``: :math:`g = R^2 e^{-\gamma k}`, with the
-        smaller step that the cited theorem asks for.
+        ``"printed"``: :math:`g = 5400 \sigma^2 A \ln^2((T+1)R^2)/(k+1)`; ``"exp"``: :math:`g = R^2 e^{-\gamma k}`,
+        with the smaller step that the cited theorem asks for.
     start
         First iterate.
     init_pulls

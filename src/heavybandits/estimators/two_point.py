@@ -43,8 +43,8 @@ class TwoPoint(NamedTuple):
         c, best at 1/H.
     spread
         Upper bound on :math:`\sqrt V/H` (1.6 for Cauchy noise of scale 1 with the two values above).  The bound
-        :math:`g(k, \delta) = \text{spread} \cdot \sqrt{2 \ln(2/\delta)/(k + \text{init\_pulls})}` on :math:`|x_k - \mu|` is
-        that of the normal limit: no proof for small k.
+        :math:`g(k, \delta) = \text{spread} \cdot \sqrt{2 \ln(2/\delta)/(k + \text{init\_pulls})}` on
+        :math:`|x_k - \mu|` is that of the normal limit: no proof for small k.
     init_pulls
         Odd number of first rewards whose median is the first iterate; 0 to start at 0.
 

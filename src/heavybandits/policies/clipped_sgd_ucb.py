@@ -1,8 +1,8 @@
 r"""Clipped-SGD-UCB: a confidence bound around clipped SGD (Dorn, Katrutsa, Latypov, Pudovikov 2024).
 
-*Assumes* noise that is symmetric about zero, or the same for all arms; no moment need exist.  *Must be told* the horizon
-T and a clipping level R of the size of the gaps.  *When that fails*: a step is at most R/ln(4(T+1)T²), so with R too small
-an arm that starts badly takes long to recover; with R too large the estimates stay noisy.
+*Assumes* noise that is symmetric about zero, or the same for all arms; no moment need exist.  *Must be told* the
+horizon T and a clipping level R of the size of the gaps.  *When that fails*: a step is at most R/ln(4(T+1)T²), so with
+R too small an arm that starts badly takes long to recover; with R too large the estimates stay noisy.
 
 *Formula*, practical schedule: each arm is pulled p times and :math:`x_a` put at the median; then
 
@@ -10,8 +10,8 @@ an arm that starts badly takes long to recover; with R too large the estimates s
            x \leftarrow x - \gamma\,\mathrm{clip}(\mathrm{SMoM}_{m,n}(x - r; \theta), R), \quad
            \gamma = 1/\ln(4(T+1)T^2),
 
-where the arm is played :math:`b = (2m+1)n` times in a row for one step, and t and :math:`n_a` count pulls.  The theory's
-schedule is FO-UCB on :class:`~heavybandits.ClippedSGD`: index :math:`x_a + \sqrt{2 g(k_a, 1/T^2)}`.
+where the arm is played :math:`b = (2m+1)n` times in a row for one step, and t and :math:`n_a` count pulls.  The
+theory's schedule is FO-UCB on :class:`~heavybandits.ClippedSGD`: index :math:`x_a + \sqrt{2 g(k_a, 1/T^2)}`.
 
 *Cost*: O(b) for a batch and O(log K) for a choice, 8 max(b, p) + 120 bytes per arm.
 """
@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..choice import Choice, choose, height, init_choice, place
+from ..choice import VALUE, Choice, choose, height, init_choice, place
 from ..estimators.clipped_sgd import Iterates, descend, init_iterates
 from ..parameters import Count, NonNegative, OddOrZero, Positive, Whole, validated
 from ..protocols import IntArray
@@ -52,7 +52,8 @@ class ClippedSGDUCB(NamedTuple):
     clip
         R, the clipping level; in the theory's schedule a bound on the distance of the first iterate to the location.
     init_pulls
-        p, odd.  With 0 the iterates start at R (practical, optimistic) or at 0 (theory), and one step per arm comes first.
+        p, odd.  With 0 the iterates start at R (practical, optimistic) or at 0 (theory), and one step per arm comes
+        first.
     theta
         Smoothing of the median of means.
     schedule
@@ -114,11 +115,11 @@ class ClippedSGDUCB(NamedTuple):
 
     def value(self, state: ClippedSGDUCBState, arm: int) -> float:
         """Current iterate."""
-        return float(state.choice.value[arm])
+        return float(state.choice.line[arm, VALUE])
 
     def index_of(self, state: ClippedSGDUCBState, arm: int, t: int) -> float:
         """Iterate plus bonus."""
-        return float(height(state.choice, arm, self.level(state, t)))
+        return float(height(state.choice.line, state.choice.open, arm, self.level(state, t)))
 
 
 PRESETS = {

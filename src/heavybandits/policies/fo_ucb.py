@@ -95,4 +95,4 @@ class FOUCB(NamedTuple):
 
     def index_of(self, state: TemplateState, arm: int, t: int) -> float:
         """Iterate plus radius."""
-        return float(height(state.choice, arm, self.level(state, t)))
+        return float(height(state.choice.line, state.choice.open, arm, self.level(state, t)))

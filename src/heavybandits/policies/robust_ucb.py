@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..choice import Choice, choose, init_choice, place
+from ..choice import VALUE, WIDTH, Choice, choose, init_choice, place
 from ..estimators.catoni import Catoni, CatoniInfiniteVariance
 from ..estimators.median_of_means import MedianOfMeans
 from ..estimators.truncated_mean import TruncatedMean
@@ -158,7 +158,7 @@ class RobustUCB(NamedTuple):
         """Robust mean plus radius, infinite while there are too few rewards."""
         if state.pulls[arm] == 0:
             return math.inf
-        return float(state.choice.value[arm]) + self.level(state, t) * float(state.choice.width[arm])
+        return float(state.choice.line[arm, VALUE]) + self.level(state, t) * float(state.choice.line[arm, WIDTH])
 
 
 def rucb_median(eps: float, v: float, exponent: float = 2.0) -> RobustUCB:

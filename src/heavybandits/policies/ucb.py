@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..choice import Choice, choose, height, init_choice, place
+from ..choice import VALUE, Choice, choose, height, init_choice, place
 from ..numerics import running_mean
 from ..parameters import NonNegative, validated
 from ..protocols import IntArray
@@ -67,13 +67,13 @@ class UCB(NamedTuple):
         """Move the arm's mean."""
         n = state.pulls[arm] + 1
         state.pulls[arm] = n
-        before = state.choice.value[arm] if n > 1 else 0.0
+        before = state.choice.line[arm, VALUE] if n > 1 else 0.0
         place(state.choice, arm, running_mean(before, n, reward), self.c / math.sqrt(n))
 
     def value(self, state: UCBState, arm: int) -> float:
         """Mean reward."""
-        return float(state.choice.value[arm])
+        return float(state.choice.line[arm, VALUE])
 
     def index_of(self, state: UCBState, arm: int, t: int) -> float:
         """Mean plus bonus."""
-        return float(height(state.choice, arm, self.level(state, t)))
+        return float(height(state.choice.line, state.choice.open, arm, self.level(state, t)))

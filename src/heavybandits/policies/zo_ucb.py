@@ -64,4 +64,4 @@ class ZOUCB(NamedTuple):
 
     def index_of(self, state: TemplateState, arm: int, t: int) -> float:
         """Iterate plus radius."""
-        return float(height(state.choice, arm, self.level(state, t)))
+        return float(height(state.choice.line, state.choice.open, arm, self.level(state, t)))
