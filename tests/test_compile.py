@@ -143,11 +143,11 @@ class Clash(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> Count:
         return Count(np.zeros(n_arms, np.int64))
 
-    def level(self, t: int) -> int:
+    def line(self, t: int) -> int:
         return t % 2
 
     def select(self, state: Count, t: int, rng: Any) -> int:
-        return self.level(t)
+        return self.line(t)
 
     def update(self, state: Count, arm: int, reward: float) -> None:
         state.pulls[arm] += int(self.pulls)
@@ -181,6 +181,30 @@ class Uncompilable(NamedTuple):
 
     def update(self, state: Count, arm: int, reward: float) -> None:
         state.pulls[arm] += 1
+
+
+class OtherLevel(NamedTuple):
+    """Has a method with the name of one in the library, but other arguments."""
+
+    size: int = 3
+
+    def init(self, n_arms: int, horizon: int | None) -> Count:
+        return Count(np.zeros(n_arms, np.int64))
+
+    def level(self, t: int) -> int:
+        return t % 2
+
+    def select(self, state: Count, t: int, rng: Any) -> int:
+        return self.level(t)
+
+    def update(self, state: Count, arm: int, reward: float) -> None:
+        state.pulls[arm] += 1
+
+
+def test_methods_of_one_name_take_equally_many_arguments() -> None:
+    message = r"OtherLevel.level takes 2 arguments and \w+.level 3: .* give it another name"
+    with pytest.raises(TypeError, match=message):
+        hb.Agent(OtherLevel(), n_arms=2)
 
 
 @pytest.mark.parametrize(("policy", "expected"), [(Clash(), [10, 10]), (Allocating(), [20, 0])])

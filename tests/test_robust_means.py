@@ -63,7 +63,7 @@ def test_median_of_means_vectors() -> None:
     state = fed(mean, TWELVE)
     assert mean.refresh(state, 0, log_term) == mean.value(state, 0) == 6.5
     assert (state.blocks[0], state.length[0]) == (6, 2)
-    assert mean.width(12) * mean.level(log_term) == pytest.approx(26.585238332, rel=1e-9)
+    assert mean.width(12) * mean.factor(log_term) == pytest.approx(26.585238332, rel=1e-9)
     long = fed(mean, range(1, 401))
     assert mean.refresh(long, 0, 2 * math.log(3)) == 198.5
     assert (long.blocks[0], long.length[0]) == (18, 22)
@@ -134,7 +134,7 @@ def test_number_of_blocks_is_limited() -> None:
 
 def test_eps_zero_makes_the_radius_a_constant() -> None:
     mean = MedianOfMeans(eps=0, v=2)
-    assert {mean.width(n) * mean.level(log_term) for n in (1, 7, 1000) for log_term in (0.5, 20.0)} == {24.0}
+    assert {mean.width(n) * mean.factor(log_term) for n in (1, 7, 1000) for log_term in (0.5, 20.0)} == {24.0}
 
 
 # Truncated mean
@@ -157,7 +157,7 @@ def test_truncated_mean_vector() -> None:
     assert [kappa for kappa, _ in kappas] == pytest.approx(expected, abs=5e-7)
     log_term = 2 * math.log(20)
     assert mean.refresh(state, 0, log_term) == pytest.approx(0.416666667, abs=5e-10)
-    radius = mean.width(6) * mean.level(log_term)
+    radius = mean.width(6) * mean.factor(log_term)
     assert radius == pytest.approx(18.557547142, rel=1e-9)
     assert mean.value(state, 0) + radius == pytest.approx(18.974213809, rel=1e-9)
     # -2 has kappa 7.07 and leaves when t > e^3.5355 = 34.31; 3 leaves when t > 46.946.
@@ -243,7 +243,7 @@ def test_catoni_vector() -> None:
     mean, log_term = Catoni(v=4.0), math.log(1 / 0.05)
     assert mean.alpha(20, log_term) == pytest.approx(0.229035536985, rel=1e-11)
     assert mean.refresh(fed(mean, TWENTY), 0, log_term) == pytest.approx(6.035413440029, rel=1e-11)
-    assert mean.width(20) * mean.level(log_term) == pytest.approx(1.548091024, rel=1e-9)
+    assert mean.width(20) * mean.factor(log_term) == pytest.approx(1.548091024, rel=1e-9)
 
 
 def test_catoni_infinite_variance_vector() -> None:
@@ -255,7 +255,7 @@ def test_catoni_infinite_variance_vector() -> None:
     assert 1.0 / mean.log_limit(1) * log_term == pytest.approx(34.08, abs=5e-3)
     catoni._solve(state, 0, alpha, mean.constant(), 1.5)
     assert mean.value(state, 0) == pytest.approx(5.740894720969, rel=1e-11)
-    assert mean.width(20) * mean.level(log_term) == pytest.approx(2.484403377, rel=1e-9)
+    assert mean.width(20) * mean.factor(log_term) == pytest.approx(2.484403377, rel=1e-9)
 
 
 @pytest.mark.parametrize(("eps", "c"), [(0.25, 0.552159079), (0.5, 0.438691338), (0.75, 0.415317428), (1.0, 0.5)])
@@ -406,7 +406,7 @@ def test_radius_covers(law: str, make: Callable[[float, float, float], Any], eps
     log_term = math.log(1 / delta)
     samples = LAWS[law].rvs((200, n), random_state=np.random.default_rng(11))
     errors = np.array([mean.refresh(fed(mean, sample), 0, log_term) - mu for sample in samples])
-    radius = mean.width(n) * mean.level(log_term)
+    radius = mean.width(n) * mean.factor(log_term)
     assert np.mean(errors > radius) <= delta
     assert np.mean(errors < -radius) <= delta
     assert np.mean(np.abs(errors) > 0.02 * radius) > delta
@@ -422,7 +422,7 @@ def test_shift_and_scale(mean: Any, seed: int, shift: float, scale: float) -> No
     scaled = mean._replace(**{name: getattr(mean, name) * scale**p})
     assert scaled.refresh(fed(scaled, scale * rewards), 0, log_term) == pytest.approx(scale * plain, rel=1e-6)
     assert scaled.width(120) == pytest.approx(scale * mean.width(120))
-    assert scaled.level(log_term) == mean.level(log_term)
+    assert scaled.factor(log_term) == mean.factor(log_term)
     if name == "v":
         assert mean.refresh(fed(mean, rewards + shift), 0, log_term) == pytest.approx(plain + shift, abs=1e-9)
 

@@ -87,7 +87,7 @@ def test_same_arms_as_a_naive_policy(policy: RobustUCB) -> None:
     arms, state = played(policy, table)
     assert np.array_equal(arms, naive_arms(policy, table))
     assert np.array_equal(np.bincount(arms, minlength=3), state.pulls)
-    assert len(set(arms[500:])) > 1 or policy.estimator.level(2.0) == 1.0  # it explores, unless it is greedy
+    assert len(set(arms[500:])) > 1 or policy.estimator.factor(2.0) == 1.0  # it explores, unless it is greedy
 
 
 @pytest.mark.parametrize("policy", [rucb_median(1, 0.01), rucb_truncated(0.5, 0.1)])
@@ -164,10 +164,10 @@ def test_catoni_index_is_close_to_the_exact_one() -> None:
                 exact = mean.init(1, int(n))
                 for reward in state.mean.rewards.pool[start : start + n]:
                     mean.observe(exact, 0, reward)
-                index = mean.refresh(exact, 0, log_term) + mean.width(n) * mean.level(log_term)
+                index = mean.refresh(exact, 0, log_term) + mean.width(n) * mean.factor(log_term)
                 if index < math.inf:
                     assert policy.index_of(state, a, t + 1) == pytest.approx(
-                        index, abs=0.05 * mean.width(n) * mean.level(log_term)
+                        index, abs=0.05 * mean.width(n) * mean.factor(log_term)
                     )
                     compared += 1
     assert compared > 30

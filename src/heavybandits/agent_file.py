@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ._validate import count, whole
 from .compile import uses_rng
 from .registry import estimators, make, policies, to_spec
 from .state import arrays, rebuilt
@@ -91,9 +92,13 @@ def read(path: Path, policy: Any = None) -> Saved:
 
 
 def _decoded(header: dict[str, Any], data: bytes, policy: Any) -> Saved:
-    labels, pulls = header["labels"], header["pulls"]
-    if len(set(labels)) != len(pulls) or {type(n) for n in (*pulls, header["seen"], header["unused"])} != {int}:
-        raise ValueError("its labels and pulls do not fit together")
+    labels, horizon = header["labels"], header["horizon"]
+    for name in ("seen", "unused"):
+        whole("agent", name, header[name])
+    if horizon is not None:
+        count("agent", "horizon", horizon)
+    if len(set(labels)) != len([whole("agent", "pulls", n) for n in header["pulls"]]):
+        raise ValueError("there must be as many labels as pulls")
     rng = np.random.default_rng(0) if uses_rng(policy) else None
     if rng is not None:
         rng.bit_generator.state = header["rng"]
@@ -104,7 +109,10 @@ def _decoded(header: dict[str, Any], data: bytes, policy: Any) -> Saved:
         offset += values[place].nbytes
     if offset != len(data):
         raise ValueError(f"the state has {offset} bytes, got {len(data)}")
-    state = rebuilt(policy.init(len(labels), header["horizon"]), values)
+    template = policy.init(len(labels), horizon)
+    if list(values) != [place for place, _ in arrays(template)]:
+        raise ValueError(f"its state is one of another version of {header['policy']['kind']}")
+    state = rebuilt(template, values)
     return Saved(**{**header, "policy": policy, "rng": rng, "state": state})
 
 

@@ -15,6 +15,7 @@ import functools
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
@@ -25,6 +26,9 @@ from typing import Any
 import numpy as np
 
 from .protocols import COMPILABLE
+from .registry import estimators, policies
+
+_known: dict[str, tuple[str, inspect.Signature]] = {}  # methods that numba was taught: an owner, and its arguments
 
 
 def without_text(parameters: Any) -> Any:
@@ -118,50 +122,56 @@ def _importable(cls: type) -> bool:
 
 def _teach(classes: tuple[type, ...]) -> None:
     """Tell numba of the methods of these classes, and of compilable functions not known yet."""
-    from numba.core.registry import cpu_target
-
-    cpu_target.typing_context.refresh()  # numba's own rules come first, so that a field wins over a method of its name
-    methods = [(name, method) for cls in classes for name, method in vars(cls).items()
-               if isinstance(method, FunctionType) and not name.startswith("_")]  # fmt: skip
-    for function in [*COMPILABLE, *(method for _, method in methods)]:
+    registry: Any = importlib.import_module("numba.core.registry")
+    registry.cpu_target.typing_context.refresh()  # numba's rules come first, so a field wins over a method of its name
+    for function in COMPILABLE:
         _teach_function(function)
-    for name, _ in methods:
-        _teach_method(name)
+    _teach_names(*(known for known in (*policies().values(), *estimators().values()) if isinstance(known, type)))
+    _teach_names(*classes)
+    for cls in classes:
+        for method in _methods_of(cls).values():
+            _teach_function(method)
 
 
 @functools.cache
 def _teach_function(function: Callable[..., Any]) -> None:
-    from numba import extending
-
+    extending: Any = importlib.import_module("numba.extending")
     # Passing a state to a function that is not inlined would cost more than most of these functions do.
-    register: Any = extending.register_jitable
-    register(forceinline=True)(function)
+    extending.register_jitable(forceinline=True)(function)
+
+
+def _methods_of(cls: type) -> dict[str, FunctionType]:
+    """The methods that compiled code may call."""
+    return {name: method for name, method in vars(cls).items()
+            if isinstance(method, FunctionType) and not name.startswith("_") and name != "init"}  # fmt: skip
 
 
 @functools.cache
-def _teach_method(name: str) -> None:
-    from numba import extending, types
-
-    overload: Any = extending.overload_method
-    overload(types.BaseNamedTuple, name, jit_options={"forceinline": True})(_resolver(name))
-
-
-def _resolver(name: str) -> Callable[..., Any]:
-    """For numba: how to call the method ``name`` of whatever NamedTuple class has one."""
-
-    def resolve(self: Any, *arguments: Any) -> Any:
-        method = getattr(self.instance_class, name, None)
-        return _caller(method) if isinstance(method, FunctionType) else None
-
-    return resolve
+def _teach_names(*classes: type) -> None:
+    """Teach numba the names of methods; it must be told how many arguments the methods of one name take."""
+    for cls in classes:
+        for name, method in _methods_of(cls).items():
+            signature = inspect.signature(method)
+            owner, known = _known.setdefault(name, (cls.__name__, signature))
+            if known is signature:
+                _teach_name(name, signature)
+            elif len(known.parameters) != len(signature.parameters):
+                raise TypeError(
+                    f"{cls.__name__}.{name} takes {len(signature.parameters)} arguments and {owner}.{name} "
+                    f"{len(known.parameters)}: methods of one name must take equally many, so give it another name"
+                )
 
 
-@functools.cache  # or numba compiles it again each time it looks
-def _caller(method: FunctionType) -> Callable[..., Any]:
-    def call(self: Any, *arguments: Any) -> Any:
-        return method(self, *arguments)
+def _teach_name(name: str, signature: inspect.Signature) -> None:
+    numba: Any = importlib.import_module("numba")
 
-    return call
+    def resolve(self: Any, *_: Any) -> Any:
+        found = getattr(self.instance_class, name, None)
+        return found if isinstance(found, FunctionType) else None
+
+    resolve.__signature__ = signature  # type: ignore[attr-defined]
+    options = {"jit_options": {"forceinline": True}, "strict": False}
+    numba.extending.overload_method(numba.types.BaseNamedTuple, name, **options)(resolve)
 
 
 def _digest(classes: tuple[type, ...]) -> str:

@@ -40,8 +40,7 @@ def check_policy(policy: Any, *, horizon: int = 300) -> None:
     try:
         with np.errstate(all="ignore"):  # as silent as compiled code
             _check_states(policy, name, horizon)
-            for n_arms in (1, 3, 70):
-                _check_play(policy, name, n_arms, horizon)
+            played = {n_arms: _check_repetition(policy, name, n_arms, horizon) for n_arms in (1, 3, 70)}
             _check_wild_rewards(policy, name, horizon)
             _check_disorder(policy, name, horizon)
     except AssertionError:
@@ -49,6 +48,8 @@ def check_policy(policy: Any, *, horizon: int = 300) -> None:
     except Exception as error:
         raise AssertionError(f"{name} must not raise {type(error).__name__}: {error}") from error
     _require(_global_streams() == streams, f"{name} must draw random numbers from rng, not from a global generator")
+    for n_arms, (arms, state) in played.items():
+        _check_compiled(policy, name, n_arms, horizon, arms, state)
 
 
 def _check_states(policy: Any, name: str, horizon: int) -> None:
@@ -82,16 +83,19 @@ def _check_shapes(name: str, place: str, three: Any, four: Any) -> None:
     _require(rows or three.shape == four.shape, f"{name}: {place} must have a row per arm, or always the same shape")
 
 
-def _check_play(policy: Any, name: str, n_arms: int, horizon: int) -> None:
-    """The same arms again and again, and compiled as interpreted; a horizon may be shorter than the initial pulls."""
-    rewards = _rewards(horizon)
-    arms, state = _interpreted(policy, name, n_arms, horizon, rewards)
-    again, _ = _interpreted(policy, name, n_arms, horizon, rewards)
+def _check_repetition(policy: Any, name: str, n_arms: int, horizon: int) -> tuple[IntArray, Any]:
+    """The same arms each time it is played; they are returned with the state at the end."""
+    _interpreted(policy, name, n_arms, 1)
+    arms, state = _interpreted(policy, name, n_arms, horizon)
+    again, _ = _interpreted(policy, name, n_arms, horizon)
     _require(_same(arms, again), f"{name} must choose the same arms when it is given the same rewards and seed")
-    _interpreted(policy, name, n_arms, 1, rewards[:1])
+    return arms, state
 
+
+def _check_compiled(policy: Any, name: str, n_arms: int, horizon: int, arms: IntArray, state: Any) -> None:
+    """The same arms and the same state in the end as interpreted."""
     bare, fresh, rng = without_text(policy), policy.init(n_arms, horizon), _rng(policy)
-    machine = np.full(horizon, -1)
+    rewards, machine = _rewards(horizon), np.full(horizon, -1)
     try:
         play = compiled(_play, bare, fresh, rng, rewards, machine)
     except Exception as error:
@@ -109,11 +113,11 @@ def _play(policy: Any, state: Any, rng: Any, rewards: FloatArray, arms: IntArray
         arms[t] = arm
 
 
-def _interpreted(policy: Any, name: str, n_arms: int, horizon: int, rewards: FloatArray) -> tuple[IntArray, Any]:
+def _interpreted(policy: Any, name: str, n_arms: int, horizon: int) -> tuple[IntArray, Any]:
     """Arms chosen by a fresh policy, and its state at the end."""
     bare, state, rng = without_text(policy), policy.init(n_arms, horizon), _rng(policy)
-    arms = np.full(len(rewards), -1)
-    for t, reward in enumerate(rewards.tolist()):
+    arms = np.full(horizon, -1)
+    for t, reward in enumerate(_rewards(horizon).tolist()):
         arms[t] = _selected(bare, name, state, t, rng, n_arms)
         bare.update(state, int(arms[t]), reward)
     return arms, state

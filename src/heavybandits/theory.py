@@ -9,8 +9,8 @@ Three readings differ from the print.  The pairs (:math:`\delta = 1/T^2`, consta
 (:math:`\delta = 1/(T(T+1))`, constant 1) are both right; a mixture of them is not.  The gap-free bound has the constant
 :math:`4\sqrt 2`, which is what minimising :math:`T\Delta + 8 C A \ell^2 K/\Delta` gives.  And the theorem behind
 clipped SGD (Puchkin et al. 2024, B.6) proves :math:`(x_k - \mu)^2 \le 2 R^2 e^{-\gamma k}` (:func:`exponential_rate`)
-with the step of :func:`proven_step`; the printed 1/(k + 1) for every k does not follow from it, and is wrong if sigma is
-small: with steps of :math:`\gamma` the start is not forgotten that fast.
+with the step of :func:`proven_step`; the printed 1/(k + 1) for every k does not follow from it, and is wrong if sigma
+is small: with steps of :math:`\gamma` the start is not forgotten that fast.
 
 References
 ----------

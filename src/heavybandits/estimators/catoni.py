@@ -68,7 +68,7 @@ class Catoni(NamedTuple):
     >>> log_term = math.log(1 / 0.05)
     >>> round(mean.refresh(state, 0, log_term), 9)
     6.03541344
-    >>> round(mean.width(20) * mean.level(log_term), 9)
+    >>> round(mean.width(20) * mean.factor(log_term), 9)
     1.548091024
     """
 
@@ -108,10 +108,10 @@ class Catoni(NamedTuple):
         return _until(self, state, arm, log_term)
 
     def width(self, n: int) -> float:
-        """Radius after n rewards, in units of the level."""
+        """Radius after n rewards, in units of the factor."""
         return 2.0 * math.sqrt(self.v) / math.sqrt(n)
 
-    def level(self, log_term: float) -> float:
+    def factor(self, log_term: float) -> float:
         """Common factor of the radii at L = ``log_term``."""
         return math.sqrt(log_term)
 
@@ -204,12 +204,12 @@ class CatoniInfiniteVariance(NamedTuple):
         return _until(self, state, arm, log_term)
 
     def width(self, n: int) -> float:
-        """Radius after n rewards, in units of the level."""
+        """Radius after n rewards, in units of the factor."""
         eps, p = self.eps, 1.0 + self.eps
         factor = (1.0 + self.tau) * math.sqrt(p) * (1.0 - eps) ** (1.0 / p - 0.5)
         return float(factor * self.h ** (-eps / p) * self.v ** (1.0 / p) * float(n) ** (-eps / p))
 
-    def level(self, log_term: float) -> float:
+    def factor(self, log_term: float) -> float:
         """Common factor of the radii at L = ``log_term``."""
         return float(log_term ** (self.eps / (1.0 + self.eps)))
 

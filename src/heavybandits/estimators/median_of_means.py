@@ -72,7 +72,7 @@ class MedianOfMeans(NamedTuple):
     >>> log_term = 2 * math.log(20)  # delta = t^-2 at t = 20
     >>> mean.refresh(state, 0, log_term)
     6.5
-    >>> round(mean.width(12) * mean.level(log_term), 9)
+    >>> round(mean.width(12) * mean.factor(log_term), 9)
     26.585238332
     """
 
@@ -131,11 +131,11 @@ class MedianOfMeans(NamedTuple):
         return float(k / 8.0) if k < min(state.sums.size[arm] // 2, MOST_BLOCKS) else math.inf
 
     def width(self, n: int) -> float:
-        """Radius after n rewards, in units of the level."""
+        """Radius after n rewards, in units of the factor."""
         p = 1.0 + self.eps
         return float((12.0 * self.v) ** (1.0 / p) * float(n) ** (-self.eps / p))
 
-    def level(self, log_term: float) -> float:
+    def factor(self, log_term: float) -> float:
         """Common factor of the radii at L = ``log_term``."""
         return float((2.0 + 16.0 * log_term) ** (self.eps / (1.0 + self.eps)))
 

@@ -66,7 +66,7 @@ class TruncatedMean(NamedTuple):
     >>> log_term = 2 * math.log(20)  # delta = t^-2 at t = 20: 50 and -8 do not count
     >>> round(mean.refresh(state, 0, log_term), 9)
     0.416666667
-    >>> round(mean.width(6) * mean.level(log_term), 9)
+    >>> round(mean.width(6) * mean.factor(log_term), 9)
     18.557547142
     """
 
@@ -131,11 +131,11 @@ class TruncatedMean(NamedTuple):
         return float(state.heap.pool[state.heap.start[arm]]) if state.heap.size[arm] > 0 else math.inf
 
     def width(self, n: int) -> float:
-        """Radius after n rewards, in units of the level."""
+        """Radius after n rewards, in units of the factor."""
         p = 1.0 + self.eps
         return float(4.0 * self.u ** (1.0 / p) * float(n) ** (-self.eps / p))
 
-    def level(self, log_term: float) -> float:
+    def factor(self, log_term: float) -> float:
         """Common factor of the radii at L = ``log_term``."""
         return float(log_term ** (self.eps / (1.0 + self.eps)))
 

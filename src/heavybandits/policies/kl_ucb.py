@@ -53,7 +53,7 @@ def bernoulli_bound(p: float, budget: float) -> float:
     """
     if p >= 1.0 or budget <= 0.0:
         return p
-    if p <= 0.0:
+    if p <= 1e-300:  # as good as 0, and x/p below cannot overflow
         return -math.expm1(-budget)
     rest = 1.0 - p
     x = math.sqrt(2.0 * p * rest * budget)  # x is q - p: first its expansion for small budgets

@@ -61,16 +61,16 @@ class RobustMean(Protocol):
         ...
 
     def width(self, n: int) -> float:
-        """Radius after n rewards, in units of the level."""
+        """Radius after n rewards, in units of the factor."""
         ...
 
-    def level(self, log_term: float) -> float:
+    def factor(self, log_term: float) -> float:
         """Common factor of the radii, which does not decrease with L."""
         ...
 
 
 class RobustUCBState(NamedTuple):
-    """Estimates up to date for the rewards seen; the choice holds them, and the radii in units of the level."""
+    """Estimates up to date for the rewards seen; the choice holds them, and the radii in units of the factor."""
 
     pulls: IntArray
     mean: Any
@@ -126,7 +126,7 @@ class RobustUCB(NamedTuple):
 
     def level(self, state: RobustUCBState, t: int) -> float:
         """Common factor of the radii."""
-        return self.estimator.level(self.log_term(t))
+        return self.estimator.factor(self.log_term(t))
 
     def select(self, state: RobustUCBState, t: int, rng: Any) -> int:
         """Initial pulls of each arm, then the highest index."""
