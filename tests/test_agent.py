@@ -30,7 +30,7 @@ POLICIES: dict[str, Any] = {
     "sgd-ucb-median": hb.make("sgd-ucb-median"),
     "sgd-ucb-smom": hb.make("sgd-ucb-smom"),
     "fo-ucb": hb.FOUCB(hb.ClippedSGD(clip=2.0, radius="exp")),
-    "zo-ucb": hb.ZOUCB(hb.TwoPoint()),
+    "zo-ucb": hb.ZOUCB(hb.TwoPoint(init_pulls=3)),
     "rucb-median": hb.make("rucb-median", eps=0.5, v=2.0),
     "rucb-truncated": hb.make("rucb-truncated", eps=0.5, u=2.0),
     "rucb-catoni": hb.make("rucb-catoni", v=2.0),

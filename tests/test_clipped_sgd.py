@@ -124,7 +124,7 @@ def test_noiseless_rewards_contract_by_one_minus_the_step() -> None:
 @settings(deadline=None)
 @given(st.lists(rewards, min_size=1, max_size=30))
 def test_no_reward_moves_an_iterate_by_more_than_step_times_clip(stream: list[float]) -> None:
-    state, feed = practical(100, 2.0, 0, 1, 0.5)
+    _, feed = practical(100, 2.0, 0, 1, 0.5)
     before = 0.5
     for reward in stream:
         after = feed([reward])  # type: ignore[operator]
@@ -199,7 +199,7 @@ def test_two_point_descent_is_clipped_descent(stream: list[float], tau: float) -
     zo.observe(state, 0, stream[0])
     for k, reward in enumerate(stream[1:]):
         zo.observe(state, 0, reward)
-        x -= 1.5 / (k + 1) * clip(x - saturate(reward), tau)
+        x -= 1.5 / (k + 2) * clip(x - saturate(reward), tau)
         assert zo.value(state, 0) == pytest.approx(x, rel=1e-9, abs=1e-9)
 
 
@@ -212,7 +212,7 @@ def test_bad_parameters_are_named(make: object) -> None:
 
 
 def test_wrong_types_are_named() -> None:
-    with pytest.raises(TypeError, match="ClippedSGD: clip must be .*, got 'ten'"):
+    with pytest.raises(TypeError, match=r"ClippedSGD: clip must be .*, got 'ten'"):
         ClippedSGD(clip="ten")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="horizon"):
         ClippedSGD().init(2, None)

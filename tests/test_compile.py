@@ -232,6 +232,7 @@ def test_kernels_get_no_text() -> None:
 
 
 def test_importing_the_package_does_not_import_what_is_slow() -> None:
-    script = "import sys, heavybandits; print([m for m in ('numba', 'scipy', 'pandas', 'xarray', 'matplotlib') if m in sys.modules])"
+    slow = ("numba", "scipy", "pandas", "xarray", "matplotlib")
+    script = f"import sys, heavybandits; print([name for name in {slow} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

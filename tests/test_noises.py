@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from heavybandits import _validate
-from heavybandits.noises.numerics import Floats, cotangent
 from heavybandits.noises import (
     Cauchy,
     CauchyExponential,
@@ -38,6 +37,7 @@ from heavybandits.noises import (
     make_noise,
     noises,
 )
+from heavybandits.noises.numerics import Floats, cotangent
 
 SYMMETRIC: list[Noise] = [
     Cauchy(),

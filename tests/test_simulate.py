@@ -67,7 +67,7 @@ def test_results_do_not_depend_on_chunks_order_or_company() -> None:
     runs = [Run(INSTANCE, policy, 300, rounds, 1) for policy in POLICIES.values()]
     whole = play_chunk(INSTANCE, runs, 300, 1, range(6))
     with ThreadPoolExecutor(2) as executor:
-        chunks = [range(4, 6), range(0, 1), range(1, 4)]
+        chunks = [range(4, 6), range(1), range(1, 4)]
         parts = dict(
             zip(chunks, executor.map(lambda c: play_chunk(INSTANCE, runs[::-1], 300, 1, c), chunks), strict=True)
         )
@@ -88,8 +88,8 @@ def test_seeds_instances_and_replications_have_streams_of_their_own() -> None:
     assert np.array_equal(base, final(hb.Instance([0.0, 0.5, 1.0], hb.Cauchy()), 1))
     assert not np.array_equal(base, final(INSTANCE, 2))
     assert len(set(base.tolist())) == 4
-    draws = {draw_noise(i, generator(stream_key(1, i.key), 0), 5)[:, 0].tobytes()
-             for i in (INSTANCE, hb.Instance([0.0, 0.5, 1.1], hb.Cauchy()), hb.Instance([0.0, 0.5, 1.0], hb.Cauchy(2.0)))}  # fmt: skip
+    others = [hb.Instance([0.0, 0.5, 1.1], hb.Cauchy()), hb.Instance([0.0, 0.5, 1.0], hb.Cauchy(2.0))]
+    draws = {draw_noise(i, generator(stream_key(1, i.key), 0), 5)[:, 0].tobytes() for i in (INSTANCE, *others)}
     assert len(draws) == 3
 
 

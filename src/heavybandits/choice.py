@@ -8,7 +8,7 @@ where only the arm that got a reward changes its *value* :math:`x_a` and *width*
 and a leader that no rival can catch up with for a while is not even compared.  Many arms are kept in a kinetic
 tournament: a binary tree whose nodes hold the winner below them and the level at which that may change.  A reward
 expires the nodes on the way to the root; a choice replays the expired matches and no others, so it costs O(log K)
-amortised.  Ties go to the arm with the lowest number.
+amortised.  Ties go to the arm with the lowest number, up to rounding in the last digit if the arms are many.
 
 Numbers that belong together lie together, in few arrays: that is kind to the cache, and to the compiler.
 """

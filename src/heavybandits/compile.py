@@ -142,8 +142,8 @@ def _teach_function(function: Callable[..., Any]) -> None:
 
 def _methods_of(cls: type) -> dict[str, FunctionType]:
     """The methods that compiled code may call."""
-    return {name: method for name, method in vars(cls).items()
-            if isinstance(method, FunctionType) and not name.startswith("_") and name != "init"}  # fmt: skip
+    functions = inspect.getmembers(cls, inspect.isfunction)
+    return {name: method for name, method in functions if not name.startswith("_") and name not in ("init", "check")}
 
 
 @functools.cache
@@ -188,7 +188,8 @@ def _digest(classes: tuple[type, ...]) -> str:
         seen.add(name)
         files.add(Path(file))
         waiting.extend(_imports(module, Path(file)))
-    digest = hashlib.sha256()
+    # The names too, for numba's cache finds the classes by them: a file that was moved must not find its old place.
+    digest = hashlib.sha256(repr([(cls.__module__, cls.__qualname__) for cls in classes]).encode())
     for path in sorted(files):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -10,10 +10,31 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 from ._validate import count, finite, fraction, non_negative, odd_or_zero, positive, whole
 
 Class = TypeVar("Class", bound=type)
+Rule = Callable[[str, str, Any], Any]  # owner, name and value to the checked value
 
 
 def _positive_or_infinite(owner: str, name: str, value: object) -> float:
     return math.inf if value == math.inf else positive(owner, name, value)
+
+
+def has_methods(*names: str) -> Rule:
+    """The rule for a parameter that is an estimator with these methods, and the usual ones.
+
+    Examples
+    --------
+    >>> has_methods("bound")("FOUCB", "optimizer", 3)
+    Traceback (most recent call last):
+        ...
+    TypeError: FOUCB: optimizer must be an estimator with the methods init, observe, value, bound, got 3
+    """
+    needed = ("init", "observe", "value", *names)
+
+    def rule(owner: str, name: str, value: Any) -> Any:
+        if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in needed):
+            raise TypeError(f"{owner}: {name} must be an estimator with the methods {', '.join(needed)}, got {value!r}")
+        return value
+
+    return rule
 
 
 Finite = Annotated[float, finite]
@@ -24,12 +45,14 @@ Fraction = Annotated[float, fraction]  # 0 < x <= 1
 Count = Annotated[int, count]  # 1, 2, ...
 Whole = Annotated[int, whole]  # 0, 1, 2, ...
 OddOrZero = Annotated[int, odd_or_zero]
+Optimizer = Annotated[Any, has_methods("bound")]
 
 
 def validated(cls: Class) -> Class:
     """Class decorator for a ``NamedTuple``: each field is cast and checked by its annotation when an instance is made.
 
-    The casts matter beyond errors: ``c=1`` and ``c=1.0`` would otherwise be compiled twice.
+    What concerns several fields at once goes into a method ``check``.  The casts matter beyond errors: ``c=1`` and
+    ``c=1.0`` would otherwise be compiled twice.
 
     Examples
     --------
@@ -50,21 +73,22 @@ def validated(cls: Class) -> Class:
     def checked(kind: Any, /, *arguments: Any, **keywords: Any) -> Any:
         raw = make(kind, *arguments, **keywords)
         rules = _rules(kind)
-        return kind._make(
-            rules[name](kind.__name__, name, value) for name, value in zip(kind._fields, raw, strict=True)
-        )
+        made = kind._make(rules[name](kind.__name__, name, value) for name, value in raw._asdict().items())
+        if hasattr(made, "check"):
+            made.check()
+        return made
 
     cls.__new__ = checked  # type: ignore[method-assign]
     return cls
 
 
 @functools.cache
-def _rules(cls: type) -> dict[str, Callable[[str, str, Any], Any]]:
+def _rules(cls: type) -> dict[str, Rule]:
     hints = get_type_hints(cls, include_extras=True)
     return {name: _rule(hints[name]) for name in cls._fields}  # type: ignore[attr-defined]
 
 
-def _rule(hint: Any) -> Callable[[str, str, Any], Any]:
+def _rule(hint: Any) -> Rule:
     if get_origin(hint) is Annotated:
         return get_args(hint)[1]  # type: ignore[no-any-return]
     if get_origin(hint) is Literal:

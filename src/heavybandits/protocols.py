@@ -23,7 +23,6 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 State = TypeVar("State")
-StateT = TypeVar("StateT", contravariant=False)
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
 COMPILABLE: list[Callable[..., Any]] = []
@@ -74,7 +73,7 @@ class IndexPolicy(Policy[State], Protocol):
         """Estimate of the arm's location; NaN before there is one."""
         ...
 
-    def index(self, state: State, arm: int, t: int) -> float:
+    def index_of(self, state: State, arm: int, t: int) -> float:
         """Index of the arm after ``t`` rewards; infinite before the first estimate."""
         ...
 

@@ -85,30 +85,38 @@ def make(kind: str, **parameters: Any) -> Any:
         ...
     ValueError: unknown policy 'sgd-ubc'; did you mean 'sgd-ucb'? Known: ...
     """
-    factory = _factory(kind)
-    given = {name: make(**value) if isinstance(value, dict) and "kind" in value else value
-             for name, value in parameters.items()}  # fmt: skip
+    return _make("policy", kind, parameters)
+
+
+def _make(what: str, kind: object, parameters: dict[str, Any]) -> Any:
+    """Make either; ``what`` was expected, "policy" or "estimator", decides which names an error suggests."""
+    factory = _factory(what, kind)
+    given = {}
+    for name, value in parameters.items():
+        nested = isinstance(value, dict) and "kind" in value
+        given[name] = (
+            _make("estimator", value["kind"], {k: v for k, v in value.items() if k != "kind"}) if nested else value
+        )
     accepted = inspect.signature(factory).parameters
     for name in given:
         if name not in accepted:
             raise ValueError(f"{kind}: {unknown('parameter', name, accepted)}")
     missing = [name for name, p in accepted.items() if p.default is p.empty and name not in given]
     if missing:
-        raise ValueError(
-            f"{kind}: needs {' and '.join(missing)}, which {'has' if len(missing) == 1 else 'have'} no default"
-        )
+        verb = "has" if len(missing) == 1 else "have"
+        raise ValueError(f"{kind}: needs {' and '.join(missing)}, which {verb} no default")
     return factory(**given)
 
 
-def _factory(kind: object) -> Factory:
+def _factory(what: str, kind: object) -> Factory:
     if not isinstance(kind, str):
-        raise TypeError(f"make: kind must be the name of a policy, got {kind!r}")
+        raise TypeError(f"make: kind must be the name of a policy or an estimator, got {kind!r}")
     path, colon, name = kind.rpartition(":")
     if colon and path.endswith(".py"):
         return class_from_file(path, name)
     known = {**_registered()[1], **_registered()[0]}
     if kind not in known:
-        raise ValueError(unknown("policy", kind, policies()))
+        raise ValueError(unknown(what, kind, policies() if what == "policy" else estimators()))
     return known[kind]
 
 

@@ -114,7 +114,7 @@ def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[A
     --------
     >>> import heavybandits as hb
     >>> [place for place, _ in arrays(hb.UCB().init(2, None))][:3]
-    ['state.pulls', 'state.choice.value', 'state.choice.width']
+    ['state.pulls', 'state.choice.line', 'state.choice.asked']
     """
     if not _is_state(state):
         yield path, state

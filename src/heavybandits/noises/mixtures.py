@@ -181,6 +181,7 @@ class Mixture(_Mixed):
     --------
     Gaussian noise in which one draw in twenty is a Cauchy one:
 
+    >>> from heavybandits.noises import Gaussian
     >>> contaminated = Mixture(weights=[0.95, 0.05], noises=[Gaussian(), Cauchy()])
     >>> contaminated.moment_order, contaminated.is_symmetric
     (1.0, True)

@@ -58,7 +58,8 @@ class ClippedSGDUCB(NamedTuple):
         Smoothing of the median of means.
     schedule
         ``"practical"``, which the published experiments run, or ``"theory"``, which plays round robin for any
-        realistic horizon.
+        realistic horizon and takes the gradients' standard deviation to be 1; for another, and for the exponential
+        radius, see :class:`~heavybandits.ClippedSGD` in :class:`~heavybandits.FOUCB`.
 
     Examples
     --------

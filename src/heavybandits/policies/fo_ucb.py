@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..choice import Choice, choose, height, init_choice, place
-from ..parameters import validated
+from ..parameters import Optimizer, validated
 from ..protocols import FloatArray, IntArray
 from ..theory import confidence
 
@@ -28,18 +28,18 @@ class TemplateState(NamedTuple):
     """State of both templates."""
 
     pulls: IntArray
-    optimizer: Any
+    optimizer: Optimizer
     choice: Choice
     turns: IntArray  # initial pulls per arm, pulls in a row
     delta: FloatArray
 
 
 def init_template(name: str, optimizer: Any, n_arms: int, horizon: int | None) -> TemplateState:
-    """Fresh state; an optimiser whose method ``batch_size`` says so is given that many pulls in a row."""
+    """Fresh state; an optimiser may have ``init_pulls``, and with ``batch_size`` ask for that many pulls in a row."""
     if horizon is None:
         raise ValueError(f"{name}: its confidence level is 1/T^2, so horizon must be given, got None")
     size = optimizer.batch_size() if hasattr(optimizer, "batch_size") else 1
-    initial = max(size, getattr(optimizer, "init_pulls", 0))
+    initial = getattr(optimizer, "init_pulls", 0) or size
     return TemplateState(
         np.zeros(n_arms, np.int64),
         optimizer.init(n_arms, horizon),
@@ -68,7 +68,7 @@ class FOUCB(NamedTuple):
     [[100, 100]]
     """
 
-    optimizer: Any
+    optimizer: Optimizer
 
     def init(self, n_arms: int, horizon: int | None) -> TemplateState:
         """Fresh state."""

@@ -110,10 +110,13 @@ class KLUCB(NamedTuple):
     high: Finite = 1.0
     c: NonNegative = 0.0
 
-    def init(self, n_arms: int, horizon: int | None) -> KLUCBState:
-        """Fresh state."""
+    def check(self) -> None:
+        """Refuse an empty range."""
         if not 0.0 < self.high - self.low < math.inf:
             raise ValueError(f"KLUCB: high must be above low by a finite amount, got low={self.low}, high={self.high}")
+
+    def init(self, n_arms: int, horizon: int | None) -> KLUCBState:
+        """Fresh state."""
         return KLUCBState(
             np.zeros(n_arms, np.int64),
             np.zeros(n_arms, np.int64),

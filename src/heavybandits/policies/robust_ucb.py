@@ -21,7 +21,7 @@ radius is a product :math:`w(n)\,s(L)`, so that only s changes for arms that get
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from ..choice import VALUE, WIDTH, Choice, choose, init_choice, place
 from ..estimators.catoni import Catoni, CatoniInfiniteVariance
 from ..estimators.median_of_means import MedianOfMeans
 from ..estimators.truncated_mean import TruncatedMean
-from ..parameters import Positive, validated
+from ..parameters import Positive, has_methods, validated
 from ..protocols import FloatArray, IntArray
 
 
@@ -106,7 +106,7 @@ class RobustUCB(NamedTuple):
     0
     """
 
-    estimator: RobustMean
+    estimator: Annotated[Any, has_methods("refresh", "until", "width", "factor", "initial_pulls")]
     exponent: Positive = 2.0
 
     def init(self, n_arms: int, horizon: int | None) -> RobustUCBState:
@@ -126,7 +126,7 @@ class RobustUCB(NamedTuple):
 
     def level(self, state: RobustUCBState, t: int) -> float:
         """Common factor of the radii."""
-        return self.estimator.factor(self.log_term(t))
+        return float(self.estimator.factor(self.log_term(t)))
 
     def select(self, state: RobustUCBState, t: int, rng: Any) -> int:
         """Initial pulls of each arm, then the highest index."""
@@ -152,7 +152,7 @@ class RobustUCB(NamedTuple):
 
     def value(self, state: RobustUCBState, arm: int) -> float:
         """Robust mean; NaN before there is one."""
-        return self.estimator.value(state.mean, arm)
+        return float(self.estimator.value(state.mean, arm))
 
     def index_of(self, state: RobustUCBState, arm: int, t: int) -> float:
         """Robust mean plus radius, infinite while there are too few rewards."""

@@ -37,7 +37,8 @@ class UCB(NamedTuple):
     Parameters
     ----------
     c
-        Scale of the noise: 1 for standard normal noise, 1/2 for rewards in [0, 1].
+        Scale of the bonus.  The guarantee holds with 1 for rewards in [0, 1], and with 2s for sub-Gaussian noise of
+        scale s; in practice half of that does better.
 
     Examples
     --------

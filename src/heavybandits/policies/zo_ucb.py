@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..choice import choose, height, place
-from ..parameters import validated
+from ..parameters import Optimizer, validated
 from .fo_ucb import TemplateState, init_template
 
 
@@ -32,12 +32,12 @@ class ZOUCB(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.ZOUCB(hb.TwoPoint(tau=1.0)), n_arms=2, horizon=1000)
+    >>> agent = hb.Agent(hb.ZOUCB(hb.TwoPoint(tau=1.0, init_pulls=3)), n_arms=2, horizon=1000)
     >>> [agent.select() for _ in range(6)]
     [0, 0, 0, 1, 1, 1]
     """
 
-    optimizer: Any
+    optimizer: Optimizer
 
     def init(self, n_arms: int, horizon: int | None) -> TemplateState:
         """Fresh state."""
