@@ -110,7 +110,7 @@ def _make(what: str, kind: object, parameters: dict[str, Any]) -> Any:
 
 def _factory(what: str, kind: object) -> Factory:
     if not isinstance(kind, str):
-        raise TypeError(f"make: kind must be the name of a policy or an estimator, got {kind!r}")
+        raise TypeError(f"make: kind must be the name of a policy, got {kind!r}")
     path, colon, name = kind.rpartition(":")
     if colon and path.endswith(".py"):
         return class_from_file(path, name)
