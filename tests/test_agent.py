@@ -379,9 +379,10 @@ def test_numbers_of_removed_arms_are_never_used_again() -> None:
 @every_policy
 def test_arms_change_while_rewards_are_on_their_way(name: str) -> None:
     agent, rng = make_agent(name, 4), np.random.default_rng(12)
-    waiting = [agent.select() for _ in range(9)]
+    waiting = [agent.select() for _ in range(24)]
     agent.add_arm("x")
-    waiting += [agent.select() for _ in range(9)]
+    assert agent.select() == "x"  # the others have been asked for, though nothing is known of them either
+    waiting += ["x", *(agent.select() for _ in range(9))]
     agent.remove_arm(0)
     for arm in reversed(waiting):
         if arm != 0:
@@ -532,6 +533,7 @@ def test_the_last_arm_cannot_be_removed() -> None:
         ({"n_arms": 2.5}, TypeError, "n_arms must be a positive whole number, got 2.5"),
         ({"n_arms": 2.0}, TypeError, "n_arms must be a positive whole number, got 2.0"),
         ({"n_arms": "2"}, TypeError, "n_arms must be a positive whole number, got '2'"),
+        ({"n_arms": 10**15}, MemoryError, ""),
         ({"n_arms": True}, TypeError, "n_arms must be a positive whole number, got True"),
         ({}, TypeError, "exactly one of n_arms and arms must be given, got n_arms=None and arms=None"),
         ({"n_arms": 2, "arms": ["a", "b"]}, TypeError, r"exactly one of .* got n_arms=2 and arms=\['a', 'b'\]"),
@@ -554,7 +556,7 @@ def test_the_last_arm_cannot_be_removed() -> None:
 def test_an_agent_that_makes_no_sense_is_refused(
     arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error, match=f"^Agent: {message}"):
+    with pytest.raises(error, match=f"^Agent: {message}" if message else None):
         hb.Agent(**{"policy": hb.UCB(), **arguments})
 
 
@@ -662,6 +664,13 @@ def test_a_long_table_shows_the_arms_pulled_most() -> None:
 def test_a_policy_without_estimates_can_be_printed() -> None:
     agent = hb.Agent(Plain(1.0), n_arms=1)
     assert str(agent).splitlines()[-1].split() == ["0", "0", "-", "-"]
+
+
+def test_printing_is_as_silent_as_deciding() -> None:
+    """Warnings are errors here."""
+    agent = hb.Agent(hb.UCB(c=1e308), n_arms=1)
+    agent.update_many([0, 0, 0], [1e308] * 3)
+    assert str(agent).splitlines()[-1].split() == ["0", "3", "1e+308", "inf"]
 
 
 @every_policy

@@ -141,6 +141,15 @@ def test_a_store_that_has_grown_comes_back(tmp_path: Path) -> None:
     loaded.update_many([0] * 3000, [1.0] * 3000)
 
 
+@pytest.mark.parametrize("name", ["rucb-median", "rucb-truncated", "rucb-catoni"])
+def test_a_file_is_as_large_as_what_is_known_whatever_the_horizon(name: str, tmp_path: Path) -> None:
+    agent = hb.Agent(POLICIES[name], 2, horizon=10**6)
+    agent.update(agent.select(), 1.0)
+    agent.add_arm()
+    agent.save(tmp_path / "agent")
+    assert (tmp_path / "agent").stat().st_size < 50_000
+
+
 # What a policy of one's own needs
 
 
@@ -337,13 +346,21 @@ def test_a_whole_file_with_nonsense_in_it_is_refused(key: str, tmp_path: Path) -
             refused(path, forged(good, change))
 
 
+def _shift(header: dict[str, Any]) -> None:
+    """One row from an array to another, so that there are as many bytes as before."""
+    alike = [entry for entry in header["state"] if entry[1:] == ["<i8", [2]]]
+    alike[0][2], alike[1][2] = [1], [3]
+
+
 @pytest.mark.parametrize(
     "change",
     [
         lambda h: h["state"].pop(),
         lambda h: h["state"].reverse(),
-        lambda h: h["state"].append(["state.more", "<i8", [0]]) or h["state"][0].__setitem__(0, "state.other"),
-        lambda h: h["state"][0].__setitem__(2, [3]),  # more pulls than arms
+        lambda h: h["state"].append(["state.more", "<i8", [0]]),
+        lambda h: h["state"][0].__setitem__(0, "state.other"),
+        lambda h: h["state"][0].__setitem__(2, [3]),
+        _shift,
         lambda h: h["state"][0].__setitem__(2, [1]),
         lambda h: h["state"][0].__setitem__(2, [-1]),
         lambda h: h["state"][0].__setitem__(1, "<f8"),

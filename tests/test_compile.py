@@ -214,8 +214,33 @@ def test_names_may_clash_and_kernels_may_allocate(policy: Any, expected: list[in
 
 
 def test_a_policy_that_cannot_be_compiled_is_named() -> None:
-    with pytest.raises(TypeError, match="Uncompilable cannot be compiled by numba"):
+    with pytest.raises(TypeError, match=r"^Uncompilable cannot be compiled by numba: .*json.*line \d+\)$"):
         hb.simulate(hb.Instance([0, 1], hb.Gaussian()), {"p": Uncompilable()}, horizon=20, replications=1)
+
+
+class ListState(NamedTuple):
+    pulls: list[int]
+
+
+class Listing(Allocating):
+    """Keeps its state in a list."""
+
+    def init(self, n_arms: int, horizon: int | None) -> Any:
+        return ListState([0] * n_arms)
+
+
+def test_a_state_that_is_no_array_is_named() -> None:
+    with pytest.raises(TypeError, match=r"Listing: state.pulls must be a NumPy array, .*, got \[0\]"):
+        hb.simulate(hb.Instance([0], hb.Gaussian()), {"p": Listing()}, horizon=20, replications=1)
+
+
+def test_methods_may_be_inherited() -> None:
+    class Inheriting(Clash):
+        def line(self, t: int) -> int:
+            return 1
+
+    result = hb.simulate(hb.Instance([0, 1], hb.Gaussian()), {"p": Inheriting()}, horizon=20, replications=1)
+    assert result.pulls.values[0, 0].tolist() == [0, 20]
 
 
 def test_only_policies_that_draw_get_a_generator() -> None:

@@ -17,7 +17,7 @@ from .agent_file import Saved
 from .arms import Arms, listed
 from .compile import compiled, uses_rng, without_text
 from .protocols import IntArray, Policy
-from .state import carried, find_open, stores, with_room
+from .state import carried, find_open, fresh_state, stores, with_room
 
 Arm = Hashable
 ROWS = 20  # of the table that is printed
@@ -78,7 +78,7 @@ class Agent:
         seed = None if seed is None else whole("Agent", "seed", seed)
         rng = np.random.default_rng(seed) if uses_rng(policy) else None
         n_arms = len(names.labels)
-        state = policy.init(n_arms, horizon)
+        state = fresh_state(policy, n_arms, horizon)
         self.__setstate__(Saved(policy, horizon, names.labels, names.unused, [0] * n_arms, 0, rng, state))
 
     def __getstate__(self) -> Saved:
@@ -226,7 +226,7 @@ class Agent:
         self._resize(Arms([self._labels[i] for i in kept], self._arms.unused), [self._pulls[i] for i in kept], kept)
 
     def _resize(self, arms: Arms, pulls: list[int], kept: IntArray) -> None:
-        same, fresh = (self.policy.init(len(labels), self.horizon) for labels in (self._labels, arms.labels))
+        same, fresh = (fresh_state(self.policy, len(labels), self.horizon) for labels in (self._labels, arms.labels))
         self._adopt(arms, pulls, carried(self._state, same, fresh, kept))
 
     def save(self, path: str | Path) -> None:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ._validate import count, whole
 from .compile import uses_rng
 from .registry import estimators, make, policies, to_spec
-from .state import arrays, rebuilt
+from .state import arrays, fresh_state, rebuilt
 
 FORMAT, VERSION = "heavybandits-agent", 1
 
@@ -109,7 +109,7 @@ def _decoded(header: dict[str, Any], data: bytes, policy: Any) -> Saved:
         offset += values[place].nbytes
     if offset != len(data):
         raise ValueError(f"the state has {offset} bytes, got {len(data)}")
-    template = policy.init(len(labels), horizon)
+    template = fresh_state(policy, len(labels), horizon)
     if list(values) != [place for place, _ in arrays(template)]:
         raise ValueError(f"its state is one of another version of {header['policy']['kind']}")
     state = rebuilt(template, values)

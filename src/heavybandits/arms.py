@@ -18,7 +18,7 @@ class Arms:
     names
         One or more hashable names.
     unused
-        A number below which names of new arms must not be, since an arm that is gone may have had it.
+        The first number that may name a new arm: those below may have been names of arms that are gone.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class Arms:
     """
 
     def __init__(self, names: Iterable[Any], unused: int = 0) -> None:
-        self.labels = list(map(_plain, names))
+        self.labels = [_plain(name) for name in list(names)]  # a list of 1e12 numbers fails at once, a loop does not
         try:
             self._slots = {label: slot for slot, label in enumerate(self.labels)}
         except TypeError:

@@ -16,6 +16,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ import numpy as np
 
 from .protocols import COMPILABLE
 from .registry import estimators, policies
+from .state import arrays
 
 _known: dict[str, tuple[str, inspect.Signature]] = {}  # methods that numba was taught: an owner, and its arguments
 
@@ -57,8 +59,8 @@ def uses_rng(policy: Any) -> bool:
     return reads and (not inner or any(map(uses_rng, inner)))
 
 
-def compiled(function: Callable[..., Any], policy: Any, *arguments: Any) -> Callable[..., Any]:
-    """``function(policy, *arguments)`` compiled for arguments of exactly these types.
+def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: Any) -> Callable[..., Any]:
+    """``function(policy, state, *arguments)`` compiled for arguments of exactly these types.
 
     The policy comes without its text; where the function names ``select`` and ``update``, these are the policy's.  The
     types of later arguments are not checked, which makes calls cheap: whoever calls must keep to them.  With
@@ -66,9 +68,13 @@ def compiled(function: Callable[..., Any], policy: Any, *arguments: Any) -> Call
     """
     numba: Any = importlib.import_module("numba")
     classes = tuple(_classes(policy))
+    for place, array in arrays(state):
+        if not isinstance(array, np.ndarray):
+            owner = classes[0].__name__
+            raise TypeError(f"{owner}: {place} must be a NumPy array, or a NamedTuple of them, got {array!r}")
     if numba.config.DISABLE_JIT:
         return np.errstate(all="ignore")(_bound(function, classes[0]))  # as silent as compiled code
-    signature = tuple(numba.typeof(argument) for argument in (policy, *arguments))
+    signature = tuple(numba.typeof(argument) for argument in (policy, state, *arguments))
     _teach(classes)
     # Without numba's reference counts a loop is several times quicker, but cannot allocate.  Ours do not; others may.
     for counted in (False, True):
@@ -78,8 +84,19 @@ def compiled(function: Callable[..., Any], policy: Any, *arguments: Any) -> Call
             break
         except (RuntimeError, numba.core.errors.NumbaError) as error:
             if counted:
-                raise TypeError(f"{classes[0].__name__} cannot be compiled by numba: {error}") from error
+                raise TypeError(f"{classes[0].__name__} cannot be compiled by numba: {_reason(error)}") from error
     return dispatcher.get_overload(signature)  # type: ignore[no-any-return]
+
+
+def _reason(error: Exception) -> str:
+    """The line of numba's long report that says what is wrong, and the place it was found at."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = re.compile("Unknown attribute|Untyped global|not defined|annot |nvalid |nsupported|not supported|No impl")
+    reason = next(filter(telling.search, reversed(lines)), lines[0])
+    if "<class 'function'>" in reason:
+        reason += "; mark the function with @hb.compilable"
+    place = re.search(r'File "[^"]*", line \d+', str(error))
+    return f"{reason} ({place[0]})" if place else reason
 
 
 def _bound(function: Callable[..., Any], cls: Any) -> FunctionType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from .protocols import IntArray
@@ -15,6 +16,27 @@ def _is_state(value: object) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
+def fresh_state(policy: Any, n_arms: int, horizon: int | None) -> Any:
+    """The policy's fresh state with stores that begin small.
+
+    In a simulation they must have room for the whole horizon; online they grow, and so do files of saved agents.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> policy = hb.make("rucb-catoni", v=1)
+    >>> policy.init(2, 10**6).mean.rewards.pool.nbytes, fresh_state(policy, 2, 10**6).mean.rewards.pool.nbytes
+    (32000000, 8192)
+    """
+    return _small(policy.init(n_arms, horizon))
+
+
+def _small(state: Any) -> Any:
+    if isinstance(state, Store):
+        return state._replace(pool=np.zeros(0)).grown()
+    return state._make(map(_small, state)) if _is_state(state) else state
+
+
 def carried(old: Any, same: Any, fresh: Any, rows: IntArray) -> Any:
     """``fresh`` state for another number of arms, with what ``old`` knows of its arms ``rows`` in the first rows.
 
@@ -23,7 +45,6 @@ def carried(old: Any, same: Any, fresh: Any, rows: IntArray) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import heavybandits as hb
     >>> policy = hb.ThompsonGaussian()
     >>> state = policy.init(n_arms=3, horizon=None)
@@ -48,7 +69,6 @@ def find_open(state: Any) -> Callable[[IntArray | None], None] | None:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import heavybandits as hb
     >>> state = hb.KLUCB().init(n_arms=3, horizon=None)
     >>> restrict = find_open(state)
@@ -113,8 +133,8 @@ def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[A
     Examples
     --------
     >>> import heavybandits as hb
-    >>> [place for place, _ in arrays(hb.UCB().init(2, None))][:3]
-    ['state.pulls', 'state.choice.line', 'state.choice.asked']
+    >>> next(arrays(hb.UCB().init(n_arms=2, horizon=None)))
+    ('state.pulls', array([0, 0]))
     """
     if not _is_state(state):
         yield path, state
