@@ -485,7 +485,7 @@ def test_a_killed_process_leaves_a_file_that_loads(tmp_path: Path) -> None:
         process.communicate()
         assert process.returncode == -signal.SIGKILL
         pulls.append(hb.Agent.load(path)._seen)
-    assert max(pulls) > min(pulls)
+    assert min(pulls) >= 1  # never older than what was said to be saved
 
 
 SAVE_TOO_MUCH = """

@@ -18,6 +18,7 @@ import numpy as np
 from .protocols import FloatArray, IntArray, compilable
 
 FIRST = 4  # records in an arm's first segment
+LARGEST_HORIZON = 2**22  # rewards that a pool is made for at once: 128 MiB a float
 _WIDTH, _USED, _NEED = range(3)  # places in Store.plan
 
 
@@ -87,7 +88,7 @@ def init_store(n_arms: int, horizon: int | None, width: int) -> Store:
     >>> store.size.tolist()
     [0, 1, 0]
     """
-    records = FIRST * (256 if horizon is None else horizon)
+    records = FIRST * (256 if horizon is None else min(horizon, LARGEST_HORIZON))
     start, room, size = (np.zeros(n_arms, np.int64) for _ in range(3))
     return Store(np.zeros(width * records), start, room, size, np.array([width, 0, FIRST * width]))
 

@@ -86,6 +86,8 @@ class ClippedSSTM(NamedTuple):
             factor = math.log(4.0 * horizon / confidence(horizon))
             noise = 1800.0 * self.sigma * (horizon + 1) * math.sqrt(horizon * factor) / self.clip
             a, level, divided = max(97200.0 * factor**2, noise), self.clip / (30.0 * factor), 1.0
+            if a > 1e150:
+                raise ValueError(f"ClippedSSTM: clip must be larger for this sigma and horizon, got {self.clip}")
         start = np.full(n_arms, self.start)
         schedule = np.array([a, level, divided])
         return ClippedSSTMState(

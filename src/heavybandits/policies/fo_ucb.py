@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..choice import Choice, choose, height, init_choice, place
+from ..choice import VALUE, Choice, choose, height, init_choice, place
 from ..parameters import Optimizer, validated
 from ..protocols import FloatArray, IntArray
 from ..theory import confidence
@@ -87,11 +87,12 @@ class FOUCB(NamedTuple):
         state.pulls[arm] += 1
         self.optimizer.observe(state.optimizer, arm, reward)
         rate = self.optimizer.bound(state.optimizer, arm, state.delta[0])
-        place(state.choice, arm, self.optimizer.value(state.optimizer, arm), math.sqrt(2.0 * rate))
+        if rate < math.inf:
+            place(state.choice, arm, self.optimizer.value(state.optimizer, arm), math.sqrt(2.0 * rate))
 
     def value(self, state: TemplateState, arm: int) -> float:
-        """The optimiser's iterate."""
-        return float(self.optimizer.value(state.optimizer, arm))
+        """The optimiser's iterate; NaN before there is one."""
+        return float(state.choice.line[arm, VALUE])
 
     def index_of(self, state: TemplateState, arm: int, t: int) -> float:
         """Iterate plus radius."""

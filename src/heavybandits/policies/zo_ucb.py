@@ -12,9 +12,10 @@ and :math:`R_T \le \sum_a \Delta_a (g^{-1}(\Delta_a/2, \delta) + 2)` (:func:`hea
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
-from ..choice import choose, height, place
+from ..choice import VALUE, choose, height, place
 from ..parameters import Optimizer, validated
 from .fo_ucb import TemplateState, init_template
 
@@ -56,11 +57,12 @@ class ZOUCB(NamedTuple):
         state.pulls[arm] += 1
         self.optimizer.observe(state.optimizer, arm, reward)
         rate = self.optimizer.bound(state.optimizer, arm, state.delta[0])
-        place(state.choice, arm, self.optimizer.value(state.optimizer, arm), rate)
+        if rate < math.inf:
+            place(state.choice, arm, self.optimizer.value(state.optimizer, arm), rate)
 
     def value(self, state: TemplateState, arm: int) -> float:
-        """The optimiser's iterate."""
-        return float(self.optimizer.value(state.optimizer, arm))
+        """The optimiser's iterate; NaN before there is one."""
+        return float(state.choice.line[arm, VALUE])
 
     def index_of(self, state: TemplateState, arm: int, t: int) -> float:
         """Iterate plus radius."""
