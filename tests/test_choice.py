@@ -112,3 +112,32 @@ def test_carry_keeps_the_lines_of_the_arms_that_stay() -> None:
     assert top(kept, 1.0) == 1
     grown = choice.carry(init_choice(SCAN + 1), np.arange(3))
     assert top(grown, 1.0) == 3  # the first arm that nothing is known of
+
+
+class Rising:
+    """A level that grows with time."""
+
+    def level(self, state: Lines, t: int) -> float:
+        return math.sqrt(math.log(t))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 150), st.integers(0, 2**32 - 1), st.sampled_from([0.001, 0.1, 3.0]))
+def test_a_lead_is_never_kept_too_long(n_arms: int, seed: int, noise: float) -> None:
+    """Whatever moves, the leader or a rival, the choice is the arm with the highest index at that very round."""
+    rng = np.random.default_rng(seed)
+    state, policy = Lines(np.ones(n_arms, np.int64), init_choice(n_arms)), Rising()
+    means = rng.standard_normal(n_arms)
+    for arm in range(n_arms):
+        place(state.choice, arm, means[arm], 1.0)
+    leads = 0
+    for t in range(n_arms + 1, n_arms + 600):
+        chosen = choose(policy, state, t, 1, 1)
+        line = state.choice.line
+        heights = line[:, 0] + policy.level(state, t) * line[:, 1]
+        assert heights[chosen] >= heights.max() - 1e-12
+        leads += t < state.choice.plan[3] or policy.level(state, t) < state.choice.plan[5]
+        arm = chosen if rng.random() < 0.9 else int(rng.integers(n_arms))
+        state.pulls[arm] += 1
+        place(state.choice, arm, means[arm] + noise * rng.standard_normal(), 1.0 / math.sqrt(state.pulls[arm]))
+    assert leads > 0  # else nothing was tested

@@ -4,11 +4,11 @@ The index of nearly every policy here is a line in a common, never decreasing *l
 
 .. math::  U_a = x_a + s(t)\,w_a, \qquad s(t) = \sqrt{\ln t} \text{ or the like},
 
-where only the arm that got a reward changes its *value* :math:`x_a` and *width* :math:`w_a`.  A few arms are scanned,
-and a leader that no rival can catch up with for a while is not even compared.  Many arms are kept in a kinetic
-tournament: a binary tree whose nodes hold the winner below them and the level at which that may change.  A reward
-expires the nodes on the way to the root; a choice replays the expired matches and no others, so it costs O(log K)
-amortised.  Ties go to the arm with the lowest number, up to rounding in the last digit if the arms are many.
+where only the arm that got a reward changes its *value* :math:`x_a` and *width* :math:`w_a`.  A leader that no rival
+can catch up with for a while is not compared with the others.  Else a few arms are scanned, and many are kept in a
+kinetic tournament: a binary tree whose nodes hold the winner below them and the level at which that may change.  A
+reward expires the nodes on the way to the root; a choice replays the expired matches and no others, so it costs
+O(log K) amortised.  Ties go to the arm with the lowest number, up to rounding in the last digit if the arms are many.
 
 Numbers that belong together lie together, in few arrays: that is kind to the cache, and to the compiler.
 """
@@ -29,8 +29,10 @@ SCAN = 64  # up to this many arms a scan is quicker than the tournament
 VALUE, WIDTH = 0, 1  # columns of Choice.line
 WINNER, EXPIRY = 0, 1  # columns of Choice.tree
 # Places in Choice.plan: the next arm to look at for initial pulls; pulls left in the batch; the arm chosen last; and of
-# its lead the round at which it ends, the levels at its beginning and its end, the highest index of a rival till then.
+# its lead the round up to which it surely lasts, the levels at which it began and ends, a rival's highest index till
+# then.
 NEXT, LEFT, ARM, UNTIL, FIRST, LAST, RIVAL = range(7)
+_NEVER = -1.0  # below every level: the end of a lead that is none
 
 
 class Choice(NamedTuple):
@@ -54,7 +56,7 @@ class Choice(NamedTuple):
         if among is not None:
             self.open[among] = True
         self.tree[:, EXPIRY] = -math.inf
-        self.plan[NEXT] = self.plan[UNTIL] = 0.0
+        self.plan[NEXT], self.plan[UNTIL], self.plan[LAST] = 0.0, 0.0, _NEVER
 
 
 def init_choice(n_arms: int) -> Choice:
@@ -63,7 +65,8 @@ def init_choice(n_arms: int) -> Choice:
     if len(tree):
         tree[n_arms:, WINNER] = np.arange(n_arms)
     line = np.tile([math.nan, math.inf], (n_arms, 1))
-    return Choice(line, np.zeros(n_arms, np.int64), np.ones(n_arms, np.bool_), np.zeros(7), tree)
+    plan = np.array([0.0, 0.0, 0.0, 0.0, 0.0, _NEVER, 0.0])
+    return Choice(line, np.zeros(n_arms, np.int64), np.ones(n_arms, np.bool_), plan, tree)
 
 
 @compilable
@@ -134,6 +137,27 @@ def highest(line: FloatArray, open: Flags, tree: FloatArray, level: float) -> in
 
 
 @compilable
+def lead(line: FloatArray, open: Flags, tree: FloatArray, plan: FloatArray, leader: int, last: float) -> float:
+    """Note the highest index of a rival up to the level ``last``, or up to the one returned if that comes before."""
+    rival = -math.inf
+    if not len(tree):
+        for arm in range(len(line)):
+            if arm != leader:
+                rival = max(rival, height(line, open, arm, last))
+    else:  # its rivals are the winners beside its way to the root, for as long as they stay that
+        node = leader + len(line)
+        while node > 1:
+            last = min(last, tree[node ^ 1, EXPIRY])
+            node //= 2
+        node = leader + len(line)
+        while node > 1:
+            rival = max(rival, height(line, open, int(tree[node ^ 1, WINNER]), last))
+            node //= 2
+    plan[RIVAL] = rival
+    return last
+
+
+@compilable
 def choose(policy: Any, state: Any, t: int, initial: int, batch: int) -> int:
     """Arm to pull: ``initial`` times each arm in order, then ``batch`` times in a row the one with the highest index.
 
@@ -156,13 +180,13 @@ def choose(policy: Any, state: Any, t: int, initial: int, batch: int) -> int:
     if t < plan[UNTIL] and line[leader, VALUE] + plan[FIRST] * line[leader, WIDTH] > plan[RIVAL]:
         return leader  # whatever the level is by now, so there is no need to work it out
     level = policy.level(state, t)
+    if level <= plan[LAST] and line[leader, VALUE] + level * line[leader, WIDTH] > plan[RIVAL]:
+        return leader
     arm = highest(line, open, choice.tree, level)
-    plan[ARM], plan[UNTIL] = arm, 0.0
-    if arm == leader and not len(choice.tree):
+    plan[ARM], plan[UNTIL], plan[LAST] = arm, 0.0, _NEVER
+    if arm == leader:
         until = t + t // 32 + 1
-        last, rival = policy.level(state, until), -math.inf
-        for other in range(len(pulls)):
-            if other != leader:
-                rival = max(rival, height(line, open, other, last))
-        plan[UNTIL], plan[FIRST], plan[LAST], plan[RIVAL] = until, level, last, rival
+        last = policy.level(state, until)
+        held = lead(line, open, choice.tree, plan, arm, last)
+        plan[FIRST], plan[LAST], plan[UNTIL] = level, held, until if held >= last else 0.0
     return arm
