@@ -712,3 +712,30 @@ def test_interpreted_and_compiled_agents_decide_the_same() -> None:
         [sys.executable, "-W", "error", "-c", code], env=environment, check=True, capture_output=True
     )
     assert json.loads(interpreted.stdout) == decisions()
+
+
+class Tally(NamedTuple):
+    pulls: np.ndarray
+
+
+class Wild(NamedTuple):
+    """Selects whatever number it is made of."""
+
+    arm: int = 7
+
+    def init(self, n_arms: int, horizon: int | None) -> Tally:
+        return Tally(np.zeros(n_arms, np.int64))
+
+    def select(self, state: Tally, t: int, rng: Any) -> int:
+        return self.arm
+
+    def update(self, state: Tally, arm: int, reward: float) -> None:
+        state.pulls[arm] += 1
+
+
+@pytest.mark.parametrize("arm", [7, -1, 3])
+def test_a_policy_that_selects_no_arm_is_named(arm: int) -> None:
+    with pytest.raises(TypeError, match=f"Agent: Wild.select must return an arm from 0 to 2, got {arm}"):
+        hb.Agent(Wild(arm), n_arms=3).select()
+    with pytest.raises(IndexError, match="Wild: select must return the number of an arm"):
+        hb.simulate(hb.Instance([0, 1, 2], hb.Cauchy()), {"wild": Wild(arm)}, horizon=5, replications=1)

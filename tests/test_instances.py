@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import scipy.stats
 from numpy.typing import NDArray
 
 from heavybandits.instances import (
@@ -115,9 +116,11 @@ def test_an_instance_cannot_be_changed() -> None:
         (["0", "1"], Cauchy(), TypeError, "Instance: means must be numbers, got ['0', '1']"),
         ([True, False], Cauchy(), TypeError, "Instance: means must be numbers, got [True, False]"),
         ([0, None], Cauchy(), TypeError, "Instance: means must be numbers, got [0, None]"),
-        ([0, 1], 3, TypeError, "Instance: noise must have a method sample(rng, size), got 3"),
-        ([0, 1], "cauchy", TypeError, "Instance: noise must have a method sample(rng, size), got 'c'"),
-        ([0, 1], [Cauchy(), None], TypeError, "Instance: noise must have a method sample(rng, size), got None"),
+        ([0, 1], 3, TypeError, "noise must be an object with a method sample(rng, size), got 3"),
+        ([0, 1], "cauchy", TypeError, "noise must be an object with a method sample(rng, size), got 'cauchy'"),
+        ([0, 1], [Cauchy(), None], TypeError, "noise must be an object with a method sample(rng, size), got None"),
+        ([0, 1], Cauchy, TypeError, "noise must be an object with a method sample(rng, size), got <class"),
+        ([0, 1], scipy.stats.t(3), TypeError, "wrap a law of SciPy in hb.ScipyNoise"),
         ([0, 1], [Cauchy()] * 3, ValueError, "Instance: needs one noise per arm, got 3 for 2 arms"),
     ],
 )

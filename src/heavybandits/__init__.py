@@ -1,4 +1,11 @@
-"""Multi-armed bandits for heavy-tailed rewards: robust policies, a compiled simulator, an online agent."""
+"""Multi-armed bandits for heavy-tailed rewards: robust policies, a compiled simulator, an online agent.
+
+Start with :func:`simulate` (many policies on one :class:`Instance`, on the same noise) or with :class:`Agent` (one
+decision at a time).  :func:`make` makes a policy by name; ``list(policies())``, ``list(noises())``,
+``list(estimators())`` and ``list(instances())`` say what there is.  The docstring of a policy says what it assumes and
+what happens when that fails: ``help(UCB)``.  For policies and noises of your own there are :func:`check_policy` and
+:func:`check_noise`; the regret bounds of the theory are in :mod:`heavybandits.theory`.
+"""
 
 from .agent import Agent
 from .estimators.catoni import Catoni, CatoniInfiniteVariance

@@ -58,8 +58,9 @@ def odd_or_zero(owner: str, name: str, value: object) -> int:
 def unknown(what: str, name: object, known: Iterable[str]) -> str:
     """Word the error for a name that nothing is registered under, with the nearest one that is."""
     names = list(known)
-    near = difflib.get_close_matches(str(name), names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    lower = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(str(name).lower(), lower, n=1)
+    hint = f"did you mean {lower[near[0]]!r}? " if near else ""
     return f"unknown {what} {name!r}; {hint}Known: {', '.join(names) or 'none'}"
 
 

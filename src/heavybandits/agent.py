@@ -137,7 +137,12 @@ class Agent:
         (0, 2)
         """
         if among is None:
-            return self._labels[self._select(self._bare, self._state, self._seen, self._rng)]
+            slot = self._select(self._bare, self._state, self._seen, self._rng)
+            try:
+                return self._labels[slot if slot >= 0 else len(self._labels)]
+            except (IndexError, TypeError):
+                owner, last = type(self.policy).__name__, len(self._labels) - 1
+                raise TypeError(f"Agent: {owner}.select must return an arm from 0 to {last}, got {slot!r}") from None
         slots = sorted({self._slot(arm) for arm in listed("among", among)})
         if not slots:
             raise ValueError(f"Agent: among must name at least one arm, got {brief(among)}")

@@ -96,7 +96,8 @@ def _reason(error: Exception) -> str:
     if "<class 'function'>" in reason:
         reason += "; mark the function with @hb.compilable"
     place = re.search(r'File "[^"]*", line \d+', str(error))
-    return f"{reason} ({place[0]})" if place else reason
+    where = f" ({place[0]})" if place else ""
+    return f"{reason}{where}; hb.check_policy may tell more"
 
 
 def _bound(function: Callable[..., Any], cls: Any) -> FunctionType:
@@ -168,15 +169,20 @@ def _teach_names(*classes: type) -> None:
     """Teach numba the names of methods; it must be told how many arguments the methods of one name take."""
     for cls in classes:
         for name, method in _methods_of(cls).items():
-            signature = inspect.signature(method)
+            signature = _bare_signature(method)
             owner, known = _known.setdefault(name, (cls.__name__, signature))
             if known is signature:
                 _teach_name(name, signature)
             elif len(known.parameters) != len(signature.parameters):
-                raise TypeError(
-                    f"{cls.__name__}.{name} takes {len(signature.parameters)} arguments and {owner}.{name} "
-                    f"{len(known.parameters)}: methods of one name must take equally many, so give it another name"
-                )
+                wrong, right = len(signature.parameters), f"{owner}.{name}{known}"
+                remedy = "" if name in ("select", "update") else "; give it another name"
+                raise TypeError(f"{cls.__name__}.{name} must take as many arguments as {right}, got {wrong}{remedy}")
+
+
+def _bare_signature(method: FunctionType) -> inspect.Signature:
+    """The arguments of a method, without their types."""
+    parameters = inspect.signature(method).parameters.values()
+    return inspect.Signature([parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters])
 
 
 def _teach_name(name: str, signature: inspect.Signature) -> None:

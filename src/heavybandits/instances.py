@@ -258,11 +258,12 @@ def _locations(means: ArrayLike) -> FloatArray:
 
 def _per_arm(noise: Any, n_arms: int) -> tuple[Sampler, ...]:
     # A noise may be a tuple itself, namely a NamedTuple with a method.
-    several = isinstance(noise, Sequence) and not hasattr(noise, "sample")
+    several = isinstance(noise, Sequence) and not isinstance(noise, str) and not hasattr(noise, "sample")
     noises = tuple(noise) if several else (noise,) * n_arms
     for one in noises:
-        if not callable(getattr(one, "sample", None)):
-            raise TypeError(f"Instance: noise must have a method sample(rng, size), got {one!r}")
+        if isinstance(one, type) or not callable(getattr(one, "sample", None)):
+            hint = "; wrap a law of SciPy in hb.ScipyNoise" if hasattr(one, "rvs") else ""
+            raise TypeError(f"Instance: noise must be an object with a method sample(rng, size), got {one!r}{hint}")
     if len(noises) != n_arms:
         raise ValueError(f"Instance: needs one noise per arm, got {len(noises)} for {n_arms} arms")
     return noises

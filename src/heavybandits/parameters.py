@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
+import sys
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -68,6 +70,9 @@ def validated(cls: Class) -> Class:
     ValueError: Step: size must be a positive finite number, got -1
     """
     make = cls.__new__
+    # The maths stand at the top of the file, so that they are read before the code; help() is to show them too.
+    about = sys.modules[cls.__module__].__doc__
+    cls.__doc__ = "\n\n".join(inspect.cleandoc(text) for text in (about, cls.__doc__) if text)
 
     @functools.wraps(make)
     def checked(kind: Any, /, *arguments: Any, **keywords: Any) -> Any:

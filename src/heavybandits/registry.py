@@ -114,6 +114,8 @@ def _factory(what: str, kind: object) -> Factory:
     path, colon, name = kind.rpartition(":")
     if colon and path.endswith(".py"):
         return class_from_file(path, name)
+    if kind.endswith(".py"):
+        raise ValueError(f"make: kind must name the class in a file too, as in {kind}:Mine, got {kind!r}")
     known = {**_registered()[1], **_registered()[0]}
     if kind not in known:
         raise ValueError(unknown(what, kind, policies() if what == "policy" else estimators()))

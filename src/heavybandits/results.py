@@ -63,9 +63,10 @@ class Result:
 
     @property
     def failed(self) -> Any:
-        """Which replications ended in linear regret: (policy, replication).
+        """Which replications still lose much at the end: (policy, replication).
 
         A replication fails if in the last tenth of the horizon it loses more than a tenth of the largest gap per pull.
+        It then has not found the best arm, nor any that is nearly as good; its regret grows linearly.
         """
         last = self._rounds >= self.horizon - self.horizon // 10
         first = int(np.argmax(last))
@@ -76,7 +77,12 @@ class Result:
         return lost > 0.1 * float(np.max(self.instance.gaps))
 
     def summary(self) -> pd.DataFrame:
-        """One row per policy: regret at the horizon, share of failed replications, cost, distance to the limit.
+        """One row per policy.
+
+        ``mean``, ``std``, ``median``, ``q10``, ``q90`` (quantiles) and ``worst`` are of the regret at the horizon over
+        the replications; ``failures`` is the share of replications that failed (see :attr:`failed`); ``ns per pull`` is
+        the median cost of a pull, noise not included; ``ratio to Lai-Robbins`` is the mean divided by the regret that
+        no policy can beat as the horizon grows.  That limit is asymptotic: a good policy may be below it for long.
 
         Examples
         --------

@@ -131,7 +131,7 @@ class Run:
 
     def __init__(self, instance: Instance, policy: Policy[Any], horizon: int, rounds: IntArray, seed: int) -> None:
         for method in ("init", "select", "update"):
-            if isinstance(policy, type) or not callable(getattr(policy, method, None)):
+            if not isinstance(policy, tuple) or not callable(getattr(policy, method, None)):
                 raise TypeError(f"simulate: policies must be policies such as hb.UCB(), got {policy!r}")
         self.policy = policy
         self.rounds = rounds
@@ -152,8 +152,12 @@ class Run:
 
     def advance(self, progress: Progress, start: int, means: FloatArray, noise: FloatArray, gaps: FloatArray) -> int:
         """Play as many rounds as there is noise, and return the nanoseconds that took."""
+        state, rng, *record = progress
         before = time.perf_counter_ns()
-        self._kernel(self._bare, progress.state, progress.rng, start, means, noise, gaps, self.rounds, *progress[2:])
+        try:
+            self._kernel(self._bare, state, rng, start, means, noise, gaps, self.rounds, *record)
+        except IndexError as error:
+            raise IndexError(f"{type(self.policy).__name__}: {error}") from None
         return time.perf_counter_ns() - before
 
 
@@ -187,7 +191,7 @@ def play(
     for i in range(noise.shape[0]):
         arm = select(policy, state, start + i, rng)
         if not 0 <= arm < len(means):
-            raise IndexError("select returned an arm that does not exist")
+            raise IndexError("select must return the number of an arm, from 0 to K - 1")
         update(policy, state, arm, means[arm] + noise[i, arm])
         pulls[arm] += 1
         sum_of_gaps += gaps[arm]

@@ -64,7 +64,7 @@ def make_noise(kind: str, **parameters: Any) -> Noise:
     ScipyNoise(t(df=3.0))
     """
     known = noises()
-    if kind not in known:
+    if not isinstance(kind, str) or kind not in known:
         raise ValueError(unknown("noise", kind, known))
     if kind == "scipy":
         return _make_scipy(**parameters)

@@ -13,7 +13,7 @@ R too small an arm that starts badly takes long to recover; with R too large the
 where the arm is played :math:`b = (2m+1)n` times in a row for one step, and t and :math:`n_a` count pulls.  The
 theory's schedule is FO-UCB on :class:`~heavybandits.ClippedSGD`: index :math:`x_a + \sqrt{2 g(k_a, 1/T^2)}`.
 
-*Cost*: O(b) for a batch and O(log K) for a choice, 8 max(b, p) + 120 bytes per arm.
+*Cost*: O(b) for a batch and O(log K) for a choice, 8 max(b, p) + 89 bytes per arm.
 """
 
 from __future__ import annotations
