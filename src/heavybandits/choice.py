@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .protocols import FloatArray, IntArray, compilable
+from .protocols import FloatArray, IntArray, compilable, rarely_called
 
 Flags = npt.NDArray[np.bool_]
 
@@ -94,7 +94,7 @@ def place(choice: Choice, arm: int, value: float, width: float) -> None:
             node //= 2
 
 
-@compilable
+@rarely_called
 def replay(line: FloatArray, open: Flags, tree: FloatArray, node: int, level: float) -> None:
     """Decide the match at a node whose children are up to date, and how long the result holds."""
     winner, loser = int(tree[2 * node, WINNER]), int(tree[2 * node + 1, WINNER])
@@ -109,7 +109,7 @@ def replay(line: FloatArray, open: Flags, tree: FloatArray, node: int, level: fl
     tree[node, EXPIRY] = holds
 
 
-@compilable
+@rarely_called
 def highest(line: FloatArray, open: Flags, tree: FloatArray, level: float) -> int:
     """Arm with the highest index at a level that is never below the one asked for before."""
     n_arms = len(line)
@@ -136,7 +136,7 @@ def highest(line: FloatArray, open: Flags, tree: FloatArray, level: float) -> in
     return int(tree[1, WINNER])
 
 
-@compilable
+@rarely_called
 def lead(line: FloatArray, open: Flags, tree: FloatArray, plan: FloatArray, leader: int, last: float) -> float:
     """Note the highest index of a rival up to the level ``last``, or up to the one returned if that comes before."""
     rival = -math.inf

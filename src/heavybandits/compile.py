@@ -142,8 +142,8 @@ def _teach(classes: tuple[type, ...]) -> None:
     """Tell numba of the methods of these classes, and of compilable functions not known yet."""
     registry: Any = importlib.import_module("numba.core.registry")
     registry.cpu_target.typing_context.refresh()  # numba's rules come first, so a field wins over a method of its name
-    for function in COMPILABLE:
-        _teach_function(function)
+    for function, inline in COMPILABLE.items():
+        _teach_function(function, inline)
     _teach_names(*(known for known in (*policies().values(), *estimators().values()) if isinstance(known, type)))
     _teach_names(*classes)
     for cls in classes:
@@ -152,10 +152,9 @@ def _teach(classes: tuple[type, ...]) -> None:
 
 
 @functools.cache
-def _teach_function(function: Callable[..., Any]) -> None:
+def _teach_function(function: Callable[..., Any], inline: bool = True) -> None:
     extending: Any = importlib.import_module("numba.extending")
-    # Passing a state to a function that is not inlined would cost more than most of these functions do.
-    extending.register_jitable(forceinline=True)(function)
+    extending.register_jitable(forceinline=inline)(function)
 
 
 def _methods_of(cls: type) -> dict[str, FunctionType]:

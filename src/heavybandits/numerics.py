@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .protocols import FloatArray, IntArray, compilable
+from .protocols import FloatArray, IntArray, compilable, rarely_called
 
 LARGEST = 1.7976931348623157e308
 
@@ -45,7 +45,7 @@ def running_mean(mean: float, n: int, x: float) -> float:
     return saturate(mean * (1.0 - 1.0 / n) + saturate(x) / n)
 
 
-@compilable
+@rarely_called
 def small_median(values: FloatArray, n: int) -> float:
     """Median of ``values[:n]``, which it sorts in place; even n: the mean of the middle two.  For short arrays.
 

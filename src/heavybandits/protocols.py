@@ -15,6 +15,7 @@ function that such methods call is marked :func:`compilable`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -25,13 +26,15 @@ IntArray = npt.NDArray[np.int64]
 State = TypeVar("State")
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
-COMPILABLE: list[Callable[..., Any]] = []
+COMPILABLE: dict[Callable[..., Any], bool] = {}  # and whether to inline
 
 
-def compilable(function: AnyFunction) -> AnyFunction:
+def compilable(function: AnyFunction, inline: bool = True) -> AnyFunction:
     """Mark a module-level function as one that compiled policies and estimators may call.
 
-    It stays an ordinary function; numba, which is slow to import, learns of it when something is first compiled.
+    It stays an ordinary function; numba, which is slow to import, learns of it when something is first compiled.  It is
+    inlined, because passing a state on costs more than most functions do; ``inline=False`` keeps one that is rarely
+    called out of the way of the rest.
 
     Examples
     --------
@@ -41,8 +44,11 @@ def compilable(function: AnyFunction) -> AnyFunction:
     >>> double(3)
     6
     """
-    COMPILABLE.append(function)
+    COMPILABLE[function] = inline
     return function
+
+
+rarely_called = partial(compilable, inline=False)
 
 
 class Policy(Protocol[State]):
