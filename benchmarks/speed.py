@@ -241,7 +241,7 @@ print(time.perf_counter() - start)
 
 def workers() -> Iterator[list[str]]:
     """Threads."""
-    one, two = median_seconds(study(SGD, 100_000, 40, 1), study(SGD, 100_000, 40, 2), repeats=5)
+    one, two = median_seconds(study(SGD, 100_000, 40, 1), study(SGD, 100_000, 40, 2), repeats=15)
     yield [
         "`sgd-ucb`, 40 replications of 100,000 pulls",
         f"two workers {one / two:.2f} x as fast as one (at least 1.7)",

@@ -23,7 +23,8 @@ from .instances import Instance
 from .protocols import FloatArray, IntArray, Policy
 from .results import Result
 
-BLOCK = 8192  # pulls whose noise is drawn at once; part of what a seed means, so it never changes
+BLOCK = 32768  # pulls whose noise is drawn at once; part of what a seed means, so it never changes.  Long enough that
+# threads seldom meet at the interpreter lock, short enough for the cache.
 
 
 def simulate(
@@ -76,7 +77,8 @@ def simulate(
     rounds = checkpoint_rounds(horizon, checkpoints)
     runs = {label: Run(instance, policy, horizon, rounds, seed) for label, policy in policies.items()}
 
-    size = max(1, min(math.ceil(replications / workers), math.ceil(20_000_000 / (horizon * len(runs)))))
+    # several chunks per worker, so that none waits long for the last; a chunk takes about a second at most
+    size = max(1, min(math.ceil(replications / (8 * workers)), math.ceil(20_000_000 / (horizon * len(runs)))))
     chunks = [range(first, min(first + size, replications)) for first in range(0, replications, size)]
     with ThreadPoolExecutor(workers) as executor:
         outcomes = _gather(

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 # On |w| <= 1/2 the error of cot(pi w) is 1e-15.
 _TANGENT = [c * math.pi ** (2 * k + 1) for k, c in enumerate((654729075, -91891800, 2837835, -25740, 55))]
 _ONE = [c * math.pi ** (2 * k) for k, c in enumerate((654729075, -310134825, 18918900, -315315, 1485, -1))]
-_BLOCK = 16384  # a block and its two helpers stay in the cache
+_BLOCK = 32768  # a block and its two helpers stay in the cache
 
 # The double exponential rule on (0, 1).
 _T = np.arange(-32, 33) * 0.1
