@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .protocols import COMPILABLE
+from .protocols import COMPILABLE, is_named_tuple
 from .registry import estimators, policies
 from .state import arrays
 
@@ -45,7 +45,7 @@ def without_text(parameters: Any) -> Any:
     >>> without_text(Plan(0.5, "slow"))
     Plan(step=0.5, kind=None)
     """
-    if not _is_named_tuple(parameters):
+    if not is_named_tuple(parameters):
         return None if isinstance(parameters, str) else parameters
     return parameters._make(map(without_text, parameters))
 
@@ -121,14 +121,10 @@ def _dispatcher(function: Callable[..., Any], classes: tuple[type, ...], counted
     return numba.njit(copy, nogil=True, _nrt=counted)
 
 
-def _is_named_tuple(value: object) -> bool:
-    return isinstance(value, tuple) and hasattr(value, "_fields")
-
-
 def _classes(parameters: Any) -> Iterator[type]:
     """Class of the NamedTuple and of those nested in it, outermost first."""
     yield type(parameters)
-    for field in filter(_is_named_tuple, parameters):
+    for field in filter(is_named_tuple, parameters):
         yield from _classes(field)
 
 

@@ -51,6 +51,17 @@ def compilable(function: AnyFunction, inline: bool = True) -> AnyFunction:
 rarely_called = partial(compilable, inline=False)
 
 
+def is_named_tuple(value: object) -> bool:
+    """Whether the value is an instance of a ``NamedTuple`` class, as parameters and states are.
+
+    Examples
+    --------
+    >>> is_named_tuple((1, 2))
+    False
+    """
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
 class Policy(Protocol[State]):
     """Chooses arms.
 

@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .protocols import IntArray
+from .protocols import IntArray, is_named_tuple
 from .store import Store
-
-
-def _is_state(value: object) -> bool:
-    return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
 def fresh_state(policy: Any, n_arms: int, horizon: int | None) -> Any:
@@ -34,7 +30,7 @@ def fresh_state(policy: Any, n_arms: int, horizon: int | None) -> Any:
 def _small(state: Any) -> Any:
     if isinstance(state, Store):
         return state._replace(pool=np.zeros(0)).grown()
-    return state._make(map(_small, state)) if _is_state(state) else state
+    return state._make(map(_small, state)) if is_named_tuple(state) else state
 
 
 def carried(old: Any, same: Any, fresh: Any, rows: IntArray) -> Any:
@@ -54,7 +50,7 @@ def carried(old: Any, same: Any, fresh: Any, rows: IntArray) -> Any:
     """
     if hasattr(old, "carry"):
         return old.carry(fresh, rows)
-    if _is_state(old):
+    if is_named_tuple(old):
         return fresh._make(carried(*fields, rows) for fields in zip(old, same, fresh, strict=True))
     if same.shape == fresh.shape:
         return old
@@ -78,7 +74,7 @@ def find_open(state: Any) -> Callable[[IntArray | None], None] | None:
     """
     if hasattr(state, "restrict"):
         return state.restrict  # type: ignore[no-any-return]
-    if not _is_state(state):
+    if not is_named_tuple(state):
         return None
     flags = getattr(state, "open", None)
     if flags is None:
@@ -103,7 +99,7 @@ def stores(state: Any) -> Iterator[Store]:
     """
     if isinstance(state, Store):
         yield state
-    elif _is_state(state):
+    elif is_named_tuple(state):
         for field in state:
             yield from stores(field)
 
@@ -124,7 +120,7 @@ def with_room(state: Any) -> Any:
     """
     if isinstance(state, Store):
         return state.grown()
-    return state._make(map(with_room, state)) if _is_state(state) else state
+    return state._make(map(with_room, state)) if is_named_tuple(state) else state
 
 
 def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[Any]]]:
@@ -136,7 +132,7 @@ def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[A
     >>> next(arrays(hb.UCB().init(n_arms=2, horizon=None)))
     ('state.pulls', array([0, 0]))
     """
-    if not _is_state(state):
+    if not is_named_tuple(state):
         yield path, state
     else:
         for name, field in zip(state._fields, state, strict=True):
@@ -157,7 +153,7 @@ def rebuilt(template: Any, values: dict[str, npt.NDArray[Any]], path: str = "sta
         ...
     ValueError: state.pulls must be int64 of shape (3,), got int64 of shape (2,)
     """
-    if _is_state(template):
+    if is_named_tuple(template):
         fields = zip(template._fields, template, strict=True)
         pool = "pool" if isinstance(template, Store) else None
         return template._make(rebuilt(field, values, f"{path}.{name}", name == pool) for name, field in fields)

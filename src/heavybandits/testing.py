@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .compile import compiled, uses_rng, without_text
-from .protocols import FloatArray, IntArray
+from .protocols import FloatArray, IntArray, is_named_tuple
 from .state import arrays, carried, find_open, with_room
 
 WILD = (math.inf, -math.inf, 1e308, -1e308, 1e17, 0.0, 0.0, -1.0, 1.0, 1e-300)
@@ -29,7 +29,7 @@ def check_policy(policy: Any, *, horizon: int = 300) -> None:
     >>> check_policy(hb.UCB(), horizon=50)
     """
     name = type(policy).__name__
-    _require(_is_named_tuple(policy), f"{name} must be a NamedTuple of parameters, got {policy!r}")
+    _require(is_named_tuple(policy), f"{name} must be a NamedTuple of parameters, got {policy!r}")
     _require(len(policy) > 0, f"{name} must have at least one parameter, or numba cannot compile it")
     _require(
         _is_plain(policy), f"{name} must have parameters that cannot change (numbers, text, tuples), got {policy!r}"
@@ -74,7 +74,7 @@ def _check_states(policy: Any, name: str, horizon: int) -> None:
 
 def _check_shapes(name: str, place: str, three: Any, four: Any) -> None:
     """States for three and four arms agree but for the first axis; one that can ``carry`` sees to that itself."""
-    if _is_named_tuple(three):
+    if is_named_tuple(three):
         for field, one, two in zip(three._fields, three, four, strict=True):
             if not hasattr(one, "carry"):
                 _check_shapes(name, f"{place}.{field}", one, two)
@@ -204,10 +204,6 @@ def _rng(policy: Any) -> np.random.Generator | None:
 def _global_streams() -> tuple[object, ...]:
     state: Any = np.random.get_state()  # noqa: NPY002
     return random.getstate(), state[1].tobytes(), *state[2:]
-
-
-def _is_named_tuple(value: object) -> bool:
-    return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
 def _is_plain(value: object) -> bool:
