@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,51 @@ class Result:
         return (
             f"Result({', '.join(self._labels)}; {replications} replications of {self.horizon} pulls, seed {self.seed})"
         )
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What a study gave: a result per instance, and how they were made.
+
+    Attributes
+    ----------
+    name, title, description
+        What the study is called and about.
+    results
+        By the label of the instance, in the order of the study.
+    families
+        The name that a policy has in the study file, by its label; a sweep of parameters makes several of one.
+    swept
+        The parameters that were swept to make an instance, by its label.
+    spec
+        The study in plain values.
+    provenance
+        Versions, digest of the study, seed, machine, sessions.
+    """
+
+    name: str
+    title: str
+    description: str
+    results: dict[str, Result]
+    families: dict[str, str]
+    swept: dict[str, dict[str, float]]
+    spec: dict[str, Any]
+    provenance: dict[str, Any]
+
+    @cached_property
+    def best(self) -> dict[str, str]:
+        """The label of the best policy of each family.
+
+        Best is the smallest geometric mean, over the instances in which arms differ, of the mean regret at the horizon.
+        """
+        final = [np.log(np.maximum(result._regret[:, :, -1].mean(axis=1), 1e-300))
+                 for result in self.results.values() if result.instance.gaps.any()]  # fmt: skip
+        score = dict(zip(self.families, np.mean(final, axis=0) if final else np.zeros(len(self.families)), strict=True))
+        best: dict[str, str] = {}
+        for label, family in self.families.items():
+            if family not in best or score[label] < score[best[family]]:
+                best[family] = label
+        return best
 
 
 # Eight colours that stay apart for colour-blind readers (Okabe and Ito 2008), the pale yellow left out.

@@ -1,0 +1,21 @@
+"""What readers compare policies by."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Facts(NamedTuple):
+    """A row of the table of policies; the file of a policy holds it under the name ``FACTS``.
+
+    Examples
+    --------
+    >>> Facts(needs="scale", memory="O(1)", cost="O(log K)", regret="none", reference="Auer et al. 2002").needs
+    'scale'
+    """
+
+    needs: str  # what it must be told: horizon, moment order, moment bound, scale, sign; or "nothing"
+    memory: str  # per arm
+    cost: str  # per pull
+    regret: str  # what is proved, and under which assumption
+    reference: str
