@@ -271,6 +271,7 @@ def read_study(source: str | Path) -> Study:
         study = Study(path.stem, spec, str(path.resolve().parent))
         for label in study.cases:
             study.policies(label)  # so that errors come now, not in the middle of a run
+        study.identity  # noqa: B018  of the files as they are now
         return study
     except StudyError as error:
         raise StudyError(f"{source}{str(error).removeprefix(path.stem)}") from None
