@@ -80,10 +80,13 @@ class Result:
     def summary(self) -> pd.DataFrame:
         """One row per policy.
 
-        ``mean``, ``std``, ``median``, ``q10``, ``q90`` (quantiles) and ``worst`` are of the regret at the horizon over
-        the replications; ``failures`` is the share of replications that failed (see :attr:`failed`); ``ns per pull`` is
-        the median cost of a pull, noise not included; ``ratio to Lai-Robbins`` is the mean divided by the regret that
-        no policy can beat as the horizon grows.  That limit is asymptotic: a good policy may be below it for long.
+        ``mean``, its standard error ``se``, ``std``, ``median``, ``q10``, ``q90`` (quantiles) and ``worst`` are of the
+        regret at the horizon over the replications; ``failures`` is the share of replications that failed (see
+        :attr:`failed`).  ``above best`` is how much higher the mean is than that of the policy with the lowest, between
+        ``above best low`` and ``above best high`` with 95% confidence: a bootstrap over replications, in each of which
+        all policies met the same noise.  ``ns per pull`` is the median cost of a pull, noise not included; ``ratio to
+        Lai-Robbins`` is the mean divided by the regret that no policy can beat as the horizon grows.  That limit is
+        asymptotic: a good policy may be below it for long.
 
         Examples
         --------
@@ -91,21 +94,28 @@ class Result:
         >>> instance = hb.Instance(means=[0, 1], noise=hb.Gaussian())
         >>> result = hb.simulate(instance, {"UCB": hb.UCB()}, horizon=100, replications=5)
         >>> result.summary().loc["UCB"].index.tolist()
-        ['mean', 'std', 'median', 'q10', 'q90', 'worst', 'failures', 'ns per pull', 'ratio to Lai-Robbins']
+        ['mean', 'se', 'std', 'median', 'q10', 'q90', 'worst', 'failures', 'above best', 'above best low',
+         'above best high', 'ns per pull', 'ratio to Lai-Robbins']
         """
         import pandas as pd
 
         final = self._regret[:, :, -1]
         limit = self.instance.lai_robbins(self.horizon)
         mean = final.mean(axis=1)
+        std = final.std(axis=1, ddof=1) if final.shape[1] > 1 else np.full(len(final), math.nan)
+        low, high = _bootstrap_interval(final - final[mean.argmin()])
         columns = {
             "mean": mean,
-            "std": final.std(axis=1, ddof=1) if final.shape[1] > 1 else np.full(len(final), math.nan),
+            "se": std / math.sqrt(final.shape[1]),
+            "std": std,
             "median": np.median(final, axis=1),
             "q10": np.quantile(final, 0.1, axis=1),
             "q90": np.quantile(final, 0.9, axis=1),
             "worst": final.max(axis=1),
             "failures": self.failed.mean(axis=1),
+            "above best": mean - mean.min(),
+            "above best low": low,
+            "above best high": high,
             "ns per pull": np.median(self._duration, axis=1),
             "ratio to Lai-Robbins": mean / limit if limit > 0 else np.full(len(final), math.nan),
         }
@@ -136,6 +146,22 @@ class Result:
         return (
             f"Result({', '.join(self._labels)}; {replications} replications of {self.horizon} pulls, seed {self.seed})"
         )
+
+
+def _bootstrap_interval(values: FloatArray, resamples: int = 1000) -> FloatArray:
+    """Lower and upper ends of 95% intervals for the means of the rows; all rows share the resamples.
+
+    The seed is fixed, so that a stored result always gives the same table.
+    """
+    n = values.shape[1]
+    if n < 2:
+        return np.full((2, len(values)), math.nan)
+    rng = np.random.default_rng(0)
+    means = np.empty((resamples, len(values)))
+    for resample in range(resamples):
+        means[resample] = values @ np.bincount(rng.integers(n, size=n), minlength=n) / n
+    ends: FloatArray = np.quantile(means, (0.025, 0.975), axis=0)
+    return ends
 
 
 @dataclass(frozen=True)
