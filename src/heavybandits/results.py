@@ -77,6 +77,16 @@ class Result:
         lost = (self._regret[:, :, -1] - self._regret[:, :, first]) / pulls
         return lost > 0.1 * float(np.max(self.instance.gaps))
 
+    @cached_property
+    def lai_robbins(self) -> float:
+        """The regret that no policy can beat as the horizon grows, at this horizon; NaN if it is not known."""
+        return self.instance.lai_robbins(self.horizon)
+
+    @property
+    def lai_robbins_slope(self) -> float:
+        """What a unit of ln(t) adds to that limit; NaN if it says nothing, being unknown or zero."""
+        return self.lai_robbins / math.log(self.horizon) if self.horizon > 1 and self.lai_robbins > 0 else math.nan
+
     def summary(self) -> pd.DataFrame:
         """One row per policy.
 
@@ -100,7 +110,7 @@ class Result:
         import pandas as pd
 
         final = self._regret[:, :, -1]
-        limit = self.instance.lai_robbins(self.horizon)
+        limit = self.lai_robbins
         mean = final.mean(axis=1)
         std = final.std(axis=1, ddof=1) if final.shape[1] > 1 else np.full(len(final), math.nan)
         low, high = _bootstrap_interval(final - final[mean.argmin()])
@@ -133,9 +143,14 @@ class Result:
             axes.plot(self._rounds, curves.mean(axis=0), dashes, color=colour, label=label)
             low, high = np.quantile(curves, (0.1, 0.9), axis=0)
             axes.fill_between(self._rounds, low, high, color=colour, alpha=0.15, linewidth=0)
-        slope = self.instance.lai_robbins(self.horizon) / math.log(self.horizon) if self.horizon > 1 else 0.0
-        if 0 < slope < math.inf:
-            axes.plot(self._rounds, slope * np.log(self._rounds), "k:", linewidth=1, label="Lai-Robbins slope")
+        if math.isfinite(self.lai_robbins_slope):
+            axes.plot(
+                self._rounds,
+                self.lai_robbins_slope * np.log(self._rounds),
+                "k:",
+                linewidth=1,
+                label="Lai-Robbins slope",
+            )
         axes.set(xlabel="round", ylabel="regret", xlim=(0, self.horizon), ylim=(0, None))
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
