@@ -143,14 +143,8 @@ class Result:
             axes.plot(self._rounds, curves.mean(axis=0), dashes, color=colour, label=label)
             low, high = np.quantile(curves, (0.1, 0.9), axis=0)
             axes.fill_between(self._rounds, low, high, color=colour, alpha=0.15, linewidth=0)
-        if math.isfinite(self.lai_robbins_slope):
-            axes.plot(
-                self._rounds,
-                self.lai_robbins_slope * np.log(self._rounds),
-                "k:",
-                linewidth=1,
-                label="Lai-Robbins slope",
-            )
+        if math.isfinite(slope := self.lai_robbins_slope):
+            axes.plot(self._rounds, slope * np.log(self._rounds), "k:", linewidth=1, label="Lai-Robbins slope")
         axes.set(xlabel="round", ylabel="regret", xlim=(0, self.horizon), ylim=(0, None))
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
@@ -171,11 +165,14 @@ def _bootstrap_interval(values: FloatArray, resamples: int = 1000) -> FloatArray
     n = values.shape[1]
     if n < 2:
         return np.full((2, len(values)), math.nan)
-    rng = np.random.default_rng(0)
-    means = np.empty((resamples, len(values)))
-    for resample in range(resamples):
-        means[resample] = values @ np.bincount(rng.integers(n, size=n), minlength=n) / n
-    ends: FloatArray = np.quantile(means, (0.025, 0.975), axis=0)
+    rng, means = np.random.default_rng(0), []
+    block = max(1, 1_000_000 // n)  # resamples at once, so that memory stays small
+    for first in range(0, resamples, block):
+        size = min(block, resamples - first)
+        drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)  # how often each was drawn
+        means.append(times @ values.T / n)
+    ends: FloatArray = np.quantile(np.concatenate(means), (0.025, 0.975), axis=0)
     return ends
 
 

@@ -71,7 +71,7 @@ def draw_matrix(study: StudyResult) -> Drawing:
     values = np.column_stack([overall.to_numpy(), ratios.to_numpy()])
     axes.pcolormesh(values, cmap="YlGnBu", norm=LogNorm(1, DARKEST), edgecolors="white", linewidth=0.6)
     for row, column in np.ndindex(values.shape):
-        value = values[row, column]
+        value = float(values[row, column])
         dark = value > DARKEST**0.6
         axes.text(column + 0.5, row + 0.5, ratio_text(value), ha="center", va="center", fontsize=7,
                   color="white" if dark else "black", weight="bold" if column == 0 else "normal")  # fmt: skip

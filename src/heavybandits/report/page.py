@@ -139,12 +139,12 @@ def _section(directory: Path, study: StudyResult, name: str) -> Section:
 
     summary = summary_table(study)
     _write(directory, name, summary, latex_table(summary[SHOWN_IN_LATEX], lowest=["mean"]))
-    sheets = [_sheet("All policies", "", _for_page(summary), name)]
+    sheets = [_summary_sheet(summary, name)]
     kind = study.spec.get("report", {}).get("figure")
     if kind == "runtime":
         times = runtime_table(study)
-        _write(directory, f"{name}-runtime", times, latex_table(times, lowest=list(times.columns[2:])))
-        sheets.insert(0, _sheet("Time to reach a regret per pull", NOTE, times, f"{name}-runtime"))
+        _write(directory, f"{name}-times", times, latex_table(times, lowest=list(times.columns[2:])))
+        sheets.insert(0, _sheet("Time to reach a regret per pull", NOTE, times, f"{name}-times"))
     if kind == "matrix":
         ratio_matrix(study).to_csv(directory / "tables" / f"{name}-matrix.csv", index_label="policy")
     failed = failed_table(study).reset_index(names="policy")
@@ -160,9 +160,18 @@ def _write(directory: Path, name: str, frame: pd.DataFrame, latex: str) -> None:
     (directory / "tables" / f"{name}.tex").write_text(latex + "\n", encoding="utf-8")
 
 
-def _for_page(summary: pd.DataFrame) -> pd.DataFrame:
-    """Without what only a program needs."""
-    return summary.drop(columns=["family", "failures"])
+def _summary_sheet(summary: pd.DataFrame, files: str) -> Sheet:
+    """The summary with columns that belong together in one."""
+    rows = []
+    for row in summary.to_dict("records"):
+        cells = {name: Cell(number(value), value) for name, value in row.items()}
+        low, high = (cells.pop(f"above best {end}").text for end in ("low", "high"))
+        cells["above best"] = Cell(f"{cells['above best'].text} ({low} to {high})", row["above best"])
+        cells["failed"] = Cell(f"{row['failed']} of {row['replications']}", row["failed"])
+        for name in ("family", "failures", "replications"):
+            del cells[name]
+        rows.append(cells)
+    return Sheet("All policies", "", list(rows[0]), [list(cells.values()) for cells in rows], files)
 
 
 def _sheet(title: str, note: str, frame: pd.DataFrame, files: str) -> Sheet:
@@ -207,7 +216,7 @@ def _what_was_run(studies: Sequence[StudyResult]) -> str:
     policies = len({label for study in studies for label in study.families})
     text = (
         f"{_count(len(studies), 'study', 'studies')}: {_count(policies, 'policy', 'policies')} on "
-        f"{_count(len(results), 'instance', 'instances')}, {_count(runs, 'replication', 'replications')} with "
+        f"{_count(len(results), 'instance', 'instances')}, {_count(runs, 'run', 'runs')} with "
         f"{pulls:,} pulls in all"
     )
     if seconds:

@@ -13,7 +13,7 @@ from ..runtime import pulls_to_target, seconds_to_target
 from .style import Drawing, add_legend, look, shown, tidy, variants_note
 
 NOTE = (
-    "Time and pulls are 90% quantiles over the replications that got there; a replication fails if it never does. Time "
+    "Time and pulls are 90% quantiles over the replications that got there; here a replication fails if it never does. Time "
     "is pulls times what a pull cost in that replication, noise not included. The first fiftieth of the horizon does "
     "not count."
 )
@@ -88,7 +88,7 @@ def draw_runtimes(study: StudyResult) -> Drawing:
     height = 0.35 + 2.7 * rows + 0.5 + legend
     figure.set_size_inches(width, height)
     figure.subplots_adjust(
-        left=0.6 / width, right=1 - 0.15 / width, top=1 - 0.35 / height, bottom=(0.5 + legend) / height, wspace=0.18,
+        left=0.6 / width, right=1 - 0.25 / width, top=1 - 0.35 / height, bottom=(0.5 + legend) / height, wspace=0.18,
         hspace=0.4,
     )  # fmt: skip
     caption = "Share of replications whose regret per pull has been below the target by then." + variants_note(study)

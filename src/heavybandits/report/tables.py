@@ -99,7 +99,7 @@ def latex_escape(text: str) -> str:
 _SPECIAL = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", "–": "--",
+    ">": r"\textgreater{}", "|": r"\textbar{}",
 }  # fmt: skip
 
 
