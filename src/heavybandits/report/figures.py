@@ -11,12 +11,13 @@ from ..protocols import FloatArray, IntArray
 from ..results import Result, StudyResult
 from .matrix import draw_matrix
 from .runtimes import draw_runtimes
-from .style import SMALL, Drawing, add_legend, look, plain_log_ticks, shown, tidy, variants_note
+from .style import PLAIN, SMALL, Drawing, add_legend, look, plain_log_ticks, shown, tidy, variants_note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLUMNS, MOST_PANELS, POINTS = 4, 24, 200
+MOST_BANDS, MOST_COUNTS = 6, 8  # policies; more bands cover each other, more numbers do not fit below a panel
 CUT = 4  # a panel ends at this multiple of the median policy's regret: one that loses far more would hide the others
 
 
@@ -33,13 +34,16 @@ def draw(study: StudyResult) -> Drawing:
     >>> draw(study).caption
     'Regret (above) and regret per pull (below): mean over 5 replications, and a band ...'
     """
+    from matplotlib import rc_context
+
     kinds = {"curves": draw_curves, "sweep": draw_sweep, "runtime": draw_runtimes, "matrix": draw_matrix}
     kind = study.spec.get("report", {}).get("figure", "curves")
     if kind not in kinds:
         raise ValueError(f"study {study.name!r}: report.figure must be one of {', '.join(kinds)}, got {kind!r}")
     if kind == "sweep" and swept_parameter(study) is None:
         kind = "curves"
-    return kinds[kind](study)
+    with rc_context({"text.parse_math": False}):  # labels are a user's: $ is a dollar
+        return kinds[kind](study)
 
 
 def draw_curves(study: StudyResult) -> Drawing:
@@ -59,7 +63,8 @@ def draw_curves(study: StudyResult) -> Drawing:
         _curves(top, study, result, names, per_pull=False)
         if few:
             _curves(grid[1, place], study, result, names, per_pull=True)
-            _failures(grid[1, place], study, result, names)
+            if len(names) <= MOST_COUNTS:
+                _failures(grid[1, place], study, result, names)
     for unused in grid.flat[len(instances) * (1 + few) :]:
         unused.set_visible(False)
     for row, axes in enumerate(grid[:, 0]):
@@ -87,8 +92,9 @@ def _curves(axes: Axes, study: StudyResult, result: Result, names: dict[str, str
     for place, (label, name) in enumerate(names.items()):
         curves = regret[order.index(label)]
         axes.plot(rounds, curves.mean(axis=0), label=name, linewidth=1.6, **look(place))
-        low, high = np.quantile(curves, (0.1, 0.9), axis=0)
-        axes.fill_between(rounds, low, high, color=look(place)["color"], alpha=0.13, linewidth=0)
+        if len(names) <= MOST_BANDS:
+            low, high = np.quantile(curves, (0.1, 0.9), axis=0)
+            axes.fill_between(rounds, low, high, color=look(place)["color"], alpha=0.13, linewidth=0)
     if math.isfinite(result.lai_robbins_slope):
         limit = result.lai_robbins_slope * np.log(rounds) / (rounds if per_pull else 1)
         axes.plot(rounds, limit, color="black", linestyle=":", linewidth=1, label="Lai-Robbins slope")
@@ -120,11 +126,14 @@ def _failures(axes: Axes, study: StudyResult, result: Result, names: dict[str, s
 def _curves_caption(study: StudyResult, few: bool) -> str:
     replications = {result.regret.shape[1] for result in study.results.values()}
     what = "Regret (above) and regret per pull (below)" if few else "Regret"
-    text = (
-        f"{what}: mean over {' or '.join(map(str, sorted(replications)))} replications, and a band from the 10% to "
-        "the 90% quantile. Few replications that lose much can lift a mean above its band."
-    )
-    if few:
+    text = f"{what}: mean over {' or '.join(map(str, sorted(replications)))} replications"
+    if len(study.best) <= MOST_BANDS:
+        text += (
+            ", and a band from the 10% to the 90% quantile. Few replications that lose much can lift a mean above its "
+            "band"
+        )
+    text += "."
+    if few and len(study.best) <= MOST_COUNTS:
         text += " The numbers below count the replications that ended in linear regret, in the colours of the curves."
     text += f" A policy that loses more than {CUT} times what the median one does leaves the panel of the regret."
     if any(math.isfinite(result.lai_robbins_slope) for result in study.results.values()):
@@ -175,6 +184,7 @@ def draw_sweep(study: StudyResult) -> Drawing:
     if wide:  # one policy far above would press the others to the axis
         smallest = min(mean[mean > 0].min() for mean in means.values())
         axes.set_yscale("symlog", linthresh=10 ** math.floor(math.log10(smallest)))
+        axes.yaxis.set_major_formatter(PLAIN)
     horizons = sorted({result.horizon for result in study.results.values()})
     axes.set_xlabel(parameter, fontsize=9)
     axes.set_ylabel(f"regret after {' or '.join(map(str, horizons))} rounds", fontsize=9)

@@ -15,8 +15,9 @@ import pandas as pd
 from ..results import StudyResult
 from .figures import draw
 from .matrix import advice, ratio_matrix
-from .runtimes import NOTE, runtime_table
-from .tables import failed_table, latex_table, number, summary_table
+from .runtimes import NOTE, best_times, runtime_table
+from .style import save
+from .tables import failed_table, latex_table, lowest, number, summary_table
 
 SHOWN_IN_LATEX = ["instance", "policy", "mean", "se", "median", "q10", "q90", "worst", "failed", "above best",
                   "above best low", "above best high", "ns per pull"]  # fmt: skip
@@ -132,18 +133,17 @@ def file_name(name: str) -> str:
 
 def _section(directory: Path, study: StudyResult, name: str) -> Section:
     drawing = draw(study)
-    figure = directory / "figures" / name
-    drawing.figure.savefig(figure.with_name(f"{name}.svg"))
-    drawing.figure.savefig(figure.with_name(f"{name}.png"))
-    image = base64.b64encode(figure.with_name(f"{name}.png").read_bytes()).decode()
+    save(drawing.figure, directory / "figures" / name)
+    image = base64.b64encode((directory / "figures" / f"{name}.png").read_bytes()).decode()
 
     summary = summary_table(study)
-    _write(directory, name, summary, latex_table(summary[SHOWN_IN_LATEX], lowest=["mean"]))
+    brief = summary[SHOWN_IN_LATEX].rename(columns={"above best low": "low", "above best high": "high"})
+    _write(directory, name, summary, latex_table(brief, {"mean": lowest(summary, "mean")}))
     sheets = [_summary_sheet(summary, name)]
     kind = study.spec.get("report", {}).get("figure")
     if kind == "runtime":
         times = runtime_table(study)
-        _write(directory, f"{name}-times", times, latex_table(times, lowest=list(times.columns[2:])))
+        _write(directory, f"{name}-times", times, latex_table(times, best_times(study, times)))
         sheets.insert(0, _sheet("Time to reach a regret per pull", NOTE, times, f"{name}-times"))
     if kind == "matrix":
         ratio_matrix(study).to_csv(directory / "tables" / f"{name}-matrix.csv", index_label="policy")
@@ -166,7 +166,8 @@ def _summary_sheet(summary: pd.DataFrame, files: str) -> Sheet:
     for row in summary.to_dict("records"):
         cells = {name: Cell(number(value), value) for name, value in row.items()}
         low, high = (cells.pop(f"above best {end}").text for end in ("low", "high"))
-        cells["above best"] = Cell(f"{cells['above best'].text} ({low} to {high})", row["above best"])
+        above = row["above best"]
+        cells["above best"] = Cell(f"{number(above)} ({low} to {high})" if above else "best", above)
         cells["failed"] = Cell(f"{row['failed']} of {row['replications']}", row["failed"])
         for name in ("family", "failures", "replications"):
             del cells[name]

@@ -11,11 +11,13 @@ from ..protocols import FloatArray
 from ..results import StudyResult
 from ..runtime import pulls_to_target, seconds_to_target
 from .style import Drawing, add_legend, look, shown, tidy, variants_note
+from .tables import lowest
 
 NOTE = (
-    "Time and pulls are 90% quantiles over the replications that got there; here a replication fails if it never does. Time "
-    "is pulls times what a pull cost in that replication, noise not included. The first fiftieth of the horizon does "
-    "not count."
+    "Time and pulls are 90% quantiles over the replications that got there; here a replication fails if it never does. "
+    "Time is pulls times what a pull cost in that replication, noise not included. The first fiftieth of the horizon "
+    "does not count. In the LaTeX table the best is bold; of time and pulls, among the policies that got there in at "
+    "least half of the replications, since the few lucky replications of a policy that mostly fails are quick."
 )
 
 
@@ -51,6 +53,18 @@ def runtime_table(study: StudyResult) -> pd.DataFrame:
                 row[f"fails at {target:g}"] = int(np.isinf(pulls[place]).sum())
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def best_times(study: StudyResult, table: pd.DataFrame) -> dict[str, pd.Series]:
+    """Which rows are the best, by column; a policy that fails in most replications cannot be the quickest."""
+    replications = table["instance"].map({label: result.regret.shape[1] for label, result in study.results.items()})
+    best = {}
+    for target in targets(study):
+        fails = table[f"fails at {target:g}"]
+        best[f"fails at {target:g}"] = lowest(table, f"fails at {target:g}")
+        for name in (f"ms to {target:g}", f"pulls to {target:g}"):
+            best[name] = lowest(table.assign(**{name: table[name].where(fails <= replications / 2)}), name)
+    return best
 
 
 def _q90_of_finite(values: FloatArray) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..results import OKABE_ITO, StudyResult
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 # Dotted is left to limits.  Five styles and eight colours make forty pairs, and neighbours differ in both.
 LINES: tuple[Any, ...] = ("-", "--", "-.", (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (2.5, 1)))
 SMALL = 8  # points
+PLAIN = "{x:g}"  # a tick's number
 
 
 class Drawing(NamedTuple):
@@ -57,11 +59,20 @@ def tidy(axes: Axes) -> None:
 
 def plain_log_ticks(axis: Axis, low: float, high: float) -> None:
     """A few ticks with plain numbers on a logarithmic axis; minor ones would take most of the time to draw."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import LogLocator, NullLocator
 
     axis.set_major_locator(LogLocator(subs=(1.0,) if high > 50 * low else (1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(PLAIN)
     axis.set_minor_locator(NullLocator())
+
+
+def save(figure: Figure, stem: Path) -> None:
+    """Write ``stem.png`` and ``stem.svg``; the same figure makes the same files."""
+    from matplotlib import rc_context
+
+    figure.savefig(f"{stem}.png")
+    with rc_context({"svg.hashsalt": "heavybandits"}):
+        figure.savefig(f"{stem}.svg", metadata={"Date": None})
 
 
 def add_legend(figure: Figure, axes: Axes, columns: int) -> float:

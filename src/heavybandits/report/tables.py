@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -103,8 +103,13 @@ _SPECIAL = {
 }  # fmt: skip
 
 
-def latex_table(frame: pd.DataFrame, lowest: Sequence[str] = ()) -> str:
-    """Rows as LaTeX tables for ``\\usepackage{booktabs}``, a block per instance, the lowest in some columns bold.
+def lowest(frame: pd.DataFrame, column: str) -> pd.Series:
+    """Which rows have the lowest number of their instance in a column."""
+    return frame[column] == frame.groupby("instance", sort=False)[column].transform("min")
+
+
+def latex_table(frame: pd.DataFrame, bold: Mapping[str, pd.Series]) -> str:
+    """Rows as LaTeX tables for ``\\usepackage{booktabs}``, a block per instance.
 
     A table too long for a page goes on in another one.
 
@@ -112,13 +117,13 @@ def latex_table(frame: pd.DataFrame, lowest: Sequence[str] = ()) -> str:
     ----------
     frame
         The first two columns are ``instance`` and ``policy``.
-    lowest
-        Columns whose lowest number in each instance is bold.
+    bold
+        Which rows are bold, by column.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"instance": ["a", "a"], "policy": ["x_1", "x_2"], "mean": [1.0, 2.0]})
-    >>> print(latex_table(frame, lowest=["mean"]))
+    >>> print(latex_table(frame, {"mean": lowest(frame, "mean")}))
     \\begin{tabular}{lr}
     \\toprule
     policy & mean \\\\
@@ -133,9 +138,8 @@ def latex_table(frame: pd.DataFrame, lowest: Sequence[str] = ()) -> str:
     pages: list[list[str]] = [[]]
     for instance, block in frame.groupby("instance", sort=False):
         lines = [rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{latex_escape(str(instance))}}}}} \\"]
-        least = {name: block[name].min() for name in lowest}
-        for row in block[columns].to_dict("records"):
-            cells = [_latex_cell(value, name in least and value == least[name]) for name, value in row.items()]
+        for at, row in block[columns].to_dict("index").items():
+            cells = [_latex_cell(value, name in bold and bold[name][at]) for name, value in row.items()]
             lines.append(" & ".join(cells) + r" \\")
         if pages[-1] and len(pages[-1]) + len(lines) > LONGEST:
             pages.append([])
