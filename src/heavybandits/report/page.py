@@ -42,6 +42,19 @@ class Verdict(Protocol):
     def note(self) -> str: ...
 
 
+class Difference(Protocol):
+    """Where the source of the claims says one thing and does another."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def code(self) -> str: ...
+    @property
+    def here(self) -> str: ...
+
+
 class Cell(NamedTuple):
     """What a cell of a table shows, and what it is sorted by; text is sorted as text."""
 
@@ -74,7 +87,12 @@ class Section(NamedTuple):
     spec: str
 
 
-def write_report(directory: Path, studies: Sequence[StudyResult], verdicts: Sequence[Verdict] = ()) -> Path:
+def write_report(
+    directory: Path,
+    studies: Sequence[StudyResult],
+    verdicts: Sequence[Verdict] = (),
+    differences: Sequence[Difference] = (),
+) -> Path:
     """Write ``report.html``, ``figures/`` and ``tables/`` into a directory, and return the page's path.
 
     Parameters
@@ -85,6 +103,8 @@ def write_report(directory: Path, studies: Sequence[StudyResult], verdicts: Sequ
         What to show, in this order.
     verdicts
         Claims and what the studies say of them; shown first.
+    differences
+        Where the claims' text and its code differ; shown beside them.
 
     Examples
     --------
@@ -112,7 +132,8 @@ def write_report(directory: Path, studies: Sequence[StudyResult], verdicts: Sequ
     )  # fmt: skip
     page = directory / "report.html"
     html = environment.get_template("page.html.j2").render(
-        sections=sections, verdicts=verdicts, counts=Counter(verdict.verdict for verdict in verdicts),
+        sections=sections, verdicts=verdicts, differences=differences,
+        counts=Counter(verdict.verdict for verdict in verdicts),
         anchors={study.name: f"study-{name}" for study, name in zip(studies, names, strict=True)},
         summary=_what_was_run(studies),
     )  # fmt: skip
