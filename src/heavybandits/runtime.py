@@ -29,14 +29,17 @@ def pulls_to_target(result: Result, target: float) -> FloatArray:
     array([[inf, inf, inf]])
     """
     rounds = result.regret["round"].to_numpy()
-    counts = rounds > result.horizon / 50
-    below = result.regret.to_numpy()[:, :, counts] < target * rounds[counts]
-    pulls: FloatArray = np.where(below.any(axis=2), rounds[counts][below.argmax(axis=2)], np.inf)
+    first = np.searchsorted(rounds, result.horizon / 50, side="right")
+    rounds, regret = rounds[first:], result.regret.to_numpy()[:, :, first:]
+    below = regret < target * rounds
+    pulls: FloatArray = np.where(below.any(axis=2), rounds[below.argmax(axis=2)], np.inf)
     return pulls
 
 
 def seconds_to_target(result: Result, target: float) -> FloatArray:
-    """As :func:`pulls_to_target`, in seconds: pulls times what a pull cost in that replication, noise not included.
+    """As :func:`pulls_to_target`, in seconds: pulls times what a pull of the policy costs, noise not included.
+
+    That cost is the median over the replications, which whatever else the machine was doing hardly moves.
 
     Examples
     --------
@@ -46,5 +49,23 @@ def seconds_to_target(result: Result, target: float) -> FloatArray:
     >>> bool((seconds_to_target(result, 0.1) > 0).all())
     True
     """
-    seconds: FloatArray = pulls_to_target(result, target) * result.wall_time.to_numpy() * 1e-9
+    cost = np.median(result.wall_time.to_numpy(), axis=1, keepdims=True) * 1e-9
+    seconds: FloatArray = pulls_to_target(result, target) * cost
     return seconds
+
+
+def late_quantile(times: FloatArray, level: float = 0.9) -> FloatArray:
+    """Quantile of times to a target over the replications, the last axis, that got there; infinite if none did.
+
+    It is the smallest of those times that the share ``level`` of them does not exceed.
+
+    Examples
+    --------
+    >>> late_quantile(np.array([[1.0, np.inf, 3.0, 2.0], [np.inf] * 4]))
+    array([ 3., inf])
+    """
+    ordered = np.sort(times, axis=-1)
+    reached = np.isfinite(ordered).sum(axis=-1, keepdims=True)
+    place = np.maximum(np.ceil(level * reached).astype(int) - 1, 0)
+    quantile: FloatArray = np.take_along_axis(ordered, place, axis=-1)[..., 0]
+    return quantile
