@@ -1,5 +1,6 @@
 """Claims of the paper: three worlds made by hand, in which all hold, none does, and nothing can be told."""
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -83,6 +84,7 @@ def race(stop: dict[str, float], fails: dict[str, int], cost: dict[str, float], 
     return study("runtime", {"Env1": made})
 
 
+@functools.cache
 def papers_world(replications: int = 50) -> dict[str, StudyResult]:
     cost = {SMOM: 10.0, MED: 20.0, SGD: 30.0, RUCB: 100.0}
     cauchy = {
@@ -111,6 +113,7 @@ def papers_world(replications: int = 50) -> dict[str, StudyResult]:
     }  # fmt: skip
 
 
+@functools.cache
 def mirrored_world() -> dict[str, StudyResult]:
     cost = {SMOM: 100.0, MED: 60.0, SGD: 50.0, RUCB: 10.0}
     growth = {SGD: 1.5, MED: 1.5, SMOM: 1.5, RUCB: 0.1}
@@ -214,6 +217,54 @@ def test_failures_are_counted_with_convergence() -> None:
     assert "with 0 of 50 still losing much" in find(decided, "converges under Cauchy").numbers
     decided = verdicts({"cauchy": environments("cauchy", shares, dict.fromkeys(shares, 0.6), {}, 50)})
     assert "with 50 of 50 still losing much" in find(decided, "converges under Cauchy").numbers
+
+
+def ratio_in_env3(x: float) -> StudyResult:
+    shares = {RUCB: (0.1, 0.1, 0.1), **dict.fromkeys((*OURS, "UCB"), (0.1, 0.1, 0.1 * x))}
+    return environments("cauchy", shares, {}, {}, 50)
+
+
+def difference_in_env1(x: float) -> StudyResult:
+    shares = {RUCB: (0.1, 0.1, 0.1), **dict.fromkeys((*OURS, "UCB"), (0.1 + x, 0.1, 0.1))}
+    return environments("frechet-1.25", shares, {}, {}, 50)
+
+
+def growth(name: str, x: float) -> StudyResult:
+    shares = dict.fromkeys((*OURS, "UCB", RUCB), (0.1, 0.1, 0.1))
+    return environments(name, shares, dict.fromkeys(OURS, x), {}, 50)
+
+
+def cost_of_ours(x: float) -> StudyResult:
+    families = (*OURS, RUCB)
+    return race(dict.fromkeys(families, 9.0), dict.fromkeys(families, 0), {**dict.fromkeys(OURS, x), RUCB: 10.0}, 50)
+
+
+def share_of_chance(x: float) -> StudyResult:
+    # four arms of five lose the gap, which is ten times delta
+    return sweep("delta-cauchy", 10.0, lambda family, delta: x * 1000 * 0.8 * 10.0 * delta, 50)
+
+
+@pytest.mark.parametrize(
+    ("words", "made", "most"),
+    [
+        ("only slightly faster", ratio_in_env3, 1.25),
+        ("are almost the same", difference_in_env1, 0.05),
+        ("converges under Cauchy", functools.partial(growth, "cauchy"), 1.0),
+        (
+            "no faster than log(T)",
+            functools.partial(growth, "cauchy"),
+            10 * (1 - math.sqrt(0.9) * (math.log(900) / math.log(1000)) ** 1.5),
+        ),
+        ("than the general lower bound", functools.partial(growth, "frechet-1.25"), 10 * (1 - 0.9**0.8)),
+        ("costs much more", cost_of_ours, 5.0),
+        ("0.1 significantly faster", cost_of_ours, 5.0),
+        ("distinguish arms with close", share_of_chance, 0.5),
+    ],
+)
+def test_what_words_mean(words: str, made: Callable[[float], StudyResult], most: float) -> None:
+    for factor, outcome in ((0.99, "holds"), (1.01, "does not hold")):
+        study = made(factor * most)
+        assert find(verdicts({study.name: study}), words).verdict == outcome
 
 
 def rule(*strengths: float) -> Rule:
