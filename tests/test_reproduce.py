@@ -11,7 +11,18 @@ import heavybandits as hb
 from heavybandits.protocols import FloatArray
 from heavybandits.reproduce import DIFFERENCES, EXPERIMENTS, Verdict, verdicts
 from heavybandits.reproduce.claims import CLAIMS
-from heavybandits.reproduce.measures import EACH, GROWTH, LOG_REGRET, REGRET, Measure, Measured, measured
+from heavybandits.reproduce.measures import (
+    CLOSE_ARMS,
+    DISTINCT_ARMS,
+    EACH,
+    GROWTH,
+    LOG_REGRET,
+    NEARER_ARMS,
+    REGRET,
+    Measure,
+    Measured,
+    measured,
+)
 from heavybandits.reproduce.rules import Comparison, Rule, below, contradiction, decide, faster
 from heavybandits.results import Result, StudyResult
 from heavybandits.runtime import late_quantile, pulls_to_target, seconds_to_target
@@ -35,10 +46,10 @@ def result(
     curves, times = [], []
     for place, (family, mean) in enumerate(regret.items()):
         final = spread(mean, replications, seed=place)
-        curves.append(np.stack([final * (1.0 - 0.1 * growth.get(family, 0.5)), final], axis=1))
+        curves.append(np.stack([0.0 * final, final * (1.0 - 0.1 * growth.get(family, 0.5)), final], axis=1))
         times.append(spread(cost.get(family, 50.0), replications, seed=100 + place))
     pulls = np.zeros((len(regret), replications, instance.n_arms), np.int64)
-    rounds = np.array([horizon - horizon // 10, horizon])
+    rounds = np.array([1, horizon - horizon // 10, horizon])
     return Result(instance, tuple(regret), rounds, np.array(curves), pulls, np.array(times), horizon=horizon, seed=0)
 
 
@@ -214,9 +225,15 @@ def test_failures_are_counted_with_convergence() -> None:
     # at the end a pull loses 0.16 or 0.24 times the mean gap; a tenth of the largest gap is 0.2 times that
     shares = dict.fromkeys((*OURS, "UCB", RUCB), (0.4, 0.4, 0.4))
     decided = verdicts({"cauchy": environments("cauchy", shares, dict.fromkeys(shares, 0.4), {}, 50)})
-    assert "with 0 of 50 still losing much" in find(decided, "converges under Cauchy").numbers
+    assert (
+        "(replications still losing much: Env1 0 of 50, Env2 0 of 50, Env3 0 of 50)"
+        in find(decided, "converges under Cauchy").numbers
+    )
     decided = verdicts({"cauchy": environments("cauchy", shares, dict.fromkeys(shares, 0.6), {}, 50)})
-    assert "with 50 of 50 still losing much" in find(decided, "converges under Cauchy").numbers
+    assert (
+        "(replications still losing much: Env1 50 of 50, Env2 50 of 50, Env3 50 of 50)"
+        in find(decided, "converges under Cauchy").numbers
+    )
 
 
 def ratio_in_env3(x: float) -> StudyResult:
@@ -393,6 +410,13 @@ def test_never_is_slower_than_late() -> None:
     assert decide(faster([("late", "never")], 0.1), made)[0] == "holds"
     assert decide(faster([("never", "late")], 0.1), made)[0] == "does not hold"
     assert decide(faster([("never", "never")], 0.1), made)[0] == "undecided"
+
+
+def test_which_gaps_are_close_and_which_distinct() -> None:
+    for made in (papers_world()["delta-gaussian"], papers_world()["delta-cauchy"]):
+        assert CLOSE_ARMS.groups(made) == [["0.1", "0.2"]]
+        assert NEARER_ARMS.groups(made) == [["0.1", "0.2", "0.4"]]
+        assert DISTINCT_ARMS.groups(made) == [["0.6", "0.8", "1.0"]]
 
 
 def test_measure_of_regret_is_the_mean_of_the_best_variant() -> None:
