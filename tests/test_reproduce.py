@@ -1,5 +1,6 @@
 """Claims of the paper: three worlds made by hand, in which all hold, none does, and nothing can be told."""
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -10,7 +11,18 @@ import heavybandits as hb
 from heavybandits.protocols import FloatArray
 from heavybandits.reproduce import DIFFERENCES, EXPERIMENTS, Verdict, verdicts
 from heavybandits.reproduce.claims import CLAIMS
-from heavybandits.reproduce.measures import EACH, GROWTH, LOG_REGRET, REGRET, Measure, Measured, measured
+from heavybandits.reproduce.measures import (
+    CLOSE_ARMS,
+    DISTINCT_ARMS,
+    EACH,
+    GROWTH,
+    LOG_REGRET,
+    NEARER_ARMS,
+    REGRET,
+    Measure,
+    Measured,
+    measured,
+)
 from heavybandits.reproduce.rules import Comparison, Rule, below, contradiction, decide, faster
 from heavybandits.results import Result, StudyResult
 from heavybandits.runtime import late_quantile, pulls_to_target, seconds_to_target
@@ -34,10 +46,10 @@ def result(
     curves, times = [], []
     for place, (family, mean) in enumerate(regret.items()):
         final = spread(mean, replications, seed=place)
-        curves.append(np.stack([final * (1.0 - 0.1 * growth.get(family, 0.5)), final], axis=1))
+        curves.append(np.stack([0.0 * final, final * (1.0 - 0.1 * growth.get(family, 0.5)), final], axis=1))
         times.append(spread(cost.get(family, 50.0), replications, seed=100 + place))
     pulls = np.zeros((len(regret), replications, instance.n_arms), np.int64)
-    rounds = np.array([horizon - horizon // 10, horizon])
+    rounds = np.array([1, horizon - horizon // 10, horizon])
     return Result(instance, tuple(regret), rounds, np.array(curves), pulls, np.array(times), horizon=horizon, seed=0)
 
 
@@ -83,6 +95,7 @@ def race(stop: dict[str, float], fails: dict[str, int], cost: dict[str, float], 
     return study("runtime", {"Env1": made})
 
 
+@functools.cache
 def papers_world(replications: int = 50) -> dict[str, StudyResult]:
     cost = {SMOM: 10.0, MED: 20.0, SGD: 30.0, RUCB: 100.0}
     cauchy = {
@@ -111,6 +124,7 @@ def papers_world(replications: int = 50) -> dict[str, StudyResult]:
     }  # fmt: skip
 
 
+@functools.cache
 def mirrored_world() -> dict[str, StudyResult]:
     cost = {SMOM: 100.0, MED: 60.0, SGD: 50.0, RUCB: 10.0}
     growth = {SGD: 1.5, MED: 1.5, SMOM: 1.5, RUCB: 0.1}
@@ -211,9 +225,63 @@ def test_failures_are_counted_with_convergence() -> None:
     # at the end a pull loses 0.16 or 0.24 times the mean gap; a tenth of the largest gap is 0.2 times that
     shares = dict.fromkeys((*OURS, "UCB", RUCB), (0.4, 0.4, 0.4))
     decided = verdicts({"cauchy": environments("cauchy", shares, dict.fromkeys(shares, 0.4), {}, 50)})
-    assert "with 0 of 50 still losing much" in find(decided, "converges under Cauchy").numbers
+    assert (
+        "(replications still losing much: Env1 0 of 50, Env2 0 of 50, Env3 0 of 50)"
+        in find(decided, "converges under Cauchy").numbers
+    )
     decided = verdicts({"cauchy": environments("cauchy", shares, dict.fromkeys(shares, 0.6), {}, 50)})
-    assert "with 50 of 50 still losing much" in find(decided, "converges under Cauchy").numbers
+    assert (
+        "(replications still losing much: Env1 50 of 50, Env2 50 of 50, Env3 50 of 50)"
+        in find(decided, "converges under Cauchy").numbers
+    )
+
+
+def ratio_in_env3(x: float) -> StudyResult:
+    shares = {RUCB: (0.1, 0.1, 0.1), **dict.fromkeys((*OURS, "UCB"), (0.1, 0.1, 0.1 * x))}
+    return environments("cauchy", shares, {}, {}, 50)
+
+
+def difference_in_env1(x: float) -> StudyResult:
+    shares = {RUCB: (0.1, 0.1, 0.1), **dict.fromkeys((*OURS, "UCB"), (0.1 + x, 0.1, 0.1))}
+    return environments("frechet-1.25", shares, {}, {}, 50)
+
+
+def growth(name: str, x: float) -> StudyResult:
+    shares = dict.fromkeys((*OURS, "UCB", RUCB), (0.1, 0.1, 0.1))
+    return environments(name, shares, dict.fromkeys(OURS, x), {}, 50)
+
+
+def cost_of_ours(x: float) -> StudyResult:
+    families = (*OURS, RUCB)
+    return race(dict.fromkeys(families, 9.0), dict.fromkeys(families, 0), {**dict.fromkeys(OURS, x), RUCB: 10.0}, 50)
+
+
+def share_of_chance(x: float) -> StudyResult:
+    # four arms of five lose the gap, which is ten times delta
+    return sweep("delta-cauchy", 10.0, lambda family, delta: x * 1000 * 0.8 * 10.0 * delta, 50)
+
+
+@pytest.mark.parametrize(
+    ("words", "made", "most"),
+    [
+        ("only slightly faster", ratio_in_env3, 1.25),
+        ("are almost the same", difference_in_env1, 0.05),
+        ("converges under Cauchy", functools.partial(growth, "cauchy"), 1.0),
+        (
+            "no faster than log(T)",
+            functools.partial(growth, "cauchy"),
+            10 * (1 - math.sqrt(0.9) * (math.log(900) / math.log(1000)) ** 1.5),
+        ),
+        ("than the general lower bound", functools.partial(growth, "frechet-1.25"), 10 * (1 - 0.9**0.8)),
+        ("costs much more", cost_of_ours, 5.0),
+        ("0.1 significantly faster", cost_of_ours, 5.0),
+        ("distinguish arms with close", share_of_chance, 0.5),
+    ],
+)
+def test_what_words_mean(words: str, made: Callable[[float], StudyResult], most: float) -> None:
+    for factor, outcome in ((0.99, "holds"), (1.01, "does not hold")):
+        study = made(factor * most)
+        assert find(verdicts({study.name: study}), words).verdict == outcome
 
 
 def rule(*strengths: float) -> Rule:
@@ -342,6 +410,13 @@ def test_never_is_slower_than_late() -> None:
     assert decide(faster([("late", "never")], 0.1), made)[0] == "holds"
     assert decide(faster([("never", "late")], 0.1), made)[0] == "does not hold"
     assert decide(faster([("never", "never")], 0.1), made)[0] == "undecided"
+
+
+def test_which_gaps_are_close_and_which_distinct() -> None:
+    for made in (papers_world()["delta-gaussian"], papers_world()["delta-cauchy"]):
+        assert CLOSE_ARMS.groups(made) == [["0.1", "0.2"]]
+        assert NEARER_ARMS.groups(made) == [["0.1", "0.2", "0.4"]]
+        assert DISTINCT_ARMS.groups(made) == [["0.6", "0.8", "1.0"]]
 
 
 def test_measure_of_regret_is_the_mean_of_the_best_variant() -> None:

@@ -97,12 +97,12 @@ class Measure(NamedTuple):
 
 
 def _regret(result: Result, place: int) -> FloatArray:
-    final: FloatArray = result.regret[place, :, -1].to_numpy()
+    final: FloatArray = result.regret.to_numpy()[place, :, -1]
     return final
 
 
 def _late_regret(result: Result, place: int) -> FloatArray:
-    regret, rounds = result.regret[place].to_numpy(), result.regret["round"].to_numpy()
+    regret, rounds = result.regret.to_numpy()[place], result.regret["round"].to_numpy()
     lost: FloatArray = regret[:, -1] - regret[:, np.argmax(rounds >= result.horizon - result.horizon // 10)]
     return lost
 
@@ -126,7 +126,7 @@ def _growth(result: Result, place: int) -> FloatArray:
 
 def _cost(result: Result, place: int) -> FloatArray:
     # Other work of the machine prolongs some replications a lot.  Medians of a tenth of them each are not moved by it.
-    times = result.wall_time[place].to_numpy()
+    times = result.wall_time.to_numpy()[place]
     return np.array([np.median(times[first::10]) for first in range(min(10, len(times)))])
 
 
