@@ -399,9 +399,12 @@ def test_pulls_to_target_by_hand() -> None:
 
 
 def test_late_quantile_is_over_those_who_got_there() -> None:
-    times = np.array([*range(1, 11), *[math.inf] * 10], float)
-    assert late_quantile(np.random.default_rng(0).permutation(times)) == 9.0
-    assert late_quantile(times, 0.5) == 5.0
+    rng = np.random.default_rng(0)
+    times = rng.exponential(size=(20, 15))
+    failed = rng.random(times.shape) < 0.3
+    expected = [np.quantile(row[~lost], 0.9) for row, lost in zip(times, failed, strict=True)]
+    assert late_quantile(np.where(failed, math.inf, times)) == pytest.approx(expected)
+    assert late_quantile(np.array([math.inf, 7.0, math.inf])) == 7.0
     assert late_quantile(np.full(3, math.inf)) == math.inf
 
 
