@@ -13,6 +13,7 @@ from heavybandits.reproduce import DIFFERENCES, EXPERIMENTS, Verdict, verdicts
 from heavybandits.reproduce.claims import CLAIMS
 from heavybandits.reproduce.measures import (
     CLOSE_ARMS,
+    COST,
     DISTINCT_ARMS,
     EACH,
     GROWTH,
@@ -344,24 +345,25 @@ def test_a_paired_difference_may_decide_where_the_spread_is_large() -> None:
 @pytest.mark.parametrize(
     ("measure", "function"),
     [
-        (LOG_REGRET, lambda final, late: math.log(final.mean())),
-        (GROWTH, lambda final, late: late.mean() / final.mean()),
+        (LOG_REGRET, lambda final, late, cost: math.log(final.mean())),
+        (GROWTH, lambda final, late, cost: late.mean() / final.mean()),
+        (COST, lambda final, late, cost: np.median(cost)),
     ],
 )
-def test_delta_method_against_bootstrap(measure: Measure, function: Callable[[FloatArray, FloatArray], float]) -> None:
+def test_errors_against_bootstrap(measure: Measure, function: Callable[..., float]) -> None:
     rng = np.random.default_rng(3)
     final = rng.gamma(2.0, 50.0, 400)
     late = final * rng.uniform(0.2, 0.8, 400)  # per pull, as a multiple of the average
+    cost = rng.gamma(3.0, 10.0, 400)
     regret = np.stack([final - 0.1 * late, final], axis=1)[None]
     made = Result(
-        ENVS["Env1"], ("A",), np.array([900, 1000]), regret, np.zeros((1, 400, 10), np.int64), np.ones((1, 400)),
+        ENVS["Env1"], ("A",), np.array([900, 1000]), regret, np.zeros((1, 400, 10), np.int64), cost[None],
         horizon=1000, seed=0,
     )  # fmt: skip
     found = measured(study("", {"Env1": made}), "A", measure, ["Env1"])
-    assert found.value == pytest.approx(function(final, late))
-    drawn = rng.integers(400, size=(2000, 400))
-    resampled = [function(final[row], late[row]) for row in drawn]
-    assert found.error == pytest.approx(np.std(resampled), rel=0.1)
+    assert found.value == pytest.approx(function(final, late, cost))
+    resampled = [function(final[row], late[row], cost[row]) for row in rng.integers(400, size=(2000, 400))]
+    assert found.error == pytest.approx(np.std(resampled), rel=0.2)
 
 
 def test_numbers_of_a_verdict_are_those_of_the_results() -> None:
