@@ -111,9 +111,10 @@ def papers_world(replications: int = 50) -> dict[str, StudyResult]:
     light = {SGD: 11.0, MED: 11.5, SMOM: 12.0, RUCB: 12.0, "UCB": 10.0}
     return {
         **{name: environments(name, cauchy, {}, cost, replications)
-           for name in ("cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
+           for name in ("cauchy", "remarks-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
         "frechet-1.25": environments("frechet-1.25", frechet, {RUCB: 0.9}, cost, replications),
-        "gaussian": environments("gaussian", {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, replications),
+        **{name: environments(name, {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, replications)
+           for name in ("gaussian", "remarks-gaussian")},
         "delta-gaussian": sweep("delta-gaussian", 1.0, lambda family, delta: light[family], replications),
         "delta-cauchy": sweep(
             "delta-cauchy", 10.0, lambda family, delta: {"UCB": 900.0, RUCB: 16.0}.get(family, 20.0 - 10.0 * delta),
@@ -141,9 +142,10 @@ def mirrored_world() -> dict[str, StudyResult]:
     light = {SGD: 50.0, MED: 50.0, SMOM: 60.0, RUCB: 5.0, "UCB": 30.0}
     return {
         **{name: environments(name, cauchy, growth, cost, 50)
-           for name in ("cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
+           for name in ("cauchy", "remarks-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
         "frechet-1.25": environments("frechet-1.25", frechet, growth, cost, 50),
-        "gaussian": environments("gaussian", {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, 50),
+        **{name: environments(name, {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, 50)
+           for name in ("gaussian", "remarks-gaussian")},
         "delta-gaussian": sweep("delta-gaussian", 1.0, lambda family, delta: light[family], 50),
         "delta-cauchy": sweep(
             "delta-cauchy", 10.0, lambda family, delta: {"UCB": 50.0, RUCB: 40.0}.get(family, 9e3 * delta), 50
@@ -189,7 +191,7 @@ def find(decided: list[Verdict], words: str) -> Verdict:
 
 def test_a_claim_on_an_algorithm_that_was_not_run_is_undecided() -> None:
     few = dict.fromkeys((*OURS, "UCB"), (0.1, 0.2, 0.3))
-    decided = verdicts({"cauchy": environments("cauchy", few, {}, {}, 50)})
+    decided = verdicts({name: environments(name, few, {}, {}, 50) for name in ("cauchy", "remarks-cauchy")})
     truncated = find(decided, "truncated means")
     assert (truncated.verdict, truncated.numbers) == ("undecided", "Not tested: RUCB-Median was not run.")
     assert find(decided, "converges under Cauchy").verdict == "holds"
