@@ -133,7 +133,7 @@ def test_pulls_time_and_fails_of_a_curve_made_by_hand() -> None:
                   np.array([[1e6, 2e6, 3e6]] * 2), horizon=HORIZON, seed=0)  # fmt: skip
     timed = study({"x": made}, spec={"report": {"figure": "runtime", "targets": [0.1, 0.05]}})
     table = runtime_table(timed).set_index("policy")
-    assert table.loc["a", ["pulls to 0.1", "ms to 0.1"]].tolist() == pytest.approx([81, 2 * 81])
+    assert table.loc["a", ["pulls to 0.1", "ms to 0.1"]].tolist() == pytest.approx([41 + 0.9 * 40, 2 * (41 + 0.9 * 40)])
     assert table.loc["a", ["pulls to 0.05", "ms to 0.05"]].tolist() == pytest.approx([81, 2 * 81])
     assert table[["fails at 0.1", "fails at 0.05"]].to_numpy().tolist() == [[1, 2], [3, 3]]
     assert table.loc["b", ["pulls to 0.1", "ms to 0.1"]].tolist() == [math.inf] * 2

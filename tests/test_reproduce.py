@@ -1,5 +1,6 @@
 """Claims of the paper: three worlds made by hand, in which all hold, none does, and nothing can be told."""
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -10,7 +11,19 @@ import heavybandits as hb
 from heavybandits.protocols import FloatArray
 from heavybandits.reproduce import DIFFERENCES, EXPERIMENTS, Verdict, verdicts
 from heavybandits.reproduce.claims import CLAIMS
-from heavybandits.reproduce.measures import EACH, GROWTH, LOG_REGRET, REGRET, Measure, Measured, measured
+from heavybandits.reproduce.measures import (
+    CLOSE_ARMS,
+    COST,
+    DISTINCT_ARMS,
+    EACH,
+    GROWTH,
+    LOG_REGRET,
+    NEARER_ARMS,
+    REGRET,
+    Measure,
+    Measured,
+    measured,
+)
 from heavybandits.reproduce.rules import Comparison, Rule, below, contradiction, decide, faster
 from heavybandits.results import Result, StudyResult
 from heavybandits.runtime import late_quantile, pulls_to_target, seconds_to_target
@@ -34,10 +47,10 @@ def result(
     curves, times = [], []
     for place, (family, mean) in enumerate(regret.items()):
         final = spread(mean, replications, seed=place)
-        curves.append(np.stack([final * (1.0 - 0.1 * growth.get(family, 0.5)), final], axis=1))
+        curves.append(np.stack([0.0 * final, final * (1.0 - 0.1 * growth.get(family, 0.5)), final], axis=1))
         times.append(spread(cost.get(family, 50.0), replications, seed=100 + place))
     pulls = np.zeros((len(regret), replications, instance.n_arms), np.int64)
-    rounds = np.array([horizon - horizon // 10, horizon])
+    rounds = np.array([1, horizon - horizon // 10, horizon])
     return Result(instance, tuple(regret), rounds, np.array(curves), pulls, np.array(times), horizon=horizon, seed=0)
 
 
@@ -83,6 +96,7 @@ def race(stop: dict[str, float], fails: dict[str, int], cost: dict[str, float], 
     return study("runtime", {"Env1": made})
 
 
+@functools.cache
 def papers_world(replications: int = 50) -> dict[str, StudyResult]:
     cost = {SMOM: 10.0, MED: 20.0, SGD: 30.0, RUCB: 100.0}
     cauchy = {
@@ -97,9 +111,10 @@ def papers_world(replications: int = 50) -> dict[str, StudyResult]:
     light = {SGD: 11.0, MED: 11.5, SMOM: 12.0, RUCB: 12.0, "UCB": 10.0}
     return {
         **{name: environments(name, cauchy, {}, cost, replications)
-           for name in ("cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
+           for name in ("cauchy", "remarks-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
         "frechet-1.25": environments("frechet-1.25", frechet, {RUCB: 0.9}, cost, replications),
-        "gaussian": environments("gaussian", {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, replications),
+        **{name: environments(name, {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, replications)
+           for name in ("gaussian", "remarks-gaussian")},
         "delta-gaussian": sweep("delta-gaussian", 1.0, lambda family, delta: light[family], replications),
         "delta-cauchy": sweep(
             "delta-cauchy", 10.0, lambda family, delta: {"UCB": 900.0, RUCB: 16.0}.get(family, 20.0 - 10.0 * delta),
@@ -111,6 +126,7 @@ def papers_world(replications: int = 50) -> dict[str, StudyResult]:
     }  # fmt: skip
 
 
+@functools.cache
 def mirrored_world() -> dict[str, StudyResult]:
     cost = {SMOM: 100.0, MED: 60.0, SGD: 50.0, RUCB: 10.0}
     growth = {SGD: 1.5, MED: 1.5, SMOM: 1.5, RUCB: 0.1}
@@ -126,9 +142,10 @@ def mirrored_world() -> dict[str, StudyResult]:
     light = {SGD: 50.0, MED: 50.0, SMOM: 60.0, RUCB: 5.0, "UCB": 30.0}
     return {
         **{name: environments(name, cauchy, growth, cost, 50)
-           for name in ("cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
+           for name in ("cauchy", "remarks-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
         "frechet-1.25": environments("frechet-1.25", frechet, growth, cost, 50),
-        "gaussian": environments("gaussian", {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, 50),
+        **{name: environments(name, {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, 50)
+           for name in ("gaussian", "remarks-gaussian")},
         "delta-gaussian": sweep("delta-gaussian", 1.0, lambda family, delta: light[family], 50),
         "delta-cauchy": sweep(
             "delta-cauchy", 10.0, lambda family, delta: {"UCB": 50.0, RUCB: 40.0}.get(family, 9e3 * delta), 50
@@ -174,7 +191,7 @@ def find(decided: list[Verdict], words: str) -> Verdict:
 
 def test_a_claim_on_an_algorithm_that_was_not_run_is_undecided() -> None:
     few = dict.fromkeys((*OURS, "UCB"), (0.1, 0.2, 0.3))
-    decided = verdicts({"cauchy": environments("cauchy", few, {}, {}, 50)})
+    decided = verdicts({name: environments(name, few, {}, {}, 50) for name in ("cauchy", "remarks-cauchy")})
     truncated = find(decided, "truncated means")
     assert (truncated.verdict, truncated.numbers) == ("undecided", "Not tested: RUCB-Median was not run.")
     assert find(decided, "converges under Cauchy").verdict == "holds"
@@ -211,9 +228,63 @@ def test_failures_are_counted_with_convergence() -> None:
     # at the end a pull loses 0.16 or 0.24 times the mean gap; a tenth of the largest gap is 0.2 times that
     shares = dict.fromkeys((*OURS, "UCB", RUCB), (0.4, 0.4, 0.4))
     decided = verdicts({"cauchy": environments("cauchy", shares, dict.fromkeys(shares, 0.4), {}, 50)})
-    assert "with 0 of 50 still losing much" in find(decided, "converges under Cauchy").numbers
+    assert (
+        "(replications still losing much: Env1 0 of 50, Env2 0 of 50, Env3 0 of 50)"
+        in find(decided, "converges under Cauchy").numbers
+    )
     decided = verdicts({"cauchy": environments("cauchy", shares, dict.fromkeys(shares, 0.6), {}, 50)})
-    assert "with 50 of 50 still losing much" in find(decided, "converges under Cauchy").numbers
+    assert (
+        "(replications still losing much: Env1 50 of 50, Env2 50 of 50, Env3 50 of 50)"
+        in find(decided, "converges under Cauchy").numbers
+    )
+
+
+def ratio_in_env3(x: float) -> StudyResult:
+    shares = {RUCB: (0.1, 0.1, 0.1), **dict.fromkeys((*OURS, "UCB"), (0.1, 0.1, 0.1 * x))}
+    return environments("cauchy", shares, {}, {}, 50)
+
+
+def difference_in_env1(x: float) -> StudyResult:
+    shares = {RUCB: (0.1, 0.1, 0.1), **dict.fromkeys((*OURS, "UCB"), (0.1 + x, 0.1, 0.1))}
+    return environments("frechet-1.25", shares, {}, {}, 50)
+
+
+def growth(name: str, x: float) -> StudyResult:
+    shares = dict.fromkeys((*OURS, "UCB", RUCB), (0.1, 0.1, 0.1))
+    return environments(name, shares, dict.fromkeys(OURS, x), {}, 50)
+
+
+def cost_of_ours(x: float) -> StudyResult:
+    families = (*OURS, RUCB)
+    return race(dict.fromkeys(families, 9.0), dict.fromkeys(families, 0), {**dict.fromkeys(OURS, x), RUCB: 10.0}, 50)
+
+
+def share_of_chance(x: float) -> StudyResult:
+    # four arms of five lose the gap, which is ten times delta
+    return sweep("delta-cauchy", 10.0, lambda family, delta: x * 1000 * 0.8 * 10.0 * delta, 50)
+
+
+@pytest.mark.parametrize(
+    ("words", "made", "most"),
+    [
+        ("only slightly faster", ratio_in_env3, 1.25),
+        ("are almost the same", difference_in_env1, 0.05),
+        ("converges under Cauchy", functools.partial(growth, "cauchy"), 1.0),
+        (
+            "no faster than log(T)",
+            functools.partial(growth, "cauchy"),
+            10 * (1 - math.sqrt(0.9) * (math.log(900) / math.log(1000)) ** 1.5),
+        ),
+        ("than the general lower bound", functools.partial(growth, "frechet-1.25"), 10 * (1 - 0.9**0.8)),
+        ("costs much more", cost_of_ours, 5.0),
+        ("0.1 significantly faster", cost_of_ours, 5.0),
+        ("distinguish arms with close", share_of_chance, 0.5),
+    ],
+)
+def test_what_words_mean(words: str, made: Callable[[float], StudyResult], most: float) -> None:
+    for factor, outcome in ((0.99, "holds"), (1.01, "does not hold")):
+        study = made(factor * most)
+        assert find(verdicts({study.name: study}), words).verdict == outcome
 
 
 def rule(*strengths: float) -> Rule:
@@ -276,24 +347,25 @@ def test_a_paired_difference_may_decide_where_the_spread_is_large() -> None:
 @pytest.mark.parametrize(
     ("measure", "function"),
     [
-        (LOG_REGRET, lambda final, late: math.log(final.mean())),
-        (GROWTH, lambda final, late: late.mean() / final.mean()),
+        (LOG_REGRET, lambda final, late, cost: math.log(final.mean())),
+        (GROWTH, lambda final, late, cost: late.mean() / final.mean()),
+        (COST, lambda final, late, cost: np.median(cost)),
     ],
 )
-def test_delta_method_against_bootstrap(measure: Measure, function: Callable[[FloatArray, FloatArray], float]) -> None:
+def test_errors_against_bootstrap(measure: Measure, function: Callable[..., float]) -> None:
     rng = np.random.default_rng(3)
     final = rng.gamma(2.0, 50.0, 400)
     late = final * rng.uniform(0.2, 0.8, 400)  # per pull, as a multiple of the average
+    cost = rng.gamma(3.0, 10.0, 400)
     regret = np.stack([final - 0.1 * late, final], axis=1)[None]
     made = Result(
-        ENVS["Env1"], ("A",), np.array([900, 1000]), regret, np.zeros((1, 400, 10), np.int64), np.ones((1, 400)),
+        ENVS["Env1"], ("A",), np.array([900, 1000]), regret, np.zeros((1, 400, 10), np.int64), cost[None],
         horizon=1000, seed=0,
     )  # fmt: skip
     found = measured(study("", {"Env1": made}), "A", measure, ["Env1"])
-    assert found.value == pytest.approx(function(final, late))
-    drawn = rng.integers(400, size=(2000, 400))
-    resampled = [function(final[row], late[row]) for row in drawn]
-    assert found.error == pytest.approx(np.std(resampled), rel=0.1)
+    assert found.value == pytest.approx(function(final, late, cost))
+    resampled = [function(final[row], late[row], cost[row]) for row in rng.integers(400, size=(2000, 400))]
+    assert found.error == pytest.approx(np.std(resampled), rel=0.2)
 
 
 def test_numbers_of_a_verdict_are_those_of_the_results() -> None:
@@ -331,9 +403,12 @@ def test_pulls_to_target_by_hand() -> None:
 
 
 def test_late_quantile_is_over_those_who_got_there() -> None:
-    times = np.array([*range(1, 11), *[math.inf] * 10], float)
-    assert late_quantile(np.random.default_rng(0).permutation(times)) == 9.0
-    assert late_quantile(times, 0.5) == 5.0
+    rng = np.random.default_rng(0)
+    times = rng.exponential(size=(20, 15))
+    failed = rng.random(times.shape) < 0.3
+    expected = [np.quantile(row[~lost], 0.9) for row, lost in zip(times, failed, strict=True)]
+    assert late_quantile(np.where(failed, math.inf, times)) == pytest.approx(expected)
+    assert late_quantile(np.array([math.inf, 7.0, math.inf])) == 7.0
     assert late_quantile(np.full(3, math.inf)) == math.inf
 
 
@@ -342,6 +417,13 @@ def test_never_is_slower_than_late() -> None:
     assert decide(faster([("late", "never")], 0.1), made)[0] == "holds"
     assert decide(faster([("never", "late")], 0.1), made)[0] == "does not hold"
     assert decide(faster([("never", "never")], 0.1), made)[0] == "undecided"
+
+
+def test_which_gaps_are_close_and_which_distinct() -> None:
+    for made in (papers_world()["delta-gaussian"], papers_world()["delta-cauchy"]):
+        assert CLOSE_ARMS.groups(made) == [["0.1", "0.2"]]
+        assert NEARER_ARMS.groups(made) == [["0.1", "0.2", "0.4"]]
+        assert DISTINCT_ARMS.groups(made) == [["0.6", "0.8", "1.0"]]
 
 
 def test_measure_of_regret_is_the_mean_of_the_best_variant() -> None:

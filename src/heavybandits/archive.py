@@ -196,7 +196,7 @@ class Archive:
             results[label] = Result(case.instance, tuple(self.study.families), case.rounds, *stack,
                                     horizon=case.horizon, seed=made["seed"])  # fmt: skip
         provenance = {key: made[key] for key in ("version", "versions", "digest", "seed", "sessions")}
-        provenance |= {"complete": not absent, "missing replications": absent}
+        provenance |= {"complete": not absent, "missing": f"{absent} replications"}
         head = self.study.spec["study"]
         return StudyResult(self.study.name, head["title"] or self.study.name, head["description"], results,
                            self.study.families, {label: case.swept for label, case in self.study.cases.items()},

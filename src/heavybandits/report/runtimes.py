@@ -47,8 +47,8 @@ def runtime_table(study: StudyResult) -> pd.DataFrame:
         for place, label in enumerate(study.families):
             row: dict[str, Any] = {"instance": instance, "policy": label}
             for target, (pulls, seconds) in reached.items():
-                row[f"ms to {target:g}"] = 1000 * late_quantile(seconds[place])
-                row[f"pulls to {target:g}"] = late_quantile(pulls[place])
+                row[f"ms to {target:g}"] = 1000 * float(late_quantile(seconds[place]))
+                row[f"pulls to {target:g}"] = float(late_quantile(pulls[place]))
                 row[f"fails at {target:g}"] = int(np.isinf(pulls[place]).sum())
             rows.append(row)
     return pd.DataFrame(rows)

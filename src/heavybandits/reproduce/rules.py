@@ -170,16 +170,20 @@ def lower_in(families: Sequence[str], low: Where, high: Where, measure: Measure 
 
 
 def converges(families: Sequence[str], where: Where) -> Rule:
-    """Mean regret falls at the end: a pull then loses less than pulls did on average."""
+    """Mean regret falls at the end: a pull then loses less than pulls did on average.
+
+    Replications whose regret still grows linearly, :attr:`~heavybandits.Result.failed`, are counted with it.
+    """
 
     def compare(study: StudyResult) -> Iterator[Comparison]:
-        for family, [label] in product(families, where.groups(study)):
-            failed = study.results[label].failed[policy_place(study, family)]
-            growth = measured(study, family, GROWTH, [label])
-            words = (
-                f"{label}, {resolve(study, family)} {growth}, with {failed.sum()} of {failed.size} still losing much"
-            )
-            yield _compared(words, growth * -1.0 + 1.0)
+        for family in families:
+            place = policy_place(study, family)
+            failed = {label: result.failed[place] for label, result in study.results.items()}
+            counts = ", ".join(f"{label} {flags.sum()} of {flags.size}" for label, flags in failed.items())
+            for [label] in where.groups(study):
+                growth = measured(study, family, GROWTH, [label])
+                words = f"{label}, {resolve(study, family)} {growth} (replications still losing much: {counts})"
+                yield _compared(words, growth * -1.0 + 1.0)
 
     return Rule(f"{GROWTH.words} {where.words} below 1: {_list(families)}", compare)
 
