@@ -6,10 +6,10 @@ horizon T; neither :math:`\alpha` nor its bound :math:`\sigma^\alpha`.  *When th
 raises the scale :math:`\lambda` for good, after which nothing is learned; a reward of 1e300 keeps it from ever rising.
 
 *Formula*: it begins with a scale of :math:`\lambda = 1` and costs of S = 0.  In round t it draws A as HTINF does for
-:math:`\alpha = 2` and :math:`\sigma = \lambda`, that is with :math:`\eta = 1/(\lambda \sqrt t)`.  If :math:`|\ell| >
-\Theta \sqrt{x_A}/\eta`, where :math:`\Theta = 1 - 2^{-1/3}`, the loss is skipped, at a cost of :math:`c = \ell`; else
-:math:`\ell/x_A` is added to :math:`L_A`, at a cost of :math:`c = 2\eta\ell^2/\sqrt{x_A}`.  When the costs S exceed
-:math:`\lambda \sqrt{K(T + 1)}`, they are set to c, and
+:math:`\alpha = 2` and :math:`\sigma = \lambda`, that is with :math:`\eta = 1/(\lambda \sqrt t)`.  If
+:math:`|\ell| > \Theta \sqrt{x_A}/\eta`, where :math:`\Theta = 1 - 2^{-1/3}`, the loss is skipped, at a cost of
+:math:`c = \ell`; else :math:`\ell/x_A` is added to :math:`L_A`, at a cost of :math:`c = 2\eta\ell^2/\sqrt{x_A}`.  When
+the costs S exceed :math:`\lambda \sqrt{K(T + 1)}`, they are set to c, and
 
 .. math::  \log_2 \lambda \leftarrow \max\bigl\{\log_2 \lambda, \lceil \log_2 (c/\sqrt{K(T + 1)}) \rceil\bigr\} + 1.
 

@@ -1,23 +1,23 @@
 r"""HTINF: heavy tails in both worlds, where rewards follow a fixed law or an adversary sets their laws.
 
-*Assumes* that losses :math:`\ell = b - r` have :math:`E|\ell|^\alpha \le \sigma^\alpha`, where :math:`\alpha = 1 +
-\varepsilon` is in (1, 2], and that the best arm's large losses outweigh its large gains: :math:`E[\ell\,1(|\ell| > M)]
-\ge 0` for every M.  For symmetric noise that is so if and only if b is at least the best arm's location.  *Must be
-told* :math:`\varepsilon`, :math:`\sigma` and b.  *When that fails*: with b too small, the large gains that make the
-best arm best are skipped; with b too large, :math:`\sigma` must grow with it, and regret grows in proportion; with
-:math:`\sigma` too small, much is skipped.  As :math:`\varepsilon \to 0` all is skipped.
+*Assumes* that losses :math:`\ell = b - r` have :math:`E|\ell|^\alpha \le \sigma^\alpha`, where
+:math:`\alpha = 1 + \varepsilon` is in (1, 2], and that the best arm's large losses outweigh its large gains:
+:math:`E[\ell\,1(|\ell| > M)] \ge 0` for every M.  For symmetric noise that is so if and only if b is at least the best
+arm's location.  *Must be told* :math:`\varepsilon`, :math:`\sigma` and b.  *When that fails*: with b too small, the
+large gains that make the best arm best are skipped; with b too large, :math:`\sigma` must grow with it, and regret
+grows in proportion; with :math:`\sigma` too small, much is skipped.  As :math:`\varepsilon \to 0` all is skipped.
 
 *Formula*: in round t = 1, 2, ... with :math:`\eta = t^{-1/\alpha}/\sigma` draw A from
 
 .. math::  x = \arg\min_x\ \langle L, x\rangle - \frac{\alpha}{\eta} \sum_a x_a^{1/\alpha},
 
-and add :math:`\ell/x_A` to :math:`L_A` unless :math:`|\ell| > \Theta\,x_A^{1/\alpha}/\eta`, where :math:`\Theta = 1 -
-2^{-(\alpha - 1)/(2\alpha - 1)}`.  Regret is :math:`O(\sigma K^{1 - 1/\alpha} T^{1/\alpha})` against any adversary and
-:math:`O(\sum_a (\sigma^\alpha/\Delta_a)^{1/(\alpha - 1)} \ln T)` under fixed laws with one best arm.
+and add :math:`\ell/x_A` to :math:`L_A` unless :math:`|\ell| > \Theta\,x_A^{1/\alpha}/\eta`, where
+:math:`\Theta = 1 - 2^{-(\alpha - 1)/(2\alpha - 1)}`.  Regret is :math:`O(\sigma K^{1 - 1/\alpha} T^{1/\alpha})` against
+any adversary and :math:`O(\sum_a (\sigma^\alpha/\Delta_a)^{1/(\alpha - 1)} \ln T)` under fixed laws with one best arm.
 
 Late and unasked rewards: see :mod:`heavybandits.draws`; a late loss is compared with the threshold of the last choice.
-*Cost*: O(K), three times as much if :math:`1/\varepsilon` is not a whole number; 25 bytes per arm.  *Reference*: J.
-Huang, Y. Dai, L. Huang (2022).
+*Cost*: O(K), three times as much if :math:`1/\varepsilon` is not a whole number; 25 bytes per arm.  *Reference*:
+J. Huang, Y. Dai, L. Huang (2022).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@ r"""INF-clip: Tsallis-INF on clipped losses, for heavy tails of a known order.
 
 *Assumes* that losses :math:`\ell = b - r` have :math:`E|\ell|^{1 + \varepsilon} \le \sigma^{1 + \varepsilon}`, whoever
 sets their laws; the proof is for losses that are not negative.  *Must be told* :math:`\varepsilon`, :math:`\sigma`, b
-and the horizon T. *When that fails*: with :math:`\sigma` too small the clipping level is below the gaps' own size and
+and the horizon T.  *When that fails*: with :math:`\sigma` too small the clipping level is below the gaps' own size and
 arms look alike; with :math:`\sigma` too large it learns slowly.  At :math:`\varepsilon = 1` nothing is clipped, and one
 infinite loss ends the use of an arm.
 
@@ -14,11 +14,11 @@ infinite loss ends the use of an arm.
            \eta = \sqrt{\frac{2}{T \lambda^{1 - \varepsilon} \sigma^{1 + \varepsilon}}}.
 
 They minimise the bound on regret :math:`2 \sqrt K/\eta + \eta T \sqrt K \sigma^{1 + \varepsilon} \lambda^{1 -
-\varepsilon} + T \sigma^{1 + \varepsilon} \lambda^{-\varepsilon}`, which is :math:`O(\sigma K^{\varepsilon/(1 +
-\varepsilon)} T^{1/(1 + \varepsilon)})`.  K is the number of arms at the start.
+\varepsilon} + T \sigma^{1 + \varepsilon} \lambda^{-\varepsilon}`, which is
+:math:`O(\sigma K^{\varepsilon/(1 + \varepsilon)} T^{1/(1 + \varepsilon)})`.  K is the number of arms at the start.
 
-Late and unasked rewards: see :mod:`heavybandits.draws`.  *Cost*: O(K); 25 bytes per arm.  *Reference*: Y. Dorn, N.
-Kornilov, N. Kutuzov, A. Nazin, E. Gorbunov, A. Gasnikov (2024).
+Late and unasked rewards: see :mod:`heavybandits.draws`.  *Cost*: O(K); 25 bytes per arm.  *Reference*: Y. Dorn,
+N. Kornilov, N. Kutuzov, A. Nazin, E. Gorbunov, A. Gasnikov (2024).
 """
 
 from __future__ import annotations

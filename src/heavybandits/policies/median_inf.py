@@ -18,8 +18,8 @@ costs, if :math:`\ell \ge 0`; in pulls it is :math:`2m + 1` times that.  The pub
 arm that was not drawn m + 1 times, so it learns next to nothing of unlikely arms.
 
 Late and unasked rewards: see :mod:`heavybandits.draws`; the losses of an arm wait until there are :math:`2m + 1`.
-*Cost*: O(K) for a draw, O(m²) for a median; 16m + 49 bytes per arm.  *Reference*: after N. Kornilov, Y. Dorn, A.
-Lobanov, N. Kutuzov, I. Shibaev, E. Gorbunov, A. Gasnikov, A. Nazin (2024).
+*Cost*: O(K) for a draw, O(m²) for a median; 16m + 49 bytes per arm.  *Reference*: after N. Kornilov, Y. Dorn,
+A. Lobanov, N. Kutuzov, I. Shibaev, E. Gorbunov, A. Gasnikov, A. Nazin (2024).
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ r"""OptTINF: HTINF that is told nothing of the tails, as if :math:`\alpha = 2` a
 :math:`\alpha` nor :math:`\sigma` nor the horizon.  *When that fails*, see there.  Losses should be of the order of 1
 all the same, for the bounds grow with :math:`\sigma` faster than HTINF's.
 
-*Formula*: HTINF's at :math:`\alpha = 2`, :math:`\sigma = 1`.  Regret is :math:`O(\sigma^\alpha K^{(\alpha - 1)/2} T^{(3
-- \alpha)/2} + \sqrt{KT})` against any adversary and :math:`O(\sum_a (\sigma^{2\alpha}/\Delta_a^{3 - \alpha})^{1/(\alpha
-- 1)} \ln T)` under fixed laws with one best arm.  *Cost*: HTINF's.  *Reference*: J. Huang, Y. Dai, L. Huang (2022).
+*Formula*: HTINF's at :math:`\alpha = 2`, :math:`\sigma = 1`.  Regret is
+:math:`O(\sigma^\alpha K^{(\alpha - 1)/2} T^{(3 - \alpha)/2} + \sqrt{KT})` against any adversary and
+:math:`O(\sum_a (\sigma^{2\alpha}/\Delta_a^{3 - \alpha})^{1/(\alpha - 1)} \ln T)` under fixed laws with one best arm.
+*Cost*: HTINF's.  *Reference*: J. Huang, Y. Dai, L. Huang (2022).
 """
 
 from __future__ import annotations

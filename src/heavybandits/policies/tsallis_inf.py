@@ -8,13 +8,13 @@ worlds it is in.  *When that fails*: rewards outside are clipped, and the guaran
 .. math::  x = \arg\min_x\ \langle L, x\rangle - \frac{2}{\eta} \sum_a \sqrt{x_a}, \qquad \eta = \frac{1}{\sqrt t},
 
 and add to L the importance-weighted loss of the arm drawn, :math:`\ell/x_a`.  The other estimator has less variance:
-with :math:`\eta = 2/\sqrt t` and :math:`B_a = 1/2` where :math:`x_a \ge 16/t`, else 0, it adds :math:`(\ell - B_a)/x_a
-+ B_a` for the arm drawn and :math:`B_a` for all others.  The expected regret is at most :math:`4\sqrt{KT} + 1` against
-any adversary and :math:`\sum_a (4 \ln T + 68)/\Delta_a + 4 \sqrt K` under a fixed law with one best arm (first
-estimator, in units of the range); the second about halves the leading terms.
+with :math:`\eta = 2/\sqrt t` and :math:`B_a = 1/2` where :math:`x_a \ge 16/t`, else 0, it adds
+:math:`(\ell - B_a)/x_a + B_a` for the arm drawn and :math:`B_a` for all others.  The expected regret is at most
+:math:`4\sqrt{KT} + 1` against any adversary and :math:`\sum_a (4 \ln T + 68)/\Delta_a + 4 \sqrt K` under a fixed law
+with one best arm (first estimator, in units of the range); for the second the leading terms are smaller.
 
-Late and unasked rewards: see :mod:`heavybandits.draws`.  *Cost*: O(K); 25 bytes per arm.  *Reference*: J. Zimmert, Y.
-Seldin (2021).
+Late and unasked rewards: see :mod:`heavybandits.draws`.  *Cost*: O(K); 25 bytes per arm.  *Reference*: J. Zimmert,
+Y. Seldin (2021).
 """
 
 from __future__ import annotations

@@ -14,13 +14,13 @@ with :math:`C = S_t/(4(1 - x_A))` add :math:`\ell/x_A` to :math:`L_A` if :math:`
 
 .. math::  S_{t+1}^2 = S_t^2 + \frac{\mathrm{clip}(\ell, C)^2 (1 - x_A)^2}{K \ln T}.
 
-Regret is :math:`\tilde O(\sigma K^{1 - 1/\alpha} T^{1/\alpha})` against any adversary and :math:`O(K
-(\sigma^\alpha/\Delta)^{1/(\alpha - 1)} \ln T \ln(\sigma^\alpha/\Delta))`, with the smallest gap :math:`\Delta`, under
-fixed laws with one best arm.  K is the number of arms at the start.
+Regret is :math:`\tilde O(\sigma K^{1 - 1/\alpha} T^{1/\alpha})` against any adversary and
+:math:`O(K (\sigma^\alpha/\Delta)^{1/(\alpha - 1)} \ln T \ln(\sigma^\alpha/\Delta))`, with the smallest gap
+:math:`\Delta`, under fixed laws with one best arm.  K is the number of arms at the start.
 
 Late and unasked rewards: see :mod:`heavybandits.draws`; :math:`x_A` is that of the draw in :math:`\ell/x_A`, and that
-of the last choice in :math:`1 - x_A`.  *Cost*: O(K); 25 bytes per arm.  *Reference*: Y. Chen, J. Huang, Y. Dai, L.
-Huang (2025).
+of the last choice in :math:`1 - x_A`.  *Cost*: O(K); 25 bytes per arm.  *Reference*: Y. Chen, J. Huang, Y. Dai,
+L. Huang (2025).
 """
 
 from __future__ import annotations
