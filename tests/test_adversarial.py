@@ -152,6 +152,15 @@ def test_exp3_numbers() -> None:
     assert choose(policy, state, 1).tolist() == pytest.approx([0.330059683, 0.339880633, 0.330059683], abs=1e-9)
 
 
+def test_exp3_explores_all_the_time_if_time_is_short() -> None:
+    policy = hb.Exp3()
+    for n_arms, horizon, gamma in [(3, 1, 1.0), (1, 1000, math.sqrt(2 * math.log(2) / ((math.e - 1) * 1000)))]:
+        assert policy.init(n_arms, horizon).draws.rate[0] == pytest.approx(gamma)  # one arm: as if there were two
+    state = policy.init(3, 1)
+    policy.update(state, 1, 1.0)
+    assert choose(policy, state, 1).tolist() == pytest.approx([1 / 3] * 3)
+
+
 def test_tsallis_inf_numbers() -> None:
     policy = hb.TsallisINF()
     state = policy.init(3, None)
@@ -395,7 +404,7 @@ REFERENCES: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize(("policy", "reference"), REFERENCES, ids=[repr(policy) for policy, _ in REFERENCES])
 def test_plays_as_its_reference(policy: Any, reference: Any, kind: str) -> None:
     for n_arms in (2, 7):
-        table = rewards_table(kind, n_arms, 150, n_arms)
+        table = rewards_table(kind, n_arms, 100, n_arms)
         arms, state = play(policy, table, seed=5)
         expected, loss = reference_play(reference, policy, table, seed=5)
         assert arms == expected

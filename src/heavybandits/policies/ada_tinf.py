@@ -34,7 +34,7 @@ from ..protocols import FloatArray
 from .htinf import skipping_factor
 
 FACTS = Facts(
-    needs="horizon, bound on the best location",
+    needs="horizon, sign (an offset)",
     memory="O(1)",
     cost="O(K)",
     regret="order of sigma K^(1 - 1/alpha) T^(1/alpha) + sqrt(KT) for any laws",

@@ -5,7 +5,8 @@ r"""HTINF: heavy tails in both worlds, where rewards follow a fixed law or an ad
 :math:`E[\ell\,1(|\ell| > M)] \ge 0` for every M.  For symmetric noise that is so if and only if b is at least the best
 arm's location.  *Must be told* :math:`\varepsilon`, :math:`\sigma` and b.  *When that fails*: with b too small, the
 large gains that make the best arm best are skipped; with b too large, :math:`\sigma` must grow with it, and regret
-grows in proportion; with :math:`\sigma` too small, much is skipped.  As :math:`\varepsilon \to 0` all is skipped.
+grows in proportion; with :math:`\sigma` too small, much is skipped, and since what is skipped counts as no loss, bad
+arms look good.  As :math:`\varepsilon \to 0` all is skipped.
 
 *Formula*: in round t = 1, 2, ... with :math:`\eta = t^{-1/\alpha}/\sigma` draw A from
 
@@ -33,7 +34,7 @@ from ..parameters import Finite, Fraction, Positive, validated
 from ..protocols import FloatArray
 
 FACTS = Facts(
-    needs="moment order, moment bound, bound on the best location",
+    needs="moment order, moment bound, sign (an offset)",
     memory="O(1)",
     cost="O(K)",
     regret="order of sigma K^(1 - 1/alpha) T^(1/alpha) for any laws, of ln T for fixed ones",

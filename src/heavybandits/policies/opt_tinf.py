@@ -3,7 +3,8 @@ r"""OptTINF: HTINF that is told nothing of the tails, as if :math:`\alpha = 2` a
 *Assumes* of losses :math:`\ell = b - r` a moment of some order :math:`\alpha \in (1, 2]`, and the sign condition of
 :mod:`~heavybandits.policies.htinf`.  *Must be told* b, a bound from above on the location of the best arm; neither
 :math:`\alpha` nor :math:`\sigma` nor the horizon.  *When that fails*, see there.  Losses should be of the order of 1
-all the same, for the bounds grow with :math:`\sigma` faster than HTINF's.
+all the same: the bounds grow with :math:`\sigma` faster than HTINF's, and larger losses are skipped at first, which
+makes bad arms look good.
 
 *Formula*: HTINF's at :math:`\alpha = 2`, :math:`\sigma = 1`.  Regret is
 :math:`O(\sigma^\alpha K^{(\alpha - 1)/2} T^{(3 - \alpha)/2} + \sqrt{KT})` against any adversary and
@@ -17,7 +18,7 @@ from ..facts import Facts
 from .htinf import HTINF
 
 FACTS = Facts(
-    needs="bound on the best location",
+    needs="sign (an offset)",
     memory="O(1)",
     cost="O(K)",
     regret="order of T^((3 - alpha)/2) for any laws, of ln T for fixed ones",

@@ -3,8 +3,8 @@ r"""uniINF: heavy tails in both worlds, with tails that nobody knows.
 *Assumes* of losses :math:`\ell = b - r` a moment of some order :math:`\alpha \in (1, 2]`, and the sign condition of
 :mod:`~heavybandits.policies.htinf`.  *Must be told* b, a bound from above on the location of the best arm, and the
 horizon T, which enters through its logarithm only; not the tails, not which of the two worlds it is in.  *When that
-fails*, the large rewards that make an arm good may be skipped.  It begins at losses of the order of 1, and takes its
-time to adapt to larger ones.
+fails*, the large rewards that make an arm good may be skipped.  It begins at losses of the order of 1 and adapts to
+larger ones by and by; till then these are skipped, which makes bad arms look good.
 
 *Formula*: with :math:`S_1 = 4`, in round t draw A from
 
@@ -37,7 +37,7 @@ from ..parameters import Finite, validated
 from ..protocols import FloatArray
 
 FACTS = Facts(
-    needs="horizon, bound on the best location",
+    needs="horizon, sign (an offset)",
     memory="O(1)",
     cost="O(K)",
     regret="order of sigma K^(1 - 1/alpha) T^(1/alpha) up to logarithms for any laws, of ln T for fixed ones",
