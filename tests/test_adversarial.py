@@ -582,6 +582,17 @@ def test_a_batch_ends_when_its_arm_closes() -> None:
     assert set(later) == {0, 1}
 
 
+def test_a_batch_ends_when_its_arm_is_removed() -> None:
+    policy = hb.MedianINF(m=2, scale=1, offset=0)
+    state, rng = policy.init(3, 100), np.random.default_rng(0)
+    state.draws.loss[:2] = 1e9
+    assert policy.select(state, 0, rng) == 2
+    state = carried(state, policy.init(3, 100), policy.init(2, 100), np.array([0, 1]))
+    drawn = [policy.select(state, 0, rng) for _ in range(500)]
+    assert set(drawn) == {0, 1}
+    assert all(len(set(drawn[i : i + 5])) == 1 for i in range(0, 500, 5))
+
+
 # Heavy tails.
 
 
