@@ -456,9 +456,15 @@ def test_a_template_refuses_what_is_no_estimator(template: Any, word: str, part:
 # What all policies must pass.
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "ada-tinf": {"offset": 1.0},
     "clipped-sgd-ucb": {"m": 1, "n": 2, "init_pulls": 0},
+    "exp3": {"low": -2.0, "high": 3.0},
     "fo-ucb": {"optimizer": hb.ClippedSGD(m=1, init_pulls=1)},
+    "htinf": {"eps": 0.3, "scale": 2.0, "offset": 1.0},
+    "inf-clip": {"eps": 0.5, "scale": 2.0, "offset": 1.0},
     "kl-ucb": {"c": 3.0},
+    "median-inf": {"m": 1, "scale": 1.0, "offset": 1.0},
+    "opt-tinf": {"offset": 1.0},
     "robust-ucb": {"estimator": hb.MedianOfMeans(0.5, 2.0)},
     "rucb-catoni": {"v": 1.0},
     "rucb-median": {"eps": 1.0, "v": 1.0},
@@ -467,7 +473,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "sgd-ucb-median": {"schedule": "theory"},
     "sgd-ucb-smom": {"theta": 0.5},
     "thompson-gaussian": {},
+    "tsallis-inf": {"estimator": "reduced-variance"},
     "ucb": {},
+    "uni-inf": {"offset": 1.0},
     "zo-ucb": {"optimizer": hb.TwoPoint()},
 }
 

@@ -42,8 +42,9 @@ def _own_classes(module: ModuleType) -> list[type]:
 
 
 def _kebab(name: str) -> str:
-    """``ClippedSGDUCB`` is ``clipped-sgd-ucb``."""
-    name = re.sub(r"(?<=[A-Z])(UCB|SGD|SSTM)", r"-\1", re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name))
+    """``ClippedSGDUCB`` is ``clipped-sgd-ucb``, and ``INFClip`` is ``inf-clip``."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
+    name = re.sub(r"(?<=[A-Z])(UCB|SGD|SSTM)", r"-\1", name)
     return name.lower()
 
 
