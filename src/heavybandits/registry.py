@@ -43,7 +43,7 @@ def _own_classes(module: ModuleType) -> list[type]:
 
 def _kebab(name: str) -> str:
     """``ClippedSGDUCB`` is ``clipped-sgd-ucb``."""
-    name = re.sub(r"(?<=[A-Z])(UCB|SGD|SSTM)", r"-\1", re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name))
+    name = re.sub(r"(?<=[A-Z])(APE|SGD|SSTM|UCB)", r"-\1", re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name))
     return name.lower()
 
 
