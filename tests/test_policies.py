@@ -17,6 +17,7 @@ from heavybandits.choice import SCAN
 from heavybandits.numerics import LARGEST, clip, saturate
 from heavybandits.policies.kl_ucb import bernoulli_bound, bernoulli_divergence
 from heavybandits.protocols import FloatArray, IntArray
+from heavybandits.state import with_room
 from heavybandits.testing import EXAMPLES
 
 WILD = [0.0, 0.0, 1.0, 1e300, -1e300, math.inf, -math.inf]
@@ -47,6 +48,7 @@ def fed(policy: Any, columns: list[list[float]], horizon: int | None = None) -> 
     state = policy.init(len(columns), horizon)
     for arm, rewards in enumerate(columns):
         for reward in rewards:
+            state = with_room(state)
             policy.update(state, arm, reward)
     return state
 

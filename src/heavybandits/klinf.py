@@ -34,8 +34,8 @@ def moments(rewards: Store, arm: int, first: float, second: float) -> tuple[floa
     >>> store = init_store(n_arms=1, horizon=None, width=2)
     >>> at = append(store, 0)
     >>> store.pool[at : at + 2] = 1.0, 1.0
-    >>> moments(store, 0, 1.5, 0.5)
-    (0.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+    >>> [float(x) for x in moments(store, 0, 1.5, 0.5)]
+    [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     """
     pool, start, n = rewards.pool, rewards.start[arm], rewards.size[arm]
     least = 1e-14 * first  # rounding must not make z negative

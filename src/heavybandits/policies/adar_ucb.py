@@ -81,7 +81,7 @@ class AdarUCB(NamedTuple):
     --------
     >>> import heavybandits as hb
     >>> agent = hb.Agent(hb.AdarUCB(), n_arms=2)
-    >>> agent.update_many([0] * 100 + [1] * 100, [-3.0, -2.0] * 50 + [-2.0, -1.0] * 50)
+    >>> agent.update_many([0] * 2000 + [1] * 2000, [-3.0] * 2000 + [-1.0] * 2000)
     >>> agent.select()
     1
     """
