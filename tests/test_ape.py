@@ -20,6 +20,7 @@ from test_policies import (
 
 import heavybandits as hb
 from heavybandits.estimators.p_robust import GROWTH, influence_constant, init_p_robust, observe_p_robust
+from heavybandits.numerics import LARGEST
 from heavybandits.policies.ape2 import LAWS, perturbation
 from heavybandits.policies.mr_ucb import minimax_width
 from heavybandits.protocols import FloatArray
@@ -34,7 +35,7 @@ def estimates(rewards: Any, p: float, c: float) -> list[float]:
 def definition(rewards: Any, p: float, c: float) -> tuple[float, float]:
     """The estimate from scratch, and what a summand of 1 contributes to it."""
     n, b = len(rewards), influence_constant(p)
-    z = np.clip(np.clip(rewards, -1.7e308, 1.7e308) / (c * n ** (1 / p)), -1.7e308, 1.7e308)
+    z = np.clip(np.clip(rewards, -LARGEST, LARGEST) / (c * n ** (1 / p)), -LARGEST, LARGEST)
     size = np.maximum(np.abs(z), 1e-300)
     small = np.minimum(size, 1e100)
     large = math.log(b) + p * np.log(size) + np.log1p(size ** (1 - p) / b)
@@ -67,13 +68,13 @@ def test_estimate_vectors() -> None:
     assert estimates([1, 2, 50, 3], 1.5, 1.0)[-1] == pytest.approx(3.941623031, abs=1e-9)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
-@given(seeds, st.sampled_from([1.05, 1.3, 1.5, 2.0]), st.sampled_from([0.1, 1.0, 30.0]))
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(seeds, st.sampled_from([1.05, 1.3, 1.5, 2.0]), st.sampled_from([1.0, 30.0]))
 def test_estimate_agrees_with_its_definition(seed: int, p: float, c: float) -> None:
     """Exactly when it is worked out anew, and to second order in between."""
     rng = np.random.default_rng(seed)
-    rewards = rng.standard_cauchy(150) + rng.normal()
-    wild = rng.random(150) < 0.1
+    rewards = rng.standard_cauchy(100) + rng.normal()
+    wild = rng.random(100) < 0.1
     rewards[wild] = rng.choice(WILD, int(wild.sum()))
     anchor = 0
     for n, found in enumerate(estimates(rewards, p, c), 1):

