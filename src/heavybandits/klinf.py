@@ -67,6 +67,7 @@ def moments(rewards: Store, arm: int, first: float, second: float) -> tuple[floa
 def solve(rewards: Store, arm: int, optima: FloatArray, budget: float, eps: float) -> None:
     """Replace the arm's row of ``optima`` by the optimum at C = ``budget``, beginning at the pair that is there."""
     p = 1.0 + eps
+    shrink = 1.0 - max(0.2, math.exp(-3.0 * eps))  # how much smaller the second may become: y grows by a factor of 20
     first, second = float(optima[arm, FIRST]), float(optima[arm, SECOND])
     log, m1, m2, c11, c12, c22 = moments(rewards, arm, first, second)
     value = math.inf
@@ -92,7 +93,7 @@ def solve(rewards: Store, arm: int, optima: FloatArray, budget: float, eps: floa
         if decrement <= ENOUGH:
             value -= 0.5 * max(decrement, 0.0)
             break
-        part = min(1.0, 0.8 * second / max(-step_2, 0.2 * step_2, 1e-300))  # the second stays within a factor of 5
+        part = min(1.0, shrink * second / max(-step_2, 1e-300), 4.0 * second / max(step_2, 1e-300))
         improved = False
         for _ in range(30):
             second_new = second + part * step_2

@@ -15,7 +15,7 @@ and likewise below: the expectation of :math:`\exp \sum_s \psi` is at most
 
 *Cost*: each reward changes the scale that all are seen at.  So the sum is worked out when n has grown by 5%, together
 with its derivative in ln n, and *in between it is moved along that derivative*, new rewards included; what is left out
-is of second order, at most 2e-4 per reward in the sum.  About 20 logarithms and powers for a reward; 32 bytes per
+is of second order, at most 3e-4 per reward in the sum.  About 20 logarithms and powers for a reward; 32 bytes per
 reward at most.
 """
 

@@ -23,7 +23,7 @@ rewards, NeurIPS 2020.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from ..estimators.p_robust import observe_p_robust
 from ..facts import Facts
@@ -39,7 +39,8 @@ FACTS = Facts(
     reference="Lee, Yang, Lim, Oh 2020",
 )
 
-LAWS = ("exponential", "gumbel", "pareto", "frechet")
+Law = Literal["exponential", "gumbel", "pareto", "frechet"]
+LAWS = get_args(Law)
 
 
 @compilable
@@ -83,7 +84,7 @@ class APE2(NamedTuple):
 
     p: MomentOrder
     c: Positive = 1.0
-    perturbation: Literal["exponential", "gumbel", "pareto", "frechet"] = "exponential"
+    perturbation: Law = "exponential"
 
     def init(self, n_arms: int, horizon: int | None) -> PerturbedState:
         """Fresh state."""

@@ -25,17 +25,19 @@ solved, mostly the one just played: O(1/h) for a pull, and O(K) for a batch.  At
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .._validate import in_range
 from ..batch import Batch, again, begin, init_batch
 from ..facts import Facts
 from ..klinf import FIRST, LOG_MEAN, SECOND, VALUE, solve
 from ..numerics import running_mean, saturate
-from ..parameters import NonNegative, Positive, validated
+from ..parameters import Positive, validated
 from ..protocols import FloatArray, IntArray
 from ..store import Store, append, init_store
 
@@ -92,7 +94,7 @@ class KLinfUCB(NamedTuple):
 
     eps: Positive
     bound: Positive
-    h: NonNegative = 0.1
+    h: Annotated[float, functools.partial(in_range, low=0, high=1)] = 0.1
     threshold: Literal["practical", "theory"] = "practical"
 
     def init(self, n_arms: int, horizon: int | None) -> KLinfUCBState:
