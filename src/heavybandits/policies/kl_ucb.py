@@ -24,9 +24,18 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validate import require_range
+from ..facts import Facts
 from ..numerics import running_mean, share
 from ..parameters import Finite, NonNegative, validated
 from ..protocols import FloatArray, IntArray, compilable
+
+FACTS = Facts(
+    needs="range",
+    memory="33 bytes",
+    cost="O(K)",
+    regret="sum_a Delta_a ln T/d(mu_a, mu*) asymptotically, for rewards in the range; optimal for rewards of 0 and 1",
+    reference="Garivier, Cappé 2011",
+)
 
 
 @compilable
