@@ -156,10 +156,11 @@ def _times(column: pd.Series[Any]) -> FloatArray:
 
 def _complaint(frame: pd.DataFrame, bad: pd.DataFrame, unit: str) -> str:
     """Name the first bad rows and what is wrong with them, and count the others."""
-    rows = bad.index[bad.any(axis=1)]
+    rows = np.flatnonzero(bad.any(axis=1))
     said = []
     for row in rows[:NAMED]:
-        name = bad.columns[bad.loc[row]][0]
-        said.append(f"{unit} {row} has no usable {name}, got {frame.loc[row, name]!r}")
+        name = bad.columns[bad.iloc[row]][0]
+        got = frame[name].iloc[[row]].tolist()[0]  # not one of NumPy's numbers, which print their type
+        said.append(f"{unit} {frame.index[row]} has no usable {name}, got {got!r}")
     more = f"; and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
     return "; ".join(said) + more
