@@ -10,7 +10,7 @@ import pandas as pd
 import heavybandits as hb
 from heavybandits.diagnose import Rewards
 
-VISITORS, RUNS = 20_000, 10
+VISITORS, RUNS = 10_000, 10
 
 
 def revenue(ad, rng, size):
