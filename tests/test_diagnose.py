@@ -94,7 +94,9 @@ def test_files_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_rewards(str(tmp_path / "none.csv"))
     path.write_text("arm,reward\na,1\n")
     assert read_rewards(path).source == str(path)
-    monkeypatch.setattr(sys, "stdin", io.StringIO("arm,reward\nb,2\n"))
+    with path.open(encoding="latin-1") as file:
+        assert read_rewards(file).labels == ("a",)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"arm,reward\nb,2\n")))
     assert read_rewards("-").labels == ("b",)
 
 

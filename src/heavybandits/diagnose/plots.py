@@ -54,7 +54,7 @@ def hill_plot(residuals: FloatArray, pooled: Shape) -> Figure:
             axes.errorbar(place, [value], bar, fmt="o", color=colour, capsize=4, label=f"{side} tail, as reported")
     for level, word, grey in ((0, "no mean", "0.85"), (1, "no variance", "0.93")):
         axes.axhspan(level, level + 1, color=grey, linewidth=0, zorder=0)
-        axes.text(1.0, level + 0.5, word, va="center", color="0.4")
+        axes.text(0.01, level + 0.5, word, transform=axes.get_yaxis_transform(), va="center", color="0.4")
     axes.set(xscale="log", ylim=(0, top))
     return _with_legend(figure)
 

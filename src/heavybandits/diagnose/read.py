@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 import numpy as np
 
@@ -102,16 +103,16 @@ def read_rewards(source: str | os.PathLike[str] | TextIO) -> Rewards:
     ValueError: text: line 3 has no usable reward, got 'lots'
     """
     if not isinstance(source, (str, os.PathLike)):
-        return _from_csv(source, "text")
+        return _from_csv(io.StringIO(source.read()), "text")  # whatever its encoding is
     if source == "-":
-        return _from_csv(sys.stdin, "standard input")
+        return _from_csv(sys.stdin.buffer, "standard input")
     path = Path(source)
     if not path.is_file():
         raise ValueError(f"{path}: there is no such file")
     return _from_parquet(path) if path.suffix == ".parquet" else _from_csv(path, str(path))
 
 
-def _from_csv(file: Path | TextIO, source: str) -> Rewards:
+def _from_csv(file: Path | TextIO | BinaryIO, source: str) -> Rewards:
     import pandas as pd
 
     try:
