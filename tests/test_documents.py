@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import heavybandits as hb
+from heavybandits.archive import Archive
+from heavybandits.runner import run_studies, workers
+from heavybandits.study import read_study
 
 ROOT = Path(__file__).parent.parent
 
@@ -32,6 +35,16 @@ def test_online_example_runs(
     monkeypatch.chdir(tmp_path)
     exec(compile(python_blocks("README.md")[1], "online.py", "exec"), {})
     assert "gold" in capsys.readouterr().out
+
+
+def test_study_of_the_readme_runs(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (tmp_path / "tails.toml").write_text(text)
+    study = read_study(tmp_path / "tails.toml")
+    assert list(study.cases) == ["student df=1", "student df=2", "student df=5"]
+    with workers(1) as executor:
+        run_studies({str(tmp_path / "tails.zarr"): study.with_replications(2)}, executor)
+    assert list(Archive(str(tmp_path / "tails.zarr")).load().best) == ["UCB", "SGD-UCB"]
 
 
 def test_skeleton_of_a_policy_passes_the_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
