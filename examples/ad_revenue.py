@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 import heavybandits as hb
-from heavybandits.diagnose import Rewards
 
 VISITORS, RUNS = 10_000, 10
 
@@ -31,7 +30,7 @@ for ad, rewards in log.groupby("arm")["reward"]:
         f"{ad:9} {rewards.mean():5.2f} per visitor; {(rewards > 0).mean():4.0%} bought, at most for {rewards.max():.0f}"
     )
 
-report = hb.diagnose(Rewards.from_frame(log, source="log"))
+report = hb.diagnose(log)
 print(f"\n{report.advice.reason}\nAdvice: {report.advice}\n")
 
 for label, policy in {"UCB as it comes": hb.UCB(), "as advised": report.advice.policy()}.items():

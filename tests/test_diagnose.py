@@ -27,12 +27,12 @@ def parse(text: str) -> Rewards:
     return read_rewards(io.StringIO(text))
 
 
-def logged(arms: dict[str, FloatArray], seed: int = 0) -> Rewards:
+def logged(arms: dict[str, FloatArray], seed: int = 0) -> pd.DataFrame:
     """The rewards of the arms in random order."""
     frame = pd.DataFrame(
         [(arm, reward) for arm, rewards in arms.items() for reward in rewards], columns=["arm", "reward"]
     )
-    return Rewards.from_frame(frame.sample(frac=1, random_state=seed))
+    return frame.sample(frac=1, random_state=seed)
 
 
 # Reading.
@@ -344,7 +344,7 @@ def test_pooled_drift_ignores_which_arms_come_when() -> None:
     frame = pd.DataFrame(
         {"arm": np.repeat(["a", "b"], 500), "reward": np.r_[rng.pareto(1, 500), 5 - rng.pareto(1, 500)]}
     )
-    assert hb.diagnose(Rewards.from_frame(frame)).pooled.drift.p_value > 0.05
+    assert hb.diagnose(frame).pooled.drift.p_value > 0.05
 
 
 def test_arms_beyond_twenty_are_counted_not_listed() -> None:

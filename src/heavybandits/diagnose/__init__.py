@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
@@ -12,24 +12,22 @@ from ..protocols import FloatArray
 from ..registry import policies
 from .advice import UNTOLD, Advice, advise, measured_sgd_ucb, measured_ucb
 from .plots import save_plots
-from .read import Rewards, read_rewards
+from .read import Rewards, Source, read_rewards
 from .replay import replay
 from .report import ROWS, Report
 from .shape import Shape, centred_ranks, drift_of_ranks, measure, quantile
 
-__all__ = ["Report", "Rewards", "diagnose"]
+__all__ = ["Report", "diagnose"]
 
 
-def diagnose(
-    source: str | os.PathLike[str] | TextIO | Rewards, *, plots: str | os.PathLike[str] | None = None
-) -> Report:
+def diagnose(source: Source, *, plots: str | os.PathLike[str] | None = None) -> Report:
     r"""Read logged rewards, describe their noise, and find the policy that fits.
 
     Parameters
     ----------
     source
-        A CSV or Parquet file, an open text file, or ``"-"`` for standard input, with the columns ``arm``, ``reward``
-        and perhaps ``time``; or :class:`Rewards`.  ``ValueError`` says in one line what is wrong with it.
+        A CSV or Parquet file, an open text file, ``"-"`` for standard input, or a pandas table, with the columns
+        ``arm``, ``reward`` and perhaps ``time``.  ``ValueError`` says in one line what is wrong with it.
     plots
         A folder for ``hill.png``, ``tails.png`` and ``drift.png``; none by default.
 
@@ -44,7 +42,7 @@ def diagnose(
     >>> print(report.text().splitlines()[0])
     text: 2,000 rewards of 2 arms, in the order of the file
     """
-    rewards = source if isinstance(source, Rewards) else read_rewards(source)
+    rewards = read_rewards(source)
     medians = np.array([quantile(np.sort(values), 0.5) for values in rewards.by_arm])
     with np.errstate(invalid="ignore", over="ignore"):
         residuals = rewards.rewards - medians[rewards.arms]

@@ -3,8 +3,8 @@
 1. *Only means tell the arms apart*: several arms share the highest median, as when most rewards are zero.  If the upper
    tail index is above 2, so that averages settle, ``ucb`` with the residuals' standard deviation; from 1 to 2,
    ``rucb-catoni`` with a moment of an order half way between 1 and the index.
-2. *Light tails*: the intervals of both tail indices are above 4.  ``ucb`` with the scale that a normal law
-   of this spread has; nothing does better on normal noise.
+2. *Light tails*: the intervals of the tail indices, of one if the other side is nearly empty, are above 4.  ``ucb``
+   with the scale that a normal law of this spread has; nothing does better on normal noise.
 3. *Heavy and symmetric*: an index is at most 2, or a reward infinite, and the skew is not told from zero or below 0.1.
    ``sgd-ucb``, which asks for symmetry and no moment, with what it must be told measured: the clipping level is the
    largest difference between medians, but at least half the spread, and the bonus 0.3 of half the spread.

@@ -8,7 +8,7 @@ import sys
 import warnings
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..protocols import FloatArray, IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
+Source: TypeAlias = "str | os.PathLike[str] | TextIO | pd.DataFrame"
 NAMED = 5  # bad rows that an error names one by one
 
 
@@ -37,7 +38,7 @@ class Rewards:
     Examples
     --------
     >>> import pandas as pd
-    >>> log = Rewards.from_frame(pd.DataFrame({"arm": ["b", "a", "b"], "reward": [1, 2, 3], "time": [9, 8, 7]}))
+    >>> log = read_rewards(pd.DataFrame({"arm": ["b", "a", "b"], "reward": [1, 2, 3], "time": [9, 8, 7]}))
     >>> log.labels, log.arms.tolist(), log.by_arm
     (('b', 'a'), [0, 1, 0], [array([3., 1.]), array([2.])])
     """
@@ -57,8 +58,8 @@ class Rewards:
         return [self.rewards[rows] for rows in self.rows]
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, source: str = "rewards", unit: str = "row") -> Rewards:
-        """Take a table with the columns ``arm``, ``reward`` and perhaps ``time``; its index numbers its rows."""
+    def from_frame(cls, frame: pd.DataFrame, source: str, unit: str) -> Rewards:
+        """Take a table; its index says which ``unit`` of the source each row is."""
         import pandas as pd
 
         frame = frame.rename(columns=lambda name: str(name).strip())
@@ -85,8 +86,8 @@ class Rewards:
         return cls(source, tuple(map(str, labels)), codes.astype(np.int64)[order], rewards[order], "time" in columns)
 
 
-def read_rewards(source: str | os.PathLike[str] | TextIO) -> Rewards:
-    r"""Read a CSV file (``-``: standard input), a Parquet file, or an open text file.
+def read_rewards(source: Source) -> Rewards:
+    r"""Read a CSV file (``-``: standard input), a Parquet file, an open text file, or a pandas table.
 
     The columns are ``arm``, ``reward`` and perhaps ``time``, a number or an ISO 8601 date; others are ignored.  A file
     is refused if a row lacks one of these, or has a reward that is not a number; the error names the lines.  Infinite
@@ -102,7 +103,9 @@ def read_rewards(source: str | os.PathLike[str] | TextIO) -> Rewards:
         ...
     ValueError: text: line 3 has no usable reward, got 'lots'
     """
-    if not isinstance(source, (str, os.PathLike)):
+    if hasattr(source, "columns"):
+        return Rewards.from_frame(source, "table", "row")
+    if hasattr(source, "read"):
         return _from_csv(io.StringIO(source.read()), "text")  # whatever its encoding is
     if source == "-":
         return _from_csv(sys.stdin.buffer, "standard input")
@@ -139,7 +142,7 @@ def _from_parquet(path: Path) -> Rewards:
         raise ValueError(f"{path}: reading Parquet needs pyarrow: pip install 'heavybandits[parquet]'") from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{path}: must be a Parquet file: {' '.join(str(error).split())}") from None
-    return Rewards.from_frame(frame.set_axis(range(1, len(frame) + 1)), str(path))
+    return Rewards.from_frame(frame.set_axis(range(1, len(frame) + 1)), str(path), "row")
 
 
 def _times(column: pd.Series[Any]) -> FloatArray:

@@ -135,10 +135,9 @@ def centred_ranks(rewards: FloatArray) -> FloatArray:
     >>> centred_ranks(np.array([5.0, 1.0, 5.0, np.inf])).tolist()
     [0.0, -0.375, 0.0, 0.375]
     """
-    from scipy import stats
+    import pandas as pd  # whose ranks need not import all of scipy.stats
 
-    ranks: FloatArray = (stats.rankdata(rewards) - 0.5) / len(rewards) - 0.5
-    return ranks
+    return np.asarray((pd.Series(rewards).rank().to_numpy() - 0.5) / len(rewards) - 0.5)
 
 
 def drift_of_ranks(ranks: FloatArray, rewards: FloatArray) -> Drift:
