@@ -4,10 +4,12 @@ Start with :func:`simulate` (many policies on one :class:`Instance`, on the same
 decision at a time).  :func:`make` makes a policy by name; ``list(policies())``, ``list(noises())``,
 ``list(estimators())`` and ``list(instances())`` say what there is.  The docstring of a policy says what it assumes and
 what happens when that fails: ``help(UCB)``.  For policies and noises of your own there are :func:`check_policy` and
-:func:`check_noise`; the regret bounds of the theory are in :mod:`heavybandits.theory`.
+:func:`check_noise`; for rewards that were logged, :func:`diagnose`; the regret bounds of the theory are in
+:mod:`heavybandits.theory`.
 """
 
 from .agent import Agent
+from .diagnose import diagnose
 from .estimators.catoni import Catoni, CatoniInfiniteVariance
 from .estimators.clipped_sgd import ClippedSGD
 from .estimators.clipped_sstm import ClippedSSTM
@@ -80,6 +82,6 @@ __all__ = [
     "LogNormal", "MeanOfMedians", "MedianINF", "MedianOfMeans", "Mixture", "Noise", "Pareto", "Result", "RobustUCB",
     "ScipyNoise", "StudentT", "StudentThompson", "SymmetricStable", "ThompsonGaussian", "TruncatedMean",
     "TsallisINF", "TwoPoint", "UniINF", "check_noise", "check_policy", "compilable", "delta_cauchy",
-    "delta_gaussian", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3",
+    "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3",
     "instances", "make", "make_noise", "noises", "policies", "simulate",
 ]  # fmt: skip
