@@ -1,6 +1,7 @@
 """What README and CONTRIBUTING tell a newcomer to run does run."""
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -66,3 +67,12 @@ def test_readme_names_every_policy_and_estimator_count() -> None:
     text = (ROOT / "README.md").read_text()
     missing = [name for name in hb.policies() if f"`{name}`" not in text and name != "robust-ucb"]
     assert missing == []
+
+
+def test_table_of_policies_is_current() -> None:
+    """It says what the code says; costs that were not measured show as a dash."""
+    script = runpy.run_path(str(ROOT / "benchmarks" / "policies.py"))
+    current = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
+    assert current == script["page"](), "run: python benchmarks/policies.py --page"
+    for name in hb.policies():
+        assert f"\n| `{name}` | " in current

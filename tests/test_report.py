@@ -305,6 +305,12 @@ def test_advice_follows_its_rules() -> None:
         "Under Cauchy(scale=1.0): b, 1.00 times the best, never fails.",
         "Under Gaussian(scale=1.0): c, 1.00 times the best, never fails.",
     ]
+    careful = study({"x": result([0.09] * 10, [0.01] * 9 + [0.5])})
+    assert advice(careful) == [
+        "Overall: b, 1.00 times the best on average, fails in 1 of 1 instances.",
+        "When it must not fail: a, 1.53 times the best on average, never fails.",
+        "Under Cauchy(scale=1.0): a, 1.53 times the best, never fails.",
+    ]
     risky = study({"x": result([0.01] * 9 + [0.9]), "y": result([0.01] * 10)})
     assert advice(risky)[1] == "No policy never fails; most seldom: a, 1.00 times the best on average, " \
         "fails in 1 of 2 instances."  # fmt: skip
@@ -339,7 +345,7 @@ class Reader(HTMLParser):
 
 
 def test_page_stands_alone_and_holds_everything(tmp_path: Path) -> None:
-    nasty = "<script>alert('x')</script> & 5% of_$x"
+    nasty = "<script>alert('x')</script> & 5% of_$x^{$"
     made = study(
         {nasty: result([0.1, 0.2], [0.3, 0.4], labels=(nasty, "b"))},
         name="a & <b>", title=f"Title {nasty}", description=f"About {nasty}",

@@ -29,8 +29,17 @@ from ..choice import VALUE, WIDTH, Choice, choose, init_choice, place
 from ..estimators.catoni import Catoni, CatoniInfiniteVariance
 from ..estimators.median_of_means import MedianOfMeans
 from ..estimators.truncated_mean import TruncatedMean
+from ..facts import Facts
 from ..parameters import Positive, has_methods, validated
 from ..protocols import FloatArray, IntArray
+
+FACTS = Facts(
+    needs="moment order, moment bound",
+    memory="the mean's",
+    cost="the mean's, O(log K)",
+    regret="sum_a O((v/Delta_a)^(1/eps) ln T), if the moment of order 1 + eps is at most v",
+    reference="Bubeck, Cesa-Bianchi, Lugosi 2013",
+)
 
 
 class RobustMean(Protocol):
@@ -197,3 +206,10 @@ def rucb_catoni(v: float, eps: float = 1.0, exponent: float = 2.0) -> RobustUCB:
 
 
 PRESETS = {"rucb-median": rucb_median, "rucb-truncated": rucb_truncated, "rucb-catoni": rucb_catoni}
+PRESET_FACTS = {
+    "rucb-median": FACTS._replace(memory="64 n bytes", cost="O(ln T log n) for one reward in two, O(log K)"),
+    "rucb-truncated": FACTS._replace(memory="O(log n)", cost="O(log n), O(log K)"),
+    "rucb-catoni": FACTS._replace(
+        memory="32 n bytes", cost="O(1) amortised, O(log K)", reference="Bubeck et al. 2013; Bhatt et al. 2022"
+    ),
+}
