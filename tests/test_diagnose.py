@@ -232,6 +232,13 @@ def test_infinite_rewards_are_never_averaged() -> None:
     assert advise(np.array([0.0, 0.0]), measure(noise), noise).name == FALLBACK
 
 
+def test_rare_spikes_are_not_light_tails() -> None:
+    """The tail indices do not see two spikes in six thousand rewards."""
+    spiked = np.append(noise_of("normal"), [50.0, -50.0])
+    assert min(measure(spiked).upper.low, measure(spiked).lower.low) > 4
+    assert advise(np.array([0.0, 1.0]), measure(spiked), spiked).name == FALLBACK
+
+
 def test_few_data_give_the_policy_that_need_not_know() -> None:
     noise = noise_of("normal", 30)
     assert advise(np.array([0.0, 1.0]), measure(noise), noise).name == FALLBACK
