@@ -77,13 +77,26 @@ class Result:
         lost = (self._regret[:, :, -1] - self._regret[:, :, first]) / pulls
         return lost > 0.1 * float(np.max(self.instance.gaps))
 
+    @cached_property
+    def lai_robbins(self) -> float:
+        """The regret that no policy can beat as the horizon grows, at this horizon; NaN if it is not known."""
+        return self.instance.lai_robbins(self.horizon)
+
+    @property
+    def lai_robbins_slope(self) -> float:
+        """What a unit of ln(t) adds to that limit; NaN if it says nothing, being unknown or zero."""
+        return self.lai_robbins / math.log(self.horizon) if self.horizon > 1 and self.lai_robbins > 0 else math.nan
+
     def summary(self) -> pd.DataFrame:
         """One row per policy.
 
-        ``mean``, ``std``, ``median``, ``q10``, ``q90`` (quantiles) and ``worst`` are of the regret at the horizon over
-        the replications; ``failures`` is the share of replications that failed (see :attr:`failed`); ``ns per pull`` is
-        the median cost of a pull, noise not included; ``ratio to Lai-Robbins`` is the mean divided by the regret that
-        no policy can beat as the horizon grows.  That limit is asymptotic: a good policy may be below it for long.
+        ``mean``, its standard error ``se``, ``std``, ``median``, ``q10``, ``q90`` (quantiles) and ``worst`` are of the
+        regret at the horizon over the replications; ``failures`` is the share of replications that failed (see
+        :attr:`failed`).  ``above best`` is how much higher the mean is than that of the policy with the lowest, between
+        ``above best low`` and ``above best high`` with 95% confidence: a bootstrap over replications, in each of which
+        all policies met the same noise.  ``ns per pull`` is the median cost of a pull, noise not included; ``ratio to
+        Lai-Robbins`` is the mean divided by the regret that no policy can beat as the horizon grows.  That limit is
+        asymptotic: a good policy may be below it for long.
 
         Examples
         --------
@@ -91,21 +104,28 @@ class Result:
         >>> instance = hb.Instance(means=[0, 1], noise=hb.Gaussian())
         >>> result = hb.simulate(instance, {"UCB": hb.UCB()}, horizon=100, replications=5)
         >>> result.summary().loc["UCB"].index.tolist()
-        ['mean', 'std', 'median', 'q10', 'q90', 'worst', 'failures', 'ns per pull', 'ratio to Lai-Robbins']
+        ['mean', 'se', 'std', 'median', 'q10', 'q90', 'worst', 'failures', 'above best', 'above best low',
+         'above best high', 'ns per pull', 'ratio to Lai-Robbins']
         """
         import pandas as pd
 
         final = self._regret[:, :, -1]
-        limit = self.instance.lai_robbins(self.horizon)
+        limit = self.lai_robbins
         mean = final.mean(axis=1)
+        std = final.std(axis=1, ddof=1) if final.shape[1] > 1 else np.full(len(final), math.nan)
+        low, high = _bootstrap_interval(final - final[mean.argmin()])
         columns = {
             "mean": mean,
-            "std": final.std(axis=1, ddof=1) if final.shape[1] > 1 else np.full(len(final), math.nan),
+            "se": std / math.sqrt(final.shape[1]),
+            "std": std,
             "median": np.median(final, axis=1),
             "q10": np.quantile(final, 0.1, axis=1),
             "q90": np.quantile(final, 0.9, axis=1),
             "worst": final.max(axis=1),
             "failures": self.failed.mean(axis=1),
+            "above best": mean - mean.min(),
+            "above best low": low,
+            "above best high": high,
             "ns per pull": np.median(self._duration, axis=1),
             "ratio to Lai-Robbins": mean / limit if limit > 0 else np.full(len(final), math.nan),
         }
@@ -123,8 +143,7 @@ class Result:
             axes.plot(self._rounds, curves.mean(axis=0), dashes, color=colour, label=label)
             low, high = np.quantile(curves, (0.1, 0.9), axis=0)
             axes.fill_between(self._rounds, low, high, color=colour, alpha=0.15, linewidth=0)
-        slope = self.instance.lai_robbins(self.horizon) / math.log(self.horizon) if self.horizon > 1 else 0.0
-        if 0 < slope < math.inf:
+        if math.isfinite(slope := self.lai_robbins_slope):
             axes.plot(self._rounds, slope * np.log(self._rounds), "k:", linewidth=1, label="Lai-Robbins slope")
         axes.set(xlabel="round", ylabel="regret", xlim=(0, self.horizon), ylim=(0, None))
         axes.spines[["top", "right"]].set_visible(False)
@@ -136,6 +155,25 @@ class Result:
         return (
             f"Result({', '.join(self._labels)}; {replications} replications of {self.horizon} pulls, seed {self.seed})"
         )
+
+
+def _bootstrap_interval(values: FloatArray, resamples: int = 1000) -> FloatArray:
+    """Lower and upper ends of 95% intervals for the means of the rows; all rows share the resamples.
+
+    The seed is fixed, so that a stored result always gives the same table.
+    """
+    n = values.shape[1]
+    if n < 2:
+        return np.full((2, len(values)), math.nan)
+    rng, means = np.random.default_rng(0), []
+    block = max(1, 1_000_000 // n)  # resamples at once, so that memory stays small
+    for first in range(0, resamples, block):
+        size = min(block, resamples - first)
+        drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)  # how often each was drawn
+        means.append(times @ values.T / n)
+    ends: FloatArray = np.quantile(np.concatenate(means), (0.025, 0.975), axis=0)
+    return ends
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def simulate(
         Threads; by default one per core.
     checkpoints
         Rounds after which regret is recorded: ``"log"`` for about a hundred log-spaced ones, ``"all"`` for every round,
-        or increasing numbers; the last round is always among them.
+        ``"end"`` for the last and what the slope there needs, or increasing numbers; the last is always among them.
 
     Examples
     --------
@@ -112,11 +112,12 @@ def checkpoint_rounds(horizon: int, checkpoints: Sequence[int] | str = "log") ->
     if isinstance(checkpoints, str):
         if checkpoints == "all":
             return np.arange(1, horizon + 1)
+        end = [max(1, horizon - horizon // 10), horizon]  # nine tenths, so that the slope at the end can be told
+        if checkpoints == "end":
+            return np.unique(end)
         if checkpoints != "log":
-            raise ValueError(f"simulate: checkpoints must be 'log', 'all' or rounds, got {checkpoints!r}")
-        # nine tenths of the horizon are there so that the slope at the end can be told
-        spaced = np.geomspace(1, horizon, 100).round().astype(np.int64)
-        return np.union1d(spaced, [max(1, horizon - horizon // 10), horizon])
+            raise ValueError(f"simulate: checkpoints must be 'log', 'all', 'end' or rounds, got {checkpoints!r}")
+        return np.union1d(np.geomspace(1, horizon, 100).round().astype(np.int64), end)
     rounds = np.asarray(checkpoints)
     if (
         rounds.ndim != 1

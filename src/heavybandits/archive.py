@@ -1,0 +1,216 @@
+"""The store of a study: a Zarr group that fills up chunk by chunk, and opens as a tree of xarray datasets.
+
+Each instance is a group with ``regret`` (policy, replication, round), ``pulls`` (policy, replication, arm),
+``wall_time`` (policy, replication; nanoseconds per pull) and ``checksum`` (chunk).  A chunk is some replications of all
+policies.  Its checksum is written last, so a chunk counts only if it is there completely and as it was written.  The
+root's attributes say how the study was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import warnings
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+import zarr
+
+from . import __version__
+from .protocols import FloatArray, IntArray
+from .results import Result, StudyResult
+from .study import Study, differences
+
+Outcome = tuple[FloatArray, IntArray, FloatArray]  # regret, pulls and wall time of some replications
+
+
+ARRAYS = ("regret", "pulls", "wall_time")
+
+
+class ArchiveError(ValueError):
+    """A store that cannot be used; the message says which, why, and the way out."""
+
+
+class Item(NamedTuple):
+    """A unit of work: some replications of one instance, all policies."""
+
+    case: str
+    chunk: int
+    replications: range
+
+    def __str__(self) -> str:
+        return f"{self.case}, replications {self.replications.start} to {self.replications.stop - 1}"
+
+
+class Archive:
+    """The store of one study.
+
+    Parameters
+    ----------
+    location
+        A folder, or any address that Zarr and fsspec understand.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from heavybandits.study import read_study
+    >>> study = read_study("cauchy").with_replications(5)
+    >>> archive = Archive.create(f"{tempfile.mkdtemp()}/cauchy.zarr", study)
+    >>> missing, damaged = archive.missing()
+    >>> [str(item) for item in missing]
+    ['Env1, replications 0 to 4', 'Env2, replications 0 to 4', 'Env3, replications 0 to 4']
+    """
+
+    def __init__(self, location: str, mode: str = "r") -> None:
+        self.location = str(location)
+        try:
+            self._root = zarr.open_group(self.location, mode=mode)  # type: ignore[arg-type]
+            made: Any = self._root.attrs.asdict()
+            self.study = Study(made["name"], made["spec"], made["folder"])
+        except (FileNotFoundError, KeyError, ValueError) as error:
+            raise ArchiveError(f"{self.location} is not the store of a study: {error}") from None
+
+    @classmethod
+    def create(cls, location: str, study: Study) -> Archive:
+        """Open the store of a study to write to it, and make it if it is not there; refuse that of another study."""
+        about = {"name": study.name, "title": study.spec["study"]["title"], "spec": study.spec, "folder": study.folder,
+                 "identity": study.identity, "digest": study.digest, "version": __version__,
+                 "versions": _versions(), "seed": study.spec["study"]["seed"], "sessions": []}  # fmt: skip
+        try:
+            root = zarr.open_group(str(location), mode="r")
+        except FileNotFoundError:
+            root = zarr.create_group(str(location), attributes=about)
+        changed = differences(root.attrs.get("identity", {}), study.identity)
+        if changed:
+            more = f", and {len(changed) - 4} more differences" if len(changed) > 4 else ""
+            raise ArchiveError(f"{location} was made from another study ({'; '.join(changed[:4])}{more}); "
+                               "choose another folder, or delete it")  # fmt: skip
+        archive = cls(location, "r+")
+        archive._prepare()
+        return archive
+
+    def _prepare(self) -> None:
+        """Lay out the arrays that are not there yet."""
+        labels = np.array(list(self.study.families), dtype=np.dtypes.StringDType())
+        laid_out = False
+        for label, (instance, _, replications, rounds, _) in self.study.cases.items():
+            if f"{label}/checksum" in self._root:
+                continue
+            group = self._root.create_group(label, overwrite=True)
+            size, n_policies = self.study.chunk(label), len(labels)
+            for name, last, length, dtype, fill in (
+                ("regret", "round", len(rounds), "f8", np.nan),
+                ("pulls", "arm", instance.n_arms, "i8", -1),
+            ):
+                group.create_array(name, shape=(n_policies, replications, length), chunks=(n_policies, size, length),
+                                   dtype=dtype, fill_value=fill,
+                                   dimension_names=("policy", "replication", last))  # fmt: skip
+            group.create_array("wall_time", shape=(n_policies, replications), chunks=(n_policies, size), dtype="f8",
+                               fill_value=np.nan, dimension_names=("policy", "replication"))  # fmt: skip
+            group.create_array("round", data=rounds, dimension_names=("round",))
+            group.create_array("policy", data=labels, dimension_names=("policy",))
+            group.create_array("checksum", shape=(-(-replications // size),), chunks=(1,), dtype="u8", fill_value=0,
+                               dimension_names=("chunk",))  # fmt: skip
+            laid_out = True
+        if laid_out:
+            self._consolidate()
+
+    def _consolidate(self) -> None:
+        with warnings.catch_warnings():  # xarray asks for it, although the format's next version has yet to name it
+            warnings.simplefilter("ignore", zarr.errors.ZarrUserWarning)
+            zarr.consolidate_metadata(self.location)
+
+    def items(self) -> Iterator[Item]:
+        """All work of the study."""
+        for label, case in self.study.cases.items():
+            size = self.study.chunk(label)
+            for chunk, first in enumerate(range(0, case.replications, size)):
+                yield Item(label, chunk, range(first, min(first + size, case.replications)))
+
+    def missing(self) -> tuple[list[Item], list[Item]]:
+        """Work that is not done; and which of it was stored, but is damaged."""
+        missing, damaged = [], []
+        written = {label: self._array(label, "checksum")[:] for label in self.study.cases}
+        for item in self.items():
+            checksum = written[item.case][item.chunk]
+            if not checksum:
+                missing.append(item)
+            elif self._read(item, checksum) is None:
+                missing.append(item)
+                damaged.append(item)
+        return missing, damaged
+
+    def write(self, item: Item, outcome: Outcome) -> None:
+        """Store a chunk, its checksum last."""
+        where = slice(item.replications.start, item.replications.stop)
+        for name, values in zip(ARRAYS, outcome, strict=True):
+            self._array(item.case, name)[:, where] = values
+        self._array(item.case, "checksum")[item.chunk] = _checksum(outcome)
+
+    def _array(self, case: str, name: str) -> Any:
+        return self._root[f"{case}/{name}"]
+
+    def _read(self, item: Item, checksum: int) -> Outcome | None:
+        """What is stored, or None if it is not what was written."""
+        where = slice(item.replications.start, item.replications.stop)
+        try:
+            regret, pulls, wall_time = (self._array(item.case, name)[:, where] for name in ARRAYS)
+        except (ValueError, RuntimeError, OSError):  # what codecs raise for bytes that they cannot decode
+            return None
+        outcome = (regret, pulls, wall_time)
+        return outcome if _checksum(outcome) == checksum else None
+
+    def add_session(self, **session: Any) -> None:
+        """Note a session of work in the provenance."""
+        self._root.attrs["sessions"] = [*self._root.attrs["sessions"], session]  # type: ignore[misc]
+        self._consolidate()
+
+    def load(self) -> StudyResult:
+        """Read the results; replications that are missing in one instance are left out of it.
+
+        Raises
+        ------
+        ArchiveError
+            If an instance has no replications yet, or a chunk is damaged.
+        """
+        made: Any = self._root.attrs.asdict()
+        parts: dict[str, list[Outcome]] = {label: [] for label in self.study.cases}
+        absent = 0
+        for item in self.items():
+            begun = f"{item.case}/checksum" in self._root
+            checksum = self._array(item.case, "checksum")[item.chunk] if begun else 0
+            if not checksum:
+                absent += len(item.replications)
+                continue
+            part = self._read(item, checksum)
+            if part is None:
+                raise ArchiveError(f"{self.location}: damaged: {item}; run the study again to compute this part anew")
+            parts[item.case].append(part)
+        results = {}
+        for label, case in self.study.cases.items():
+            if not parts[label]:
+                raise ArchiveError(f"{self.location}: nothing is stored of {label} yet; run the study to go on")
+            stack = [np.concatenate(arrays, axis=1) for arrays in zip(*parts[label], strict=True)]
+            results[label] = Result(case.instance, tuple(self.study.families), case.rounds, *stack,
+                                    horizon=case.horizon, seed=made["seed"])  # fmt: skip
+        provenance = {key: made[key] for key in ("version", "versions", "digest", "seed", "sessions")}
+        provenance |= {"complete": not absent, "missing": f"{absent} replications"}
+        head = self.study.spec["study"]
+        return StudyResult(self.study.name, head["title"] or self.study.name, head["description"], results,
+                           self.study.families, {label: case.swept for label, case in self.study.cases.items()},
+                           self.study.spec, provenance)  # fmt: skip
+
+
+def _checksum(outcome: Any) -> int:
+    """Never zero, which means that nothing was written."""
+    digest = hashlib.sha256()
+    for values in outcome:
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return int.from_bytes(digest.digest()[:8], "little") | 1
+
+
+def _versions() -> dict[str, str]:
+    packages = ("numpy", "scipy", "numba", "xarray", "zarr")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

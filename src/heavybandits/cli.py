@@ -1,0 +1,238 @@
+"""The command line tool: one function of the library behind each command."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+
+import typer
+from rich.console import Console
+
+from . import __version__
+
+if TYPE_CHECKING:
+    from .runner import Step
+    from .study import Study
+
+app = typer.Typer(
+    help="Bandits for heavy-tailed rewards: redo the paper, run studies, look at rewards.",
+    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+console = Console()
+INTERRUPTED = 130  # the exit status that shells expect
+
+Out = Annotated[Path | None, typer.Option(help="Folder for results and report.")]
+Store = Annotated[str | None, typer.Option(help="Where to keep results if not in that folder: any fsspec address.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Threads; by default one per core.")]
+Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on instead, tcp://host:8786.")]
+
+
+@app.command()
+def reproduce(
+    out: Out = None,
+    only: Annotated[list[str] | None, typer.Option(help="An experiment; may be given several times.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="All experiments with a tenth of the replications.")] = False,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    store: Store = None,
+) -> None:
+    """Redo the experiments of the paper, draw its figures and judge its claims.
+
+    Example: heavybandits reproduce --only cauchy --only runtime --out paper
+    """
+    from ._validate import unknown
+    from .reproduce import EXPERIMENTS
+    from .study import read_study
+
+    for name in only or ():
+        if name not in EXPERIMENTS:
+            raise ValueError(unknown("experiment", name, EXPERIMENTS))
+    chosen = [read_study(name) for name in EXPERIMENTS if not only or name in only]
+    if quick:
+        chosen = [study.with_replications(study.spec["study"]["replications"] // 10) for study in chosen]
+    _run(chosen, out or Path("paper-quick" if quick else "paper"), workers, scheduler, store)
+
+
+@app.command()
+def run(
+    study: Annotated[str, typer.Argument(help="A study file *.toml, or the name of one that comes with the package.")],
+    out: Out = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    store: Store = None,
+) -> None:
+    """Run a study, going on where it stopped, and report on it.
+
+    Example: heavybandits run my-study.toml --out my-results
+    """
+    from .study import read_study
+
+    chosen = read_study(study)
+    _run([chosen], out or Path(chosen.name), workers, scheduler, store)
+
+
+@app.command()
+def report(
+    directory: Annotated[Path, typer.Argument(help="Folder of a study that was run.")], store: Store = None
+) -> None:
+    """Make figures, tables and report.html from what is stored.
+
+    Example: heavybandits report paper
+    """
+    _report(directory, store)
+
+
+@app.command("list")
+def list_(what: Annotated[Literal["policies", "noises", "studies"], typer.Argument()]) -> None:
+    """List what there is.
+
+    Example: heavybandits list policies
+    """
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    for name, line in _listed(what).items():
+        table.add_row(name, line)
+    console.print(table)
+
+
+def _listed(what: str) -> dict[str, str]:
+    if what == "studies":
+        from .study import read_study, studies
+
+        return {name: read_study(name).spec["study"]["title"] for name in studies()}
+    from .noises import noises
+    from .registry import policies
+
+    known: dict[str, Any] = dict(policies() if what == "policies" else noises())
+    return {name: (thing.__doc__ or "").strip().splitlines()[0] for name, thing in known.items()}
+
+
+def _version(show: bool) -> None:
+    if show:
+        print(f"heavybandits {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+) -> None:
+    pass
+
+
+def _run(studies: list[Study], out: Path, threads: int | None, scheduler: str | None, store: str | None) -> None:
+    from .runner import run_studies, workers
+
+    if threads and scheduler:
+        raise ValueError("--workers and --scheduler exclude each other")
+    places = {f"{store or out}/{study.name}.zarr": study for study in studies}
+    with workers(threads, scheduler) as executor, Progress() as progress:
+        damaged = run_studies(places, executor, progress)
+    for item in damaged:
+        print(f"damaged in the store, and computed again: {item}", file=sys.stderr)
+    _report(out, store)
+
+
+def _report(directory: Path, store: str | None) -> None:
+    from .archive import Archive
+    from .report import terminal_summary, write_report
+    from .reproduce import DIFFERENCES, EXPERIMENTS, verdicts
+
+    studies = {study.name: study for study in (Archive(place).load() for place in _stores(str(store or directory)))}
+    order = [name for name in (*EXPERIMENTS, *sorted(studies)) if name in studies]
+    studies = {name: studies[name] for name in order}
+    decided = verdicts(studies)
+    page = write_report(directory, list(studies.values()), decided, DIFFERENCES if decided else ())
+    for part in terminal_summary(list(studies.values()), decided):
+        console.print(part)
+    print(f"Open {page.resolve()}")
+
+
+def _stores(place: str) -> list[str]:
+    """The stores in a folder, or at an address that fsspec understands."""
+    if "://" in place:
+        import fsspec
+
+        files = fsspec.open(place).fs
+        found = [files.unstrip_protocol(path) for path in files.glob(f"{place}/*.zarr")]
+    else:
+        found = [str(path) for path in Path(place).glob("*.zarr")]
+    if not found:
+        raise ValueError(f"{place} has no results: there is no *.zarr in it")
+    return sorted(found)
+
+
+class Progress:
+    """Shows how far a run is: a bar on a terminal, else a line now and then."""
+
+    def __init__(self) -> None:
+        self._start = self._shown = time.monotonic()
+        self._bar: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __call__(self, step: Step) -> None:
+        """Take a step."""
+        if not step.total:
+            print("everything is stored already")
+        elif console.is_terminal:
+            self._draw(step)
+        elif time.monotonic() - self._shown > 5 or step.pulls == step.total:
+            self._shown = time.monotonic()
+            print(f"{step.last}: {self._words(step)}", flush=True)
+
+    def _words(self, step: Step) -> str:
+        speed = step.pulls / max(time.monotonic() - self._start, 1e-9)
+        left = (step.total - step.pulls) / speed if speed else 0.0
+        done, total = step.pulls / 1e6, step.total / 1e6
+        return f"{done:.1f} of {total:.1f} million pulls, {speed / 1e6:.1f} million per second, {left:.0f} s left"
+
+    def _draw(self, step: Step) -> None:
+        if self._bar is None:
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(TextColumn("{task.fields[last]}"), BarColumn(), TextColumn("{task.fields[words]}"),
+                            console=console, transient=True)  # fmt: skip
+            self._task = self._bar.add_task("", total=step.total, last="compiling", words="")
+            self._bar.start()
+        if step.pulls:
+            self._bar.update(self._task, completed=step.pulls, last=step.last, words=self._words(step))
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def main() -> NoReturn:
+    """Run the tool; what goes wrong is one line on standard error and the exit status."""
+    try:
+        if app(standalone_mode=False) == INTERRUPTED:  # newer versions of typer return it, older ones raise
+            raise KeyboardInterrupt
+        status = 0
+    except (KeyboardInterrupt, typer.Abort):
+        print("\ninterrupted; what is done is stored: the same command goes on from there", file=sys.stderr, flush=True)
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)  # not waiting for threads in compiled code; chunks are stored whole or not at all
+    except (ValueError, TypeError) as error:
+        status = _complain(str(error))
+    except OSError as error:
+        status = _complain(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}; "
+                           "what is stored stays, and the same command goes on from there")  # fmt: skip
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # what typer raises for wrong usage
+            raise
+        status = _complain(error.format_message())
+    sys.exit(status)
+
+
+def _complain(message: str) -> int:
+    print(f"heavybandits: {message}", file=sys.stderr)
+    return 2

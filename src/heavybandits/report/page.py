@@ -1,0 +1,260 @@
+"""One page that holds everything: verdicts, and for each study its figure, its tables and how it was made."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import pandas as pd
+
+from ..results import StudyResult
+from .figures import draw
+from .matrix import advice, ratio_matrix
+from .runtimes import NOTE, best_times, runtime_table
+from .style import save
+from .tables import failed_table, latex_table, lowest, number, summary_table
+
+SHOWN_IN_LATEX = ["instance", "policy", "mean", "se", "median", "q10", "q90", "worst", "failed", "above best",
+                  "above best low", "above best high", "ns per pull"]  # fmt: skip
+
+
+class Verdict(Protocol):
+    """What the page says of a claim."""
+
+    @property
+    def claim(self) -> str: ...
+    @property
+    def where(self) -> str: ...
+    @property
+    def study(self) -> str: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def numbers(self) -> str: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def note(self) -> str: ...
+
+
+class Difference(Protocol):
+    """Where the source of the claims says one thing and does another."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def code(self) -> str: ...
+    @property
+    def here(self) -> str: ...
+
+
+class Cell(NamedTuple):
+    """What a cell of a table shows, and what it is sorted by; text is sorted as text."""
+
+    text: str
+    key: Any
+
+
+class Sheet(NamedTuple):
+    """A table of the page."""
+
+    title: str
+    note: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    files: str  # the name of its files, without suffix; empty if there are none
+
+
+class Section(NamedTuple):
+    """What the page shows of a study."""
+
+    study: StudyResult
+    anchor: str
+    image: str
+    caption: str
+    advice: list[str]
+    failed: Sheet
+    sheets: list[Sheet]
+    facts: dict[str, str]
+    missing: str
+    spec: str
+
+
+def write_report(
+    directory: Path,
+    studies: Sequence[StudyResult],
+    verdicts: Sequence[Verdict] = (),
+    differences: Sequence[Difference] = (),
+) -> Path:
+    """Write ``report.html``, ``figures/`` and ``tables/`` into a directory, and return the page's path.
+
+    Parameters
+    ----------
+    directory
+        Made if there is none; files of the same names are replaced.
+    studies
+        What to show, in this order.
+    verdicts
+        Claims and what the studies say of them; shown first.
+    differences
+        Where the claims' text and its code differ; shown beside them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import heavybandits as hb
+    >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
+    >>> study = hb.results.StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     page = write_report(Path(directory), [study])
+    ...     [path.name for path in sorted(page.parent.glob("*/*"))]
+    ['cauchy.png', 'cauchy.svg', 'cauchy.csv', 'cauchy.tex']
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    names = [file_name(study.name) for study in studies]
+    if not names or len(set(names)) < len(names):
+        given = [study.name for study in studies]
+        raise ValueError(f"write_report: studies must be at least one, each with a name of its own, got {given!r}")
+    for folder in ("figures", "tables"):
+        (directory / folder).mkdir(parents=True, exist_ok=True)
+    sections = [_section(directory, study, name) for study, name in zip(studies, names, strict=True)]
+    environment = Environment(
+        loader=PackageLoader("heavybandits.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    page = directory / "report.html"
+    html = environment.get_template("page.html.j2").render(
+        sections=sections, verdicts=verdicts, differences=differences,
+        counts=Counter(verdict.verdict for verdict in verdicts),
+        anchors={study.name: f"study-{name}" for study, name in zip(studies, names, strict=True)},
+        summary=_what_was_run(studies),
+    )  # fmt: skip
+    page.write_text(html, encoding="utf-8")
+    return page
+
+
+def file_name(name: str) -> str:
+    """A study's name as it can stand in names of files.
+
+    Examples
+    --------
+    >>> file_name("Cauchy & Pareto/1.5")
+    'Cauchy-Pareto-1.5'
+    """
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "study"
+
+
+def _section(directory: Path, study: StudyResult, name: str) -> Section:
+    drawing = draw(study)
+    save(drawing.figure, directory / "figures" / name)
+    image = base64.b64encode((directory / "figures" / f"{name}.png").read_bytes()).decode()
+
+    summary = summary_table(study)
+    brief = summary[SHOWN_IN_LATEX].rename(columns={"above best low": "low", "above best high": "high"})
+    _write(directory, name, summary, latex_table(brief, {"mean": lowest(summary, "mean")}))
+    sheets = [_summary_sheet(summary, name)]
+    kind = study.spec.get("report", {}).get("figure")
+    if kind == "runtime":
+        times = runtime_table(study)
+        _write(directory, f"{name}-times", times, latex_table(times, best_times(study, times)))
+        sheets.insert(0, _sheet("Time to reach a regret per pull", NOTE, times, f"{name}-times"))
+    if kind == "matrix":
+        ratio_matrix(study).to_csv(directory / "tables" / f"{name}-matrix.csv", index_label="policy")
+    failed = failed_table(study).reset_index(names="policy")
+    return Section(
+        study=study, anchor=f"study-{name}", image=image, caption=drawing.caption,
+        advice=advice(study) if kind == "matrix" else [], failed=_sheet("", "", failed, ""), sheets=sheets,
+        facts=_facts(study), missing=_missing(study), spec=json.dumps(study.spec, indent=2, default=str),
+    )  # fmt: skip
+
+
+def _write(directory: Path, name: str, frame: pd.DataFrame, latex: str) -> None:
+    frame.to_csv(directory / "tables" / f"{name}.csv", index=False)
+    (directory / "tables" / f"{name}.tex").write_text(latex + "\n", encoding="utf-8")
+
+
+def _summary_sheet(summary: pd.DataFrame, files: str) -> Sheet:
+    """The summary with columns that belong together in one."""
+    rows = []
+    for row in summary.to_dict("records"):
+        cells = {name: Cell(number(value), value) for name, value in row.items()}
+        low, high = (cells.pop(f"above best {end}").text for end in ("low", "high"))
+        above = row["above best"]
+        cells["above best"] = Cell(f"{number(above)} ({low} to {high})" if above else "best", above)
+        cells["failed"] = Cell(f"{row['failed']} of {row['replications']}", row["failed"])
+        for name in ("family", "failures", "replications"):
+            del cells[name]
+        rows.append(cells)
+    return Sheet("All policies", "", list(rows[0]), [list(cells.values()) for cells in rows], files)
+
+
+def _sheet(title: str, note: str, frame: pd.DataFrame, files: str) -> Sheet:
+    rows = [[Cell(number(value), value) for value in row] for row in frame.itertuples(index=False)]
+    return Sheet(title, note, list(frame.columns), rows, files)
+
+
+def _facts(study: StudyResult) -> dict[str, str]:
+    """How a study was made, in words; what is not known is left out."""
+    made = study.provenance
+    facts = {
+        "heavybandits": made.get("version"),
+        "with": ", ".join(f"{name} {version}" for name, version in made.get("versions", {}).items()),
+        "digest of the study": made.get("digest"),
+        "seed": made.get("seed"),
+    }
+    for place, session in enumerate(made.get("sessions", []), start=1):
+        facts[f"session {place}"] = ", ".join(f"{name} {_plain(value)}" for name, value in session.items())
+    return {name: str(value) for name, value in facts.items() if value not in (None, "")}
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+def _missing(study: StudyResult) -> str:
+    """What an unfinished study lacks; empty for a whole one."""
+    if study.provenance.get("complete", True):
+        return ""
+    missing = study.provenance.get("missing")
+    return f"Not finished: {missing} missing." if missing else "Not finished."
+
+
+def _what_was_run(studies: Sequence[StudyResult]) -> str:
+    results = [result for study in studies for result in study.results.values()]
+    runs = sum(result.regret.shape[0] * result.regret.shape[1] for result in results)
+    pulls = sum(result.regret.shape[0] * result.regret.shape[1] * result.horizon for result in results)
+    sessions = [session for study in studies for session in study.provenance.get("sessions", [])]
+    seconds = sum(session.get("seconds", 0) for session in sessions)
+    machines = sorted({str(session["machine"]) for session in sessions if "machine" in session})
+    versions = sorted({str(study.provenance["version"]) for study in studies if "version" in study.provenance})
+    policies = len({label for study in studies for label in study.families})
+    text = (
+        f"{_count(len(studies), 'study', 'studies')}: {_count(policies, 'policy', 'policies')} on "
+        f"{_count(len(results), 'instance', 'instances')}, {_count(runs, 'run', 'runs')} with "
+        f"{pulls:,} pulls in all"
+    )
+    if seconds:
+        text += f", in {_duration(seconds)} of computing"
+    if machines:
+        text += f" on {'; '.join(machines)}"
+    if versions:
+        text += f", with heavybandits {', '.join(versions)}"
+    return text + "."
+
+
+def _count(number_of: int, one: str, several: str) -> str:
+    return f"{number_of:,} {one if number_of == 1 else several}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

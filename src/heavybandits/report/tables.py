@@ -1,0 +1,156 @@
+"""Tables of a study, as frames, for the terminal and for LaTeX."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ..results import StudyResult
+from .style import shown
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+LONGEST = 45  # rows of a LaTeX table that fit on a page
+
+
+def summary_table(study: StudyResult) -> pd.DataFrame:
+    """A row per instance and policy: :meth:`Result.summary`, with numbers of failed and of all replications.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
+    >>> study = hb.results.StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
+    >>> summary_table(study)[["instance", "policy", "failed", "replications"]].to_string(index=False)
+    'instance policy  failed  replications\\n    Env2    UCB       5             5'
+    """
+    parts = []
+    for instance, result in study.results.items():
+        part = result.summary().reset_index()
+        part.insert(0, "instance", instance)
+        part.insert(2, "family", [study.families[label] for label in part["policy"]])
+        place = part.columns.get_loc("failures")
+        part.insert(place, "failed", result.failed.sum(axis=1))
+        part.insert(place + 1, "replications", result.failed.shape[1])
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def failed_table(study: StudyResult) -> pd.DataFrame:
+    """How many replications of how many ended in linear regret: the policies drawn, by instances, as text."""
+    counts = {instance: [f"{count} of {result.failed.shape[1]}" for count in result.failed.sum(axis=1)]
+              for instance, result in study.results.items()}  # fmt: skip
+    return pd.DataFrame(counts, index=list(study.families)).loc[list(shown(study))]
+
+
+def number(value: Any) -> str:
+    """Three digits that count.
+
+    Examples
+    --------
+    >>> [number(value) for value in (12, 0.0123456, 3.0, 1234.5, 1e9, 0.0, math.nan, math.inf)]
+    ['12', '0.0123', '3.00', '1234', '1.00e+09', '0', '-', 'inf']
+    """
+    if isinstance(value, str):
+        return value
+    if math.isnan(value):
+        return "-"
+    if math.isinf(value) or value == 0 or (value == int(value) and not isinstance(value, float)):
+        return f"{value:g}"
+    if not 1e-4 <= abs(value) < 1e7:
+        return f"{value:.2e}"
+    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+
+
+def terminal_table(frame: pd.DataFrame, title: str) -> Table:
+    """A frame for ``rich.print``.
+
+    Examples
+    --------
+    >>> terminal_table(pd.DataFrame({"policy": ["UCB"], "mean": [3.14159]}), "Regret").row_count
+    1
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title))
+    for name in frame.columns:
+        table.add_column(Text(name), justify="left" if pd.api.types.is_string_dtype(frame[name]) else "right")
+    for row in frame.itertuples(index=False):
+        table.add_row(*(Text(number(value)) for value in row))
+    return table
+
+
+def latex_escape(text: str) -> str:
+    r"""Text as LaTeX prints it.
+
+    Examples
+    --------
+    >>> print(latex_escape("a_b & 5% of {x} < $y"))
+    a\_b \& 5\% of \{x\} \textless{} \$y
+    """
+    return "".join(_SPECIAL.get(character, character) for character in text)
+
+
+_SPECIAL = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}",
+}  # fmt: skip
+
+
+def lowest(frame: pd.DataFrame, column: str) -> pd.Series:
+    """Which rows have the lowest number of their instance in a column."""
+    return frame[column] == frame.groupby("instance", sort=False)[column].transform("min")
+
+
+def latex_table(frame: pd.DataFrame, bold: Mapping[str, pd.Series]) -> str:
+    """Rows as LaTeX tables for ``\\usepackage{booktabs}``, a block per instance.
+
+    A table too long for a page goes on in another one.
+
+    Parameters
+    ----------
+    frame
+        The first two columns are ``instance`` and ``policy``.
+    bold
+        Which rows are bold, by column.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"instance": ["a", "a"], "policy": ["x_1", "x_2"], "mean": [1.0, 2.0]})
+    >>> print(latex_table(frame, {"mean": lowest(frame, "mean")}))
+    \\begin{tabular}{lr}
+    \\toprule
+    policy & mean \\\\
+    \\midrule
+    \\multicolumn{2}{l}{\\emph{a}} \\\\
+    x\\_1 & \\textbf{1.00} \\\\
+    x\\_2 & 2.00 \\\\
+    \\bottomrule
+    \\end{tabular}
+    """
+    columns = list(frame.columns[1:])
+    pages: list[list[str]] = [[]]
+    for instance, block in frame.groupby("instance", sort=False):
+        lines = [rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{latex_escape(str(instance))}}}}} \\"]
+        for at, row in block[columns].to_dict("index").items():
+            cells = [_latex_cell(value, name in bold and bold[name][at]) for name, value in row.items()]
+            lines.append(" & ".join(cells) + r" \\")
+        if pages[-1] and len(pages[-1]) + len(lines) > LONGEST:
+            pages.append([])
+        pages[-1] += [r"\addlinespace", *lines] if pages[-1] else lines
+    header = " & ".join(map(latex_escape, columns)) + r" \\"
+    begin = rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}"
+    return "\n\n\\medskip\n".join(
+        "\n".join([begin, r"\toprule", header, r"\midrule", *page, r"\bottomrule", r"\end{tabular}"]) for page in pages
+    )
+
+
+def _latex_cell(value: Any, bold: bool) -> str:
+    text = latex_escape(number(value))
+    return rf"\textbf{{{text}}}" if bold else text

@@ -1,0 +1,46 @@
+"""What the terminal shows when a report is made: enough to know whether to open it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ..results import StudyResult
+from .page import Verdict
+from .runtimes import runtime_table
+from .tables import terminal_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict] = ()) -> Iterator[Table | str]:
+    """Mean regret of each family's best policy by study and instance, times to targets, and a count of verdicts.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
+    >>> study = hb.results.StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
+    >>> [table.row_count for table in terminal_summary([study])]
+    [1]
+    """
+    for study in studies:
+        kind = study.spec.get("report", {}).get("figure", "curves")
+        if kind == "runtime":
+            yield terminal_table(runtime_table(study), study.title)
+        elif len(study.results) <= 12:
+            yield terminal_table(_means(study), f"{study.title}: mean regret")
+    if verdicts:
+        counts = Counter(verdict.verdict for verdict in verdicts)
+        yield f"{len(verdicts)} claims of the paper: " + ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))
+
+
+def _means(study: StudyResult) -> pd.DataFrame:
+    """The best policy of each family, by instance."""
+    best = list(study.best.values())
+    means = {label: result.summary()["mean"][best].to_numpy() for label, result in study.results.items()}
+    return pd.DataFrame({"policy": best, **means})

@@ -1,0 +1,103 @@
+"""Where the text of the paper and its published code differ, or leave something open, and what is run here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Difference(NamedTuple):
+    """One such place.
+
+    Examples
+    --------
+    >>> from heavybandits.reproduce import DIFFERENCES
+    >>> [difference.topic for difference in DIFFERENCES if "gaussian" in difference.studies]
+    ['Gaussian noise']
+    """
+
+    topic: str
+    text: str  # what the paper says
+    code: str  # what its published code does
+    here: str  # what is run here
+    studies: tuple[str, ...] = ()  # whose claims it bears on in particular
+
+
+DIFFERENCES = (
+    Difference(
+        "Schedule of Clipped-SGD-UCB",
+        "The algorithm takes its step, clipping levels and bonus from the convergence theorem.",
+        "The step is 1/ln(4(T+1)T²) and the clipping level R throughout, and the bonus is a coefficient times "
+        "sqrt(ln t / n).",
+        "As in the code: with the theorem's values all arms would be played in turn up to any horizon tried.",
+    ),
+    Difference(
+        "Clipping level",
+        "R bounds the distance of the first estimate to the location.",
+        "R is the largest absolute location of the arms, which a user would not know; 10 where runtime is measured.",
+        "As in the code.",
+    ),
+    Difference(
+        "What T counts",
+        "Rounds, in each of which the chosen arm is pulled as often as a batch needs.",
+        "Pulls.",
+        "Pulls, for all algorithms alike.",
+    ),
+    Difference(
+        "Number of steps",
+        "Stated for runtime (10,000), Gaussian noise (3,000) and close arms (2,000) only.",
+        "10,000 in Env1 and Env2, 15,000 in Env3.",
+        "As in the code.",
+    ),
+    Difference(
+        "Bonus of RUCB-Median",
+        "Robust UCB with a median of means, whose bonus shrinks as an arm is pulled.",
+        "The published code gives RUCB-Median a moment of order 1: the bonus is then the same for every arm, and the "
+        "policy greedy.",
+        "Both; the one with the smaller regret stands for the family.",
+    ),
+    Difference(
+        "Gaussian noise",
+        "Standard normal.",
+        "The published code draws the normal noise uniformly from [0, 1).",
+        "Standard normal.",
+        ("gaussian", "delta-gaussian"),
+    ),
+    Difference(
+        "Cauchy noise mixed with Pareto",
+        "The Pareto density is printed for x >= -1.5, where its integral is infinite.",
+        "The published code draws the Pareto part from a bounded law on (-1, 0].",
+        "The density from -0.5 on, where it integrates to one and has mean zero.",
+        ("cauchy-pareto",),
+    ),
+    Difference(
+        "Cauchy noise with close arms",
+        "Scale 1.",
+        "The published code has Cauchy noise of scale 2 here, and clips at the gap, hence at 0 where there is none.",
+        "Scale 1.",
+        ("delta-cauchy",),
+    ),
+    Difference(
+        "Gaps of close arms",
+        "Steps of 0.04 and of 0.4.",
+        "25 gaps, evenly spaced from 0 to 1 and from 0 to 10, which makes the steps 1/24 and 10/24.",
+        "The gaps that the study lists.",
+    ),
+    Difference(
+        "Symmetric noise",
+        "The theory is for symmetric noise, and only the two mixtures are called asymmetric.",
+        "Fréchet noise is one-sided too.",
+        "As it is: all arms share the law, so the gaps are the same for any measure of location.",
+    ),
+    Difference(
+        "Distribution functions",
+        "Those printed for Cauchy noise and the mixtures are densities.",
+        "Draws from the laws with these densities, but for the Pareto part.",
+        "Read as densities; for Fréchet noise it is a distribution function.",
+    ),
+    Difference(
+        "Time to a target",
+        "The 90% quantile of the time to reach it; trials that do not are counted as fails.",
+        "Looks for the target after the first fiftieth of the rounds only.",
+        "As in the code; the quantile is over the replications that get there, for the text does not say.",
+    ),
+)

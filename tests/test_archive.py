@@ -1,0 +1,239 @@
+"""The store: whole chunks, found again after any interruption, refused when they are not this study's."""
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import heavybandits as hb
+from heavybandits.archive import Archive, ArchiveError
+from heavybandits.results import StudyResult
+from heavybandits.runner import Step, run_studies, workers
+from heavybandits.study import Study, read_study
+
+# A chunk per instance, and enough of them to be interrupted between.
+TEXT = """
+[study]
+horizon = 500
+replications = 20
+[instance.two]
+kind = "delta-cauchy"
+delta = { linspace = [0, 3, 12] }
+[policy.UCB]
+kind = "ucb"
+c = [0.1, 1.0]
+[policy.Thompson]
+kind = "thompson-gaussian"
+"""
+RUN = """
+import sys
+from heavybandits.runner import run_studies, workers
+from heavybandits.study import read_study
+with workers(1) as executor:
+    run_studies({sys.argv[2]: read_study(sys.argv[1])}, executor, lambda step: print(step.pulls, flush=True))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Holds the study file, and the store of a run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("studies")
+    (folder / "small.toml").write_text(TEXT)
+    run(read_study(folder / "small.toml"), folder / "whole.zarr")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def study(folder: Path) -> Study:
+    return read_study(folder / "small.toml")
+
+
+@pytest.fixture(scope="module")
+def whole(folder: Path) -> StudyResult:
+    """The results of a run that nothing disturbed."""
+    return Archive(str(folder / "whole.zarr")).load()
+
+
+@pytest.fixture
+def location(folder: Path, tmp_path: Path) -> Path:
+    """A copy of its store."""
+    return Path(shutil.copytree(folder / "whole.zarr", tmp_path / "whole.zarr"))
+
+
+def run(study: Study, location: Path) -> tuple[list[str], int]:
+    """Run a study; return what was damaged, and how many pulls were played."""
+    steps: list[Step] = []
+    with workers(2) as executor:
+        damaged = run_studies({str(location): study}, executor, steps.append)
+    return damaged, steps[-1].pulls
+
+
+def same(one: StudyResult, other: StudyResult) -> bool:
+    return list(one.results) == list(other.results) and all(
+        one.results[label].regret.identical(other.results[label].regret)
+        and one.results[label].pulls.identical(other.results[label].pulls)
+        for label in one.results
+    )
+
+
+def test_stored_results_are_those_of_simulate(study: Study, whole: StudyResult) -> None:
+    for label, case in study.cases.items():
+        direct = hb.simulate(case.instance, study.policies(label), horizon=500, replications=20, seed=0)
+        assert direct.regret.identical(whole.results[label].regret)
+        assert direct.pulls.identical(whole.results[label].pulls)
+    assert whole.provenance["complete"]
+    assert whole.families == {"UCB c=0.1": "UCB", "UCB c=1": "UCB", "Thompson": "Thompson"}
+
+
+def test_xarray_opens_it_as_a_tree_with_its_provenance(study: Study, whole: StudyResult, location: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tree = xr.open_datatree(str(location), engine="zarr")
+    node = tree["two delta=3"]
+    assert node["regret"].dims == ("policy", "replication", "round")
+    np.testing.assert_array_equal(node["regret"].sel(policy="UCB c=1"),
+                                  whole.results["two delta=3"].regret.sel(policy="UCB c=1"))  # fmt: skip
+    assert (node["pulls"].sum("arm") == 500).all()
+    assert (node["wall_time"] > 0).all()
+    assert tree.attrs["digest"] == study.digest
+    assert tree.attrs["spec"] == study.spec
+    assert tree.attrs["seed"] == 0
+    assert {"python", "numpy", "numba"} <= set(tree.attrs["versions"])
+    assert [session["pulls"] for session in tree.attrs["sessions"]] == [12 * 500 * 20 * 3]
+
+
+def test_what_is_stored_is_not_played_again(study: Study, location: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in location.rglob("c/*")}
+    assert run(study, location) == ([], 0)
+    assert before == {path: path.stat().st_mtime_ns for path in location.rglob("c/*")}
+
+
+@pytest.mark.parametrize("moment", range(4))
+def test_killed_at_any_moment_it_goes_on_to_the_same_results(
+    study: Study, whole: StudyResult, folder: Path, tmp_path: Path, moment: int
+) -> None:
+    location = tmp_path / "killed.zarr"
+    rng = random.Random(moment)
+    command = [sys.executable, "-c", RUN, str(folder / "small.toml"), str(location)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    if moment:  # else it is killed while the store is laid out
+        for _ in range(rng.randrange(2, 8)):  # one at the start, one after each chunk
+            process.stdout.readline()
+    else:
+        while not location.exists():
+            time.sleep(0.001)
+    time.sleep(rng.uniform(0, 0.01))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    damaged, pulls = run(study, location)
+    assert damaged == []
+    assert same(Archive(str(location)).load(), whole)
+    if moment:
+        assert pulls < 12 * 500 * 20 * 3
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "remove"])
+@pytest.mark.parametrize("array", ["regret", "pulls", "wall_time"])
+def test_a_damaged_chunk_is_named_and_computed_again(
+    study: Study, whole: StudyResult, location: Path, harm: str, array: str
+) -> None:
+    (file,) = (path for path in (location / "two delta=3" / array / "c").rglob("*") if path.is_file())
+    data = bytearray(file.read_bytes())
+    if harm == "flip":
+        data[len(data) // 2] ^= 255
+        file.write_bytes(data)
+    elif harm == "cut":
+        file.write_bytes(data[:-5])
+    else:
+        file.unlink()
+    with pytest.raises(ArchiveError, match="damaged: two delta=3, replications 0 to 19; run the study again"):
+        Archive(str(location)).load()
+    damaged, pulls = run(study, location)
+    assert damaged == ["small: two delta=3, replications 0 to 19"]
+    assert pulls == 500 * 20 * 3
+    assert same(Archive(str(location)).load(), whole)
+
+
+def test_the_store_of_another_study_is_refused_and_kept(study: Study, whole: StudyResult, location: Path) -> None:
+    other = study.with_replications(10)
+    with pytest.raises(ArchiveError, match=r"made from another study \(study.replications was 20, is 10\); choose"):
+        run(other, location)
+    assert same(Archive(str(location)).load(), whole)
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="is not the store of a study"):
+        Archive(str(tmp_path))
+    with pytest.raises(ArchiveError, match="is not the store of a study"):
+        Archive(str(tmp_path / "nothing.zarr"))
+
+
+def test_results_of_an_unfinished_study_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text("""
+        [study]
+        horizon = 1_000_000
+        replications = 12
+        [instance.pair]
+        means = [0, 1]
+        noise = { kind = "gaussian" }
+        [policy.UCB]
+        kind = "ucb"
+        """)
+    study = read_study(tmp_path / "long.toml")
+    archive = Archive.create(str(tmp_path / "long.zarr"), study)
+    with pytest.raises(ArchiveError, match="nothing is stored of pair yet"):
+        archive.load()
+    items = list(archive.items())
+    assert [len(item.replications) for item in items] == [5, 5, 2]
+    zeros = np.zeros((1, 5, len(study.cases["pair"].rounds)))
+    archive.write(items[1], (zeros, np.zeros((1, 5, 2), np.int64), np.zeros((1, 5))))
+    loaded = archive.load()
+    assert loaded.results["pair"].regret.sizes["replication"] == 5
+    assert loaded.provenance["missing"] == "7 replications"
+    assert not loaded.provenance["complete"]
+
+
+def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
+    # regret is zero where arms are equal, which takes no space, and large where it is kept at every round
+    (tmp_path / "two.toml").write_text("""
+        [study]
+        horizon = 5000
+        replications = 200
+        checkpoints = "all"
+        [instance.two]
+        kind = "delta-cauchy"
+        delta = [0.0, 3.0]
+        [policy.UCB]
+        kind = "ucb"
+        """)
+    study, location = read_study(tmp_path / "two.toml"), tmp_path / "full.zarr"
+    run(study, tmp_path / "first.zarr")  # compiles, which writes files too
+    command = [sys.executable, "-c", RUN, str(tmp_path / "two.toml"), str(location)]
+    limit = (30_000, resource.RLIM_INFINITY)
+    process = subprocess.run(command, capture_output=True, text=True, check=False,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))  # fmt: skip
+    assert process.returncode == 1
+    assert "OSError" in process.stderr
+    missing, damaged = Archive.create(str(location), study).missing()
+    assert ([str(item) for item in missing], damaged) == (["two delta=3, replications 0 to 199"], [])
+    assert not list(location.rglob("*.partial"))
+    assert run(study, location) == ([], 5000 * 200)
+    assert Archive(str(location)).load().provenance["complete"]
+
+
+def test_the_store_may_be_any_fsspec_address(study: Study, whole: StudyResult) -> None:
+    location = f"memory://heavybandits-{os.getpid()}/small.zarr"
+    with workers(2) as executor:
+        run_studies({location: study}, executor)
+    assert same(Archive(location).load(), whole)

@@ -1,0 +1,144 @@
+"""The command line tool, as a real process."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import heavybandits
+from heavybandits.archive import Archive
+from heavybandits.study import studies
+
+STUDY = """
+[study]
+title = "Two arms"
+horizon = 300
+replications = 6
+[instance.pair]
+means = [0, 1]
+noise = { kind = "cauchy" }
+[policy.UCB]
+kind = "ucb"
+c = [0.1, 1.0]
+"""
+LONG = STUDY.replace("horizon = 300", "horizon = 1_000_000").replace("replications = 6", "replications = 2000")
+
+
+def tool(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "heavybandits", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def test_version() -> None:
+    done = tool("--version")
+    assert (done.returncode, done.stdout) == (0, f"heavybandits {heavybandits.__version__}\n")
+
+
+@pytest.mark.parametrize("command", ["reproduce", "run", "report", "list"])
+def test_help_shows_an_example(command: str) -> None:
+    done = tool(command, "--help")
+    assert done.returncode == 0
+    assert f"Example: heavybandits {command} " in done.stdout
+
+
+def test_lists() -> None:
+    for what, known in (
+        ("policies", heavybandits.policies()),
+        ("noises", heavybandits.noises()),
+        ("studies", studies()),
+    ):
+        done = tool("list", what)
+        assert done.returncode == 0
+        assert [line.split()[0] for line in done.stdout.splitlines() if not line.startswith(" ")] == list(known)
+
+
+def test_run_goes_on_and_reports(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(STUDY)
+    first = tool("run", "two.toml", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    page = tmp_path / "two" / "report.html"
+    assert first.stdout.splitlines()[-1] == f"Open {page}"
+    assert "Two arms" in page.read_text()
+    assert (tmp_path / "two/figures/two.png").stat().st_size > 1000
+    assert "pair: 0.0 of 0.0 million pulls" in first.stdout  # a line, because this is not a terminal
+    again = tool("run", "two.toml", cwd=tmp_path)
+    assert again.returncode == 0
+    assert "everything is stored already" in again.stdout
+    page.unlink()
+    assert tool("report", "two", cwd=tmp_path).returncode == 0
+    assert page.exists()
+
+
+def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(STUDY)
+    leader, follower = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-m", "heavybandits", "run", "two.toml"], cwd=tmp_path,
+                               stdout=follower, stderr=follower, env={**os.environ, "TERM": "xterm"})  # fmt: skip
+    os.close(follower)
+    shown = b""
+    try:
+        while piece := os.read(leader, 4096):
+            shown += piece
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    assert process.wait() == 0
+    assert "━".encode() in shown
+    assert b"million per second" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("run", "none.toml"), "heavybandits: there is no file none.toml"),
+        (("run", "cauchi"), "heavybandits: unknown study 'cauchi'; did you mean 'cauchy'?"),
+        (
+            ("run", "bad.toml"),
+            "heavybandits: bad.toml: policy.UCB: UCB: c must be a non-negative finite number, got -1",
+        ),
+        (("run", "two.toml", "--workers", "0"), "heavybandits: Invalid value for '--workers'"),
+        (("run", "two.toml", "--workers", "1", "--scheduler", "tcp://x:1"), "exclude each other"),
+        (("run", "two.toml", "--out", "two.toml"), "heavybandits: "),
+        (("report", "."), "heavybandits: . has no results"),
+        (("reproduce", "--only", "cauchi"), "heavybandits: unknown experiment 'cauchi'; did you mean 'cauchy'?"),
+        (("reproduce", "--quik"), "heavybandits: No such option"),
+        (("list", "arms"), "heavybandits: Invalid value"),
+        (("dance",), "heavybandits: No such command 'dance'"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(tmp_path: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    (tmp_path / "two.toml").write_text(STUDY)
+    (tmp_path / "bad.toml").write_text(STUDY.replace("[0.1, 1.0]", "-1"))
+    done = tool(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert complaint in done.stderr
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(LONG)
+    command = [sys.executable, "-m", "heavybandits", "run", "two.toml"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    while not list(tmp_path.glob("two/two.zarr/pair/checksum/c/*")):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors.strip() == "interrupted; what is done is stored: the same command goes on from there"
+    missing, damaged = Archive(str(tmp_path / "two/two.zarr")).missing()
+    assert 0 < len(missing) < len(list(Archive(str(tmp_path / "two/two.zarr")).items()))
+    assert not damaged
+
+
+def test_the_papers_experiments_with_few_replications(tmp_path: Path) -> None:
+    done = tool("reproduce", "--quick", "--only", "gaussian", "--only", "runtime", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "paper-quick/report.html").read_text()
+    assert "does not hold" in text
+    assert (tmp_path / "paper-quick/tables/runtime-times.tex").exists()
+    assert "SGD-UCB-SMoM" in done.stdout  # the table of runtimes
