@@ -456,9 +456,14 @@ def test_a_template_refuses_what_is_no_estimator(template: Any, word: str, part:
 # What all policies must pass.
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "adaptive-level-set-ucb": {"c": 2.0},
+    "auto": {},
     "clipped-sgd-ucb": {"m": 1, "n": 2, "init_pulls": 0},
     "fo-ucb": {"optimizer": hb.ClippedSGD(m=1, init_pulls=1)},
     "kl-ucb": {"c": 3.0},
+    "level-set-ucb": {"noise": hb.StudentT(3.0), "scale": 2.0},
+    "oracle-ucb": {"noise": hb.Frechet(1.25)},
+    "order-statistic-ucb": {"c": 0.25},
     "robust-ucb": {"estimator": hb.MedianOfMeans(0.5, 2.0)},
     "rucb-catoni": {"v": 1.0},
     "rucb-median": {"eps": 1.0, "v": 1.0},

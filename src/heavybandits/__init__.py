@@ -12,6 +12,7 @@ from .estimators.catoni import Catoni, CatoniInfiniteVariance
 from .estimators.clipped_sgd import ClippedSGD
 from .estimators.clipped_sstm import ClippedSSTM
 from .estimators.median_of_means import MedianOfMeans
+from .estimators.order_statistic import OrderStatistic
 from .estimators.truncated_mean import TruncatedMean
 from .estimators.two_point import TwoPoint
 from .instances import (
@@ -46,6 +47,7 @@ from .noises import (
 from .policies.clipped_sgd_ucb import ClippedSGDUCB
 from .policies.fo_ucb import FOUCB
 from .policies.kl_ucb import KLUCB
+from .policies.level_set_ucb import LevelSetUCB
 from .policies.robust_ucb import RobustUCB
 from .policies.thompson_gaussian import ThompsonGaussian
 from .policies.ucb import UCB
@@ -59,10 +61,54 @@ from .testing import check_noise, check_policy
 __version__ = "0.1.0"
 
 __all__ = [
-    "FOUCB", "KLUCB", "UCB", "ZOUCB", "Agent", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential",
-    "CauchyPareto", "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Frechet", "Gaussian", "Instance", "Laplace",
-    "LogNormal", "MedianOfMeans", "Mixture", "Noise", "Pareto", "Result", "RobustUCB", "ScipyNoise", "StudentT",
-    "SymmetricStable", "ThompsonGaussian", "TruncatedMean", "TwoPoint", "check_noise", "check_policy", "compilable",
-    "delta_cauchy", "delta_gaussian", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2",
-    "gaussian_env3", "instances", "make", "make_noise", "noises", "policies", "simulate",
+    "FOUCB",
+    "KLUCB",
+    "UCB",
+    "ZOUCB",
+    "Agent",
+    "Catoni",
+    "CatoniInfiniteVariance",
+    "Cauchy",
+    "CauchyExponential",
+    "CauchyPareto",
+    "ClippedSGD",
+    "ClippedSGDUCB",
+    "ClippedSSTM",
+    "Frechet",
+    "Gaussian",
+    "Instance",
+    "Laplace",
+    "LevelSetUCB",
+    "LogNormal",
+    "MedianOfMeans",
+    "Mixture",
+    "Noise",
+    "OrderStatistic",
+    "Pareto",
+    "Result",
+    "RobustUCB",
+    "ScipyNoise",
+    "StudentT",
+    "SymmetricStable",
+    "ThompsonGaussian",
+    "TruncatedMean",
+    "TwoPoint",
+    "check_noise",
+    "check_policy",
+    "compilable",
+    "delta_cauchy",
+    "delta_gaussian",
+    "env1",
+    "env2",
+    "env3",
+    "estimators",
+    "gaussian_env1",
+    "gaussian_env2",
+    "gaussian_env3",
+    "instances",
+    "make",
+    "make_noise",
+    "noises",
+    "policies",
+    "simulate",
 ]  # fmt: skip

@@ -109,13 +109,14 @@ def upper_end(rho: FloatArray, rewards: FloatArray, n: int, scale: float, x: flo
             low, below = rewards[i], loss
             break
         high, above = rewards[i], loss
-    step = scale
-    while high == math.inf:
-        loss = total(rho, rewards, n, scale, low + step)
-        if loss > limit or step > 1e15 * scale:  # rewards of 1e308 move by no such step
-            high, above = low + step, max(loss, limit)
-        else:
-            low, below, step = low + step, loss, 2.0 * step
+    if high == math.inf:
+        step = scale
+        for _ in range(64):
+            high = saturate(low + step)
+            above = total(rho, rewards, n, scale, high)
+            if above > limit:
+                break
+            low, below, step = high, above, 2.0 * step
     for _ in range(5):
         middle = 0.5 * low + 0.5 * high
         loss = total(rho, rewards, n, scale, middle)
@@ -136,7 +137,7 @@ def learn_scale(pool: FloatArray, sizes: FloatArray, row: int, size: float) -> N
     residuals = pool[RESIDUALS]
     if seen < FIRST:
         insert(sizes[row], seen, size)
-        if row == 0 and residuals < ENOUGH or row == 1 and (residuals >= ENOUGH or pool[DIFFERENCES] == 0.0):
+        if (row == 0 and residuals < ENOUGH) or (row == 1 and (residuals >= ENOUGH or pool[DIFFERENCES] == 0.0)):
             pool[SCALE] = 0.5 * sizes[row, seen // 2] + 0.5 * sizes[row, (seen + 1) // 2]
     elif row == 1:
         gain = 1.5 / min(residuals, MEMORY)

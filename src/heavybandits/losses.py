@@ -24,7 +24,6 @@ BINS = 128
 SHIFTS = 48
 SMALLEST_SHIFT, LARGEST_SHIFT = 0.02, 60.0
 FARTHEST = 1e300  # residuals in units of the scale are cut here, so that losses stay finite
-STEPS = SHIFTS - 1
 
 
 class Losses(NamedTuple):
@@ -115,7 +114,9 @@ class TwoPiece:
     def log_pdf(self, x: FloatArray) -> FloatArray:
         """Logarithm of the density."""
         left, right = self._halves()
-        shape = np.where(x < 0.0, left.log_pdf(x) - left.log_pdf(0.0), right.log_pdf(x / self.ratio) - right.log_pdf(0.0))
+        shape = np.where(
+            x < 0.0, left.log_pdf(x) - left.log_pdf(0.0), right.log_pdf(x / self.ratio) - right.log_pdf(0.0)
+        )
         below, above = 0.5 / left.pdf(0.0), 0.5 * self.ratio / right.pdf(0.0)
         return np.asarray(shape - math.log(below + above))
 
@@ -145,7 +146,7 @@ def footing(law: Law) -> tuple[float, float]:
     """
     draws = law.quantile((np.arange(4000) + 0.5) / 4000)
     centre = float(np.median(draws))
-    for _ in range(100):
+    for _ in range(30):
         unit = float(np.median(np.abs(draws - centre)))
         weights = 1.0 / (1.0 + ((draws - centre) / unit) ** 2)
         centre = float(weights @ draws / weights.sum())
@@ -177,7 +178,9 @@ def _tables(law: Law, doubt: float) -> tuple[FloatArray, ...]:
     score /= np.concatenate(([z[1] - z[0]], z[2:] - z[:-2], [z[-1] - z[-2]]))
     weight = np.exp(-rho) * (1.0 + np.abs(z)) ** 2
     weight /= weight.sum()
-    shifted = np.array([[at(rho, float(point) - shift_at(k), 2.0) for point in z] for k in range(SHIFTS)])
+    moved = z - np.array([[shift_at(k)] for k in range(SHIFTS)])
+    place = (moved / (1.0 + np.abs(moved)) + 1.0) * (BINS / 2) - 0.5
+    shifted = np.interp(place, np.arange(BINS), rho) + 2.0 * np.log(np.maximum((1.0 + np.abs(moved)) / BINS, 1.0))
     divergence = np.maximum.accumulate(np.maximum((shifted - rho) @ weight, 1e-12))
     return rho, score, np.asarray(weight @ score**2), divergence, np.asarray(_slack(law, centre, unit))
 
