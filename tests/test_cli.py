@@ -29,9 +29,9 @@ c = [0.1, 1.0]
 LONG = STUDY.replace("horizon = 300", "horizon = 1_000_000").replace("replications = 6", "replications = 2000")
 
 
-def tool(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def tool(*arguments: object, cwd: Path | None = None, typed: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "heavybandits", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, input=typed, check=False)
 
 
 def test_version() -> None:
@@ -39,11 +39,26 @@ def test_version() -> None:
     assert (done.returncode, done.stdout) == (0, f"heavybandits {heavybandits.__version__}\n")
 
 
-@pytest.mark.parametrize("command", ["reproduce", "run", "report", "list"])
+@pytest.mark.parametrize("command", ["reproduce", "run", "report", "diagnose", "list"])
 def test_help_shows_an_example(command: str) -> None:
     done = tool(command, "--help")
     assert done.returncode == 0
     assert f"Example: heavybandits {command} " in done.stdout
+
+
+def test_diagnose_reads_standard_input_and_draws(tmp_path: Path) -> None:
+    rows = "".join(f"{'ab'[i % 2]},{i % 7 + i % 2}\n" for i in range(400))
+    done = tool("diagnose", "-", "--plots", tmp_path / "plots", typed=f"arm,reward\n{rows}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("standard input: 400 rewards of 2 arms")
+    assert sorted(path.name for path in (tmp_path / "plots").iterdir()) == ["drift.png", "hill.png", "tails.png"]
+
+
+def test_diagnose_refuses_bad_rewards_in_one_line() -> None:
+    done = tool("diagnose", "-", typed="arm,reward\na,1\nb,x\n")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == "heavybandits: standard input: line 3 has no usable reward, got 'x'\n"
 
 
 def test_lists() -> None:

@@ -1,12 +1,16 @@
 """What README and CONTRIBUTING tell a newcomer to run does run."""
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import heavybandits as hb
+from heavybandits.archive import Archive
+from heavybandits.runner import run_studies, workers
+from heavybandits.study import read_study
 
 ROOT = Path(__file__).parent.parent
 
@@ -34,6 +38,16 @@ def test_online_example_runs(
     assert "gold" in capsys.readouterr().out
 
 
+def test_study_of_the_readme_runs(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (tmp_path / "tails.toml").write_text(text)
+    study = read_study(tmp_path / "tails.toml")
+    assert list(study.cases) == ["student df=1", "student df=2", "student df=5"]
+    with workers(1) as executor:
+        run_studies({str(tmp_path / "tails.zarr"): study.with_replications(2)}, executor)
+    assert list(Archive(str(tmp_path / "tails.zarr")).load().best) == ["UCB", "SGD-UCB"]
+
+
 def test_skeleton_of_a_policy_passes_the_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     skeleton, use = python_blocks("CONTRIBUTING.md")
     monkeypatch.chdir(tmp_path)
@@ -53,3 +67,12 @@ def test_readme_names_every_policy_and_estimator_count() -> None:
     text = (ROOT / "README.md").read_text()
     missing = [name for name in hb.policies() if f"`{name}`" not in text and name != "robust-ucb"]
     assert missing == []
+
+
+def test_table_of_policies_is_current() -> None:
+    """It says what the code says; costs that were not measured show as a dash."""
+    script = runpy.run_path(str(ROOT / "benchmarks" / "policies.py"))
+    current = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
+    assert current == script["page"](), "run: python benchmarks/policies.py --page"
+    for name in hb.policies():
+        assert f"\n| `{name}` | " in current

@@ -10,7 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -71,6 +71,13 @@ class Verdict:
     note: str = ""
 
 
+class Difference(NamedTuple):
+    topic: str
+    text: str
+    code: str
+    here: str
+
+
 # Summaries
 
 
@@ -126,10 +133,10 @@ def test_pulls_time_and_fails_of_a_curve_made_by_hand() -> None:
                   np.array([[1e6, 2e6, 3e6]] * 2), horizon=HORIZON, seed=0)  # fmt: skip
     timed = study({"x": made}, spec={"report": {"figure": "runtime", "targets": [0.1, 0.05]}})
     table = runtime_table(timed).set_index("policy")
-    assert table.loc["a", ["pulls to 0.1", "ms to 0.1"]].tolist() == pytest.approx([41 + 0.9 * 40, 41 + 0.9 * 121])
-    assert table.loc["a", ["pulls to 0.05", "ms to 0.05"]].tolist() == pytest.approx([81, 81])
+    assert table.loc["a", ["pulls to 0.1", "ms to 0.1"]].tolist() == pytest.approx([41 + 0.9 * 40, 2 * (41 + 0.9 * 40)])
+    assert table.loc["a", ["pulls to 0.05", "ms to 0.05"]].tolist() == pytest.approx([81, 2 * 81])
     assert table[["fails at 0.1", "fails at 0.05"]].to_numpy().tolist() == [[1, 2], [3, 3]]
-    assert table.loc["b", ["pulls to 0.1", "ms to 0.1"]].isna().all()
+    assert table.loc["b", ["pulls to 0.1", "ms to 0.1"]].tolist() == [math.inf] * 2
     best = best_times(timed, runtime_table(timed))
     assert best["ms to 0.1"].tolist() == [True, False]
     assert best["ms to 0.05"].tolist() == [False, False]  # it got there in one replication of three
@@ -298,6 +305,12 @@ def test_advice_follows_its_rules() -> None:
         "Under Cauchy(scale=1.0): b, 1.00 times the best, never fails.",
         "Under Gaussian(scale=1.0): c, 1.00 times the best, never fails.",
     ]
+    careful = study({"x": result([0.09] * 10, [0.01] * 9 + [0.5])})
+    assert advice(careful) == [
+        "Overall: b, 1.00 times the best on average, fails in 1 of 1 instances.",
+        "When it must not fail: a, 1.53 times the best on average, never fails.",
+        "Under Cauchy(scale=1.0): a, 1.53 times the best, never fails.",
+    ]
     risky = study({"x": result([0.01] * 9 + [0.9]), "y": result([0.01] * 10)})
     assert advice(risky)[1] == "No policy never fails; most seldom: a, 1.00 times the best on average, " \
         "fails in 1 of 2 instances."  # fmt: skip
@@ -332,18 +345,21 @@ class Reader(HTMLParser):
 
 
 def test_page_stands_alone_and_holds_everything(tmp_path: Path) -> None:
-    nasty = "<script>alert('x')</script> & 5% of_$x"
+    nasty = "<script>alert('x')</script> & 5% of_$x^{$"
     made = study(
         {nasty: result([0.1, 0.2], [0.3, 0.4], labels=(nasty, "b"))},
         name="a & <b>", title=f"Title {nasty}", description=f"About {nasty}",
         spec={"note": f"Spec {nasty}"},
-        provenance={"version": "1.2.3", "digest": "abc", "seed": 7, "complete": False, "missing": "3 of 4 cells",
+        provenance={"version": "1.2.3", "digest": "abc", "seed": 7, "complete": False, "missing replications": 3,
                     "sessions": [{"started": "today", "seconds": 200.0, "machine": f"Box {nasty}"}]},
     )  # fmt: skip
-    timed = study({"x": result([0.01, 0.2])}, name="timed", spec={"report": {"figure": "runtime"}})
+    timed = study(
+        {"x": result([0.01, 0.2])}, name="timed", provenance=made.provenance, spec={"report": {"figure": "runtime"}}
+    )
     verdicts = [Verdict(f"Claim {i} {nasty}", verdict=verdict, note=f"Note {i}", study="timed")
                 for i, verdict in enumerate(["holds", "does not hold", "undecided", "holds"])]  # fmt: skip
-    page = write_report(tmp_path / "new" / "folder", [made, timed], verdicts)
+    differences = [Difference(f"Topic {nasty}", "As written", "As coded", "As run")]
+    page = write_report(tmp_path / "new" / "folder", [made, timed], verdicts, differences)
     html = page.read_text()
     reader = Reader()
     reader.feed(html)
@@ -358,7 +374,8 @@ def test_page_stands_alone_and_holds_everything(tmp_path: Path) -> None:
         assert f"Claim {i} {nasty}" in text
         assert f"Note {i}" in text
     assert "4 claims: holds 2, does not hold 1, undecided 1." in text
-    for part in (f"Title {nasty}", f"About {nasty}", f"Box {nasty}", "1.2.3", "abc", "3 of 4 cells", "3 minutes"):
+    for part in (f"Topic {nasty}", "As written", "As coded", "As run", f"Title {nasty}", f"About {nasty}",
+                 f"Box {nasty}", "1.2.3", "abc", "3 replications are missing", "in 3 minutes of"):  # fmt: skip
         assert part in text
     assert {path.name for path in page.parent.glob("*/*")} == {
         "a-b.png", "a-b.svg", "a-b.csv", "a-b.tex", "timed.png", "timed.svg", "timed.csv", "timed.tex",

@@ -13,6 +13,7 @@ from heavybandits.reproduce import DIFFERENCES, EXPERIMENTS, Verdict, verdicts
 from heavybandits.reproduce.claims import CLAIMS
 from heavybandits.reproduce.measures import (
     CLOSE_ARMS,
+    COST,
     DISTINCT_ARMS,
     EACH,
     GROWTH,
@@ -110,9 +111,10 @@ def papers_world(replications: int = 50) -> dict[str, StudyResult]:
     light = {SGD: 11.0, MED: 11.5, SMOM: 12.0, RUCB: 12.0, "UCB": 10.0}
     return {
         **{name: environments(name, cauchy, {}, cost, replications)
-           for name in ("cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
+           for name in ("cauchy", "remarks-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
         "frechet-1.25": environments("frechet-1.25", frechet, {RUCB: 0.9}, cost, replications),
-        "gaussian": environments("gaussian", {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, replications),
+        **{name: environments(name, {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, replications)
+           for name in ("gaussian", "remarks-gaussian")},
         "delta-gaussian": sweep("delta-gaussian", 1.0, lambda family, delta: light[family], replications),
         "delta-cauchy": sweep(
             "delta-cauchy", 10.0, lambda family, delta: {"UCB": 900.0, RUCB: 16.0}.get(family, 20.0 - 10.0 * delta),
@@ -140,9 +142,10 @@ def mirrored_world() -> dict[str, StudyResult]:
     light = {SGD: 50.0, MED: 50.0, SMOM: 60.0, RUCB: 5.0, "UCB": 30.0}
     return {
         **{name: environments(name, cauchy, growth, cost, 50)
-           for name in ("cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
+           for name in ("cauchy", "remarks-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
         "frechet-1.25": environments("frechet-1.25", frechet, growth, cost, 50),
-        "gaussian": environments("gaussian", {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, 50),
+        **{name: environments(name, {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, 50)
+           for name in ("gaussian", "remarks-gaussian")},
         "delta-gaussian": sweep("delta-gaussian", 1.0, lambda family, delta: light[family], 50),
         "delta-cauchy": sweep(
             "delta-cauchy", 10.0, lambda family, delta: {"UCB": 50.0, RUCB: 40.0}.get(family, 9e3 * delta), 50
@@ -188,7 +191,7 @@ def find(decided: list[Verdict], words: str) -> Verdict:
 
 def test_a_claim_on_an_algorithm_that_was_not_run_is_undecided() -> None:
     few = dict.fromkeys((*OURS, "UCB"), (0.1, 0.2, 0.3))
-    decided = verdicts({"cauchy": environments("cauchy", few, {}, {}, 50)})
+    decided = verdicts({name: environments(name, few, {}, {}, 50) for name in ("cauchy", "remarks-cauchy")})
     truncated = find(decided, "truncated means")
     assert (truncated.verdict, truncated.numbers) == ("undecided", "Not tested: RUCB-Median was not run.")
     assert find(decided, "converges under Cauchy").verdict == "holds"
@@ -344,24 +347,25 @@ def test_a_paired_difference_may_decide_where_the_spread_is_large() -> None:
 @pytest.mark.parametrize(
     ("measure", "function"),
     [
-        (LOG_REGRET, lambda final, late: math.log(final.mean())),
-        (GROWTH, lambda final, late: late.mean() / final.mean()),
+        (LOG_REGRET, lambda final, late, cost: math.log(final.mean())),
+        (GROWTH, lambda final, late, cost: late.mean() / final.mean()),
+        (COST, lambda final, late, cost: np.median(cost)),
     ],
 )
-def test_delta_method_against_bootstrap(measure: Measure, function: Callable[[FloatArray, FloatArray], float]) -> None:
+def test_errors_against_bootstrap(measure: Measure, function: Callable[..., float]) -> None:
     rng = np.random.default_rng(3)
     final = rng.gamma(2.0, 50.0, 400)
     late = final * rng.uniform(0.2, 0.8, 400)  # per pull, as a multiple of the average
+    cost = rng.gamma(3.0, 10.0, 400)
     regret = np.stack([final - 0.1 * late, final], axis=1)[None]
     made = Result(
-        ENVS["Env1"], ("A",), np.array([900, 1000]), regret, np.zeros((1, 400, 10), np.int64), np.ones((1, 400)),
+        ENVS["Env1"], ("A",), np.array([900, 1000]), regret, np.zeros((1, 400, 10), np.int64), cost[None],
         horizon=1000, seed=0,
     )  # fmt: skip
     found = measured(study("", {"Env1": made}), "A", measure, ["Env1"])
-    assert found.value == pytest.approx(function(final, late))
-    drawn = rng.integers(400, size=(2000, 400))
-    resampled = [function(final[row], late[row]) for row in drawn]
-    assert found.error == pytest.approx(np.std(resampled), rel=0.1)
+    assert found.value == pytest.approx(function(final, late, cost))
+    resampled = [function(final[row], late[row], cost[row]) for row in rng.integers(400, size=(2000, 400))]
+    assert found.error == pytest.approx(np.std(resampled), rel=0.2)
 
 
 def test_numbers_of_a_verdict_are_those_of_the_results() -> None:
@@ -399,9 +403,12 @@ def test_pulls_to_target_by_hand() -> None:
 
 
 def test_late_quantile_is_over_those_who_got_there() -> None:
-    times = np.array([*range(1, 11), *[math.inf] * 10], float)
-    assert late_quantile(np.random.default_rng(0).permutation(times)) == 9.0
-    assert late_quantile(times, 0.5) == 5.0
+    rng = np.random.default_rng(0)
+    times = rng.exponential(size=(20, 15))
+    failed = rng.random(times.shape) < 0.3
+    expected = [np.quantile(row[~lost], 0.9) for row, lost in zip(times, failed, strict=True)]
+    assert late_quantile(np.where(failed, math.inf, times)) == pytest.approx(expected)
+    assert late_quantile(np.array([math.inf, 7.0, math.inf])) == 7.0
     assert late_quantile(np.full(3, math.inf)) == math.inf
 
 

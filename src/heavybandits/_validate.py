@@ -55,6 +55,19 @@ def odd_or_zero(owner: str, name: str, value: object) -> int:
     return _integer(owner, name, value, rule, lambda n: n == 0 or (n > 0 and n % 2 == 1))
 
 
+def required_horizon(owner: str, horizon: int | None, tuned: str) -> int:
+    """Return the horizon, which a policy cannot do without that has something ``tuned`` to it."""
+    if horizon is None:
+        raise ValueError(f"{owner}: its {tuned} is tuned to a horizon, so horizon must be given, got None")
+    return horizon
+
+
+def require_range(owner: str, low: float, high: float) -> None:
+    """Refuse a range of rewards that is empty, or too wide for its width to be a number."""
+    if not 0.0 < high - low < math.inf:
+        raise ValueError(f"{owner}: high must be above low by a finite amount, got low={low}, high={high}")
+
+
 def unknown(what: str, name: object, known: Iterable[str]) -> str:
     """Word the error for a name that nothing is registered under, with the nearest one that is."""
     names = list(known)

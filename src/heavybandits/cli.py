@@ -86,6 +86,20 @@ def report(
     _report(directory, store)
 
 
+@app.command()
+def diagnose(
+    rewards: Annotated[str, typer.Argument(help="A CSV or Parquet file with columns arm, reward, perhaps time; or -.")],
+    plots: Annotated[Path | None, typer.Option(help="Folder for pictures: Hill plot, tails, drift.")] = None,
+) -> None:
+    """Look at logged rewards: tails, symmetry, drift, which policy fits, and what it would have earned.
+
+    Example: heavybandits diagnose rewards.csv --plots pictures
+    """
+    from .diagnose import diagnose as look
+
+    print(look(rewards, plots=plots).text(), end="")
+
+
 @app.command("list")
 def list_(what: Annotated[Literal["policies", "noises", "studies"], typer.Argument()]) -> None:
     """List what there is.

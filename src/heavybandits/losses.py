@@ -114,9 +114,8 @@ class TwoPiece:
     def log_pdf(self, x: FloatArray) -> FloatArray:
         """Logarithm of the density."""
         left, right = self._halves()
-        shape = np.where(
-            x < 0.0, left.log_pdf(x) - left.log_pdf(0.0), right.log_pdf(x / self.ratio) - right.log_pdf(0.0)
-        )
+        low, high = left.log_pdf(x) - left.log_pdf(0.0), right.log_pdf(x / self.ratio) - right.log_pdf(0.0)
+        shape = np.where(x < 0.0, low, high)
         below, above = 0.5 / left.pdf(0.0), 0.5 * self.ratio / right.pdf(0.0)
         return np.asarray(shape - math.log(below + above))
 

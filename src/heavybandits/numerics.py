@@ -45,6 +45,40 @@ def running_mean(mean: float, n: int, x: float) -> float:
     return saturate(mean * (1.0 - 1.0 / n) + saturate(x) / n)
 
 
+@compilable
+def share(x: float, low: float, high: float) -> float:
+    """How much of the way from ``low`` to ``high`` ``x`` is, from 0 to 1.
+
+    Examples
+    --------
+    >>> share(3.0, 2.0, 6.0), share(-math.inf, 2.0, 6.0)
+    (0.25, 0.0)
+    """
+    return (min(max(x, low), high) - low) / (high - low)
+
+
+@compilable
+def power(x: float, exponent: float) -> float:
+    """``x`` to the power of a positive ``exponent``; quick for one half and for small whole numbers.
+
+    Examples
+    --------
+    >>> power(3.0, 2.0), power(9.0, 0.5), power(32.0, 0.2)
+    (9.0, 3.0, 2.0)
+    """
+    if exponent == 2.0:
+        return x * x
+    if exponent == 0.5:
+        return math.sqrt(x)
+    whole = int(min(exponent, 33.0))
+    if whole == exponent:
+        result = x
+        for _ in range(whole - 1):
+            result *= x
+        return result
+    return float(x**exponent)
+
+
 @rarely_called
 def small_median(values: FloatArray, n: int) -> float:
     """Median of ``values[:n]``, which it sorts in place; even n: the mean of the middle two.  For short arrays.

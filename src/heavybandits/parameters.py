@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from ._validate import count, finite, fraction, non_negative, odd_or_zero, positive, whole
+from ._validate import count, finite, fraction, in_range, non_negative, odd_or_zero, positive, whole
 
 Class = TypeVar("Class", bound=type)
 Rule = Callable[[str, str, Any], Any]  # owner, name and value to the checked value
@@ -44,6 +44,7 @@ Positive = Annotated[float, positive]
 PositiveOrInfinite = Annotated[float, _positive_or_infinite]
 NonNegative = Annotated[float, non_negative]
 Fraction = Annotated[float, fraction]  # 0 < x <= 1
+MomentOrder = Annotated[float, functools.partial(in_range, low=1, high=2, ends="(]")]
 Count = Annotated[int, count]  # 1, 2, ...
 Whole = Annotated[int, whole]  # 0, 1, 2, ...
 OddOrZero = Annotated[int, odd_or_zero]

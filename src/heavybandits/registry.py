@@ -18,6 +18,8 @@ from typing import Any
 from . import estimators as _estimators
 from . import policies as _policies
 from ._validate import unknown
+from .facts import Facts
+from .noises import noises
 
 Factory = Callable[..., Any]
 
@@ -42,8 +44,9 @@ def _own_classes(module: ModuleType) -> list[type]:
 
 
 def _kebab(name: str) -> str:
-    """``ClippedSGDUCB`` is ``clipped-sgd-ucb``."""
-    name = re.sub(r"(?<=[A-Z])(UCB|SGD|SSTM)", r"-\1", re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name))
+    """``ClippedSGDUCB`` is ``clipped-sgd-ucb``, and ``INFClip`` is ``inf-clip``."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z])", "-", name)
+    name = re.sub(r"(?<=[A-Z])(APE|SGD|SSTM|UCB)", r"-\1", name)
     return name.lower()
 
 
@@ -56,6 +59,26 @@ def policies() -> dict[str, Factory]:
     True
     """
     return dict(sorted(_registered()[0].items()))
+
+
+def facts() -> dict[str, Facts]:
+    """What readers compare policies by, for every registered name whose file says it.
+
+    A file's ``FACTS`` are those of all its names, but for those that it lists in ``PRESET_FACTS``.
+
+    Examples
+    --------
+    >>> facts()["rucb-truncated"].needs
+    'moment order, moment bound'
+    """
+    found = {}
+    for entry in pkgutil.iter_modules(_policies.__path__, f"{_policies.__name__}."):
+        module = importlib.import_module(entry.name)
+        names = [_kebab(cls.__name__) for cls in _own_classes(module)]
+        if hasattr(module, "FACTS"):
+            found.update(dict.fromkeys([*names, *getattr(module, "PRESETS", {})], module.FACTS))
+            found.update(getattr(module, "PRESET_FACTS", {}))
+    return found
 
 
 def estimators() -> dict[str, Factory]:
@@ -93,7 +116,7 @@ def _make(what: str, kind: object, parameters: dict[str, Any]) -> Any:
     factory = _factory(what, kind)
     given = {}
     for name, value in parameters.items():
-        nested = isinstance(value, dict) and "kind" in value
+        nested = isinstance(value, dict) and "kind" in value and value["kind"] not in noises()
         given[name] = (
             _make("estimator", value["kind"], {k: v for k, v in value.items() if k != "kind"}) if nested else value
         )

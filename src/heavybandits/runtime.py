@@ -57,15 +57,17 @@ def seconds_to_target(result: Result, target: float) -> FloatArray:
 def late_quantile(times: FloatArray, level: float = 0.9) -> FloatArray:
     """Quantile of times to a target over the replications, the last axis, that got there; infinite if none did.
 
-    It is the smallest of those times that the share ``level`` of them does not exceed.
+    Between two of those times it is interpolated linearly.
 
     Examples
     --------
     >>> late_quantile(np.array([[1.0, np.inf, 3.0, 2.0], [np.inf] * 4]))
-    array([ 3., inf])
+    array([2.8, inf])
     """
-    ordered = np.sort(times, axis=-1)
-    reached = np.isfinite(ordered).sum(axis=-1, keepdims=True)
-    place = np.maximum(np.ceil(level * reached).astype(int) - 1, 0)
-    quantile: FloatArray = np.take_along_axis(ordered, place, axis=-1)[..., 0]
+    reached = np.isfinite(times).sum(axis=-1, keepdims=True)
+    ordered = np.sort(np.where(np.isfinite(times), times, np.finfo(float).max), axis=-1)
+    place = level * np.maximum(reached - 1, 0)
+    below = np.floor(place).astype(int)
+    low, high = (np.take_along_axis(ordered, index, axis=-1) for index in (below, np.ceil(place).astype(int)))
+    quantile: FloatArray = np.where(reached > 0, low + (place - below) * (high - low), np.inf)[..., 0]
     return quantile

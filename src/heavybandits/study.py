@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 import json
 import math
 import re
@@ -30,10 +29,10 @@ from .noises import make_noise
 from .protocols import IntArray
 from .registry import class_from_file, make
 from .simulate import checkpoint_rounds
+from .sweep import combinations, described
 
 Count = Annotated[int, Field(strict=True, ge=1)]
 ITEM = 5_000_000  # pulls in a work item: about half a second for most policies
-LISTS = ("means", "weights", "noises")  # keys whose value is a list by nature
 
 # What a policy may be told of the instance, as the paper tells its policies the largest location.
 FROM_INSTANCE: dict[str, Callable[[Instance], Any]] = {
@@ -194,8 +193,8 @@ class Study:
     def _sweep(self, key: str, label: str, table: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any]]:
         """Labels, swept values and single values of all combinations."""
         with _located(self.name, key):
-            for swept, values in _combinations("", table):
-                yield " ".join([label, ", ".join(f"{k}={_short(v)}" for k, v in swept.items())]).strip(), swept, values
+            for swept, values in combinations(table):
+                yield f"{label} {described(swept)}".strip(), swept, values
 
     def _instance(self, values: dict[str, Any]) -> Instance:
         if "noise" in values:
@@ -305,29 +304,6 @@ def differences(old: Any, new: Any, key: str = "") -> list[str]:
     return [f"{key} was {'not there' if old is None else old}, is {'not there' if new is None else new}"]
 
 
-def _combinations(name: str, value: Any) -> list[tuple[dict[str, Any], Any]]:
-    """All ways to take one value of each list in ``value``, each with what was taken."""
-    if isinstance(value, dict) and set(value) == {"linspace"}:
-        value = _linspace(value["linspace"])
-    if isinstance(value, dict):
-        parts = [[(swept, key, one) for swept, one in _combinations(key, part)] for key, part in value.items()]
-        return [({k: v for swept, _, _ in chosen for k, v in swept.items()}, {key: one for _, key, one in chosen})
-                for chosen in itertools.product(*parts)]  # fmt: skip
-    natural = name in LISTS or (name == "noise" and isinstance(value, list))
-    if not isinstance(value, list) or natural:
-        return [({}, value)]
-    if not value:
-        raise ValueError(f"{name} must have at least one value, got []")
-    return [({name: one}, one) for one in value]
-
-
-def _linspace(arguments: Any) -> list[float]:
-    numbers = isinstance(arguments, list) and len(arguments) == 3 and all(isinstance(x, int | float) for x in arguments)
-    if not numbers or not isinstance(arguments[2], int) or arguments[2] < 1:
-        raise ValueError(f"linspace must be [first, last, how many], got {arguments!r}")
-    return [float(f"{x:.12g}") for x in np.linspace(*arguments)]  # 0.12, not 0.12000000000000001
-
-
 def _told(value: Any, instance: Instance) -> Any:
     """Values with what is taken from the instance filled in."""
     if not isinstance(value, dict):
@@ -348,10 +324,6 @@ def _kinds(value: Any) -> Iterator[str]:
     if isinstance(value, list):
         for part in value:
             yield from _kinds(part)
-
-
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _sentence(error: ValidationError) -> str:

@@ -1,4 +1,7 @@
-"""Checks that every policy and every noise must pass; run them on your own."""
+"""Checks that every policy and every noise must pass; run them on your own.
+
+``EXAMPLES`` has parameters for every registered policy, for the checks and for the table of what policies cost.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,42 @@ from .compile import compiled, uses_rng, without_text
 from .protocols import FloatArray, IntArray, is_named_tuple
 from .state import arrays, carried, find_open, with_room
 
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "ada-tinf": {"offset": 1.0},
+    "adar-ucb": {},
+    "adaptive-level-set-ucb": {"c": 2.0},
+    "ape2": {"p": 1.5},
+    "auto": {},
+    "clipped-sgd-ucb": {"m": 1, "n": 2, "init_pulls": 0},
+    "exp3": {"low": -2.0, "high": 3.0},
+    "fo-ucb": {"optimizer": {"kind": "clipped-sgd", "m": 1, "init_pulls": 1}},
+    "force-mom": {},
+    "htinf": {"eps": 0.3, "scale": 2.0, "offset": 1.0},
+    "inf-clip": {"eps": 0.5, "scale": 2.0, "offset": 1.0},
+    "kl-ucb": {"c": 3.0},
+    "klinf-ucb": {"eps": 0.5, "bound": 4.0},
+    "level-set-ucb": {"noise": {"kind": "student-t", "df": 3.0}, "scale": 2.0},
+    "mean-of-medians": {"policy": {"kind": "ucb"}},
+    "median-inf": {"m": 1, "scale": 1.0, "offset": 1.0},
+    "mr-ape": {"p": 1.5},
+    "mr-ucb": {"p": 1.5},
+    "opt-tinf": {"offset": 1.0},
+    "oracle-ucb": {"noise": {"kind": "frechet", "alpha": 1.25}},
+    "order-statistic-ucb": {"c": 0.25},
+    "robust-ucb": {"estimator": {"kind": "median-of-means", "eps": 0.5, "v": 2.0}},
+    "rucb-catoni": {"v": 1.0},
+    "rucb-median": {"eps": 1.0, "v": 1.0},
+    "rucb-truncated": {"eps": 0.5, "u": 2.0},
+    "sgd-ucb": {},
+    "sgd-ucb-median": {"schedule": "theory"},
+    "sgd-ucb-smom": {"theta": 0.5},
+    "student-thompson": {"df": 1.0, "scale": 1.0},
+    "thompson-gaussian": {},
+    "tsallis-inf": {"estimator": "reduced-variance"},
+    "ucb": {},
+    "uni-inf": {"offset": 1.0},
+    "zo-ucb": {"optimizer": {"kind": "two-point"}},
+}
 WILD = (math.inf, -math.inf, 1e308, -1e308, 1e17, 0.0, 0.0, -1.0, 1.0, 1e-300)
 
 

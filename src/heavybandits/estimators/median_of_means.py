@@ -94,17 +94,8 @@ class MedianOfMeans(NamedTuple):
         return 2
 
     def observe(self, state: MedianOfMeansState, arm: int, reward: float) -> None:
-        """Keep a reward, and the sums over the ranges that it completes."""
-        leaf = append(state.sums, arm)
-        pool, i = state.sums.pool, state.sums.size[arm] - 1
-        total = saturate(float(reward))
-        pool[leaf] = total
-        # The sum of the `size` rewards from number a on, a multiple of `size`, is kept at place 2a + size - 1.
-        size = 1
-        while i & size:
-            total = saturate(float(pool[leaf + 1 - 3 * size]) + total)
-            size *= 2
-            pool[leaf + 1 - size] = total
+        """Keep a reward."""
+        keep(state.sums, arm, reward)
 
     def value(self, state: MedianOfMeansState, arm: int) -> float:
         """Last estimate."""
@@ -120,9 +111,7 @@ class MedianOfMeans(NamedTuple):
         length = n // k
         if k != state.blocks[arm] or length != state.length[arm]:
             state.blocks[arm], state.length[arm] = k, length
-            for block in range(k):
-                state.means[block] = _range_sum(state.sums, arm, block * length, (block + 1) * length) / length
-            state.value[arm] = median(state.means, k)
+            state.value[arm] = median_of_blocks(state.sums, arm, k, state.means)
         return float(state.value[arm])
 
     def until(self, state: MedianOfMeansState, arm: int, log_term: float) -> float:
@@ -138,6 +127,39 @@ class MedianOfMeans(NamedTuple):
     def factor(self, log_term: float) -> float:
         """Common factor of the radii at L = ``log_term``."""
         return float((2.0 + 16.0 * log_term) ** (self.eps / (1.0 + self.eps)))
+
+
+@compilable
+def keep(sums: Store, arm: int, reward: float) -> None:
+    """Keep a reward, and the sums over the ranges that it completes, in a store of width 2."""
+    leaf = append(sums, arm)
+    pool, i = sums.pool, sums.size[arm] - 1
+    total = saturate(float(reward))
+    pool[leaf] = total
+    # The sum of the `size` rewards from number a on, a multiple of `size`, is kept at place 2a + size - 1.
+    size = 1
+    while i & size:
+        total = saturate(float(pool[leaf + 1 - 3 * size]) + total)
+        size *= 2
+        pool[leaf + 1 - size] = total
+
+
+@compilable
+def median_of_blocks(sums: Store, arm: int, k: int, means: FloatArray) -> float:
+    """Median of the means of k blocks of equal length; ``means`` is scratch.
+
+    Examples
+    --------
+    >>> sums = init_store(n_arms=1, horizon=None, width=2)
+    >>> for reward in (1.0, 3.0, 10.0, -2.0, 0.0, 4.0, 99.0):
+    ...     keep(sums, 0, reward)
+    >>> median_of_blocks(sums, 0, 3, np.zeros(3))  # 99 is left over
+    2.0
+    """
+    length = sums.size[arm] // k
+    for block in range(k):
+        means[block] = _range_sum(sums, arm, block * length, (block + 1) * length) / length
+    return float(median(means, k))
 
 
 @compilable

@@ -26,9 +26,19 @@ import numpy as np
 
 from ..choice import VALUE, Choice, choose, height, init_choice, place
 from ..estimators.clipped_sgd import Iterates, descend, init_iterates
+from ..facts import Facts
 from ..parameters import Count, NonNegative, OddOrZero, Positive, Whole, validated
 from ..protocols import IntArray
 from ..theory import confidence, first_clip, practical_step, printed_rate, printed_step
+
+FACTS = Facts(
+    needs="horizon, scale, symmetry",
+    memory="8 max(b, p) + 89 bytes",
+    cost="O(1), O(log K)",
+    regret="none for the practical schedule; for the theory's, FO-UCB's with a rate that its source proves only at the "
+    "horizon",
+    reference="Dorn, Katrutsa, Latypov, Pudovikov 2024",
+)
 
 
 class ClippedSGDUCBState(NamedTuple):

@@ -19,9 +19,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..choice import VALUE, Choice, choose, height, init_choice, place
+from ..facts import Facts
 from ..parameters import Optimizer, validated
 from ..protocols import FloatArray, IntArray
 from ..theory import confidence
+
+FACTS = Facts(
+    needs="horizon, and what the optimiser needs",
+    memory="65 bytes, and the optimiser's",
+    cost="the optimiser's, O(log K)",
+    regret="sum_a Delta_a (g^-1(Delta_a^2/8, 1/T^2) + 2), if g bounds the optimiser",
+    reference="Dorn, Katrutsa, Latypov, Pudovikov 2024",
+)
 
 
 class TemplateState(NamedTuple):

@@ -23,9 +23,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..numerics import running_mean
+from .._validate import require_range
+from ..facts import Facts
+from ..numerics import running_mean, share
 from ..parameters import Finite, NonNegative, validated
 from ..protocols import FloatArray, IntArray, compilable
+
+FACTS = Facts(
+    needs="range",
+    memory="33 bytes",
+    cost="O(K)",
+    regret="sum_a Delta_a ln T/d(mu_a, mu*) asymptotically, for rewards in the range; optimal for rewards of 0 and 1",
+    reference="Garivier, Cappé 2011",
+)
 
 
 @compilable
@@ -112,8 +122,7 @@ class KLUCB(NamedTuple):
 
     def check(self) -> None:
         """Refuse an empty range."""
-        if not 0.0 < self.high - self.low < math.inf:
-            raise ValueError(f"KLUCB: high must be above low by a finite amount, got low={self.low}, high={self.high}")
+        require_range("KLUCB", self.low, self.high)
 
     def init(self, n_arms: int, horizon: int | None) -> KLUCBState:
         """Fresh state."""
@@ -162,8 +171,7 @@ class KLUCB(NamedTuple):
     def update(self, state: KLUCBState, arm: int, reward: float) -> None:
         """Move the arm's mean."""
         n = state.pulls[arm] + 1
-        scaled = (min(max(reward, self.low), self.high) - self.low) / (self.high - self.low)
-        p = min(max(running_mean(state.mean[arm], n, scaled), 0.0), 1.0)
+        p = min(max(running_mean(state.mean[arm], n, share(reward, self.low, self.high)), 0.0), 1.0)
         state.pulls[arm], state.mean[arm] = n, p
         state.constant[arm] = n * (p * math.log(p) + (1.0 - p) * math.log(1.0 - p)) if 0.0 < p < 1.0 else 0.0
 

@@ -148,7 +148,7 @@ def auto() -> LevelSetUCB:
     return LevelSetUCB(None)
 
 
-def oracle_ucb(noise: Noise, c: float = 4.0) -> LevelSetUCB:
+def oracle_ucb(noise: Any, c: float = 4.0) -> LevelSetUCB:
     """Level-set UCB that knows the law of the noise and its scale: what there is to gain by learning them.
 
     Examples
@@ -157,7 +157,8 @@ def oracle_ucb(noise: Noise, c: float = 4.0) -> LevelSetUCB:
     >>> round(oracle_ucb(hb.Cauchy(scale=2.0)).scale, 3)
     2.0
     """
-    return LevelSetUCB(noise, footing(noise)[1], c)
+    told = LevelSetUCB(noise, 0.0, c)
+    return told._replace(scale=footing(make_noise(**json.loads(told.noise)))[1])
 
 
 PRESETS = {"adaptive-level-set-ucb": adaptive_level_set_ucb, "auto": auto, "oracle-ucb": oracle_ucb}

@@ -30,8 +30,17 @@ from ..estimators.catoni import Catoni, CatoniInfiniteVariance
 from ..estimators.median_of_means import MedianOfMeans
 from ..estimators.order_statistic import OrderStatistic
 from ..estimators.truncated_mean import TruncatedMean
+from ..facts import Facts
 from ..parameters import Positive, has_methods, validated
 from ..protocols import FloatArray, IntArray
+
+FACTS = Facts(
+    needs="moment order, moment bound",
+    memory="the mean's",
+    cost="the mean's, O(log K)",
+    regret="sum_a O((v/Delta_a)^(1/eps) ln T), if the moment of order 1 + eps is at most v",
+    reference="Bubeck, Cesa-Bianchi, Lugosi 2013",
+)
 
 
 class RobustMean(Protocol):
@@ -213,4 +222,18 @@ PRESETS = {
     "rucb-median": rucb_median,
     "rucb-truncated": rucb_truncated,
     "rucb-catoni": rucb_catoni,
+}
+PRESET_FACTS = {
+    "order-statistic-ucb": FACTS._replace(
+        needs="nothing",
+        memory="32 n bytes",
+        cost="O(n) moves, O(log K)",
+        reference="Szörényi et al. 2015",
+        regret="sum_a O(ln T/(F_a(m*) - 1/2)^2) Delta_a, if c > 2 and the median is meant; m*: the highest median",
+    ),
+    "rucb-median": FACTS._replace(memory="64 n bytes", cost="O(ln T log n) for one reward in two, O(log K)"),
+    "rucb-truncated": FACTS._replace(memory="O(log n)", cost="O(log n), O(log K)"),
+    "rucb-catoni": FACTS._replace(
+        memory="32 n bytes", cost="O(1) amortised, O(log K)", reference="Bubeck et al. 2013; Bhatt et al. 2022"
+    ),
 }

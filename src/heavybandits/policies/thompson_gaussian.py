@@ -17,9 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..facts import Facts
 from ..numerics import saturate
 from ..parameters import Finite, Positive, PositiveOrInfinite, validated
 from ..protocols import FloatArray, IntArray
+
+FACTS = Facts(
+    needs="scale",
+    memory="33 bytes",
+    cost="O(K)",
+    regret="sum_a O(ln T/Delta_a), for normal noise of that scale",
+    reference="Thompson 1933; Agrawal, Goyal 2013",
+)
 
 
 class ThompsonGaussianState(NamedTuple):

@@ -18,9 +18,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..choice import VALUE, Choice, choose, height, init_choice, place
+from ..facts import Facts
 from ..numerics import running_mean
 from ..parameters import NonNegative, validated
 from ..protocols import IntArray
+
+FACTS = Facts(
+    needs="scale",
+    memory="65 bytes",
+    cost="O(log K)",
+    regret="sum_a 8 ln T/Delta_a + O(1), for rewards in [0, 1] and c = 1",
+    reference="Auer, Cesa-Bianchi, Fischer 2002",
+)
 
 
 class UCBState(NamedTuple):

@@ -15,6 +15,7 @@ import pandas as pd
 from ..results import StudyResult
 from .figures import draw
 from .matrix import advice, ratio_matrix
+from .provenance import facts, missing, what_was_run
 from .runtimes import NOTE, best_times, runtime_table
 from .style import save
 from .tables import failed_table, latex_table, lowest, number, summary_table
@@ -43,7 +44,7 @@ class Verdict(Protocol):
 
 
 class Difference(Protocol):
-    """Where the source of the claims says one thing and does another."""
+    """Where the text of a paper and its published code differ."""
 
     @property
     def topic(self) -> str: ...
@@ -88,11 +89,9 @@ class Section(NamedTuple):
 
 
 def write_report(
-    directory: Path,
-    studies: Sequence[StudyResult],
-    verdicts: Sequence[Verdict] = (),
+    directory: Path, studies: Sequence[StudyResult], verdicts: Sequence[Verdict] = (),
     differences: Sequence[Difference] = (),
-) -> Path:
+) -> Path:  # fmt: skip
     """Write ``report.html``, ``figures/`` and ``tables/`` into a directory, and return the page's path.
 
     Parameters
@@ -104,7 +103,7 @@ def write_report(
     verdicts
         Claims and what the studies say of them; shown first.
     differences
-        Where the claims' text and its code differ; shown beside them.
+        Where the text that makes the claims and its published code differ; shown after the verdicts.
 
     Examples
     --------
@@ -135,7 +134,7 @@ def write_report(
         sections=sections, verdicts=verdicts, differences=differences,
         counts=Counter(verdict.verdict for verdict in verdicts),
         anchors={study.name: f"study-{name}" for study, name in zip(studies, names, strict=True)},
-        summary=_what_was_run(studies),
+        summary=what_was_run(studies),
     )  # fmt: skip
     page.write_text(html, encoding="utf-8")
     return page
@@ -172,7 +171,7 @@ def _section(directory: Path, study: StudyResult, name: str) -> Section:
     return Section(
         study=study, anchor=f"study-{name}", image=image, caption=drawing.caption,
         advice=advice(study) if kind == "matrix" else [], failed=_sheet("", "", failed, ""), sheets=sheets,
-        facts=_facts(study), missing=_missing(study), spec=json.dumps(study.spec, indent=2, default=str),
+        facts=facts(study), missing=missing(study), spec=json.dumps(study.spec, indent=2, default=str),
     )  # fmt: skip
 
 
@@ -199,62 +198,3 @@ def _summary_sheet(summary: pd.DataFrame, files: str) -> Sheet:
 def _sheet(title: str, note: str, frame: pd.DataFrame, files: str) -> Sheet:
     rows = [[Cell(number(value), value) for value in row] for row in frame.itertuples(index=False)]
     return Sheet(title, note, list(frame.columns), rows, files)
-
-
-def _facts(study: StudyResult) -> dict[str, str]:
-    """How a study was made, in words; what is not known is left out."""
-    made = study.provenance
-    facts = {
-        "heavybandits": made.get("version"),
-        "with": ", ".join(f"{name} {version}" for name, version in made.get("versions", {}).items()),
-        "digest of the study": made.get("digest"),
-        "seed": made.get("seed"),
-    }
-    for place, session in enumerate(made.get("sessions", []), start=1):
-        facts[f"session {place}"] = ", ".join(f"{name} {_plain(value)}" for name, value in session.items())
-    return {name: str(value) for name, value in facts.items() if value not in (None, "")}
-
-
-def _plain(value: Any) -> str:
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
-
-
-def _missing(study: StudyResult) -> str:
-    """What an unfinished study lacks; empty for a whole one."""
-    if study.provenance.get("complete", True):
-        return ""
-    missing = study.provenance.get("missing")
-    return f"Not finished: {missing} missing." if missing else "Not finished."
-
-
-def _what_was_run(studies: Sequence[StudyResult]) -> str:
-    results = [result for study in studies for result in study.results.values()]
-    runs = sum(result.regret.shape[0] * result.regret.shape[1] for result in results)
-    pulls = sum(result.regret.shape[0] * result.regret.shape[1] * result.horizon for result in results)
-    sessions = [session for study in studies for session in study.provenance.get("sessions", [])]
-    seconds = sum(session.get("seconds", 0) for session in sessions)
-    machines = sorted({str(session["machine"]) for session in sessions if "machine" in session})
-    versions = sorted({str(study.provenance["version"]) for study in studies if "version" in study.provenance})
-    policies = len({label for study in studies for label in study.families})
-    text = (
-        f"{_count(len(studies), 'study', 'studies')}: {_count(policies, 'policy', 'policies')} on "
-        f"{_count(len(results), 'instance', 'instances')}, {_count(runs, 'run', 'runs')} with "
-        f"{pulls:,} pulls in all"
-    )
-    if seconds:
-        text += f", in {_duration(seconds)} of computing"
-    if machines:
-        text += f" on {'; '.join(machines)}"
-    if versions:
-        text += f", with heavybandits {', '.join(versions)}"
-    return text + "."
-
-
-def _count(number_of: int, one: str, several: str) -> str:
-    return f"{number_of:,} {one if number_of == 1 else several}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..protocols import FloatArray
 from ..results import StudyResult
-from ..runtime import pulls_to_target, seconds_to_target
+from ..runtime import late_quantile, pulls_to_target, seconds_to_target
 from .style import Drawing, add_legend, look, shown, tidy, variants_note
 from .tables import lowest
 
 NOTE = (
     "Time and pulls are 90% quantiles over the replications that got there; here a replication fails if it never does. "
-    "Time is pulls times what a pull cost in that replication, noise not included. The first fiftieth of the horizon "
-    "does not count. In the LaTeX table the best is bold; of time and pulls, among the policies that got there in at "
-    "least half of the replications, since the few lucky replications of a policy that mostly fails are quick."
+    "Time is pulls times what a pull costs the policy, the median over the replications, noise not included. The first "
+    "fiftieth of the horizon does not count. In the LaTeX table the best is bold; of time and pulls, among policies "
+    "that got there in at least half of the replications: the few replications in which a poor policy does are quick."
 )
 
 
@@ -29,7 +28,7 @@ def targets(study: StudyResult) -> list[float]:
 def runtime_table(study: StudyResult) -> pd.DataFrame:
     """A row per instance and policy; per target the 90% quantiles of time and pulls, and the number of fails.
 
-    The quantiles are over the replications that reached the target, and NaN if none did.
+    The quantiles are over the replications that reached the target, and infinite if none did.
 
     Examples
     --------
@@ -48,8 +47,8 @@ def runtime_table(study: StudyResult) -> pd.DataFrame:
         for place, label in enumerate(study.families):
             row: dict[str, Any] = {"instance": instance, "policy": label}
             for target, (pulls, seconds) in reached.items():
-                row[f"ms to {target:g}"] = 1000 * _q90_of_finite(seconds[place])
-                row[f"pulls to {target:g}"] = _q90_of_finite(pulls[place])
+                row[f"ms to {target:g}"] = 1000 * float(late_quantile(seconds[place]))
+                row[f"pulls to {target:g}"] = float(late_quantile(pulls[place]))
                 row[f"fails at {target:g}"] = int(np.isinf(pulls[place]).sum())
             rows.append(row)
     return pd.DataFrame(rows)
@@ -65,11 +64,6 @@ def best_times(study: StudyResult, table: pd.DataFrame) -> dict[str, pd.Series]:
         for name in (f"ms to {target:g}", f"pulls to {target:g}"):
             best[name] = lowest(table.assign(**{name: table[name].where(fails <= replications / 2)}), name)
     return best
-
-
-def _q90_of_finite(values: FloatArray) -> float:
-    finite = values[np.isfinite(values)]
-    return float(np.quantile(finite, 0.9)) if finite.size else float("nan")
 
 
 def draw_runtimes(study: StudyResult) -> Drawing:

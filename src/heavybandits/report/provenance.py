@@ -1,0 +1,71 @@
+"""How studies were made, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..results import StudyResult
+
+
+def facts(study: StudyResult) -> dict[str, str]:
+    """How a study was made, in words; what is not known is left out."""
+    made = study.provenance
+    known = {
+        "heavybandits": made.get("version"),
+        "with": ", ".join(f"{name} {version}" for name, version in made.get("versions", {}).items()),
+        "digest of the study": made.get("digest"),
+        "seed": made.get("seed"),
+    }
+    for place, session in enumerate(made.get("sessions", []), start=1):
+        known[f"session {place}"] = ", ".join(f"{name} {_plain(value)}" for name, value in session.items())
+    return {name: str(value) for name, value in known.items() if value not in (None, "")}
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+def missing(study: StudyResult) -> str:
+    """What an unfinished study lacks; empty for a whole one."""
+    if study.provenance.get("complete", True):
+        return ""
+    absent = study.provenance.get("missing replications", 0)
+    return f"Not finished: {_count(absent, 'replication is', 'replications are')} missing."
+
+
+def what_was_run(studies: Sequence[StudyResult]) -> str:
+    """All of it, in a sentence."""
+    results = [result for study in studies for result in study.results.values()]
+    runs = sum(result.regret.shape[0] * result.regret.shape[1] for result in results)
+    pulls = sum(result.regret.shape[0] * result.regret.shape[1] * result.horizon for result in results)
+    sessions: dict[tuple[str, str], float] = {}  # one session may have worked on several studies
+    for session in (session for study in studies for session in study.provenance.get("sessions", [])):
+        key = str(session.get("machine", "")), str(session.get("started"))
+        sessions[key] = max(sessions.get(key, 0.0), session.get("seconds", 0.0))
+    seconds = sum(sessions.values())
+    machines = sorted({machine for machine, _ in sessions if machine})
+    versions = sorted({str(study.provenance["version"]) for study in studies if "version" in study.provenance})
+    policies = len({label for study in studies for label in study.families})
+    text = (
+        f"{_count(len(studies), 'study', 'studies')}: {_count(policies, 'policy', 'policies')} on "
+        f"{_count(len(results), 'instance', 'instances')}, {_count(runs, 'run', 'runs')} with "
+        f"{pulls:,} pulls in all"
+    )
+    if seconds:
+        text += f", in {_duration(seconds)} of computing"
+    if machines:
+        text += f" on {'; '.join(machines)}"
+    if versions:
+        text += f", with heavybandits {', '.join(versions)}"
+    return text + "."
+
+
+def _count(number_of: int, one: str, several: str) -> str:
+    return f"{number_of:,} {one if number_of == 1 else several}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
