@@ -82,8 +82,8 @@ __all__ = [
     "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "ClippedSGD", "ClippedSGDUCB",
     "ClippedSSTM", "Exp3", "ForceMOM", "Frechet", "Gaussian", "INFClip", "Instance", "KLinfUCB", "Laplace",
     "LevelSetUCB", "LogNormal", "MeanOfMedians", "MedianINF", "MedianOfMeans", "Mixture", "Noise", "OrderStatistic",
-    "Pareto", "Result", "RobustUCB", "ScipyNoise", "StudentT", "StudentThompson", "SymmetricStable", "ThompsonGaussian", "TruncatedMean",
-    "TsallisINF", "TwoPoint", "UniINF", "check_noise", "check_policy", "compilable", "delta_cauchy",
-    "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3",
-    "instances", "make", "make_noise", "noises", "policies", "simulate",
+    "Pareto", "Result", "RobustUCB", "ScipyNoise", "StudentT", "StudentThompson", "SymmetricStable", "ThompsonGaussian",
+    "TruncatedMean", "TsallisINF", "TwoPoint", "UniINF", "check_noise", "check_policy", "compilable", "delta_cauchy",
+    "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2",
+    "gaussian_env3", "instances", "make", "make_noise", "noises", "policies", "simulate",
 ]  # fmt: skip

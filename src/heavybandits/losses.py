@@ -87,7 +87,7 @@ def shift_of(divergence: FloatArray, wanted: float) -> float:
         else:
             high = middle
     part = (wanted - divergence[low]) / (divergence[high] - divergence[low])
-    return shift_at(low) + part * (shift_at(high) - shift_at(low))
+    return float(shift_at(low) + part * (shift_at(high) - shift_at(low)))
 
 
 @dataclass(frozen=True)
