@@ -34,8 +34,9 @@ FIRST = 16  # residuals whose median starts the scale
 ENOUGH = 5  # residuals from which on it is theirs, and not that of the differences between arms
 MEMORY = 1000.0  # residuals that the scale remembers, and from which the law is learned
 GROWTH = 1.1  # of t between two refreshes of all indices
+FAR = 10.0  # scales below the best arm at which one or two rewards are not believed
 STEP = 4.0  # longest step of x, in units of the scale, and then divided by n
-SCALE, DIFFERENCES, RESIDUALS, LAST, CLOCK, DUE, LAW = range(7)  # places in LevelSets.pool
+SCALE, DIFFERENCES, RESIDUALS, LAST, CLOCK, DUE, LAW, TOP = range(8)  # places in LevelSets.pool
 
 
 class LevelSets(NamedTuple):
@@ -44,7 +45,7 @@ class LevelSets(NamedTuple):
     pulls: IntArray
     x: FloatArray  # minimisers
     kept: FloatArray  # (arm, KEPT): first rewards, sorted
-    pool: FloatArray  # scale; differences and residuals seen; latest first reward; rewards; next refresh; law
+    pool: FloatArray  # scale; differences and residuals seen; latest first reward; rewards; next refresh; law; best x
     sizes: FloatArray  # (2, FIRST): first differences and residuals, sorted
     evidence: FloatArray  # per law: its log likelihood
     losses: Losses
@@ -53,7 +54,7 @@ class LevelSets(NamedTuple):
 
 def init_level_sets(n_arms: int, losses: Losses, evidence: FloatArray, scale: float) -> LevelSets:
     """No rewards yet; with ``scale`` 0 it is to be learned."""
-    pool = np.array([scale, 0.0, 0.0, math.nan, 0.0, n_arms, 0.0])
+    pool = np.array([scale, 0.0, 0.0, math.nan, 0.0, n_arms, 0.0, -math.inf])
     return LevelSets(
         np.zeros(n_arms, np.int64), np.zeros(n_arms), np.zeros((n_arms, KEPT)), pool, np.zeros((2, FIRST)), evidence,
         losses, init_choice(n_arms),
@@ -152,6 +153,8 @@ def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
     level = math.log(1.0 + c / n_arms * (1.0 + pool[CLOCK] / (n_arms * n))) * n / (n - losses.slack[law])
     if scale == 0.0:  # all rewards so far are equal
         state.x[arm] = upper = reward
+    elif n <= 2 and state.kept[arm, n - 1] < pool[TOP] - FAR * scale:  # no level is high enough for what may be slips
+        state.x[arm], upper = state.kept[arm, n - 1], LARGEST
     elif n <= KEPT:
         rho, rewards, x = losses.rho[law], state.kept[arm], state.x[arm] if n > 1 else reward
         x = minimiser(rho, losses.score[law], losses.information[law], rewards, n, scale, x, reward)
@@ -198,6 +201,10 @@ def refresh(state: LevelSets, arm: int, reward: float, c: float) -> None:
     for i in range(len(evidence)):
         if evidence[i] > evidence[int(pool[LAW])]:
             pool[LAW] = i
+    pool[TOP] = -math.inf
+    for other in range(len(state.pulls)):
+        if state.pulls[other] > 1:
+            pool[TOP] = max(pool[TOP], state.x[other])
     for other in range(len(state.pulls)):
         if state.pulls[other] > 0:
             renew(state, other, reward if other == arm else state.x[other], c)

@@ -23,6 +23,7 @@ from .protocols import FloatArray, compilable
 BINS = 128
 SHIFTS = 48
 SMALLEST_SHIFT, LARGEST_SHIFT = 0.02, 60.0
+MOST = 1.0  # information; a law with an edge has much, and steps of its inverse would be too short to get there
 FARTHEST = 1e300  # residuals in units of the scale are cut here, so that losses stay finite
 
 
@@ -31,7 +32,7 @@ class Losses(NamedTuple):
 
     rho: FloatArray  # (law, bin): the loss
     score: FloatArray  # (law, bin): its derivative
-    information: FloatArray  # (law,): mean of the squared score
+    information: FloatArray  # (law,): mean of the squared score, at most MOST
     divergence: FloatArray  # (law, shift): mean of rho(Z - d) - rho(Z), never decreasing in the shift d
     slack: FloatArray  # (law,): h in the correction n/(n - h) of levels
 
@@ -167,21 +168,31 @@ def tabulate(laws: tuple[Law, ...], doubt: float = 0.0) -> Losses:
 
 @functools.cache
 def _tables(law: Law, doubt: float) -> tuple[FloatArray, ...]:
-    y = (np.arange(BINS) + 0.5) / (BINS / 2) - 1.0
-    z = y / (1.0 - np.abs(y))
     centre, unit = footing(law)
-    with np.errstate(divide="ignore"):
-        logs = law.log_pdf(centre + unit * z) + math.log(unit)
-    rho = -np.log((1.0 - doubt) * np.exp(np.maximum(logs, -700.0)) + doubt / (math.pi * (1.0 + z * z)))
+
+    def loss(z: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            density = unit * np.exp(np.maximum(law.log_pdf(centre + unit * z), -700.0))
+        return np.asarray(-np.log((1.0 - doubt) * density + doubt / (math.pi * (1.0 + z * z))))
+
+    z = _points(BINS)
+    rho = loss(z)
     score = np.concatenate(([rho[1] - rho[0]], rho[2:] - rho[:-2], [rho[-1] - rho[-2]]))
     score /= np.concatenate(([z[1] - z[0]], z[2:] - z[:-2], [z[-1] - z[-2]]))
-    weight = np.exp(-rho) * (1.0 + np.abs(z)) ** 2
+    fine = _points(16 * BINS)
+    own = loss(fine)
+    weight = np.exp(-own) * (1.0 + np.abs(fine)) ** 2
     weight /= weight.sum()
-    moved = z - np.array([[shift_at(k)] for k in range(SHIFTS)])
-    place = (moved / (1.0 + np.abs(moved)) + 1.0) * (BINS / 2) - 0.5
-    shifted = np.interp(place, np.arange(BINS), rho) + 2.0 * np.log(np.maximum((1.0 + np.abs(moved)) / BINS, 1.0))
-    divergence = np.maximum.accumulate(np.maximum((shifted - rho) @ weight, 1e-12))
-    return rho, score, np.asarray(weight @ score**2), divergence, np.asarray(_slack(law, centre, unit))
+    information = min(weight @ np.interp(fine, z, score) ** 2, MOST)
+    means = [weight @ (loss(fine - shift_at(k)) - own) for k in range(SHIFTS)]
+    divergence = np.maximum.accumulate(np.maximum(means, 1e-12))
+    return rho, score, np.asarray(information), divergence, np.asarray(_slack(law, centre, unit))
+
+
+def _points(n: int) -> FloatArray:
+    """Where tables have their values."""
+    y = (np.arange(n) + 0.5) / (n / 2) - 1.0
+    return np.asarray(y / (1.0 - np.abs(y)))
 
 
 def _slack(law: Law, centre: float, unit: float) -> float:
