@@ -21,7 +21,7 @@ from test_policies import (
 import heavybandits as hb
 from heavybandits.estimators.p_robust import GROWTH, influence_constant, init_p_robust, observe_p_robust
 from heavybandits.numerics import LARGEST
-from heavybandits.policies.ape2 import LAWS, perturbation
+from heavybandits.perturbed import LAWS, perturbation
 from heavybandits.policies.mr_ucb import minimax_width
 from heavybandits.protocols import FloatArray
 
@@ -121,7 +121,7 @@ def test_perturbations_follow_their_laws() -> None:
     exponential = np.random.default_rng(0).standard_exponential(20_000)
     shape, scale = 4.5, 1.5
     laws = {"exponential": stats.expon(), "gumbel": stats.gumbel_r(), "pareto": stats.pareto(shape, scale=scale),
-            "frechet": stats.invweibull(shape, scale=scale)}  # fmt: skip
+            "frechet": stats.invweibull(shape, scale=scale), "uniform": stats.uniform(-1, 2)}  # fmt: skip
     for place, name in enumerate(LAWS):
         drawn = [perturbation(float(place), shape, scale, float(e)) for e in exponential]
         assert stats.kstest(drawn, laws[name].cdf).pvalue > 1e-3
@@ -130,8 +130,8 @@ def test_perturbations_follow_their_laws() -> None:
 
 def test_shape_of_the_heavy_perturbations() -> None:
     """p^2/(p-1) and 1, unless ln K is larger."""
-    assert hb.APE2(1.5, perturbation="pareto").init(10, None).constants.tolist() == [2.0, 4.5, 1.0]
-    large = hb.APE2(1.5, perturbation="frechet").init(1000, None).constants
+    assert hb.APE2(1.5, perturbation="pareto").init(10, None).law.tolist() == [2.0, 4.5, 1.0]
+    large = hb.APE2(1.5, perturbation="frechet").init(1000, None).law
     assert large.tolist() == [3.0, math.log(1000), math.log(1000)]
 
 

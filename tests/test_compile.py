@@ -1,5 +1,6 @@
 """Compilation: cached between processes, never stale, and possible for a user's own files."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -217,6 +218,42 @@ def test_a_policy_that_cannot_be_compiled_is_named() -> None:
     message = r"^Uncompilable cannot be compiled by numba: .*json.*line \d+\); hb.check_policy may tell more$"
     with pytest.raises(TypeError, match=message):
         hb.simulate(hb.Instance([0, 1], hb.Gaussian()), {"p": Uncompilable()}, horizon=20, replications=1)
+
+
+@hb.compilable
+def twice_below_five(x: int) -> int:
+    if x >= 5:
+        raise ValueError(f"{x} is not below 5")
+    return 2 * x
+
+
+class Raising(Allocating):
+    """Calls a function that raises."""
+
+    def select(self, state: Count, t: int, rng: Any) -> int:
+        return twice_below_five(t) % 2
+
+
+def test_functions_are_optimised_with_their_callers_only_and_their_errors_come_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    codegen: Any = importlib.import_module("numba.core.codegen")
+    optimised = []
+    optimise = codegen.CPUCodeLibrary._optimize_final_module
+
+    def record(library: Any) -> None:
+        optimised.append(library.name.partition("_Raising")[0])  # numba's own functions may be among them
+        optimise(library)
+
+    class Fresh(Raising):  # of no module, so that no cache has it
+        pass
+
+    Fresh.__name__ = "Raising"
+    monkeypatch.setattr(codegen.CPUCodeLibrary, "_optimize_final_module", record)
+    with pytest.raises(ValueError, match="5 is not below 5"):
+        hb.simulate(hb.Instance([0, 1], hb.Gaussian()), {"p": Fresh()}, horizon=20, replications=1)
+    assert "play" in optimised
+    assert not {"twice_below_five", "Raising.select", "Allocating.update"} & set(optimised)
 
 
 class ListState(NamedTuple):

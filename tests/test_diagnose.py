@@ -196,11 +196,12 @@ def noise_of(law: str, size: int = 6000) -> FloatArray:
     ("law", "medians", "expected"),
     [
         ("normal", [0, 1], "ucb"),
-        ("cauchy", [0, 1], "sgd-ucb"),
+        ("cauchy", [0, 9, 2], "sgd-ucb"),
+        ("cauchy", [0, 9, 8.5], FALLBACK),
         ("log-normal", [0, 1], FALLBACK),
         ("clicks", [0, 0], "ucb"),
         ("orders", [0, 0], "rucb-catoni"),
-        ("cauchy", [1, 1], "sgd-ucb"),  # no mean to tell the arms apart by
+        ("cauchy", [1, 1], FALLBACK),  # no mean to tell the arms apart by
     ],
 )
 def test_rules(law: str, medians: list[float], expected: str) -> None:
@@ -228,7 +229,7 @@ def test_measured_parameters_scale_with_the_rewards() -> None:
 def test_infinite_rewards_are_never_averaged() -> None:
     noise = np.append(noise_of("normal"), [math.inf, -math.inf])
     assert advise(np.array([0.0, 1.0]), measure(noise), noise).name == "sgd-ucb"
-    assert advise(np.array([0.0, 0.0]), measure(noise), noise).name == "sgd-ucb"
+    assert advise(np.array([0.0, 0.0]), measure(noise), noise).name == FALLBACK
 
 
 def test_few_data_give_the_policy_that_need_not_know() -> None:
@@ -309,7 +310,7 @@ def drifting(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
     """Cauchy rewards of three arms that all rise by 2 after two thirds of the rows."""
     rng, folder = np.random.default_rng(0), tmp_path_factory.mktemp("plots") / "new"
     arms = rng.integers(0, 3, 6000)
-    rewards = arms + rng.standard_cauchy(6000) + np.where(np.arange(6000) < 4000, 0, 2)
+    rewards = 3 * arms + rng.standard_cauchy(6000) + np.where(np.arange(6000) < 4000, 0, 2)
     lines = [f"arm {arm},{reward}" for arm, reward in zip(arms, rewards, strict=True)]
     return hb.diagnose(io.StringIO("\n".join(["arm,reward", *lines])), plots=folder), folder
 

@@ -181,6 +181,10 @@ def test_shipped_studies_can_be_used(name: str) -> None:
     assert list(shipped.policies(next(iter(shipped.cases)))) == list(shipped.families)
 
 
+def test_the_zoo_has_every_policy() -> None:
+    assert {table["kind"] for table in read_study("zoo").spec["policy"].values()} == set(hb.policies())
+
+
 @pytest.mark.parametrize("name", ["cauchy", "frechet-1", "frechet-1.25", "cauchy-exp", "cauchy-pareto"])
 def test_the_papers_heavy_tails(name: str) -> None:
     cases = read_study(name).cases

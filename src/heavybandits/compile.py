@@ -1,4 +1,4 @@
-"""From plain Python methods to machine code: the only file that knows numba's extension API.
+"""From plain Python methods to machine code: with :mod:`heavybandits.draft` all that knows numba's extension API.
 
 Two things are taught to numba once: methods of ``NamedTuple`` classes, by name, and functions marked
 :func:`~heavybandits.protocols.compilable`.  Then the loop that is to be compiled is copied for each policy, and the
@@ -114,11 +114,18 @@ def _dispatcher(function: Callable[..., Any], classes: tuple[type, ...], counted
     copy = _bound(function, classes[0])
     names = "_".join(cls.__name__ for cls in classes)
     copy.__qualname__ = f"{function.__name__}_{names}_{_digest(classes)}_{'counted' if counted else 'bare'}"
+    options = {"nogil": True, "_nrt": counted, **_options("FullCompiler")}
     if all(map(_importable, classes)):
         # without a place to write, beside the package or in the user's cache directory, numba raises RuntimeError
         with contextlib.suppress(RuntimeError):
-            return numba.njit(copy, cache=True, nogil=True, _nrt=counted)
-    return numba.njit(copy, nogil=True, _nrt=counted)
+            return numba.njit(copy, cache=True, **options)
+    return numba.njit(copy, **options)
+
+
+def _options(compiler: str) -> dict[str, Any]:
+    """By which compiler of :mod:`heavybandits.draft` numba compiles, and no second copy for callers in C."""
+    draft = importlib.import_module(f"{__package__}.draft")
+    return {"pipeline_class": getattr(draft, compiler), "no_cfunc_wrapper": True}
 
 
 def _classes(parameters: Any) -> Iterator[type]:
@@ -138,8 +145,8 @@ def _teach(classes: tuple[type, ...]) -> None:
     """Tell numba of the methods of these classes, and of compilable functions not known yet."""
     registry: Any = importlib.import_module("numba.core.registry")
     registry.cpu_target.typing_context.refresh()  # numba's rules come first, so a field wins over a method of its name
-    for function, inline in COMPILABLE.items():
-        _teach_function(function, inline)
+    for function in COMPILABLE:
+        _teach_function(function)
     _teach_names(*(known for known in (*policies().values(), *estimators().values()) if isinstance(known, type)))
     _teach_names(*classes)
     for cls in classes:
@@ -148,9 +155,9 @@ def _teach(classes: tuple[type, ...]) -> None:
 
 
 @functools.cache
-def _teach_function(function: Callable[..., Any], inline: bool = True) -> None:
+def _teach_function(function: Callable[..., Any]) -> None:
     extending: Any = importlib.import_module("numba.extending")
-    extending.register_jitable(forceinline=inline)(function)
+    extending.register_jitable(**_options("DraftCompiler"))(function)
 
 
 def _methods_of(cls: type) -> dict[str, FunctionType]:
@@ -188,7 +195,7 @@ def _teach_name(name: str, signature: inspect.Signature) -> None:
         return found if isinstance(found, FunctionType) else None
 
     resolve.__signature__ = signature  # type: ignore[attr-defined]
-    options = {"jit_options": {"forceinline": True}, "strict": False}
+    options = {"jit_options": _options("DraftCompiler"), "strict": False}
     numba.extending.overload_method(numba.types.BaseNamedTuple, name, **options)(resolve)
 
 

@@ -23,7 +23,8 @@ from .protocols import FloatArray, compilable
 BINS = 128
 SHIFTS = 48
 SMALLEST_SHIFT, LARGEST_SHIFT = 0.02, 60.0
-MOST = 1.0  # information; a law with an edge has much, and steps of its inverse would be too short to get there
+MOST = 1.0  # information that is made use of: a law with an edge has much, and steps of its inverse would be too short
+BLUR = 0.25  # units over which densities are averaged, so that the score of a law with an edge is no spike
 FARTHEST = 1e300  # residuals in units of the scale are cut here, so that losses stay finite
 
 
@@ -33,7 +34,7 @@ class Losses(NamedTuple):
     rho: FloatArray  # (law, bin): the loss
     score: FloatArray  # (law, bin): its derivative
     information: FloatArray  # (law,): mean of the squared score, at most MOST
-    divergence: FloatArray  # (law, shift): mean of rho(Z - d) - rho(Z), never decreasing in the shift d
+    divergence: FloatArray  # (law, shift): mean of rho(Z - d) - rho(Z), at most MOST d²/2, never decreasing in d
     slack: FloatArray  # (law,): h in the correction n/(n - h) of levels
 
 
@@ -172,7 +173,8 @@ def _tables(law: Law, doubt: float) -> tuple[FloatArray, ...]:
 
     def loss(z: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):
-            density = unit * np.exp(np.maximum(law.log_pdf(centre + unit * z), -700.0))
+            blurred = law.log_pdf(centre + unit * (z[:, None] + BLUR * np.linspace(-1.0, 1.0, 9)))
+        density = np.maximum(unit * np.exp(blurred).mean(axis=1), 1e-300)
         return np.asarray(-np.log((1.0 - doubt) * density + doubt / (math.pi * (1.0 + z * z))))
 
     z = _points(BINS)
@@ -184,8 +186,9 @@ def _tables(law: Law, doubt: float) -> tuple[FloatArray, ...]:
     weight = np.exp(-own) * (1.0 + np.abs(fine)) ** 2
     weight /= weight.sum()
     information = min(weight @ np.interp(fine, z, score) ** 2, MOST)
-    means = [weight @ (loss(fine - shift_at(k)) - own) for k in range(SHIFTS)]
-    divergence = np.maximum.accumulate(np.maximum(means, 1e-12))
+    shifts = np.array([shift_at(k) for k in range(SHIFTS)])
+    means = np.array([weight @ (loss(fine - shift) - own) for shift in shifts])
+    divergence = np.maximum.accumulate(np.clip(means, 1e-12, 0.5 * MOST * shifts**2))
     return rho, score, np.asarray(information), divergence, np.asarray(_slack(law, centre, unit))
 
 

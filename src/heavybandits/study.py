@@ -36,7 +36,9 @@ ITEM = 5_000_000  # pulls in a work item: about half a second for most policies
 
 # What a policy may be told of the instance, as the paper tells its policies the largest location.
 FROM_INSTANCE: dict[str, Callable[[Instance], Any]] = {
-    "largest-mean": lambda instance: float(np.abs(instance.means).max()) or 1.0,  # 1 if all are 0
+    "largest-mean": lambda instance: float(np.abs(instance.means).max()) or 1.0,  # in absolute value; 1 if all are 0
+    "lowest": lambda instance: float(instance.means.min()),
+    "highest": lambda instance: float(instance.means.max()),
     "noise": lambda instance: instance.noise,
 }
 

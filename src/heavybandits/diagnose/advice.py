@@ -5,9 +5,10 @@
    ``rucb-catoni`` with a moment of an order half way between 1 and the index.
 2. *Light tails*: the intervals of the tail indices, of one if the other side is nearly empty, are above 4.  ``ucb``
    with the scale that a normal law of this spread has; nothing does better on normal noise.
-3. *Heavy and symmetric*: an index is at most 2, or a reward infinite, and the skew is not told from zero or below 0.1.
-   ``sgd-ucb``, which asks for symmetry and no moment, with what it must be told measured: the clipping level is the
-   largest difference between medians, but at least half the spread, and the bonus 0.3 of half the spread.
+3. *Heavy, symmetric, and easy*: an index is at most 2, or a reward infinite; the skew is not told from zero or below
+   0.1; and the best median leads by half the spread, so that an arm's first three rewards seldom mislead.  ``sgd-ucb``,
+   which asks for symmetry and no moment, with what it must be told measured: the clipping level is the largest
+   difference between medians, but at least half the spread, and the bonus 0.3 of half the spread.
 4. *Anything else*, too few data to tell included: the policy that need not be told anything.
 
 The residuals of all arms are taken together, for they share the noise or one arm has too few.
@@ -90,9 +91,11 @@ def advise(medians: FloatArray, noise: Shape, residuals: FloatArray) -> Advice:
     if tails and min(tail.low for tail in tails) > LIGHT and noise.infinite == 0:
         return measured_ucb(noise, residuals, "Both tails are light, so averages do well.")
     heavy = noise.infinite > 0 or min((tail.value for tail in tails), default=math.inf) <= HEAVY
-    if heavy and is_symmetric(noise):
-        return measured_sgd_ucb(medians, noise, "The tails are too heavy for averages, and the noise is symmetric.")
-    reason = "Tails are neither light for sure nor heavy and symmetric, so choose a policy that need not know."
+    lead = float(medians.max() - np.partition(medians, -2)[-2]) if len(medians) > 1 else 0.0
+    if heavy and is_symmetric(noise) and lead >= noise.spread / 2:
+        reason = "The tails are too heavy for averages; the noise is symmetric, and the best arm well ahead."
+        return measured_sgd_ucb(medians, noise, reason)
+    reason = "No simpler policy is sure to fit, so choose one that need not know the noise."
     return Advice(UNTOLD, {}, reason) if UNTOLD in policies() else measured_sgd_ucb(medians, noise, reason)
 
 

@@ -34,10 +34,10 @@ from ..protocols import FloatArray
 from .htinf import skipping_factor
 
 FACTS = Facts(
-    needs="horizon, sign (an offset)",
-    memory="O(1)",
-    cost="O(K)",
-    regret="order of sigma K^(1 - 1/alpha) T^(1/alpha) + sqrt(KT) for any laws",
+    needs="horizon, sign",
+    memory="25 bytes",
+    cost="O(1), O(K)",
+    regret="as htinf, O(sigma K^(1-1/p) T^(1/p) + sqrt(K T)) for every p and sigma; nothing better for fixed laws",
     reference="Huang, Dai, Huang 2022",
 )
 

@@ -10,8 +10,7 @@ costs regret, not the guarantee.
 
 where the :math:`G_a` are drawn anew for each arm in each round: from the exponential law (Weibull's and the gamma law
 with shape 1), Gumbel's (the extreme value law with shape 0), Pareto's or Fréchet's.  The last two have shape
-:math:`p^2/(p-1)` and scale 1, or both ln K if that is larger.  All are functions of an exponential number E: E itself,
--ln E, :math:`\lambda e^{E/\alpha}` and :math:`\lambda E^{-1/\alpha}`.
+:math:`p^2/(p-1)` and scale 1, or both ln K if that is larger.
 
 *Cost*: the estimator's for a reward, some 20 logarithms amortised, and K random numbers for a choice; all rewards are
 stored.
@@ -23,13 +22,12 @@ rewards, NeurIPS 2020.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from ..estimators.p_robust import observe_p_robust
 from ..facts import Facts
 from ..parameters import MomentOrder, Positive, validated
-from ..protocols import compilable
-from .mr_ape import PerturbedState, init_perturbed
+from ..perturbed import PerturbedState, choose_perturbed, init_perturbed
 
 FACTS = Facts(
     needs="moment order",
@@ -38,26 +36,6 @@ FACTS = Facts(
     regret="O(K^(1-1/p) T^(1/p) ln K), if E|X|^p is finite and the law of the perturbation is tuned",
     reference="Lee, Yang, Lim, Oh 2020",
 )
-
-Law = Literal["exponential", "gumbel", "pareto", "frechet"]
-LAWS = get_args(Law)
-
-
-@compilable
-def perturbation(law: float, shape: float, scale: float, exponential: float) -> float:
-    """A number from the law of this place in ``LAWS``, made of one from the exponential law.
-
-    Examples
-    --------
-    >>> perturbation(1.0, 1.0, 1.0, exponential=1.0) == 0.0
-    True
-    """
-    e = max(exponential, 1e-300)  # its logarithm must exist
-    if law == 0.0:
-        return e
-    if law == 1.0:
-        return -math.log(e)
-    return float(scale * (math.exp(e / shape) if law == 2.0 else e ** (-1.0 / shape)))
 
 
 @validated
@@ -84,30 +62,18 @@ class APE2(NamedTuple):
 
     p: MomentOrder
     c: Positive = 1.0
-    perturbation: Law = "exponential"
+    perturbation: Literal["exponential", "gumbel", "pareto", "frechet"] = "exponential"
 
     def init(self, n_arms: int, horizon: int | None) -> PerturbedState:
         """Fresh state."""
         shape, scale = self.p * self.p / (self.p - 1.0), 1.0
         if shape <= math.log(n_arms):
             shape = scale = math.log(n_arms)
-        return init_perturbed(n_arms, horizon, [float(LAWS.index(self.perturbation)), shape, scale])
+        return init_perturbed(n_arms, horizon, self.perturbation, shape, scale)
 
     def select(self, state: PerturbedState, t: int, rng: Any) -> int:
         """Each arm once, then the highest perturbed estimate."""
-        law, shape, scale = state.constants[0], state.constants[1], state.constants[2]
-        best, highest = -1, -math.inf
-        for arm in range(len(state.pulls)):
-            if not state.open[arm]:
-                continue
-            if state.pulls[arm] == 0 and state.asked[arm] == 0:
-                state.asked[arm] = 1
-                return arm
-            draw = perturbation(law, shape, scale, rng.standard_exponential())
-            height = state.mean.value[arm] + state.width[arm] * draw if state.pulls[arm] > 0 else math.inf
-            if best < 0 or height > highest:
-                best, highest = arm, height
-        return best
+        return choose_perturbed(state, rng)
 
     def update(self, state: PerturbedState, arm: int, reward: float) -> None:
         """Move the arm's estimate, and let its perturbation shrink."""

@@ -27,9 +27,9 @@ from ..parameters import Finite, validated
 
 FACTS = Facts(
     needs="horizon, range",
-    memory="O(1)",
-    cost="O(K)",
-    regret="2 sqrt((e - 1) T K ln K) for any rewards in the range",
+    memory="25 bytes",
+    cost="O(1), O(K)",
+    regret="2 sqrt((e - 1) K T ln K), whatever the rewards in the range",
     reference="Auer, Cesa-Bianchi, Freund, Schapire 2002",
 )
 

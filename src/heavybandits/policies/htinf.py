@@ -34,10 +34,13 @@ from ..parameters import Finite, Fraction, Positive, validated
 from ..protocols import FloatArray
 
 FACTS = Facts(
-    needs="moment order, moment bound, sign (an offset)",
-    memory="O(1)",
-    cost="O(K)",
-    regret="order of sigma K^(1 - 1/alpha) T^(1/alpha) for any laws, of ln T for fixed ones",
+    needs="moment order, moment bound, sign",
+    memory="25 bytes",
+    cost="O(1), O(K)",
+    regret=(
+        "O(sigma K^(1-1/p) T^(1/p)), if E|l|^p <= sigma^p and E[l 1(|l| > M)] >= 0 for the best arm, where l "
+        "= b - X; for fixed laws O(sum_a (sigma^p/Delta_a)^(1/(p-1)) ln T)"
+    ),
     reference="Huang, Dai, Huang 2022",
 )
 

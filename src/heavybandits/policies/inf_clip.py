@@ -37,9 +37,9 @@ from ..protocols import FloatArray
 
 FACTS = Facts(
     needs="horizon, moment order, moment bound",
-    memory="O(1)",
-    cost="O(K)",
-    regret="order of sigma K^(eps/(1 + eps)) T^(1/(1 + eps)) for any laws of losses that are not negative",
+    memory="25 bytes",
+    cost="O(1), O(K)",
+    regret="O(sigma K^(1-1/p) T^(1/p)), if E l^p <= sigma^p and l >= 0, where l = b - X",
     reference="Dorn, Kornilov, Kutuzov, Nazin, Gorbunov, Gasnikov 2024",
 )
 

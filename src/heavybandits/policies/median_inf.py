@@ -38,10 +38,10 @@ from ..parameters import Finite, Positive, Whole, validated
 from ..protocols import FloatArray, IntArray
 
 FACTS = Facts(
-    needs="horizon, tail exponent, scale of medians; symmetric noise",
-    memory="O(m)",
-    cost="O(K/m + m)",
-    regret="order of sigma sqrt((2m + 1) K T) for symmetric noise, with or without a mean",
+    needs="horizon, tail exponent, scale, symmetry",
+    memory="16 m + 49 bytes",
+    cost="O(m), O(K) per batch",
+    regret="(1 + sqrt(8 K)) sigma sqrt((2m + 1) T), if E l^2 <= sigma^2 for medians l >= 0 of 2m + 1 losses",
     reference="after Kornilov, Dorn, Lobanov, Kutuzov, Shibaev, Gorbunov, Gasnikov, Nazin 2024",
 )
 

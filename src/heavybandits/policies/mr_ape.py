@@ -17,16 +17,12 @@ Learning Systems, 2022.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from ..estimators.p_robust import PRobustState, init_p_robust, observe_p_robust
+from ..estimators.p_robust import observe_p_robust
 from ..facts import Facts
 from ..parameters import MomentOrder, Positive, validated
-from ..protocols import FloatArray, IntArray
+from ..perturbed import PerturbedState, choose_perturbed, init_perturbed
 from .mr_ucb import minimax_width
 
 FACTS = Facts(
@@ -36,29 +32,6 @@ FACTS = Facts(
     regret="O(K^(1-1/p) T^(1/p)), minimax, if E|X|^p is finite",
     reference="Lee, Lim 2022",
 )
-
-
-class PerturbedState(NamedTuple):
-    """Estimates, and the widths of their perturbations."""
-
-    pulls: IntArray
-    asked: IntArray
-    mean: PRobustState
-    width: FloatArray
-    open: npt.NDArray[np.bool_]
-    constants: FloatArray  # of the policy
-
-
-def init_perturbed(n_arms: int, horizon: int | None, constants: list[float]) -> PerturbedState:
-    """No rewards."""
-    return PerturbedState(
-        np.zeros(n_arms, np.int64),
-        np.zeros(n_arms, np.int64),
-        init_p_robust(n_arms, horizon),
-        np.full(n_arms, math.inf),
-        np.ones(n_arms, np.bool_),
-        np.array(constants),
-    )
 
 
 @validated
@@ -88,28 +61,17 @@ class MRAPE(NamedTuple):
         """Fresh state."""
         if horizon is None:
             raise ValueError("mr-ape: its bonus depends on the horizon, so horizon must be given, got None")
-        return init_perturbed(n_arms, horizon, [float(horizon)])
+        return init_perturbed(n_arms, horizon, "uniform")
 
     def select(self, state: PerturbedState, t: int, rng: Any) -> int:
         """Each arm once, then the highest perturbed estimate."""
-        best, highest = -1, -math.inf
-        for arm in range(len(state.pulls)):
-            if not state.open[arm]:
-                continue
-            if state.pulls[arm] == 0 and state.asked[arm] == 0:
-                state.asked[arm] = 1
-                return arm
-            draw = 2.0 * rng.random() - 1.0
-            height = state.mean.value[arm] + state.width[arm] * draw if state.pulls[arm] > 0 else math.inf
-            if best < 0 or height > highest:
-                best, highest = arm, height
-        return best
+        return choose_perturbed(state, rng)
 
     def update(self, state: PerturbedState, arm: int, reward: float) -> None:
         """Move the arm's estimate, and let its bonus shrink."""
         state.pulls[arm] += 1
         observe_p_robust(state.mean, arm, reward, self.p, self.c)
-        share = state.constants[0] / len(state.pulls)
+        share = state.horizon[0] / len(state.pulls)
         state.width[arm] = minimax_width(self.c, self.p, state.pulls[arm], share)
 
     def value(self, state: PerturbedState, arm: int) -> float:

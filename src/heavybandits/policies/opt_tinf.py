@@ -18,10 +18,13 @@ from ..facts import Facts
 from .htinf import HTINF
 
 FACTS = Facts(
-    needs="sign (an offset)",
-    memory="O(1)",
-    cost="O(K)",
-    regret="order of T^((3 - alpha)/2) for any laws, of ln T for fixed ones",
+    needs="sign",
+    memory="25 bytes",
+    cost="O(1), O(K)",
+    regret=(
+        "as htinf, but O(sigma^p K^((p-1)/2) T^((3-p)/2) + sqrt(K T)) and O(sum_a "
+        "(sigma^(2p)/Delta_a^(3-p))^(1/(p-1)) ln T) for every p and sigma"
+    ),
     reference="Huang, Dai, Huang 2022",
 )
 

@@ -33,9 +33,9 @@ from ..parameters import Finite, validated
 
 FACTS = Facts(
     needs="range",
-    memory="O(1)",
-    cost="O(K)",
-    regret="4 sqrt(KT) + 1 for any rewards in the range; 4 ln T/gap per arm to leading order for a fixed law",
+    memory="25 bytes",
+    cost="O(1), O(K)",
+    regret="4 sqrt(K T) + 1, whatever the rewards in the range; for a fixed law sum_a 4 ln T/Delta_a to leading order",
     reference="Zimmert, Seldin 2021",
 )
 

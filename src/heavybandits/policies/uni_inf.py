@@ -37,10 +37,13 @@ from ..parameters import Finite, validated
 from ..protocols import FloatArray
 
 FACTS = Facts(
-    needs="horizon, sign (an offset)",
-    memory="O(1)",
-    cost="O(K)",
-    regret="order of sigma K^(1 - 1/alpha) T^(1/alpha) up to logarithms for any laws, of ln T for fixed ones",
+    needs="horizon, sign",
+    memory="25 bytes",
+    cost="O(1), O(K)",
+    regret=(
+        "as htinf up to logarithms, for every p and sigma; for fixed laws O(K (sigma^p/Delta)^(1/(p-1)) ln T "
+        "ln(sigma^p/Delta)) with the smallest gap"
+    ),
     reference="Chen, Huang, Dai, Huang 2025",
 )
 

@@ -1,0 +1,88 @@
+"""How methods and the loop around them are compiled: the methods as *drafts*, and the loop, with them in it, in full.
+
+numba optimises every function and turns it into machine code, and then once more within each function that calls it.
+Ours are only called by compiled code.  A draft is translated for LLVM and no more, so the whole is optimised once.
+"""
+# mypy: disallow-untyped-calls=False
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.environment import lookup_environment
+from numba.core.typed_passes import NativeLowering
+
+from .protocols import COMPILABLE
+
+
+class _Draft(JITCodeLibrary):
+    """Code for others to link."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    @property
+    def codegen(self) -> Any:
+        """Who is told the address of the Python objects that the function needs: here, nobody yet."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing; the caller's lowering does it."""
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _DraftLowering(NativeLowering):
+    _name = "draft_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        # Decided as late as this, because numba compiles a function anew for callers with other flags.
+        state.flags = state.flags.copy()
+        state.flags.forceinline = COMPILABLE.get(state.func_id.func, True)
+        state.library = _Draft(state.targetctx.codegen(), state.func_id.func_qualname)
+        return bool(super().run_pass(state))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _FullLowering(NativeLowering):
+    _name = "full_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        changed = bool(super().run_pass(state))
+        for variable in state.library._final_module.global_variables:
+            environment = lookup_environment(variable.name)
+            if environment is not None:
+                state.library.codegen.set_env(variable.name, environment)
+        return changed
+
+
+class _Compiler(CompilerBase):
+    """numba's own, with another lowering."""
+
+    lowering: type
+
+    def define_pipelines(self) -> list[Any]:
+        steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        steps.passes = [(self.lowering if step is NativeLowering else step, what) for step, what in steps.passes]
+        steps.finalize()
+        return [steps]
+
+
+class DraftCompiler(_Compiler):
+    """For functions that only compiled code calls."""
+
+    lowering = _DraftLowering
+
+
+class FullCompiler(_Compiler):
+    """For functions that Python calls."""
+
+    lowering = _FullLowering
