@@ -63,12 +63,17 @@ class OrderStatistic(NamedTuple):
 
     def observe(self, state: OrderStatisticState, arm: int, reward: float) -> None:
         """Put a reward into its place."""
-        place = append(state.rewards, arm)
-        pool, start = state.rewards.pool, state.rewards.start[arm]
-        while place > start and pool[place - 1] > reward:
-            pool[place] = pool[place - 1]
-            place -= 1
-        pool[place] = saturate(reward)
+        end = append(state.rewards, arm)
+        pool, low, high = state.rewards.pool, state.rewards.start[arm], end
+        while low < high:
+            middle = (low + high) // 2
+            if pool[middle] <= reward:
+                low = middle + 1
+            else:
+                high = middle
+        for i in range(end, low, -1):  # a bare loop, which the compiler makes quick
+            pool[i] = pool[i - 1]
+        pool[low] = saturate(reward)
 
     def value(self, state: OrderStatisticState, arm: int) -> float:
         """Sample quantile."""
