@@ -140,6 +140,13 @@ def test_a_set_with_a_gap_keeps_the_far_mode() -> None:
     assert upper_end(CAUCHY.rho[0], np.array([-0.4, 0.1, 0.3]), 3, 1.0, 0.05, 4.5) < 3
 
 
+def test_a_far_reward_does_not_blur_the_end() -> None:
+    near = np.array([0.9, 1.0, 1.1, 1.2])
+    far = np.append(near, 1e9)
+    ends = [upper_end(CAUCHY.rho[0], rewards, len(rewards), 0.2, 1.05, 2.0) for rewards in (near, far)]
+    assert ends[1] == pytest.approx(ends[0], abs=0.01)
+
+
 def test_minimiser_is_kept_up_from_reward_to_reward() -> None:
     """It is that of F, or of another mode that is nearly as deep; mostly the former."""
     rng = np.random.default_rng(0)

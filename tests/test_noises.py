@@ -697,5 +697,5 @@ def test_a_noise_of_ones_own_has_no_description() -> None:
     class Mine(Cauchy):
         pass
 
-    with pytest.raises(ValueError, match="noise must be one of cauchy, .*, got"):
+    with pytest.raises(ValueError, match=r"noise must be one of cauchy, .*, got"):
         noise_spec(Mine())

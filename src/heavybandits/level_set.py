@@ -99,7 +99,7 @@ def minimiser(
 
 @rarely_called
 def upper_end(rho: FloatArray, rewards: FloatArray, n: int, scale: float, x: float, level: float) -> float:
-    """The sup of the level set of n sorted rewards whose minimiser is x, to a hundredth of a bracket."""
+    """The sup of the level set of n sorted rewards whose minimiser is x, to about a hundredth of the scale."""
     low, below, above = x, total(rho, rewards, n, scale, x), math.inf
     limit, high = below + level, math.inf
     for i in range(n - 1, -1, -1):  # from the highest reward down: the set may have gaps
@@ -110,14 +110,17 @@ def upper_end(rho: FloatArray, rewards: FloatArray, n: int, scale: float, x: flo
             low, below = rewards[i], loss
             break
         high, above = rewards[i], loss
-    if high == math.inf:
-        step = scale
-        for _ in range(64):
-            high = saturate(low + step)
-            above = total(rho, rewards, n, scale, high)
-            if above > limit:
-                break
-            low, below, step = high, above, 2.0 * step
+    step = scale
+    for _ in range(64):  # steps that double: the next reward may be far
+        if low + step >= high:
+            break
+        loss = total(rho, rewards, n, scale, low + step)
+        if loss > limit:
+            high, above = low + step, loss
+            break
+        low, below, step = low + step, loss, 2.0 * step
+    if high == math.inf:  # beside rewards of 1e308 steps are lost in rounding
+        return low
     for _ in range(5):
         middle = 0.5 * low + 0.5 * high
         loss = total(rho, rewards, n, scale, middle)

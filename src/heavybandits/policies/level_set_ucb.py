@@ -85,11 +85,11 @@ class LevelSetUCB(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.LevelSetUCB(), n_arms=2)
-    >>> for reward in (1.0, 5.0, -1e6, 4.0, 5.5, 4.5):
-    ...     agent.update(agent.select(), reward)
+    >>> agent = hb.Agent(hb.LevelSetUCB(), arms=["red", "green"])
+    >>> agent.update_many(["red"] * 5, [1.0, 1.2, 0.9, 1e9, 1.1])
+    >>> agent.update_many(["green"] * 5, [5.0, 4.8, -1e9, 5.1, 5.3])
     >>> agent.select()
-    1
+    'green'
     """
 
     noise: Annotated[Any, _law] = Cauchy()
