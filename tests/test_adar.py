@@ -1,4 +1,4 @@
-"""AdaR-UCB: the fact sheet's numbers, its formula from scratch, ranked rewards, invariances."""
+"""AdaR-UCB: published numbers, its formula from scratch, ranked rewards, invariances."""
 
 import math
 from typing import Any

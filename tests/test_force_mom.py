@@ -1,4 +1,4 @@
-"""ForceMoM: the fact sheet's numbers, its rule written down, late and unasked rewards."""
+"""ForceMoM: published numbers, its rule written down, late and unasked rewards."""
 
 import math
 import statistics

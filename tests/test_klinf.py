@@ -1,4 +1,4 @@
-"""KLinf-UCB: the fact sheet's numbers, a slow reference for its index, its choices, invariances and corners."""
+"""KLinf-UCB: published numbers, a slow reference for its index, its choices, invariances and corners."""
 
 import math
 from typing import Any

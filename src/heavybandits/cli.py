@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import sys
 import time
@@ -25,16 +27,22 @@ app = typer.Typer(
 console = Console()
 INTERRUPTED = 130  # the exit status that shells expect
 
-Out = Annotated[Path | None, typer.Option(help="Folder for results and report.")]
-Store = Annotated[str | None, typer.Option(help="Where to keep results if not in that folder: any fsspec address.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Threads; by default one per core.")]
-Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on instead, tcp://host:8786.")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results and report.")]
+Store = Annotated[
+    str | None, typer.Option(metavar="URL", help="Where to keep results if not in that folder: any fsspec address.")
+]
+Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Threads; by default one per core.")]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to run on instead, such as tcp://host:8786.")
+]
 
 
 @app.command()
 def reproduce(
     out: Out = None,
-    only: Annotated[list[str] | None, typer.Option(help="An experiment; may be given several times.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="An experiment; may be given several times.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="All experiments with a tenth of the replications.")] = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -106,13 +114,10 @@ def list_(what: Annotated[Literal["policies", "noises", "studies"], typer.Argume
 
     Example: heavybandits list policies
     """
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(no_wrap=True)
-    for name, line in _listed(what).items():
-        table.add_row(name, line)
-    console.print(table)
+    listed = _listed(what)
+    width = max(map(len, listed))
+    for name, line in listed.items():
+        print(f"{name:{width}}  {line}")
 
 
 def _listed(what: str) -> dict[str, str]:
@@ -124,7 +129,17 @@ def _listed(what: str) -> dict[str, str]:
     from .registry import policies
 
     known: dict[str, Any] = dict(policies() if what == "policies" else noises())
-    return {name: (thing.__doc__ or "").strip().splitlines()[0] for name, thing in known.items()}
+    return {name: _first_line(thing) for name, thing in known.items()}
+
+
+def _first_line(thing: Any) -> str:
+    """What a class or a function says of itself; if some of its parameters are fixed, these too."""
+    if not isinstance(thing, functools.partial):
+        return str(thing.__doc__).strip().splitlines()[0]
+    fixed = ", ".join(
+        f"{name}={value}" for name, value in zip(inspect.signature(thing.func).parameters, thing.args, strict=False)
+    )
+    return f"{_first_line(thing.func).removesuffix('.')}; {fixed}."
 
 
 def _version(show: bool) -> None:
