@@ -1,5 +1,6 @@
 """Every law against its definition: draws, distribution, moments, information, and what it refuses."""
 
+import json
 import math
 import subprocess
 import sys
@@ -35,6 +36,7 @@ from heavybandits.noises import (
     StudentT,
     SymmetricStable,
     make_noise,
+    noise_spec,
     noises,
 )
 from heavybandits.noises.numerics import Floats, cotangent
@@ -672,3 +674,28 @@ def test_make_nested_mixture() -> None:
 def test_scipy_is_imported_late() -> None:
     script = "import sys, heavybandits.noises; sys.exit(any(name.startswith('scipy.stats') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Cauchy(2.0),
+        CauchyPareto(),
+        Frechet(1.25),
+        StudentT(3.0),
+        Mixture([0.9, 0.1], [Gaussian(), Mixture([0.5, 0.5], [Cauchy(), Laplace()])]),
+        ScipyNoise(scipy.stats.t(3, scale=2)),
+    ],
+    ids=repr,
+)
+def test_a_noise_is_made_again_from_its_description(noise: Noise) -> None:
+    spec = noise_spec(noise)
+    assert repr(make_noise(**json.loads(json.dumps(spec)))) == repr(noise)
+
+
+def test_a_noise_of_ones_own_has_no_description() -> None:
+    class Mine(Cauchy):
+        pass
+
+    with pytest.raises(ValueError, match=r"noise must be one of cauchy, .*, got"):
+        noise_spec(Mine())

@@ -14,6 +14,7 @@ from .estimators.catoni import Catoni, CatoniInfiniteVariance
 from .estimators.clipped_sgd import ClippedSGD
 from .estimators.clipped_sstm import ClippedSSTM
 from .estimators.median_of_means import MedianOfMeans
+from .estimators.order_statistic import OrderStatistic
 from .estimators.truncated_mean import TruncatedMean
 from .estimators.two_point import TwoPoint
 from .instances import (
@@ -56,6 +57,7 @@ from .policies.htinf import HTINF
 from .policies.inf_clip import INFClip
 from .policies.kl_ucb import KLUCB
 from .policies.klinf_ucb import KLinfUCB
+from .policies.level_set_ucb import LevelSetUCB
 from .policies.mean_of_medians import MeanOfMedians
 from .policies.median_inf import MedianINF
 from .policies.mr_ape import MRAPE
@@ -79,9 +81,9 @@ __all__ = [
     "APE2", "FOUCB", "HTINF", "KLUCB", "MRAPE", "MRUCB", "UCB", "ZOUCB", "AdaTINF", "AdarUCB", "Agent", "Catoni",
     "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "ClippedSGD", "ClippedSGDUCB",
     "ClippedSSTM", "Exp3", "ForceMOM", "Frechet", "Gaussian", "INFClip", "Instance", "KLinfUCB", "Laplace",
-    "LogNormal", "MeanOfMedians", "MedianINF", "MedianOfMeans", "Mixture", "Noise", "Pareto", "Result", "RobustUCB",
-    "ScipyNoise", "StudentT", "StudentThompson", "SymmetricStable", "ThompsonGaussian", "TruncatedMean", "TsallisINF",
-    "TwoPoint", "UniINF", "check_noise", "check_policy", "compilable", "delta_cauchy", "delta_gaussian", "diagnose",
-    "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances", "make",
-    "make_noise", "noises", "policies", "simulate",
+    "LevelSetUCB", "LogNormal", "MeanOfMedians", "MedianINF", "MedianOfMeans", "Mixture", "Noise", "OrderStatistic",
+    "Pareto", "Result", "RobustUCB", "ScipyNoise", "StudentT", "StudentThompson", "SymmetricStable", "ThompsonGaussian",
+    "TruncatedMean", "TsallisINF", "TwoPoint", "UniINF", "check_noise", "check_policy", "compilable", "delta_cauchy",
+    "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2",
+    "gaussian_env3", "instances", "make", "make_noise", "noises", "policies", "simulate",
 ]  # fmt: skip

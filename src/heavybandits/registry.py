@@ -19,6 +19,7 @@ from . import estimators as _estimators
 from . import policies as _policies
 from ._validate import unknown
 from .facts import Facts
+from .noises import noises
 
 Factory = Callable[..., Any]
 
@@ -115,7 +116,7 @@ def _make(what: str, kind: object, parameters: dict[str, Any]) -> Any:
     factory = _factory(what, kind)
     given = {}
     for name, value in parameters.items():
-        nested = isinstance(value, dict) and "kind" in value
+        nested = isinstance(value, dict) and "kind" in value and value["kind"] not in noises()
         given[name] = (
             _make("estimator", value["kind"], {k: v for k, v in value.items() if k != "kind"}) if nested else value
         )

@@ -20,7 +20,8 @@ from .symmetric import Cauchy, Gaussian, Laplace, StudentT, SymmetricStable
 
 __all__ = [
     "Cauchy", "CauchyExponential", "CauchyPareto", "Frechet", "Gaussian", "Laplace", "LogNormal", "Mixture",
-    "Noise", "Pareto", "ScipyNoise", "StudentT", "SymmetricStable", "make_noise", "noises",
+    "Noise", "Pareto", "ScipyNoise", "StudentT", "SymmetricStable", "make_noise", "noise_spec",
+    "noises",
 ]  # fmt: skip
 
 
@@ -79,6 +80,25 @@ def make_noise(kind: str, **parameters: Any) -> Noise:
         parts = parameters["noises"]
         parameters["noises"] = [make_noise(**part) if isinstance(part, Mapping) else part for part in parts]
     return known[kind](**parameters)
+
+
+def noise_spec(noise: Noise) -> dict[str, Any]:
+    """Describe a noise by plain values from which :func:`make_noise` makes it again.
+
+    Examples
+    --------
+    >>> noise_spec(Mixture([0.9, 0.1], [Gaussian(), Cauchy()]))["noises"]
+    [{'kind': 'gaussian', 'scale': 1.0}, {'kind': 'cauchy', 'scale': 1.0}]
+    """
+    kinds = {cls: kind for kind, cls in noises().items()}
+    if type(noise) not in kinds:
+        raise ValueError(f"noise must be one of {', '.join(noises())}, got {noise!r}")
+    if isinstance(noise, ScipyNoise):
+        return {"kind": "scipy", "law": noise.frozen.dist.name, **noise._parameters()}
+    values = {field.name: getattr(noise, field.name) for field in fields(noise)}  # type: ignore[arg-type]
+    if isinstance(noise, Mixture):
+        values["noises"] = [noise_spec(part) for part in noise.noises]
+    return {"kind": kinds[type(noise)], **values}
 
 
 def _make_scipy(law: str = "", **parameters: Any) -> ScipyNoise:

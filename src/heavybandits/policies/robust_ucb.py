@@ -28,6 +28,7 @@ import numpy as np
 from ..choice import VALUE, WIDTH, Choice, choose, init_choice, place
 from ..estimators.catoni import Catoni, CatoniInfiniteVariance
 from ..estimators.median_of_means import MedianOfMeans
+from ..estimators.order_statistic import OrderStatistic
 from ..estimators.truncated_mean import TruncatedMean
 from ..facts import Facts
 from ..parameters import Positive, has_methods, validated
@@ -205,8 +206,31 @@ def rucb_catoni(v: float, eps: float = 1.0, exponent: float = 2.0) -> RobustUCB:
     return RobustUCB(Catoni(v) if eps == 1.0 else CatoniInfiniteVariance(eps, v), exponent)
 
 
-PRESETS = {"rucb-median": rucb_median, "rucb-truncated": rucb_truncated, "rucb-catoni": rucb_catoni}
+def order_statistic_ucb(c: float, quantile: float = 0.5) -> RobustUCB:
+    r"""An order statistic as upper confidence bound of each arm's median, with probability 1 - t^-c, whatever the law.
+
+    Examples
+    --------
+    >>> order_statistic_ucb(c=1)
+    RobustUCB(estimator=OrderStatistic(quantile=0.5), exponent=1.0)
+    """
+    return RobustUCB(OrderStatistic(quantile), c)
+
+
+PRESETS = {
+    "order-statistic-ucb": order_statistic_ucb,
+    "rucb-median": rucb_median,
+    "rucb-truncated": rucb_truncated,
+    "rucb-catoni": rucb_catoni,
+}
 PRESET_FACTS = {
+    "order-statistic-ucb": FACTS._replace(
+        needs="nothing",
+        memory="32 n bytes",
+        cost="O(n) moves, O(log K)",
+        reference="Szörényi et al. 2015",
+        regret="sum_a O(ln T/(F_a(m*) - 1/2)^2) Delta_a, if c > 2 and the median is meant; m*: the highest median",
+    ),
     "rucb-median": FACTS._replace(memory="64 n bytes", cost="O(ln T log n) for one reward in two, O(log K)"),
     "rucb-truncated": FACTS._replace(memory="O(log n)", cost="O(log n), O(log K)"),
     "rucb-catoni": FACTS._replace(

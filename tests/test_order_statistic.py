@@ -1,0 +1,87 @@
+"""Order-statistic UCB: the given vector, a slow reference, coverage for any law, increasing maps."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import heavybandits as hb
+from heavybandits.protocols import FloatArray
+
+REWARDS = [0.9, -4, 11, 0.2, 40, -1, 1.5, 0, 7, -0.5, 0.3, 2]
+
+
+@pytest.mark.parametrize(
+    ("t", "c", "index"), [(20, 1.0, 11.0), (20, 0.25, 2.0), (10_000, 0.25, 7.0), (10**9, 1.0, math.inf)]
+)
+def test_index_of_twelve_rewards(t: int, c: float, index: float) -> None:
+    bound = hb.OrderStatistic()
+    state = bound.init(1, 12)
+    for reward in REWARDS:
+        bound.observe(state, 0, reward)
+    assert bound.refresh(state, 0, c * math.log(t)) == index
+    assert bound.value(state, 0) == 0.9
+
+
+def reference(c: float, rewards: FloatArray) -> list[int]:
+    """The index of every arm from scratch in every round."""
+    arms: list[int] = []
+    seen: list[list[float]] = [[] for _ in rewards[0]]
+    for t, row in enumerate(rewards):
+        indices = []
+        for own in seen:
+            n = len(own)
+            k = math.ceil(n / 2 + math.sqrt(n * c * math.log(max(t, 2)) / 2))
+            indices.append(sorted(own)[k - 1] if 0 < k <= n else math.inf)
+        arms.append([*map(len, seen)].index(0) if [] in seen else indices.index(max(indices)))
+        seen[arms[-1]].append(float(row[arms[-1]]))
+    return arms
+
+
+def played(policy: Any, rewards: FloatArray) -> list[int]:
+    state, arms = policy.init(rewards.shape[1], len(rewards)), []
+    for t, row in enumerate(rewards):
+        arms.append(policy.select(state, t, None))
+        policy.update(state, arms[-1], float(row[arms[-1]]))
+    return arms
+
+
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 0.25, 1.0]))
+def test_arms_against_the_reference(seed: int, c: float) -> None:
+    rewards = np.array([0.0, 0.5, 1.0]) + np.random.default_rng(seed).standard_cauchy((200, 3))
+    assert played(hb.make("order-statistic-ucb", c=c), rewards) == reference(c, rewards)
+
+
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1))
+def test_increasing_maps_change_nothing(seed: int) -> None:
+    rewards = np.random.default_rng(seed).standard_normal((200, 3)) + np.array([0.0, 0.3, 0.6])
+    policy = hb.make("order-statistic-ucb", c=0.5)
+    assert played(policy, rewards) == played(policy, np.exp(3 * rewards)) == played(policy, np.arctan(rewards) * 1e300)
+
+
+@pytest.mark.parametrize("noise", [hb.Cauchy(), hb.Frechet(1.0), hb.LogNormal(2.0)], ids=repr)
+def test_bound_is_seldom_below_the_median(noise: Any) -> None:
+    """P(index < median) <= t^-c for every n; here t^-c = 0.05 and 4000 samples of each size."""
+    bound, rng = hb.OrderStatistic(), np.random.default_rng(8)
+    median = float(noise.quantile(0.5))
+    for n in (5, 20, 60):
+        k = bound.rank_of(n, math.log(20))
+        draws = np.sort(noise.sample(rng, 4000 * n).reshape(4000, n), axis=1)
+        below = np.mean(draws[:, k - 1] < median) if k <= n else 0.0
+        assert below <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 4000)
+        assert n < 10 or below > 0.001  # and the bound is not idle
+
+
+def test_other_quantiles() -> None:
+    bound = hb.OrderStatistic(quantile=0.9)
+    state = bound.init(1, 100)
+    for reward in range(100):
+        bound.observe(state, 0, float(reward))
+    assert bound.value(state, 0) == 90.0
+    assert bound.refresh(state, 0, 0.02) == 90.0  # the 91st
+    assert bound.refresh(state, 0, 3.0) == math.inf
