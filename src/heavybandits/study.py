@@ -39,7 +39,7 @@ FROM_INSTANCE: dict[str, Callable[[Instance], Any]] = {
     "largest-mean": lambda instance: float(np.abs(instance.means).max()) or 1.0,  # in absolute value; 1 if all are 0
     "lowest": lambda instance: float(instance.means.min()),
     "highest": lambda instance: float(instance.means.max()),
-    "noise": lambda instance: instance.noise,
+    "noise": lambda instance: instance.noises[0],  # the first arm's, if they differ
 }
 
 
@@ -174,6 +174,11 @@ class Study:
             if "replications" in table:
                 table["replications"] = min(table["replications"], replications)
         return Study(self.name, spec, self.folder)
+
+    def without(self, family: str) -> Study:
+        """The same study without a policy."""
+        kept = {name: table for name, table in self.spec["policy"].items() if name != family}
+        return Study(self.name, {**self.spec, "policy": kept}, self.folder)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
