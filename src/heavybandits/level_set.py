@@ -154,7 +154,8 @@ def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
     pool, losses, n_arms, n = state.pool, state.losses, len(state.pulls), state.pulls[arm]
     scale, law = pool[SCALE], int(pool[LAW])
     share, slack = pool[CLOCK] / (n_arms * n), losses.slack[law]
-    caution = 1.0 + slack / 1.5 * math.log(1.0 + share) ** 2
+    lead = math.log(1.0 + share)
+    caution = 1.0 + slack / 1.5 * lead * lead
     level = math.log(1.0 + c / n_arms * (1.0 + share * caution)) * n / (n - slack)
     if scale == 0.0:  # all rewards so far are equal
         state.x[arm] = upper = reward
