@@ -10,7 +10,7 @@ import heavybandits as hb
 
 TYPICAL = {"oslo": 30.0, "lima": 45.0, "rome": 24.0, "pune": 60.0}  # milliseconds
 REQUESTS, RUNS = 3000, 10
-POLICIES = {"UCB": hb.UCB(c=10.0), "SGD-UCB": hb.make("sgd-ucb", clip=30.0, coeff=3.0)}
+POLICIES = {"UCB": hb.UCB(c=10.0), "auto": hb.make("auto")}
 
 
 def latency(server, rng):

@@ -6,7 +6,7 @@ import heavybandits as hb
 
 LEVELS = [0.0, 1.0, 2.0]  # the last arm is best
 PULLS, RUNS = 2000, 20
-POLICIES = {"UCB": hb.UCB(c=1.0), "SGD-UCB": hb.make("sgd-ucb", clip=2.0, coeff=0.3)}
+POLICIES = {"UCB": hb.UCB(c=1.0), "auto": hb.make("auto")}
 OUTLIERS = {"none": None, "+1e6 for the worst arm": (0, 1e6), "-1e6 for the best arm": (2, -1e6)}
 
 

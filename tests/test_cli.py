@@ -157,3 +157,7 @@ def test_the_papers_experiments_with_few_replications(tmp_path: Path) -> None:
     assert "does not hold" in text
     assert (tmp_path / "paper-quick/tables/runtime-times.tex").exists()
     assert "SGD-UCB-SMoM" in done.stdout  # the table of runtimes
+    assert "auto" in done.stdout
+    done = tool("reproduce", "--quick", "--only", "runtime", "--paper-only", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "auto" not in Archive(str(tmp_path / "paper-only-quick/runtime.zarr")).study.families

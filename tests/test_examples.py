@@ -36,15 +36,15 @@ def test_every_example_is_tested() -> None:
 def test_one_outlier_moves_ucb_and_not_the_robust_policy() -> None:
     clean, *ucb = [percentages(line)[0] for line in lines("one_outlier.py", "UCB ")]
     assert clean > 95 > 5 > max(ucb)
-    clean, *robust = [percentages(line)[0] for line in lines("one_outlier.py", "SGD-UCB ")]
+    clean, *robust = [percentages(line)[0] for line in lines("one_outlier.py", "auto ")]
     assert robust == pytest.approx([clean, clean], abs=2)
 
 
 def test_requests_go_to_the_quickest_server() -> None:
-    _, _, rome, _ = percentages(lines("choose_server.py", "SGD-UCB")[0])
+    _, _, rome, _ = percentages(lines("choose_server.py", "auto")[0])
     assert rome > 90
-    median = {name: float(lines("choose_server.py", name)[0].split()[-7]) for name in ("at random", "UCB", "SGD-UCB")}
-    assert median["SGD-UCB"] < 0.75 * min(median["UCB"], median["at random"])
+    median = {name: float(lines("choose_server.py", name)[0].split()[-7]) for name in ("at random", "UCB", "auto")}
+    assert median["auto"] < 0.75 * min(median["UCB"], median["at random"])
 
 
 def test_the_advised_policy_earns_more() -> None:

@@ -109,6 +109,12 @@ def test_what_results_do_not_depend_on_is_not_part_of_a_studys_identity(tmp_path
     assert differences(plain.identity, longer.identity) == ["study.horizon was 50, is 60"]
 
 
+def test_a_policy_can_be_left_out(tmp_path: Path) -> None:
+    both = study(tmp_path, HEAD + PAIR + UCB + "[policy.Thompson]\nkind = 'thompson-gaussian'\n")
+    assert list(both.without("Thompson").policies("pair")) == ["UCB"]
+    assert list(both.families) == ["UCB", "Thompson"]
+
+
 def test_a_study_survives_pickling(tmp_path: Path) -> None:
     original = study(tmp_path, HEAD + PAIR + UCB)
     copy = pickle.loads(pickle.dumps(original))

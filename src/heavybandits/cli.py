@@ -44,6 +44,7 @@ def reproduce(
         list[str] | None, typer.Option(metavar="NAME", help="An experiment; may be given several times.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="All experiments with a tenth of the replications.")] = False,
+    paper_only: Annotated[bool, typer.Option("--paper-only", help="Leave out the curve of auto.")] = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
     store: Store = None,
@@ -62,7 +63,10 @@ def reproduce(
     chosen = [read_study(name) for name in EXPERIMENTS if not only or name in only]
     if quick:
         chosen = [study.with_replications(study.spec["study"]["replications"] // 10) for study in chosen]
-    _run(chosen, out or Path("paper-quick" if quick else "paper"), workers, scheduler, store)
+    if paper_only:
+        chosen = [study.without("auto") for study in chosen]
+    folder = "paper" + "-only" * paper_only + "-quick" * quick
+    _run(chosen, out or Path(folder), workers, scheduler, store)
 
 
 @app.command()

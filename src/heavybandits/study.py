@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ._validate import unknown
 from .instances import Instance, instances
@@ -29,9 +28,9 @@ from .noises import make_noise
 from .protocols import IntArray
 from .registry import class_from_file, make
 from .simulate import checkpoint_rounds
+from .study_file import StudyError, with_defaults
 from .sweep import combinations, described
 
-Count = Annotated[int, Field(strict=True, ge=1)]
 ITEM = 5_000_000  # pulls in a work item: about half a second for most policies
 
 # What a policy may be told of the instance, as the paper tells its policies the largest location.
@@ -39,48 +38,8 @@ FROM_INSTANCE: dict[str, Callable[[Instance], Any]] = {
     "largest-mean": lambda instance: float(np.abs(instance.means).max()) or 1.0,  # in absolute value; 1 if all are 0
     "lowest": lambda instance: float(instance.means.min()),
     "highest": lambda instance: float(instance.means.max()),
-    "noise": lambda instance: instance.noise,
+    "noise": lambda instance: instance.noises[0],  # the first arm's, if they differ
 }
-
-
-class StudyError(ValueError):
-    """A study file that cannot be used; the message is one sentence with file, key, value and rule."""
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _Head(_Table):
-    title: str = ""
-    description: str = ""
-    horizon: Count
-    replications: Count = 100
-    seed: Annotated[int, Field(strict=True, ge=0)] = 0
-    checkpoints: Literal["log", "all", "end"] | list[Count] = "log"
-
-
-class _Report(_Table):
-    figure: Literal["curves", "sweep", "runtime", "matrix"] = "curves"
-    targets: list[Annotated[float, Field(gt=0)]] = []
-
-
-class _InstanceTable(BaseModel):
-    model_config = ConfigDict(extra="allow")
-    horizon: Count | None = None
-    replications: Count | None = None
-
-
-class _PolicyTable(BaseModel):
-    model_config = ConfigDict(extra="allow")
-    kind: str
-
-
-class _File(_Table):
-    study: _Head
-    instance: Annotated[dict[str, _InstanceTable], Field(min_length=1)]
-    policy: Annotated[dict[str, _PolicyTable], Field(min_length=1)]
-    report: _Report = _Report()
 
 
 class Case(NamedTuple):
@@ -112,10 +71,7 @@ class Study:
     folder: str = "."
 
     def __post_init__(self) -> None:
-        try:
-            self.__dict__["spec"] = _File.model_validate(self.spec).model_dump(mode="json", exclude_none=True)
-        except ValidationError as error:
-            raise StudyError(f"{self.name}: {_sentence(error)}") from None
+        self.__dict__["spec"] = with_defaults(self.name, self.spec)
         for label in (*self.cases, *self.families):
             if not re.fullmatch(r"[\w(][\w .,=()+-]*", label):
                 rule = "may have letters, digits, spaces and . , = ( ) + - _ only, and begin with a letter or digit"
@@ -174,6 +130,11 @@ class Study:
             if "replications" in table:
                 table["replications"] = min(table["replications"], replications)
         return Study(self.name, spec, self.folder)
+
+    def without(self, family: str) -> Study:
+        """The same study without a policy."""
+        kept = {name: table for name, table in self.spec["policy"].items() if name != family}
+        return Study(self.name, {**self.spec, "policy": kept}, self.folder)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -326,21 +287,3 @@ def _kinds(value: Any) -> Iterator[str]:
     if isinstance(value, list):
         for part in value:
             yield from _kinds(part)
-
-
-def _sentence(error: ValidationError) -> str:
-    """What is wrong first, in one sentence."""
-    first = error.errors()[0]
-    *parents, last = first["loc"]
-    table: Any = _File
-    for part in parents:
-        fields = getattr(table, "model_fields", {})
-        table = fields[part].annotation if part in fields else None
-    key = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        where = f"{'.'.join(map(str, parents))}: " if parents else ""
-        return where + unknown("key", last, getattr(table, "model_fields", ()))
-    if first["type"] == "missing":
-        return f"needs {key}"
-    rule = first["msg"][0].lower() + first["msg"][1:]
-    return f"{key}: {rule.replace('input', 'it')}, got {first['input']!r}"

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..protocols import FloatArray
-from ..registry import policies
 from .advice import UNTOLD, Advice, advise, measured_sgd_ucb, measured_ucb
 from .plots import save_plots
 from .read import Rewards, Source, read_rewards
@@ -66,7 +65,5 @@ def _ranks_within_arms(rewards: Rewards) -> FloatArray:
 
 def _candidates(advice: Advice, medians: FloatArray, pooled: Shape, residuals: FloatArray) -> dict[str, Any]:
     """Policies to replay: the advised one, the one that is told nothing, UCB and SGD-UCB."""
-    others = [measured_ucb(pooled, residuals), measured_sgd_ucb(medians, pooled)]
-    if UNTOLD in policies():
-        others.append(Advice(UNTOLD, {}, ""))
+    others = (Advice(UNTOLD, {}, ""), measured_ucb(pooled, residuals), measured_sgd_ucb(medians, pooled))
     return {str(one): one.policy() for one in (advice, *others)}

@@ -3,8 +3,9 @@
 1. *Only means tell the arms apart*: several arms share the highest median, as when most rewards are zero.  If the upper
    tail index is above 2, so that averages settle, ``ucb`` with the residuals' standard deviation; from 1 to 2,
    ``rucb-catoni`` with a moment of an order half way between 1 and the index.
-2. *Light tails*: the intervals of the tail indices, of one if the other side is nearly empty, are above 4.  ``ucb``
-   with the scale that a normal law of this spread has; nothing does better on normal noise.
+2. *Light tails*: the intervals of the tail indices, of one if the other side is nearly empty, are above 4, and at most
+   one reward in 100,000 is an outlier: the indices do not see what is rarer than the tails they are fitted to.
+   ``ucb`` with the scale that a normal law of this spread has; nothing does better on normal noise.
 3. *Heavy, symmetric, and easy*: an index is at most 2, or a reward infinite; the skew is not told from zero or below
    0.1; and the best median leads by half the spread, so that an arm's first three rewards seldom mislead.  ``sgd-ucb``,
    which asks for symmetry and no moment, with what it must be told measured: the clipping level is the largest
@@ -23,11 +24,12 @@ from typing import Any
 import numpy as np
 
 from ..protocols import FloatArray
-from ..registry import make, policies
+from ..registry import make
 from .shape import Shape
 
 LIGHT, HEAVY = 4.0, 2.0  # tail indices above and below which tails are called so
 NEARLY_SYMMETRIC = 0.1  # skew
+FEW_OUTLIERS = 1e-5  # share of rewards; of normal ones 2e-6 are outliers
 UNTOLD = "auto"  # the policy that need not be told anything
 LISTED = 20  # arms that a snippet names
 
@@ -88,7 +90,8 @@ def advise(medians: FloatArray, noise: Shape, residuals: FloatArray) -> Advice:
         return Advice(
             "ucb", scale, "Several arms share the highest median: only means tell them apart, and these settle."
         )
-    if tails and min(tail.low for tail in tails) > LIGHT and noise.infinite == 0:
+    spiky = noise.infinite > 0 or noise.outliers > FEW_OUTLIERS * noise.size
+    if tails and min(tail.low for tail in tails) > LIGHT and not spiky:
         return measured_ucb(noise, residuals, "Both tails are light, so averages do well.")
     heavy = noise.infinite > 0 or min((tail.value for tail in tails), default=math.inf) <= HEAVY
     lead = float(medians.max() - np.partition(medians, -2)[-2]) if len(medians) > 1 else 0.0
@@ -96,7 +99,7 @@ def advise(medians: FloatArray, noise: Shape, residuals: FloatArray) -> Advice:
         reason = "The tails are too heavy for averages; the noise is symmetric, and the best arm well ahead."
         return measured_sgd_ucb(medians, noise, reason)
     reason = "No simpler policy is sure to fit, so choose one that need not know the noise."
-    return Advice(UNTOLD, {}, reason) if UNTOLD in policies() else measured_sgd_ucb(medians, noise, reason)
+    return Advice(UNTOLD, {}, reason)
 
 
 def is_symmetric(noise: Shape) -> bool:
