@@ -174,7 +174,8 @@ def test_indices_follow_the_formula() -> None:
     state = policy.init(2, None)
     for n, reward in enumerate(rewards, 1):
         policy.update(state, 0, reward)
-        level = math.log(1 + 3 / 2 * (1 + state.pool[CLOCK] / (2 * n))) * n / (n - 0.75)
+        share = state.pool[CLOCK] / (2 * n)
+        level = math.log(1 + 3 / 2 * (1 + share * (1 + 0.5 * math.log(1 + share) ** 2))) * n / (n - 0.75)
         if n <= KEPT:
             x, upper = slow_set(np.array(rewards[:n]), 2.0, level)
             if abs(policy.value(state, 0) - x) < 0.1:

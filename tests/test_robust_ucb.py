@@ -275,7 +275,7 @@ def test_relabelled_arms(policy: RobustUCB) -> None:
 
 
 def test_presets() -> None:
-    assert set(PRESETS) == {"rucb-median", "rucb-truncated", "rucb-catoni"}
+    assert set(PRESETS) == {"order-statistic-ucb", "rucb-median", "rucb-truncated", "rucb-catoni"}
     assert rucb_median(eps=0.5, v=2) == RobustUCB(MedianOfMeans(0.5, 2.0), 2.0)
     assert rucb_truncated(eps=0.5, u=2, exponent=4) == RobustUCB(TruncatedMean(0.5, 2.0), 4.0)
     assert rucb_catoni(v=2) == RobustUCB(Catoni(2.0), 2.0)

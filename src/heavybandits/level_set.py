@@ -153,7 +153,10 @@ def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
     """Bring the arm's index up to date, where ``reward`` is the latest one if it is new."""
     pool, losses, n_arms, n = state.pool, state.losses, len(state.pulls), state.pulls[arm]
     scale, law = pool[SCALE], int(pool[LAW])
-    level = math.log(1.0 + c / n_arms * (1.0 + pool[CLOCK] / (n_arms * n))) * n / (n - losses.slack[law])
+    share, slack = pool[CLOCK] / (n_arms * n), losses.slack[law]
+    lead = math.log(1.0 + share)
+    caution = 1.0 + slack / 1.5 * lead * lead
+    level = math.log(1.0 + c / n_arms * (1.0 + share * caution)) * n / (n - slack)
     if scale == 0.0:  # all rewards so far are equal
         state.x[arm] = upper = reward
     elif n <= 2 and state.kept[arm, n - 1] < pool[TOP] - FAR * scale:  # no level is high enough for what may be slips

@@ -11,7 +11,8 @@ arms,
 .. math::  A_t = \arg\max_a\ \sup\{\theta : F_a(\theta) \le \min F_a + \ell_a\}, \qquad
            F_a(\theta) = \sum_j \rho\Bigl(\frac{r_{a,j} - \theta}{s}\Bigr),
 
-.. math::  \ell_a = \frac{n_a}{n_a - h} \ln\Bigl(1 + \frac cK \Bigl(1 + \frac{t}{K n_a}\Bigr)\Bigr),
+.. math::  \ell_a = \frac{n_a}{n_a - h} \ln\Bigl(1 + \frac cK
+           \bigl(1 + u\,(1 + \tfrac23 h \ln^2(1 + u))\bigr)\Bigr), \qquad u = \frac{t}{K n_a},
 
 with h = 3/4 for lower tails like Cauchy's and 0 for light ones.  A *learned* loss is the :math:`-\ln f_q` of the law
 that makes the residuals seen so far, of all arms, likeliest: of Student's t with 1, 3 and infinitely many degrees of
