@@ -20,6 +20,7 @@ from heavybandits.archive import Archive, ArchiveError
 from heavybandits.results import StudyResult
 from heavybandits.runner import Step, run_studies, workers
 from heavybandits.study import Study, read_study
+from heavybandits.study_file import StudyError
 
 # A chunk per instance, and enough of them to be interrupted between.
 TEXT = """
@@ -172,6 +173,70 @@ def test_the_store_of_another_study_is_refused_and_kept(study: Study, whole: Stu
     assert same(Archive(str(location)).load(), whole)
 
 
+def test_a_store_without_chunks_gives_way_to_another_study(study: Study, tmp_path: Path) -> None:
+    Archive.create(str(tmp_path / "new.zarr"), study)
+    other = study.with_replications(1)
+    assert len(Archive.create(str(tmp_path / "new.zarr"), other).missing()[0]) == 12
+    assert Archive(str(tmp_path / "new.zarr")).study == other
+
+
+def test_instances_that_were_not_played_yet_are_left_out(study: Study, location: Path, tmp_path: Path) -> None:
+    shutil.rmtree(location / "two delta=0" / "checksum" / "c")
+    loaded = Archive(str(location)).load()
+    assert len(loaded.results) == 11
+    assert loaded.provenance["missing replications"] == 20
+
+
+def test_parameters_may_be_infinite(tmp_path: Path) -> None:
+    (tmp_path / "inf.toml").write_text(
+        TEXT.split("[policy.UCB]")[0] + "[policy.T]\nkind = 'thompson-gaussian'\nprior_scale = inf\n"
+    )
+    study = read_study(tmp_path / "inf.toml").with_replications(1)
+    assert study.policies("two delta=0")["T"].prior_scale == float("inf")
+    Archive.create(str(tmp_path / "inf.zarr"), study)
+    assert Archive.create(str(tmp_path / "inf.zarr"), study).study == study
+
+
+MINE = """
+from typing import NamedTuple
+import numpy as np
+
+class State(NamedTuple):
+    pulls: np.ndarray
+
+class Mine(NamedTuple):
+    c: float = 1.0
+    def init(self, n_arms, horizon):
+        return State(np.zeros(n_arms))
+    def select(self, state, t, rng):
+        {}
+    def update(self, state, arm, reward):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        ("return 7", "two delta=0, replications 0 to 1: IndexError: Mine: select must return the number of an arm"),
+        (
+            "if t > 1: raise ValueError('no')\n        return 0",
+            "two delta=0, replications 0 to 1: ValueError: Mine: no",
+        ),
+        ("import os; return 0", "mine: policy.M: TypeError: Mine cannot be compiled by numba"),
+        ("return state.nothing[0]", "mine: policy.M: TypeError: Mine cannot be compiled by numba"),
+    ],
+)
+def test_an_error_in_a_users_policy_is_one_line_that_says_where(tmp_path: Path, body: str, complaint: str) -> None:
+    (tmp_path / "mine.py").write_text(MINE.format(body))
+    (tmp_path / "mine.toml").write_text(TEXT.split("[policy.UCB]")[0] + "[policy.M]\nkind = 'mine.py:Mine'\n")
+    study = read_study(tmp_path / "mine.toml").with_replications(2)
+    with pytest.raises(StudyError) as caught, workers(1) as executor:
+        run_studies({str(tmp_path / "mine.zarr"): study}, executor)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="is not the store of a study"):
         Archive(str(tmp_path))
@@ -192,7 +257,7 @@ def test_results_of_an_unfinished_study_can_be_read(tmp_path: Path) -> None:
         """)
     study = read_study(tmp_path / "long.toml")
     archive = Archive.create(str(tmp_path / "long.zarr"), study)
-    with pytest.raises(ArchiveError, match="nothing is stored of pair yet"):
+    with pytest.raises(ArchiveError, match="nothing is stored yet; run the study to go on"):
         archive.load()
     items = list(archive.items())
     assert [len(item.replications) for item in items] == [5, 5, 2]
@@ -200,7 +265,7 @@ def test_results_of_an_unfinished_study_can_be_read(tmp_path: Path) -> None:
     archive.write(items[1], (zeros, np.zeros((1, 5, 2), np.int64), np.zeros((1, 5))))
     loaded = archive.load()
     assert loaded.results["pair"].regret.sizes["replication"] == 5
-    assert loaded.provenance["missing"] == "7 replications"
+    assert loaded.provenance["missing replications"] == 7
     assert not loaded.provenance["complete"]
 
 

@@ -26,6 +26,13 @@ from .study import Study, differences
 Outcome = tuple[FloatArray, IntArray, FloatArray]  # regret, pulls and wall time of some replications
 
 
+def _accept_consolidation() -> None:
+    """Let zarr not warn that the format has yet to name consolidated metadata, which xarray asks for."""
+    warnings.filterwarnings("ignore", "Consolidated metadata", zarr.errors.ZarrUserWarning)
+
+
+_accept_consolidation()  # for all threads: what is set for a while in one can be undone by another
+
 ARRAYS = ("regret", "pulls", "wall_time")
 
 
@@ -83,7 +90,9 @@ class Archive:
         except FileNotFoundError:
             root = zarr.create_group(str(location), attributes=about)
         changed = differences(root.attrs.get("identity", {}), study.identity)
-        if changed:
+        if changed and _is_empty(root):
+            zarr.create_group(str(location), attributes=about, overwrite=True)
+        elif changed:
             more = f", and {len(changed) - 4} more differences" if len(changed) > 4 else ""
             raise ArchiveError(f"{location} was made from another study ({'; '.join(changed[:4])}{more}); "
                                "choose another folder, or delete it")  # fmt: skip
@@ -118,8 +127,8 @@ class Archive:
             self._consolidate()
 
     def _consolidate(self) -> None:
-        with warnings.catch_warnings():  # xarray asks for it, although the format's next version has yet to name it
-            warnings.simplefilter("ignore", zarr.errors.ZarrUserWarning)
+        with warnings.catch_warnings():
+            _accept_consolidation()
             zarr.consolidate_metadata(self.location)
 
     def items(self) -> Iterator[Item]:
@@ -168,12 +177,12 @@ class Archive:
         self._consolidate()
 
     def load(self) -> StudyResult:
-        """Read the results; replications that are missing in one instance are left out of it.
+        """Read the results; what is missing, replications or whole instances, is left out.
 
         Raises
         ------
         ArchiveError
-            If an instance has no replications yet, or a chunk is damaged.
+            If nothing is stored yet, or a chunk is damaged.
         """
         made: Any = self._root.attrs.asdict()
         parts: dict[str, list[Outcome]] = {label: [] for label in self.study.cases}
@@ -191,16 +200,23 @@ class Archive:
         results = {}
         for label, case in self.study.cases.items():
             if not parts[label]:
-                raise ArchiveError(f"{self.location}: nothing is stored of {label} yet; run the study to go on")
+                continue
             stack = [np.concatenate(arrays, axis=1) for arrays in zip(*parts[label], strict=True)]
             results[label] = Result(case.instance, tuple(self.study.families), case.rounds, *stack,
                                     horizon=case.horizon, seed=made["seed"])  # fmt: skip
+        if not results:
+            raise ArchiveError(f"{self.location}: nothing is stored yet; run the study to go on")
         provenance = {key: made[key] for key in ("version", "versions", "digest", "seed", "sessions")}
-        provenance |= {"complete": not absent, "missing": f"{absent} replications"}
+        provenance |= {"complete": not absent, "missing replications": absent}
         head = self.study.spec["study"]
         return StudyResult(self.study.name, head["title"] or self.study.name, head["description"], results,
                            self.study.families, {label: case.swept for label, case in self.study.cases.items()},
                            self.study.spec, provenance)  # fmt: skip
+
+
+def _is_empty(root: Any) -> bool:
+    """Whether no chunk is stored."""
+    return not any(group["checksum"].nchunks_initialized for _, group in root.groups() if "checksum" in group)
 
 
 def _checksum(outcome: Any) -> int:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import inspect
 import os
+import re
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
@@ -16,6 +20,7 @@ from rich.console import Console
 from . import __version__
 
 if TYPE_CHECKING:
+    from .report import Section
     from .runner import Step
     from .study import Study
 
@@ -26,6 +31,7 @@ app = typer.Typer(
 )  # fmt: skip
 console = Console()
 INTERRUPTED = 130  # the exit status that shells expect
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results and report.")]
 Store = Annotated[
@@ -43,7 +49,9 @@ def reproduce(
     only: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="An experiment; may be given several times.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="All experiments with a tenth of the replications.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="All experiments with a fifteenth of the replications.")
+    ] = False,
     paper_only: Annotated[bool, typer.Option("--paper-only", help="Leave out the curve of auto.")] = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -62,7 +70,7 @@ def reproduce(
             raise ValueError(unknown("experiment", name, EXPERIMENTS))
     chosen = [read_study(name) for name in EXPERIMENTS if not only or name in only]
     if quick:
-        chosen = [study.with_replications(study.spec["study"]["replications"] // 10) for study in chosen]
+        chosen = [study.with_replications(study.spec["study"]["replications"] // 15) for study in chosen]
     if paper_only:
         chosen = [study.without("auto") for study in chosen]
     folder = "paper" + "-only" * paper_only + "-quick" * quick
@@ -113,7 +121,7 @@ def diagnose(
 
 
 @app.command("list")
-def list_(what: Annotated[Literal["policies", "noises", "studies"], typer.Argument()]) -> None:
+def list_(what: Annotated[Literal["policies", "noises", "instances", "studies"], typer.Argument()]) -> None:
     """List what there is.
 
     Example: heavybandits list policies
@@ -129,17 +137,18 @@ def _listed(what: str) -> dict[str, str]:
         from .study import read_study, studies
 
         return {name: read_study(name).spec["study"]["title"] for name in studies()}
+    from .instances import instances
     from .noises import noises
     from .registry import policies
 
-    known: dict[str, Any] = dict(policies() if what == "policies" else noises())
-    return {name: _first_line(thing) for name, thing in known.items()}
+    known: dict[str, Any] = {"policies": policies, "noises": noises, "instances": instances}
+    return {name: _first_line(thing) for name, thing in known[what]().items()}
 
 
 def _first_line(thing: Any) -> str:
     """What a class or a function says of itself; if some of its parameters are fixed, these too."""
     if not isinstance(thing, functools.partial):
-        return str(thing.__doc__).strip().splitlines()[0]
+        return re.sub(r":\w+:`|`", "", str(thing.__doc__).strip().splitlines()[0])
     fixed = ", ".join(
         f"{name}={value}" for name, value in zip(inspect.signature(thing.func).parameters, thing.args, strict=False)
     )
@@ -160,29 +169,38 @@ def _options(
 
 
 def _run(studies: list[Study], out: Path, threads: int | None, scheduler: str | None, store: str | None) -> None:
+    from .report import Artist
     from .runner import run_studies, workers
 
     if threads and scheduler:
         raise ValueError("--workers and --scheduler exclude each other")
     places = {f"{store or out}/{study.name}.zarr": study for study in studies}
-    with workers(threads, scheduler) as executor, Progress() as progress:
-        damaged = run_studies(places, executor, progress)
+    with workers(threads, scheduler) as executor, Artist(out) as artist, Progress() as progress:
+        damaged = run_studies(places, executor, progress, artist.draw)
+        drawn = artist.sections()
     for item in damaged:
         print(f"damaged in the store, and computed again: {item}", file=sys.stderr)
-    _report(out, store)
+    _report(out, store, drawn)
 
 
-def _report(directory: Path, store: str | None) -> None:
+def _report(directory: Path, store: str | None, drawn: Mapping[str, Section] = MappingProxyType({})) -> None:
+    """Write the page, and figures and tables that are not drawn yet, by the place of their store."""
     from .archive import Archive
-    from .report import terminal_summary, write_report
+    from .report import study_section, terminal_summary, write_page
     from .reproduce import DIFFERENCES, EXPERIMENTS, verdicts
 
-    studies = {study.name: study for study in (Archive(place).load() for place in _stores(str(store or directory)))}
-    order = [name for name in (*EXPERIMENTS, *sorted(studies)) if name in studies]
-    studies = {name: studies[name] for name in order}
-    decided = verdicts(studies)
-    page = write_report(directory, list(studies.values()), decided, DIFFERENCES if decided else ())
-    for part in terminal_summary(list(studies.values()), decided):
+    sections = [drawn.get(place) or study_section(directory, Archive(place).load())
+                for place in _stores(str(store or directory))]  # fmt: skip
+    order = {name: place for place, name in enumerate(EXPERIMENTS)}
+    sections.sort(key=lambda section: order.get(section.study.name, len(order)))
+    studies = [section.study for section in sections]
+    decided = verdicts({study.name: study for study in studies})
+    page = write_page(directory, sections, decided, DIFFERENCES if decided else ())
+    for study in studies:
+        if not study.provenance["complete"]:
+            missing = study.provenance["missing replications"]
+            print(f"{study.name} is not finished: {missing} replications are missing", file=sys.stderr)
+    for part in terminal_summary(studies, decided):
         console.print(part)
     print(f"Open {page.resolve()}")
 
@@ -224,8 +242,7 @@ class Progress:
     def _words(self, step: Step) -> str:
         speed = step.pulls / max(time.monotonic() - self._start, 1e-9)
         left = (step.total - step.pulls) / speed if speed else 0.0
-        done, total = step.pulls / 1e6, step.total / 1e6
-        return f"{done:.1f} of {total:.1f} million pulls, {speed / 1e6:.1f} million per second, {left:.0f} s left"
+        return f"{_amount(step.pulls)} of {_amount(step.total)} pulls, {_amount(speed)} per second, {left:.0f} s left"
 
     def _draw(self, step: Step) -> None:
         if self._bar is None:
@@ -244,6 +261,10 @@ class Progress:
             self._bar.stop()
 
 
+def _amount(number: float) -> str:
+    return f"{number / 1e6:.1f} million" if number >= 1e5 else f"{number:,.0f}"
+
+
 def main() -> NoReturn:
     """Run the tool; what goes wrong is one line on standard error and the exit status."""
     try:
@@ -256,9 +277,12 @@ def main() -> NoReturn:
         os._exit(INTERRUPTED)  # not waiting for threads in compiled code; chunks are stored whole or not at all
     except (ValueError, TypeError) as error:
         status = _complain(str(error))
+    except ImportError as error:
+        status = _complain(f"{error}; addresses such as s3://bucket need fsspec, and the package that it asks for")
     except OSError as error:
-        status = _complain(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}; "
-                           "what is stored stays, and the same command goes on from there")  # fmt: skip
+        stays = "; what is stored stays, and the same command goes on from there" if error.errno in NO_SPACE else ""
+        where = f": {error.filename}" if error.filename else ""
+        status = _complain(f"{error.strerror or error}{where}{stays}")
     except Exception as error:
         if not hasattr(error, "format_message"):  # what typer raises for wrong usage
             raise

@@ -82,7 +82,7 @@ def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: 
         try:
             dispatcher.compile(signature)
             break
-        except (RuntimeError, numba.core.errors.NumbaError) as error:
+        except (RuntimeError, numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError) as error:
             if counted:
                 raise TypeError(f"{classes[0].__name__} cannot be compiled by numba: {_reason(error)}") from error
     return dispatcher.get_overload(signature)  # type: ignore[no-any-return]

@@ -252,6 +252,8 @@ def _locations(means: ArrayLike) -> FloatArray:
     locations: FloatArray = given.astype(np.float64) + 0.0  # so that -0 and 0 are one number
     if not np.isfinite(locations).all():
         raise ValueError(f"Instance: means must be finite, got {means!r}")
+    if not math.isfinite(float(locations.max()) - float(locations.min())):
+        raise ValueError(f"Instance: means must differ by a finite number, got {means!r}")
     locations.flags.writeable = False
     return locations
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from .archive import Archive, Item
 from .simulate import Run, play_chunk
 from .study import Study
+from .study_file import StudyError
 
 _compiling = threading.Lock()
 
@@ -30,11 +31,15 @@ class Step(NamedTuple):
 
 
 def run_studies(
-    studies: Mapping[str, Study], executor: Executor, watch: Callable[[Step], None] = lambda step: None
+    studies: Mapping[str, Study],
+    executor: Executor,
+    watch: Callable[[Step], None] = lambda step: None,
+    finished: Callable[[str], None] = lambda location: None,
 ) -> list[str]:
     """Play what is missing of these studies, given by the place of their store; return what was found damaged.
 
-    ``watch`` is called before the first item and after each.
+    ``watch`` is called before the first item and after each, ``finished`` when the last item of a study is stored;
+    meanwhile workers go on.
 
     Examples
     --------
@@ -56,25 +61,35 @@ def run_studies(
         damaged += [f"{archive.study.name}: {item}" for item in broken]
     total = sum(_pulls(archive, item) for archive, item in work)
     watch(Step("", 0, total))
-    done: Counter[str] = Counter()
+    done: Counter[str] = Counter()  # pulls, by archive
+    left = Counter(archive.location for archive, _ in work)  # items
     futures = {executor.submit(play_item, archive.location, archive.study, item): (archive, item)
                for archive, item in work}  # fmt: skip
+
+    def close(archive: Archive) -> None:
+        archive.add_session(started=began, seconds=round(time.perf_counter() - start, 1), machine=_machine(),
+                            pulls=done.pop(archive.location), executor=type(executor).__name__)  # fmt: skip
+
     try:
-        waiting = set(futures)
+        waiting, pulls = set(futures), 0
         while waiting:
-            finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in finished:
+            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in ready:
                 future.result()
                 archive, item = futures[future]
                 done[archive.location] += _pulls(archive, item)
-                watch(Step(f"{archive.study.name}: {item.case}", done.total(), total))
+                left[archive.location] -= 1
+                pulls += _pulls(archive, item)
+                watch(Step(f"{archive.study.name}: {item.case}", pulls, total))
+                if not left[archive.location]:
+                    close(archive)
+                    finished(archive.location)
     finally:
         for future in futures:
             future.cancel()
         for archive in archives:
-            if done[archive.location]:
-                archive.add_session(started=began, seconds=round(time.perf_counter() - start, 1), machine=_machine(),
-                                    pulls=done[archive.location], executor=type(executor).__name__)  # fmt: skip
+            if archive.location in done:
+                close(archive)
     return damaged
 
 
@@ -83,15 +98,23 @@ def play_item(location: str, study: Study, item: Item) -> None:
     with _compiling:
         runs = _runs(study, item.case)
     instance, horizon, *_ = study.cases[item.case]
-    outcome = play_chunk(instance, runs, horizon, study.spec["study"]["seed"], item.replications)
+    try:
+        outcome = play_chunk(instance, list(runs.values()), horizon, study.spec["study"]["seed"], item.replications)
+    except Exception as error:  # whatever a user's policy or noise may raise
+        raise StudyError(f"{study.name}: {item}: {type(error).__name__}: {error}") from error
     _opened(location, study).write(item, outcome)
 
 
 @functools.lru_cache(maxsize=256)
-def _runs(study: Study, case: str) -> list[Run]:
+def _runs(study: Study, case: str) -> dict[str, Run]:
     instance, horizon, _, rounds, _ = study.cases[case]
-    seed = study.spec["study"]["seed"]
-    return [Run(instance, policy, horizon, rounds, seed) for policy in study.policies(case).values()]
+    runs = {}
+    for label, policy in study.policies(case).items():
+        try:
+            runs[label] = Run(instance, policy, horizon, rounds, study.spec["study"]["seed"])
+        except Exception as error:  # whatever a user's policy may raise
+            raise StudyError(f"{study.name}: policy.{label}: {type(error).__name__}: {error}") from error
+    return runs
 
 
 @functools.lru_cache(maxsize=256)

@@ -159,8 +159,8 @@ class Run:
         before = time.perf_counter_ns()
         try:
             self._kernel(self._bare, state, rng, start, means, noise, gaps, self.rounds, *record)
-        except IndexError as error:
-            raise IndexError(f"{type(self.policy).__name__}: {error}") from None
+        except Exception as error:
+            raise type(error)(f"{type(self.policy).__name__}: {error}") from None
         return time.perf_counter_ns() - before
 
 

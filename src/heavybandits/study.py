@@ -264,6 +264,8 @@ def differences(old: Any, new: Any, key: str = "") -> list[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         return [line for name in sorted({*old, *new})
                 for line in differences(old.get(name), new.get(name), f"{key}.{name}".lstrip("."))]  # fmt: skip
+    if key.startswith("sources."):
+        return [f"{key.removeprefix('sources.')} has changed"]
     return [f"{key} was {'not there' if old is None else old}, is {'not there' if new is None else new}"]
 
 

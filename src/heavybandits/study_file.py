@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ._validate import unknown
 
-Count = Annotated[int, Field(strict=True, ge=1)]
+Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
 
 
 class StudyError(ValueError):
@@ -65,7 +65,7 @@ def with_defaults(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     heavybandits.study_file.StudyError: mine: needs study.horizon
     """
     try:
-        return _File.model_validate(spec).model_dump(mode="json", exclude_none=True)
+        return _File.model_validate(spec).model_dump(exclude_none=True)
     except ValidationError as error:
         raise StudyError(f"{name}: {_sentence(error)}") from None
 

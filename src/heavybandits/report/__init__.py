@@ -1,6 +1,7 @@
 """Figures, tables and one HTML page from stored results; nothing here runs a simulation."""
 
-from .page import write_report
+from .artist import Artist
+from .page import Section, study_section, write_page, write_report
 from .terminal import terminal_summary
 
-__all__ = ["terminal_summary", "write_report"]
+__all__ = ["Artist", "Section", "study_section", "terminal_summary", "write_page", "write_report"]

@@ -116,15 +116,19 @@ def write_report(
     ...     [path.name for path in sorted(page.parent.glob("*/*"))]
     ['cauchy.png', 'cauchy.svg', 'cauchy.csv', 'cauchy.tex']
     """
+    return write_page(directory, [study_section(directory, study) for study in studies], verdicts, differences)
+
+
+def write_page(
+    directory: Path, sections: Sequence[Section], verdicts: Sequence[Verdict] = (),
+    differences: Sequence[Difference] = (),
+) -> Path:  # fmt: skip
+    """The last step of :func:`write_report`, for studies whose figures and tables are there already."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    names = [file_name(study.name) for study in studies]
-    if not names or len(set(names)) < len(names):
-        given = [study.name for study in studies]
-        raise ValueError(f"write_report: studies must be at least one, each with a name of its own, got {given!r}")
-    for folder in ("figures", "tables"):
-        (directory / folder).mkdir(parents=True, exist_ok=True)
-    sections = [_section(directory, study, name) for study, name in zip(studies, names, strict=True)]
+    if not sections or len({section.anchor for section in sections}) < len(sections):
+        given = [section.study.name for section in sections]
+        raise ValueError(f"write_page: studies must be at least one, each with a name of its own, got {given!r}")
     environment = Environment(
         loader=PackageLoader("heavybandits.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
@@ -133,8 +137,8 @@ def write_report(
     html = environment.get_template("page.html.j2").render(
         sections=sections, verdicts=verdicts, differences=differences,
         counts=Counter(verdict.verdict for verdict in verdicts),
-        anchors={study.name: f"study-{name}" for study, name in zip(studies, names, strict=True)},
-        summary=what_was_run(studies),
+        anchors={section.study.name: section.anchor for section in sections},
+        summary=what_was_run([section.study for section in sections]),
     )  # fmt: skip
     page.write_text(html, encoding="utf-8")
     return page
@@ -151,8 +155,11 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "study"
 
 
-def _section(directory: Path, study: StudyResult, name: str) -> Section:
-    drawing = draw(study)
+def study_section(directory: Path, study: StudyResult) -> Section:
+    """Write the figure and the tables of a study, and return what the page shows of it."""
+    for folder in ("figures", "tables"):
+        (directory / folder).mkdir(parents=True, exist_ok=True)
+    name, drawing = file_name(study.name), draw(study)
     save(drawing.figure, directory / "figures" / name)
     image = base64.b64encode((directory / "figures" / f"{name}.png").read_bytes()).decode()
 

@@ -33,10 +33,11 @@ def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]
         if kind == "runtime":
             yield terminal_table(runtime_table(study), study.title)
         elif len(study.results) <= 12:
-            yield terminal_table(_means(study), f"{study.title}: mean regret")
+            yield terminal_table(_means(study), f"{study.title}: mean regret, the best of each sweep")
     if verdicts:
         counts = Counter(verdict.verdict for verdict in verdicts)
-        yield f"{len(verdicts)} claims of the paper: " + ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))
+        order = ("holds", "does not hold", "undecided")
+        yield f"{len(verdicts)} claims of the paper: " + ", ".join(f"{name} {counts[name]}" for name in order)
 
 
 def _means(study: StudyResult) -> pd.DataFrame:
