@@ -396,7 +396,7 @@ def test_a_report_of_the_same_results_is_the_same(tmp_path: Path) -> None:
 def test_studies_need_names_of_their_own(tmp_path: Path) -> None:
     made = study({"x": result([0.1])})
     for studies in ([], [made, made]):
-        with pytest.raises(ValueError, match="write_page: studies must be at least one, each with a name of its own"):
+        with pytest.raises(ValueError, match="write_report: studies must be at least one, each with a name of its own"):
             write_report(tmp_path, studies)
     assert list(tmp_path.iterdir()) == []
 

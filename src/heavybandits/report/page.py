@@ -116,6 +116,9 @@ def write_report(
     ...     [path.name for path in sorted(page.parent.glob("*/*"))]
     ['cauchy.png', 'cauchy.svg', 'cauchy.csv', 'cauchy.tex']
     """
+    if not studies or len({file_name(study.name) for study in studies}) < len(studies):
+        given = [study.name for study in studies]
+        raise ValueError(f"write_report: studies must be at least one, each with a name of its own, got {given!r}")
     return write_page(directory, [study_section(directory, study) for study in studies], verdicts, differences)
 
 
@@ -126,9 +129,6 @@ def write_page(
     """The last step of :func:`write_report`, for studies whose figures and tables are there already."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    if not sections or len({section.anchor for section in sections}) < len(sections):
-        given = [section.study.name for section in sections]
-        raise ValueError(f"write_page: studies must be at least one, each with a name of its own, got {given!r}")
     environment = Environment(
         loader=PackageLoader("heavybandits.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
