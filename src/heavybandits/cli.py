@@ -50,7 +50,7 @@ def reproduce(
         list[str] | None, typer.Option(metavar="NAME", help="An experiment; may be given several times.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="All experiments with a fifteenth of the replications.")
+        bool, typer.Option("--quick", help="All experiments with a twentieth of the replications.")
     ] = False,
     paper_only: Annotated[bool, typer.Option("--paper-only", help="Leave out the curve of auto.")] = False,
     workers: Workers = None,
@@ -70,7 +70,7 @@ def reproduce(
             raise ValueError(unknown("experiment", name, EXPERIMENTS))
     chosen = [read_study(name) for name in EXPERIMENTS if not only or name in only]
     if quick:
-        chosen = [study.with_replications(study.spec["study"]["replications"] // 15) for study in chosen]
+        chosen = [study.with_replications(study.spec["study"]["replications"] // 20) for study in chosen]
     if paper_only:
         chosen = [study.without("auto") for study in chosen]
     folder = "paper" + "-only" * paper_only + "-quick" * quick
