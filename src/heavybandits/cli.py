@@ -49,9 +49,7 @@ def reproduce(
     only: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="An experiment; may be given several times.")
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="All experiments with a twentieth of the replications.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A twentieth of the replications, and no remarks.")] = False,
     paper_only: Annotated[bool, typer.Option("--paper-only", help="Leave out the curve of auto.")] = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -68,7 +66,8 @@ def reproduce(
     for name in only or ():
         if name not in EXPERIMENTS:
             raise ValueError(unknown("experiment", name, EXPERIMENTS))
-    chosen = [read_study(name) for name in EXPERIMENTS if not only or name in only]
+    names = only or [name for name in EXPERIMENTS if not (quick and name.startswith("remarks"))]
+    chosen = [read_study(name) for name in EXPERIMENTS if name in names]
     if quick:
         chosen = [study.with_replications(study.spec["study"]["replications"] // 20) for study in chosen]
     if paper_only:
