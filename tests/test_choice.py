@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heavybandits.choice import SCAN, VALUE, Choice, choose, height, highest, init_choice, place
+from heavybandits.choice import LAST, SCAN, UNTIL, VALUE, Choice, choose, height, highest, init_choice, place
 
 
 class Lines(NamedTuple):
@@ -136,7 +136,7 @@ def test_a_lead_is_never_kept_too_long(n_arms: int, seed: int, noise: float) -> 
         line = state.choice.line
         heights = line[:, 0] + policy.level(state, t) * line[:, 1]
         assert heights[chosen] >= heights.max() - 1e-12
-        leads += t < state.choice.plan[3] or policy.level(state, t) < state.choice.plan[5]
+        leads += t < state.choice.turn[UNTIL] or policy.level(state, t) < state.choice.lead[LAST]
         arm = chosen if rng.random() < 0.9 else int(rng.integers(n_arms))
         state.pulls[arm] += 1
         place(state.choice, arm, means[arm] + noise * rng.standard_normal(), 1.0 / math.sqrt(state.pulls[arm]))

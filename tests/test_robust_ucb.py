@@ -196,7 +196,7 @@ def test_compiled_equals_interpreted(name: str) -> None:
             assert np.array_equal(ours, theirs, equal_nan=True), place
     if name != "truncated":  # which keeps few of its rewards
         with pytest.raises(IndexError, match="the store is full"):
-            kernel(policy, policy.init(3, 10), table, machine_arms)
+            kernel(policy, policy.init(n_arms, 10), table, machine_arms)
 
 
 @pytest.mark.parametrize("name", POLICIES)

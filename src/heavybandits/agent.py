@@ -199,6 +199,8 @@ class Agent:
     def add_arm(self, name: Arm | None = None) -> Any:
         """Add an arm that nothing is known of, and return its name: by default the first number never used.
 
+        The 65th arm brings other code with it, which takes some seconds to compile, the first time on a machine.
+
         Examples
         --------
         >>> import heavybandits as hb

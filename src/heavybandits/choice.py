@@ -28,10 +28,11 @@ Flags = npt.NDArray[np.bool_]
 SCAN = 64  # up to this many arms a scan is quicker than the tournament
 VALUE, WIDTH = 0, 1  # columns of Choice.line
 WINNER, EXPIRY = 0, 1  # columns of Choice.tree
-# Places in Choice.plan: the next arm to look at for initial pulls; pulls left in the batch; the arm chosen last; and of
-# its lead the round up to which it surely lasts, the levels at which it began and ends, a rival's highest index till
-# then.
-NEXT, LEFT, ARM, UNTIL, FIRST, LAST, RIVAL = range(7)
+# Places in Choice.turn: the next arm to look at for initial pulls; pulls left in the batch; the arm chosen last; the
+# round up to which its lead surely lasts.
+NEXT, LEFT, ARM, UNTIL = range(4)
+# Places in Choice.lead: the levels at which the lead began and ends, and a rival's highest index till then.
+FIRST, LAST, RIVAL = range(3)
 _NEVER = -1.0  # below every level: the end of a lead that is none
 
 
@@ -41,8 +42,11 @@ class Choice(NamedTuple):
     line: FloatArray  # (arm, 2): value and width; NaN and infinite before the first estimate
     asked: IntArray  # per arm: initial pulls that were selected, whether or not their rewards have come
     open: Flags  # per arm: may be chosen now
-    plan: FloatArray
-    tree: FloatArray  # (node, 2): the tournament; node i has children 2i and 2i + 1, leaves are the last K nodes
+    turn: IntArray
+    lead: FloatArray
+    # (node, 2): the tournament; node i has children 2i and 2i + 1, leaves are the last K nodes.  With few arms there is
+    # none, and compiled code is without it.
+    tree: FloatArray | None
 
     def carry(self, fresh: Choice, rows: IntArray) -> Choice:
         """Move what is known of the arms ``rows`` into the first rows of ``fresh``; the rest is worked out anew."""
@@ -55,18 +59,20 @@ class Choice(NamedTuple):
         self.open[:] = among is None
         if among is not None:
             self.open[among] = True
-        self.tree[:, EXPIRY] = -math.inf
-        self.plan[NEXT], self.plan[UNTIL], self.plan[LAST] = 0.0, 0.0, _NEVER
+        if self.tree is not None:
+            self.tree[:, EXPIRY] = -math.inf
+        self.turn[NEXT], self.turn[UNTIL], self.lead[LAST] = 0, 0, _NEVER
 
 
 def init_choice(n_arms: int) -> Choice:
     """No arm has an estimate, all may be chosen."""
-    tree = np.full((2 * n_arms if n_arms > SCAN else 0, 2), -math.inf)
-    if len(tree):
+    tree = None
+    if n_arms > SCAN:
+        tree = np.full((2 * n_arms, 2), -math.inf)
         tree[n_arms:, WINNER] = np.arange(n_arms)
     line = np.tile([math.nan, math.inf], (n_arms, 1))
-    plan = np.array([0.0, 0.0, 0.0, 0.0, 0.0, _NEVER, 0.0])
-    return Choice(line, np.zeros(n_arms, np.int64), np.ones(n_arms, np.bool_), plan, tree)
+    asked, lead = np.zeros(n_arms, np.int64), np.array([0.0, _NEVER, 0.0])
+    return Choice(line, asked, np.ones(n_arms, np.bool_), np.zeros(4, np.int64), lead, tree)
 
 
 @compilable
@@ -82,16 +88,24 @@ def height(line: FloatArray, open: Flags, arm: int, level: float) -> float:
 @compilable
 def place(choice: Choice, arm: int, value: float, width: float) -> None:
     """Give the arm a new line."""
-    line, plan, tree = choice.line, choice.plan, choice.tree
+    line, lead = choice.line, choice.lead
     line[arm, VALUE] = value
     line[arm, WIDTH] = width
-    if arm != plan[ARM]:
-        plan[RIVAL] = max(plan[RIVAL], height(line, choice.open, arm, plan[LAST]))
-    if len(tree):
-        node = arm + len(line)
-        while node > 0 and tree[node, EXPIRY] > -math.inf:  # above an expired node all are
-            tree[node, EXPIRY] = -math.inf
-            node //= 2
+    if arm != choice.turn[ARM]:
+        rival = height(line, choice.open, arm, lead[LAST])
+        if rival > lead[RIVAL]:
+            lead[RIVAL] = rival
+    expire(choice.tree, arm + len(line))
+
+
+@compilable
+def expire(tree: FloatArray | None, node: int) -> None:
+    """Have the matches replayed that an arm at this leaf is in."""
+    if tree is None:
+        return
+    while node > 0 and tree[node, EXPIRY] > -math.inf:  # above an expired node all are
+        tree[node, EXPIRY] = -math.inf
+        node //= 2
 
 
 @rarely_called
@@ -110,10 +124,10 @@ def replay(line: FloatArray, open: Flags, tree: FloatArray, node: int, level: fl
 
 
 @rarely_called
-def highest(line: FloatArray, open: Flags, tree: FloatArray, level: float) -> int:
+def highest(line: FloatArray, open: Flags, tree: FloatArray | None, level: float) -> int:
     """Arm with the highest index at a level that is never below the one asked for before."""
     n_arms = len(line)
-    if not len(tree):
+    if tree is None:
         best, best_height = 0, -math.inf
         for arm in range(n_arms):
             arm_height = height(line, open, arm, level)
@@ -137,13 +151,16 @@ def highest(line: FloatArray, open: Flags, tree: FloatArray, level: float) -> in
 
 
 @rarely_called
-def lead(line: FloatArray, open: Flags, tree: FloatArray, plan: FloatArray, leader: int, last: float) -> float:
+def foresee(
+    line: FloatArray, open: Flags, tree: FloatArray | None, lead: FloatArray, leader: int, last: float
+) -> float:
     """Note the highest index of a rival up to the level ``last``, or up to the one returned if that comes before."""
-    rival = -math.inf
-    if not len(tree):
+    highest_rival = -math.inf
+    if tree is None:
         for arm in range(len(line)):
-            if arm != leader:
-                rival = max(rival, height(line, open, arm, last))
+            rival = height(line, open, arm, last)
+            if arm != leader and rival > highest_rival:
+                highest_rival = rival
     else:  # its rivals are the winners beside its way to the root, for as long as they stay that
         node = leader + len(line)
         while node > 1:
@@ -151,9 +168,9 @@ def lead(line: FloatArray, open: Flags, tree: FloatArray, plan: FloatArray, lead
             node //= 2
         node = leader + len(line)
         while node > 1:
-            rival = max(rival, height(line, open, int(tree[node ^ 1, WINNER]), last))
+            highest_rival = max(highest_rival, height(line, open, int(tree[node ^ 1, WINNER]), last))
             node //= 2
-    plan[RIVAL] = rival
+    lead[RIVAL] = highest_rival
     return last
 
 
@@ -165,28 +182,28 @@ def choose(policy: Any, state: Any, t: int, initial: int, batch: int) -> int:
     unasked.  ``policy.level(state, t)`` never falls as t grows.
     """
     choice, pulls = state.choice, state.pulls
-    line, open, plan = choice.line, choice.open, choice.plan
-    while plan[NEXT] < len(pulls):
-        arm = int(plan[NEXT])
-        if open[arm] and max(choice.asked[arm], pulls[arm]) < initial:
+    line, open, turn, lead = choice.line, choice.open, choice.turn, choice.lead
+    while turn[NEXT] < len(pulls):
+        arm: int = turn[NEXT]
+        if open[arm] and choice.asked[arm] < initial and pulls[arm] < initial:
             choice.asked[arm] += 1
             return arm
-        plan[NEXT] += 1.0
-    leader = int(plan[ARM])
-    if plan[LEFT] > 0.0 and open[leader]:
-        plan[LEFT] -= 1.0
+        turn[NEXT] += 1
+    leader: int = turn[ARM]
+    if turn[LEFT] > 0 and open[leader]:
+        turn[LEFT] -= 1
         return leader
-    plan[LEFT] = batch - 1.0
-    if t < plan[UNTIL] and line[leader, VALUE] + plan[FIRST] * line[leader, WIDTH] > plan[RIVAL]:
+    turn[LEFT] = batch - 1
+    if t < turn[UNTIL] and line[leader, VALUE] + lead[FIRST] * line[leader, WIDTH] > lead[RIVAL]:
         return leader  # whatever the level is by now, so there is no need to work it out
     level = policy.level(state, t)
-    if level <= plan[LAST] and line[leader, VALUE] + level * line[leader, WIDTH] > plan[RIVAL]:
+    if level <= lead[LAST] and line[leader, VALUE] + level * line[leader, WIDTH] > lead[RIVAL]:
         return leader
     arm = highest(line, open, choice.tree, level)
-    plan[ARM], plan[UNTIL], plan[LAST] = arm, 0.0, _NEVER
+    turn[ARM], turn[UNTIL], lead[LAST] = arm, 0, _NEVER
     if arm == leader:
         until = t + t // 32 + 1
         last = policy.level(state, until)
-        held = lead(line, open, choice.tree, plan, arm, last)
-        plan[FIRST], plan[LAST], plan[UNTIL] = level, held, until if held >= last else 0.0
+        held = foresee(line, open, choice.tree, lead, arm, last)
+        lead[FIRST], lead[LAST], turn[UNTIL] = level, held, until if held >= last else 0
     return arm

@@ -13,16 +13,24 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.environment import lookup_environment
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
 
 from .protocols import COMPILABLE
 
 
-class _Draft(JITCodeLibrary):
-    """Code for others to link."""
+class _Whole(JITCodeLibrary):
+    """Code with all drafts in it, optimised once: numba's other rounds are for reference counts, and it has none."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+
+class _Draft(_Whole):
+    """Code for others to link."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -39,7 +47,7 @@ class _Draft(JITCodeLibrary):
         """Do nothing; the caller's lowering does it."""
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
+@register_pass(mutates_CFG=False, analysis_only=False)
 class _DraftLowering(NativeLowering):
     _name = "draft_lowering"
 
@@ -51,11 +59,14 @@ class _DraftLowering(NativeLowering):
         return bool(super().run_pass(state))
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
+@register_pass(mutates_CFG=False, analysis_only=False)
 class _FullLowering(NativeLowering):
     _name = "full_lowering"
 
     def run_pass(self, state: Any) -> bool:
+        if not state.flags.nrt:
+            state.library = _Whole(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
         changed = bool(super().run_pass(state))
         for variable in state.library._final_module.global_variables:
             environment = lookup_environment(variable.name)
@@ -71,7 +82,10 @@ class _Compiler(CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        steps.passes = [(self.lowering if step is NativeLowering else step, what) for step, what in steps.passes]
+        passes = [(self.lowering if step is NativeLowering else step, what) for step, what in steps.passes]
+        if not self.state.flags.nrt:  # nothing is allocated, so there are no expressions of whole arrays to rewrite
+            passes = [(step, what) for step, what in passes if step is not NopythonRewrites]
+        steps.passes = passes
         steps.finalize()
         return [steps]
 

@@ -18,7 +18,7 @@ def clip(x: float, limit: float) -> float:
     >>> clip(math.inf, 2.0), clip(-3.0, 2.0), clip(0.5, 2.0)
     (2.0, -2.0, 0.5)
     """
-    return max(-limit, min(limit, x))
+    return limit if x > limit else -limit if x < -limit else x
 
 
 @compilable
@@ -30,7 +30,7 @@ def saturate(x: float) -> float:
     >>> saturate(math.inf) == LARGEST and saturate(2.5) == 2.5
     True
     """
-    return max(-LARGEST, min(LARGEST, x))
+    return clip(x, LARGEST)
 
 
 @compilable

@@ -74,7 +74,7 @@ def run_studies(
         waiting, pulls = set(futures), 0
         while waiting:
             ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in ready:
+            for future in sorted(ready, key=list(futures).index):  # of several errors the first item's is told
                 future.result()
                 archive, item = futures[future]
                 done[archive.location] += _pulls(archive, item)

@@ -142,9 +142,9 @@ class Run:
         self.key = stream_key(seed, instance.key, repr(policy))
         self._bare = without_text(policy)
         self._kernel = compiled(
-            play, self._bare, policy.init(1, horizon), np.random.default_rng() if self.random else None, 0, np.zeros(1),
-            _columns(np.zeros(1), 2), np.zeros(1), rounds, np.zeros(1), np.zeros(1, np.int64), np.zeros(1),
-            np.zeros(1, np.int64),
+            play, self._bare, policy.init(instance.n_arms, horizon), np.random.default_rng() if self.random else None,
+            0, np.zeros(1), _columns(np.zeros(1), 2), np.zeros(1), rounds, np.zeros(1), np.zeros(1, np.int64),
+            np.zeros(1), np.zeros(1, np.int64),
         )  # fmt: skip
 
     def begin(self, n_arms: int, horizon: int, replication: int) -> Progress:

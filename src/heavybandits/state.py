@@ -132,6 +132,8 @@ def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[A
     >>> next(arrays(hb.UCB().init(n_arms=2, horizon=None)))
     ('state.pulls', array([0, 0]))
     """
+    if state is None:
+        return
     if not is_named_tuple(state):
         yield path, state
     else:
@@ -153,6 +155,8 @@ def rebuilt(template: Any, values: dict[str, npt.NDArray[Any]], path: str = "sta
         ...
     ValueError: state.pulls must be int64 of shape (3,), got int64 of shape (2,)
     """
+    if template is None:
+        return None
     if is_named_tuple(template):
         fields = zip(template._fields, template, strict=True)
         pool = "pool" if isinstance(template, Store) else None

@@ -116,7 +116,7 @@ def append(store: Store, arm: int) -> int:
 def _move(store: Store, arm: int) -> None:
     """Give the arm a segment of twice the size at the end of the pool."""
     plan, old, new = store.plan, store.start[arm], store.plan[_USED]
-    room = max(2 * store.room[arm], FIRST)
+    room = 2 * store.room[arm] if store.room[arm] > 0 else FIRST
     used = new + room * plan[_WIDTH]
     if used > len(store.pool):  # compiled code does not check indices
         raise IndexError("the store is full: its horizon has passed, or `grown` was not called")
@@ -124,4 +124,5 @@ def _move(store: Store, arm: int) -> None:
         store.pool[new + i] = store.pool[old + i]
     store.start[arm], store.room[arm] = new, room
     plan[_USED] = used
-    plan[_NEED] = max(plan[_NEED], 2 * room * plan[_WIDTH])
+    if plan[_NEED] < 2 * room * plan[_WIDTH]:
+        plan[_NEED] = 2 * room * plan[_WIDTH]

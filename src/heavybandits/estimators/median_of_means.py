@@ -29,7 +29,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from .._validate import in_range
-from ..numerics import saturate
+from ..numerics import clip, saturate
 from ..parameters import Positive, validated
 from ..protocols import FloatArray, IntArray, compilable
 from ..store import Store, append, init_store
@@ -107,7 +107,9 @@ class MedianOfMeans(NamedTuple):
         if n == 0:
             return math.inf
         # k is 1 + [8L] and not [1 + 8L], for the product is exact: k changes at the very L that `until` tells.
-        k = max(1, min(1 + int(min(8.0 * log_term, MOST_BLOCKS - 1.0)), n // 2))
+        k = 1 + math.floor(clip(8.0 * log_term, MOST_BLOCKS - 1.0))
+        if k > n // 2:
+            k = n // 2 if n > 1 else 1
         length = n // k
         if k != state.blocks[arm] or length != state.length[arm]:
             state.blocks[arm], state.length[arm] = k, length
@@ -117,7 +119,7 @@ class MedianOfMeans(NamedTuple):
     def until(self, state: MedianOfMeansState, arm: int, log_term: float) -> float:
         """L at which the estimate changes if no reward comes."""
         k = state.blocks[arm]
-        return float(k / 8.0) if k < min(state.sums.size[arm] // 2, MOST_BLOCKS) else math.inf
+        return float(k / 8.0) if k < state.sums.size[arm] // 2 and k < MOST_BLOCKS else math.inf
 
     def width(self, n: int) -> float:
         """Radius after n rewards, in units of the factor."""
@@ -215,5 +217,6 @@ def median(values: FloatArray, n: int) -> float:
         return upper
     lower = float(values[0])
     for i in range(1, middle):
-        lower = max(lower, float(values[i]))
+        if values[i] > lower:
+            lower = float(values[i])
     return 0.5 * lower + 0.5 * upper

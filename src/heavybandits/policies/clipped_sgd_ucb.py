@@ -105,7 +105,9 @@ class ClippedSGDUCB(NamedTuple):
 
     def level(self, state: ClippedSGDUCBState, t: int) -> float:
         """Common factor of the bonuses."""
-        return 1.0 if state.sgd.schedule[3] > 0.0 else math.sqrt(math.log(max(t, 1)))
+        if state.sgd.schedule[3] > 0.0:
+            return 1.0
+        return math.sqrt(math.log(t)) if t > 1 else 0.0
 
     def select(self, state: ClippedSGDUCBState, t: int, rng: Any) -> int:
         """Initial pulls, then batches of the arm with the highest index."""

@@ -132,7 +132,7 @@ class RobustUCB(NamedTuple):
 
     def log_term(self, t: int) -> float:
         """L after t rewards; positive, as if there were at least two."""
-        return self.exponent * math.log(max(t, 2))
+        return self.exponent * math.log(t if t > 2 else 2)
 
     def level(self, state: RobustUCBState, t: int) -> float:
         """Common factor of the radii."""
@@ -158,7 +158,8 @@ class RobustUCB(NamedTuple):
                 estimate = self.estimator.refresh(mean, other, log_term)
                 until[other] = self.estimator.until(mean, other, log_term)
                 place(state.choice, other, estimate, self.estimator.width(pulls[other]))
-            due[0] = min(due[0], until[other])
+            if until[other] < due[0]:
+                due[0] = until[other]
 
     def value(self, state: RobustUCBState, arm: int) -> float:
         """Robust mean; NaN before there is one."""

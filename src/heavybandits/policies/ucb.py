@@ -67,7 +67,7 @@ class UCB(NamedTuple):
 
     def level(self, state: UCBState, t: int) -> float:
         """Common factor of the bonuses."""
-        return math.sqrt(2.0 * math.log(max(t, 1)))
+        return math.sqrt(2.0 * math.log(t)) if t > 1 else 0.0
 
     def select(self, state: UCBState, t: int, rng: Any) -> int:
         """Each arm once, then the highest index."""
