@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+import heavybandits as hb
+from heavybandits.compile import compiled
 from heavybandits.estimators.clipped_sgd import ClippedSGD, descend, init_iterates
 from heavybandits.estimators.clipped_sstm import ClippedSSTM
-from heavybandits.estimators.smom import collect, init_batch, smoothed_gradient
+from heavybandits.estimators.smom import Batch, collect, init_batch, smoothed_gradient
 from heavybandits.estimators.two_point import TwoPoint
-from heavybandits.numerics import LARGEST, clip, next_normal, running_mean, saturate, small_median
+from heavybandits.numerics import LARGEST, clip, next_normal, next_number, running_mean, saturate, small_median
 from heavybandits.theory import practical_step
 
 pytestmark = pytest.mark.filterwarnings(
@@ -52,21 +54,32 @@ def test_running_mean_of_extremes_is_finite() -> None:
     assert mean == pytest.approx(np.mean(values), rel=1e-14)
 
 
+def fill(policy: hb.UCB, batch: Batch, draws: np.ndarray) -> None:
+    """Draw, compiled."""
+    for i in range(len(draws)):
+        draws[i] = next_normal(batch.stream)
+
+
 def test_smoothing_stream_is_normal_and_independent() -> None:
-    stream = np.array([12345, 67890])
-    draws = np.array([next_normal(stream) for _ in range(20_000)])
+    batch, draws = init_batch(1, 1), np.zeros(5_000_000)
+    compiled(fill, hb.UCB(), batch, draws)(hb.UCB(), batch, draws)
     assert stats.kstest(draws, "norm").pvalue > 1e-3
     assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < 4 / math.sqrt(len(draws))
-    assert np.abs(draws).max() > 3.5  # the tails are there
+    for edge in (3.442619855899, 4.5):  # the tails are there, and as heavy as they should be
+        share = 2 * stats.norm.sf(edge)
+        assert np.mean(np.abs(draws) > edge) == pytest.approx(share, abs=4 * math.sqrt(share / len(draws)))
+    stream = init_batch(1, 1).stream
+    assert [next_normal(stream) for _ in range(2000)] == draws[:2000].tolist()  # interpreted
 
 
-def test_normal_quantiles_agree_with_scipy() -> None:
-    """The generator's uniform number, worked out again, goes through the normal quantile function."""
-    stream = np.array([12345, 67890])
+def test_whole_numbers_are_those_of_the_combined_generator() -> None:
+    one, two = 12345, 67890
+    stream = np.array([one, two])
     for _ in range(2000):
-        one, two = 40014 * int(stream[0]) % 2147483563, 40692 * int(stream[1]) % 2147483399
-        p = (one - two if one > two else one - two + 2147483562) / 2147483563
-        assert next_normal(stream) == pytest.approx(stats.norm.ppf(p), rel=1e-12, abs=1e-14)
+        one, two = 40014 * one % 2147483563, 40692 * two % 2147483399
+        number = next_number(stream)
+        assert (number - (one - two)) % 2147483562 == 0
+        assert 1 <= number <= 2147483562
 
 
 def smom(values: list[float], m: int, n: int, theta: float = 0.0) -> float:

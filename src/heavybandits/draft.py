@@ -18,19 +18,11 @@ from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from .protocols import COMPILABLE
 
 
-class _Whole(JITCodeLibrary):
-    """Code with all drafts in it, optimised once: numba's other rounds are for reference counts, and it has none."""
+class _Draft(JITCodeLibrary):
+    """Code for others to link."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
-
-    def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
-
-
-class _Draft(_Whole):
-    """Code for others to link."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -64,9 +56,6 @@ class _FullLowering(NativeLowering):
     _name = "full_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        if not state.flags.nrt:
-            state.library = _Whole(state.targetctx.codegen(), state.func_id.func_qualname)
-            state.library.enable_object_caching()
         changed = bool(super().run_pass(state))
         for variable in state.library._final_module.global_variables:
             environment = lookup_environment(variable.name)

@@ -115,14 +115,14 @@ def append(store: Store, arm: int) -> int:
 @compilable
 def _move(store: Store, arm: int) -> None:
     """Give the arm a segment of twice the size at the end of the pool."""
-    plan, old, new = store.plan, store.start[arm], store.plan[_USED]
+    pool, plan, width = store.pool, store.plan, store.plan[_WIDTH]
+    old, new = store.start[arm], plan[_USED]
     room = 2 * store.room[arm] if store.room[arm] > 0 else FIRST
-    used = new + room * plan[_WIDTH]
-    if used > len(store.pool):  # compiled code does not check indices
+    used = new + room * width
+    if used > len(pool):  # compiled code does not check indices
         raise IndexError("the store is full: its horizon has passed, or `grown` was not called")
-    for i in range(store.size[arm] * plan[_WIDTH]):
-        store.pool[new + i] = store.pool[old + i]
-    store.start[arm], store.room[arm] = new, room
-    plan[_USED] = used
-    if plan[_NEED] < 2 * room * plan[_WIDTH]:
-        plan[_NEED] = 2 * room * plan[_WIDTH]
+    for i in range(store.size[arm] * width):
+        pool[new + i] = pool[old + i]
+    store.start[arm], store.room[arm], plan[_USED] = new, room, used
+    if plan[_NEED] < 2 * room * width:
+        plan[_NEED] = 2 * room * width

@@ -53,11 +53,11 @@ def smoothed_gradient(batch: Batch, arm: int, x: float, m: int, n: int, theta: f
     >>> smoothed_gradient(batch, 0, 0.0, m=1, n=2, theta=0.0)
     2.0
     """
-    row = batch.rewards[arm]
+    row, share = batch.rewards[arm], 1.0 / n
     for j in range(2 * m + 1):
         mean = 0.0
         for i in range(j * n, (j + 1) * n):
-            mean += saturate(x - row[i]) / n
+            mean += share * saturate(x - row[i])
         if theta > 0.0:
             mean += theta * next_normal(batch.stream)
         if m == 0:
