@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 import heavybandits as hb
-from heavybandits.draws import draw, init_draws, probability, tsallis
+from heavybandits.draws import charge, draw, init_draws, probability, tsallis
 from heavybandits.numerics import clip, power, saturate
 from heavybandits.policies.htinf import skipping_factor
 from heavybandits.protocols import FloatArray
@@ -131,6 +131,33 @@ def test_newton_needs_few_steps_and_finds_the_root(n_arms: int, q: float) -> Non
                 assert tsallis(draws, q) <= 8
                 assert np.allclose(draws.chance, expected, rtol=1e-10, atol=1e-14)
                 assert math.fsum(draws.chance) == pytest.approx(1.0, abs=1e-13)
+
+
+@pytest.mark.parametrize("q", [1.0, 2.0, 3.5])
+def test_the_root_is_foreseen(q: float) -> None:
+    """While losses come one by one and the rate falls, one pass over the arms is mostly enough."""
+    draws, rng, passes = init_draws(20, 1.0), np.random.default_rng(0), []
+    for t in range(1, 600):
+        draws.rate[0] = 1.0 / math.sqrt(t)
+        passes.append(tsallis(draws, q))
+        expected = solved(draws.loss, draws.rate[0], q)
+        assert np.allclose(draws.chance, expected, rtol=1e-10, atol=1e-14)
+        arm = int(rng.choice(20, p=expected / expected.sum()))
+        charge(draws, arm, 0.1 * rng.standard_t(3) / expected[arm])
+    assert np.mean(passes[50:]) < 1.4
+
+
+@pytest.mark.parametrize("q", [1.0, 2.0, 3.5, 1001.0])
+def test_what_is_foreseen_may_be_wrong(q: float) -> None:
+    """Whatever happens between two choices, and whatever the memory of the last one is, the root is found."""
+    draws, rng = init_draws(300, 1.0), np.random.default_rng(1)
+    for _ in range(100):
+        for _ in range(int(rng.integers(4))):
+            charge(draws, int(rng.integers(3)), float(rng.choice([1e-3, 3.0, -3.0, 1e300, -1e300, math.inf])))
+        draws.root[:4] = draws.root[:4] if rng.random() < 0.5 else rng.choice([1e-9, 2.0, 250.0, 1e300], 4)
+        draws.rate[0] = 10.0 ** rng.uniform(-6, 2)
+        tsallis(draws, q)
+        assert np.allclose(draws.chance, solved(draws.loss, draws.rate[0], q), rtol=1e-9, atol=1e-14)
 
 
 def test_powers_agree_with_the_operator() -> None:

@@ -13,8 +13,11 @@ regulariser being the Tsallis entropy.  With :math:`q = \alpha/(\alpha - 1)` the
 
 The logarithmic barrier, :math:`-\sum_a \ln x_a`, leads to the same with q = 1.  Here :math:`\nu` is at least 1, and
 :math:`G(\nu) = (\sum_a x_a)^{-1/q}`, a power mean, is increasing and concave: Newton's method for :math:`G(\nu) = 1`
-never steps past the root from below, and steps below it from above.  From wherever it starts it is there in a few
-steps, at most eight for a thousand arms.
+never steps past the root from below, and steps below it from above.  From wherever it starts it is there after a few
+passes over the arms, at most eight for a thousand of them.  Powers are what costs time, so two things save passes.
+Near the root a sum of powers is as good as its Taylor polynomial of third degree, and so is each power.  And mostly one
+loss has changed since the last choice, and the rate a little: where that moves the root to is known beforehand, but for
+what is of second order.  So one pass is mostly enough.
 """
 
 from __future__ import annotations
@@ -31,6 +34,9 @@ from .protocols import FloatArray, IntArray, compilable
 Flags = npt.NDArray[np.bool_]
 
 
+NU, LOW, RATE, SLOPE, Q = range(5)  # places in Draws.root
+
+
 class Draws(NamedTuple):
     """The part of a policy's state that the functions below work on."""
 
@@ -38,8 +44,8 @@ class Draws(NamedTuple):
     chance: FloatArray  # per arm: probability at the last choice, were all arms open
     awaited: FloatArray  # per arm: probability of the draw whose reward has not come, or 0
     open: Flags  # per arm: may be drawn now
-    rate: FloatArray  # learning rate of the last choice
-    root: FloatArray  # nu of the last choice
+    rate: FloatArray  # learning rate
+    root: FloatArray  # nu, lowest loss and rate of the last choice, how fast the sum then fell with nu, and q
 
     def carry(self, fresh: Draws, rows: IntArray) -> Draws:
         """Move what is known of the arms ``rows`` into the first rows of ``fresh``; a new arm is taken for the best."""
@@ -58,7 +64,7 @@ def init_draws(n_arms: int, rate: float) -> Draws:
         np.zeros(n_arms),
         np.ones(n_arms, np.bool_),
         np.array([rate]),
-        np.ones(1),
+        np.array([1.0, 0.0, 1.0, 1.0, 0.0]),
     )
 
 
@@ -79,7 +85,7 @@ def lowest(values: FloatArray) -> float:
 
 @compilable
 def tsallis(draws: Draws, q: float) -> int:
-    """Turn losses into probabilities at the present rate, and return how many of Newton's steps that took.
+    """Turn losses into probabilities at the present rate, and return how many passes over the arms that took.
 
     Examples
     --------
@@ -90,23 +96,43 @@ def tsallis(draws: Draws, q: float) -> int:
     >>> draws.chance.round(6).tolist()
     [0.534814, 0.286762, 0.178424]
     """
-    loss, chance, rate, nu = draws.loss, draws.chance, draws.rate[0], draws.root[0]
-    low = lowest(loss)
-    step, steps = math.inf, 0
-    while abs(q * step) > 1e-8 * nu and steps < 50:  # the bound only matters for q so large that rounding is in the way
-        steps += 1
-        total, slope = 0.0, 0.0
+    loss, chance, rate, root = draws.loss, draws.chance, draws.rate[0], draws.root
+    low, nu = lowest(loss), root[NU]
+    if root[Q] == q:
+        nu += rate * (low - root[LOW]) - (rate / root[RATE] - 1.0) * (q / root[SLOPE] - nu)
+    if not 1.0 <= nu <= len(loss):
+        nu = 1.0
+    step, near, passes = 0.0, False, 0
+    while not near and passes < 50:  # the bound only matters for q so large that rounding is in the way
+        nu += step
+        passes += 1
+        total, first, second, third = 0.0, 0.0, 0.0, 0.0  # at nu + step it is total - first step + second step^2 - ...
         for arm in range(len(loss)):
             inverse = 1.0 / (rate * (loss[arm] - low) + nu)
             chance[arm] = power(inverse, q)
             total += chance[arm]
-            slope += chance[arm] * inverse
-        step = max((power(total, 1.0 / q) - 1.0) * total / slope, 1.0 - nu)
-        nu += step
-    for arm in range(len(loss)):  # the last step is so small that its square is nothing
-        chance[arm] *= 1.0 - q * step / (rate * (loss[arm] - low) + nu)
-    draws.root[0] = nu
-    return steps
+            term = q * inverse * chance[arm]
+            first += term
+            term *= (q + 1.0) / 2.0 * inverse
+            second += term
+            term *= (q + 2.0) / 3.0 * inverse
+            third += term
+        if first == 0.0:  # nu was so far off that all powers are nil
+            step = 1.0 - nu
+            continue
+        step = (total - 1.0) / first
+        if (q + 3.0) * abs(step) > 0.1 * nu:  # too far for the polynomial
+            step = max((power(total, 1.0 / q) - 1.0) * q * total / first, 1.0 - nu)
+            continue
+        for _ in range(2):
+            excess = total - 1.0 - step * (first - step * (second - step * third))
+            step += excess / (first - step * (2.0 * second - step * 3.0 * third))
+        near = (q + 3.0) * abs(step) < 1e-3 * nu
+    for arm in range(len(loss)):
+        u = step / (rate * (loss[arm] - low) + nu)
+        chance[arm] *= 1.0 - q * u * (1.0 - (q + 1.0) / 2.0 * u * (1.0 - (q + 2.0) / 3.0 * u))
+    root[NU], root[LOW], root[RATE], root[SLOPE], root[Q] = nu + step, low, rate, first, q if rate > 0.0 else 0.0
+    return passes
 
 
 @compilable
@@ -147,5 +173,13 @@ def probability(draws: Draws, arm: int) -> float:
 
 @compilable
 def charge(draws: Draws, arm: int, loss: float) -> None:
-    """Add an estimated loss."""
-    draws.loss[arm] = saturate(draws.loss[arm] + saturate(loss))
+    """Add an estimated loss, and move the root by a step of Newton's in which this is all that has changed."""
+    chance, root, before = draws.chance[arm], draws.root, draws.loss[arm]
+    after = saturate(before + saturate(loss))
+    draws.loss[arm] = after
+    q, old, new = root[Q], root[RATE] * (before - root[LOW]) + root[NU], root[RATE] * (after - root[LOW]) + root[NU]
+    if q > 0.0 and old > 0.5 and new > 0.5:  # else the arm is far below what was the lowest, and all begins anew
+        moved = power(1.0 / new, q)
+        slope = root[SLOPE] + q * (moved / new - chance / old)
+        if slope > 0.0:
+            root[NU], root[SLOPE] = root[NU] + (moved - chance) / slope, slope

@@ -17,7 +17,7 @@ and add :math:`\ell/x_A` to :math:`L_A` unless :math:`|\ell| > \Theta\,x_A^{1/\a
 any adversary and :math:`O(\sum_a (\sigma^\alpha/\Delta_a)^{1/(\alpha - 1)} \ln T)` under fixed laws with one best arm.
 
 Late and unasked rewards: see :mod:`heavybandits.draws`; a late loss is compared with the threshold of the last choice.
-*Cost*: O(K), three times as much if :math:`1/\varepsilon` is not a whole number; 25 bytes per arm.  *Reference*:
+*Cost*: O(K), twice as much if :math:`1/\varepsilon` is not a whole number; 25 bytes per arm.  *Reference*:
 J. Huang, Y. Dai, L. Huang (2022).
 """
 
