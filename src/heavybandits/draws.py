@@ -92,7 +92,7 @@ def tsallis(draws: Draws, q: float) -> int:
     >>> draws = init_draws(n_arms=3, rate=0.5)
     >>> draws.loss[:] = 0.0, 1.0, 2.0
     >>> tsallis(draws, q=2.0)
-    4
+    3
     >>> draws.chance.round(6).tolist()
     [0.534814, 0.286762, 0.178424]
     """
@@ -183,3 +183,21 @@ def charge(draws: Draws, arm: int, loss: float) -> None:
         slope = root[SLOPE] + q * (moved / new - chance / old)
         if slope > 0.0:
             root[NU], root[SLOPE] = root[NU] + (moved - chance) / slope, slope
+
+
+@compilable
+def charge_likely(draws: Draws, chance: float, loss: float) -> None:
+    """Add a loss to each arm of at least this chance: to nearly all, so that the root hardly moves.
+
+    Examples
+    --------
+    >>> draws = init_draws(n_arms=3, rate=1.0)
+    >>> draws.chance[:] = 0.5, 0.4, 0.1
+    >>> charge_likely(draws, 0.2, 3.0)
+    >>> draws.loss.tolist()
+    [3.0, 3.0, 0.0]
+    """
+    for arm in range(len(draws.loss)):
+        if draws.chance[arm] >= chance:
+            draws.loss[arm] = saturate(draws.loss[arm] + loss)
+    draws.root[LOW] += loss

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validate import require_range
-from ..draws import Draws, charge, draw, init_draws, probability, tsallis
+from ..draws import Draws, charge, charge_likely, draw, init_draws, probability, tsallis
 from ..facts import Facts
 from ..numerics import share
 from ..parameters import Finite, validated
@@ -95,9 +95,7 @@ class TsallisINF(NamedTuple):
         if state.reduced[0]:
             likely = 4.0 * draws.rate[0] * draws.rate[0]
             baseline = 0.5 if draws.chance[arm] >= likely else 0.0
-            for other in range(len(draws.loss)):
-                if draws.chance[other] >= likely:
-                    charge(draws, other, 0.5)
+            charge_likely(draws, likely, 0.5)
         charge(draws, arm, (loss - baseline) / probability(draws, arm))
 
     def index_of(self, state: TsallisINFState, arm: int, t: int) -> float:
