@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from .jit import jit
 from .protocols import COMPILABLE, is_named_tuple
 from .registry import estimators, policies
 from .state import arrays
@@ -124,16 +125,10 @@ def _bound(function: Callable[..., Any], cls: Any) -> FunctionType:
 
 @functools.cache
 def _dispatcher(function: Callable[..., Any], classes: tuple[type, ...], counted: bool) -> Any:
-    numba: Any = importlib.import_module("numba")
     copy = _bound(function, classes[0])
     names = "_".join(cls.__name__ for cls in classes)
     copy.__qualname__ = f"{function.__name__}_{names}_{_digest(classes)}_{'counted' if counted else 'bare'}"
-    options = {"nogil": True, "_nrt": counted, **_options("FullCompiler")}
-    if all(map(_importable, classes)):
-        # without a place to write, beside the package or in the user's cache directory, numba raises RuntimeError
-        with contextlib.suppress(RuntimeError):
-            return numba.njit(copy, cache=True, **options)
-    return numba.njit(copy, **options)
+    return jit(copy, cached=all(map(_importable, classes)), _nrt=counted, **_options("FullCompiler"))
 
 
 def _options(compiler: str) -> dict[str, Any]:

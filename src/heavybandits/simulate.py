@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,9 +78,10 @@ def simulate(
     rounds = checkpoint_rounds(horizon, checkpoints)
     runs = {label: Run(instance, policy, horizon, rounds, seed) for label, policy in policies.items()}
 
-    # several chunks per worker, so that none waits long for the last; a chunk takes about a second at most
-    size = max(1, min(math.ceil(replications / (8 * workers)), math.ceil(20_000_000 / (horizon * len(runs)))))
-    chunks = [range(first, min(first + size, replications)) for first in range(0, replications, size)]
+    # Several chunks per worker and of one size, so that none waits long for the last; a chunk takes a second at most.
+    rounds_of_work = max(8, math.ceil(replications * horizon * len(runs) / (20_000_000 * workers)))
+    parts = min(workers * rounds_of_work, replications)
+    chunks = [range(*ends) for ends in pairwise(replications * i // parts for i in range(parts + 1))]
     with ThreadPoolExecutor(workers) as executor:
         outcomes = _gather(
             executor, lambda chunk: play_chunk(instance, list(runs.values()), horizon, seed, chunk), chunks
@@ -235,7 +237,7 @@ def draw_noise(instance: Instance, rng: np.random.Generator, size: int) -> Float
 
 def _draw(noise: Any, rng: np.random.Generator, size: int) -> FloatArray:
     drawn = np.asarray(noise.sample(rng, size), dtype=float)
-    if drawn.shape != (size,) or np.isnan(drawn).any():
+    if drawn.shape != (size,) or math.isnan(drawn.max()):
         raise ValueError(
             f"noise {noise!r}: sample(rng, {size}) must return {size} numbers that are not NaN, got {drawn!r}"
         )

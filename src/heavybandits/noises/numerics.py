@@ -1,19 +1,28 @@
 """Numerics behind the noises: fast draws, quantiles by bisection, means by quadrature, and the stable law."""
 
+import importlib
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ..jit import jit
 
 Floats = NDArray[np.float64]
 
 # Lambert's continued fraction of the tangent, ten terms deep, as numerator and denominator in powers of w^2.
 # On |w| <= 1/2 the error of cot(pi w) is 1e-15.
-_TANGENT = [c * math.pi ** (2 * k + 1) for k, c in enumerate((654729075, -91891800, 2837835, -25740, 55))]
-_ONE = [c * math.pi ** (2 * k) for k, c in enumerate((654729075, -310134825, 18918900, -315315, 1485, -1))]
-_BLOCK = 32768  # a block and its two helpers stay in the cache
+_A0, _A1, _A2, _A3, _A4 = (
+    c * math.pi ** (2 * k + 1) for k, c in enumerate((654729075, -91891800, 2837835, -25740, 55))
+)
+_B0, _B1, _B2, _B3, _B4, _B5 = (
+    c * math.pi ** (2 * k) for k, c in enumerate((654729075, -310134825, 18918900, -315315, 1485, -1))
+)
+_BLOCK = 4096  # numbers that stay in the cache with all that is worked out on the way
 
 # The double exponential rule on (0, 1).
 _T = np.arange(-32, 33) * 0.1
@@ -25,37 +34,46 @@ _STEP = 0.12
 _CHUNK = 256  # points of the stable law at a time, so that their nodes stay in the cache
 
 
-def cotangent(w: Floats) -> None:
-    """Replace w by cot(pi w) in place, for a contiguous array with 0 < |w| <= 1/2.
+def cotangent(u: Floats, shift: float, scale: float) -> None:
+    """Replace u by scale cot(pi w), w = u - shift, in place, for a contiguous array with 0 < |w| <= 1/2.
 
-    Arithmetic alone, so the result is the same on every machine; where ``np.tan`` is not vectorised, it takes
-    half the time.
+    Arithmetic alone, so the result is the same on every machine, and compiled or not.  It is compiled if numba is
+    there already: that takes a fifth of the time, and threads do not wait for each other after each operation.
 
     Examples
     --------
-    >>> w = np.array([-0.25, 0.125])
-    >>> cotangent(w)
-    >>> w.round(6)
+    >>> u = np.array([0.25, 0.625])
+    >>> cotangent(u, 0.5, 1.0)
+    >>> u.round(6)
     array([-1.      ,  2.414214])
     """
-    flat = w.reshape(-1)
-    square, value = np.empty((2, min(flat.size, _BLOCK)))
+    flat = u.reshape(-1)
+    if "numba" in sys.modules and (loop := _compiled()):
+        loop(flat, shift, scale)
+        return
     for start in range(0, flat.size, _BLOCK):
-        x = flat[start : start + _BLOCK]
-        z, y = square[: x.size], value[: x.size]
-        np.multiply(x, x, out=z)
-        x *= _polynomial(_TANGENT, z, y)
-        np.divide(_polynomial(_ONE, z, y), x, out=x)
+        flat[start : start + _BLOCK] = _cotangent(flat[start : start + _BLOCK], shift, scale)
 
 
-def _polynomial(coefficients: Sequence[float], z: Floats, out: Floats) -> Floats:
-    constant, *middle, leading = coefficients
-    np.multiply(z, leading, out=out)
-    for coefficient in reversed(middle):
-        out += coefficient
-        out *= z
-    out += constant
-    return out
+def _cotangent(u: Any, shift: float, scale: float) -> Any:
+    w = u - shift
+    z = w * w
+    top = ((((_B5 * z + _B4) * z + _B3) * z + _B2) * z + _B1) * z + _B0
+    return scale * (top / (w * ((((_A4 * z + _A3) * z + _A2) * z + _A1) * z + _A0)))
+
+
+def _each_cotangent(u: Floats, shift: float, scale: float) -> None:
+    for i in range(len(u)):
+        u[i] = _cotangent(u[i], shift, scale)
+
+
+@cache
+def _compiled() -> Any:
+    numba: Any = importlib.import_module("numba")
+    if numba.config.DISABLE_JIT:
+        return None
+    numba.extending.register_jitable(error_model="numpy")(_cotangent)  # the model without checks for zero
+    return jit(_each_cotangent, error_model="numpy")
 
 
 def log_hypot(x: Floats) -> Floats:

@@ -39,10 +39,7 @@ class Cauchy(Noise):
 
     def sample(self, rng: np.random.Generator, size: Size) -> Floats:
         x = rng.random(size)
-        x -= 0.5 - HALF_STEP
-        cotangent(x)
-        if self.scale != 1:
-            x *= self.scale
+        cotangent(x, 0.5 - HALF_STEP, self.scale)
         return x
 
     def cdf(self, x: ArrayLike) -> Floats:
