@@ -9,8 +9,11 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.archive import Archive
+from heavybandits.registry import facts
 from heavybandits.runner import run_studies, workers
+from heavybandits.state import arrays
 from heavybandits.study import read_study
+from heavybandits.testing import EXAMPLES
 
 ROOT = Path(__file__).parent.parent
 
@@ -76,3 +79,15 @@ def test_table_of_policies_is_current() -> None:
     assert current == script["page"](), "run: python benchmarks/policies.py --page"
     for name in hb.policies():
         assert f"\n| `{name}` | " in current
+
+
+def test_bytes_per_arm_are_what_a_state_takes() -> None:
+    checked = 0
+    for name, own in facts().items():
+        plain = re.fullmatch(r"(\d+) bytes", own.memory)
+        if plain:
+            policy = hb.make(name, **EXAMPLES[name])
+            small, large = (sum(array.nbytes for _, array in arrays(policy.init(n, 100))) for n in (1000, 2000))
+            assert (large - small) / 1000 == int(plain[1]), name
+            checked += 1
+    assert checked > 10

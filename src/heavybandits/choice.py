@@ -26,8 +26,7 @@ from .protocols import FloatArray, IntArray, compilable, rarely_called
 Flags = npt.NDArray[np.bool_]
 
 SCAN = 64  # up to this many arms a scan is quicker than the tournament
-VALUE, WIDTH = 0, 1  # columns of Choice.line
-WINNER, EXPIRY = 0, 1  # columns of Choice.tree
+VALUE, WIDTH, WINNER, EXPIRY = range(4)  # columns of Choice.tree, and the first two of Choice.line
 # Places in Choice.turn: the next arm to look at for initial pulls; pulls left in the batch; the arm chosen last; the
 # round up to which its lead surely lasts.
 NEXT, LEFT, ARM, UNTIL = range(4)
@@ -44,14 +43,16 @@ class Choice(NamedTuple):
     open: Flags  # per arm: may be chosen now
     turn: IntArray
     lead: FloatArray
-    # (node, 2): the tournament; node i has children 2i and 2i + 1, leaves are the last K nodes.  With few arms there is
-    # none, and compiled code is without it.
+    # (node, 4): the tournament; node i has children 2i and 2i + 1, leaves are the last K nodes.  A node has a copy of
+    # its winner's line, for what lies elsewhere is slow to reach.  With few arms there is no tree, nor code for it.
     tree: FloatArray | None
 
     def carry(self, fresh: Choice, rows: IntArray) -> Choice:
         """Move what is known of the arms ``rows`` into the first rows of ``fresh``; the rest is worked out anew."""
         for old, new in zip(self[:3], fresh[:3], strict=True):
             new[: len(rows)] = old[rows]
+        if fresh.tree is not None:
+            plant(fresh.tree, fresh.line, fresh.open)
         return fresh
 
     def restrict(self, among: IntArray | None) -> None:
@@ -60,19 +61,27 @@ class Choice(NamedTuple):
         if among is not None:
             self.open[among] = True
         if self.tree is not None:
-            self.tree[:, EXPIRY] = -math.inf
+            plant(self.tree, self.line, self.open)
         self.turn[NEXT], self.turn[UNTIL], self.lead[LAST] = 0, 0, _NEVER
 
 
 def init_choice(n_arms: int) -> Choice:
     """No arm has an estimate, all may be chosen."""
-    tree = None
-    if n_arms > SCAN:
-        tree = np.full((2 * n_arms, 2), -math.inf)
-        tree[n_arms:, WINNER] = np.arange(n_arms)
-    line = np.tile([math.nan, math.inf], (n_arms, 1))
-    asked, lead = np.zeros(n_arms, np.int64), np.array([0.0, _NEVER, 0.0])
-    return Choice(line, asked, np.ones(n_arms, np.bool_), np.zeros(4, np.int64), lead, tree)
+    line, open = np.tile([math.nan, math.inf], (n_arms, 1)), np.ones(n_arms, np.bool_)
+    tree = np.empty((2 * n_arms, 4)) if n_arms > SCAN else None
+    if tree is not None:
+        plant(tree, line, open)
+    lead = np.array([0.0, _NEVER, 0.0])
+    return Choice(line, np.zeros(n_arms, np.int64), open, np.zeros(4, np.int64), lead, tree)
+
+
+def plant(tree: FloatArray, line: FloatArray, open: Flags) -> None:
+    """Enter all arms into a tournament that has not begun."""
+    tree[:] = 0.0, 0.0, 0.0, -math.inf
+    known = line[:, WIDTH] < math.inf
+    tree[len(line) :, VALUE] = np.where(open, np.where(known, line[:, VALUE], math.inf), -math.inf)
+    tree[len(line) :, WIDTH] = np.where(open & known, line[:, WIDTH], 0.0)
+    tree[len(line) :, WINNER] = np.arange(len(line))
 
 
 @compilable
@@ -95,31 +104,37 @@ def place(choice: Choice, arm: int, value: float, width: float) -> None:
         rival = height(line, choice.open, arm, lead[LAST])
         if rival > lead[RIVAL]:
             lead[RIVAL] = rival
-    expire(choice.tree, arm + len(line))
+    enter(choice.tree, arm + len(line), line, choice.open, arm)
 
 
 @compilable
-def expire(tree: FloatArray | None, node: int) -> None:
-    """Have the matches replayed that an arm at this leaf is in."""
+def enter(tree: FloatArray | None, node: int, line: FloatArray, open: Flags, arm: int) -> None:
+    """Put the arm's line into its leaf, and have all matches replayed that it is in."""
     if tree is None:
         return
+    known = line[arm, WIDTH] < math.inf
+    if open[arm]:
+        tree[node, VALUE] = line[arm, VALUE] if known else math.inf
+        tree[node, WIDTH] = line[arm, WIDTH] if known else 0.0
     while node > 0 and tree[node, EXPIRY] > -math.inf:  # above an expired node all are
         tree[node, EXPIRY] = -math.inf
         node //= 2
 
 
 @rarely_called
-def replay(line: FloatArray, open: Flags, tree: FloatArray, node: int, level: float) -> None:
+def replay(tree: FloatArray, node: int, level: float) -> None:
     """Decide the match at a node whose children are up to date, and how long the result holds."""
-    winner, loser = int(tree[2 * node, WINNER]), int(tree[2 * node + 1, WINNER])
-    high, low = height(line, open, winner, level), height(line, open, loser, level)
-    if low > high or (low == high and loser < winner):
+    winner, loser = 2 * node, 2 * node + 1
+    holds = min(tree[winner, EXPIRY], tree[loser, EXPIRY])
+    high, low = tree[winner, VALUE] + level * tree[winner, WIDTH], tree[loser, VALUE] + level * tree[loser, WIDTH]
+    if low > high or (low == high and tree[loser, WINNER] < tree[winner, WINNER]):
         winner, loser, high, low = loser, winner, low, high
-    holds = min(tree[2 * node, EXPIRY], tree[2 * node + 1, EXPIRY])
-    if high < math.inf and low > -math.inf and line[loser, WIDTH] > line[winner, WIDTH]:
+    if high < math.inf and low > -math.inf and tree[loser, WIDTH] > tree[winner, WIDTH]:
         # Rounding must not delay the crossing, so it is announced a little early: the match is then only replayed.
-        holds = min(holds, level + (high - low) / (line[loser, WIDTH] - line[winner, WIDTH]) * (1.0 - 1e-9))
-    tree[node, WINNER] = winner
+        holds = min(holds, level + (high - low) / (tree[loser, WIDTH] - tree[winner, WIDTH]) * (1.0 - 1e-9))
+    tree[node, VALUE] = tree[winner, VALUE]
+    tree[node, WIDTH] = tree[winner, WIDTH]
+    tree[node, WINNER] = tree[winner, WINNER]
     tree[node, EXPIRY] = holds
 
 
@@ -145,7 +160,7 @@ def highest(line: FloatArray, open: Flags, tree: FloatArray | None, level: float
             node = 2 * node + 1
         else:
             if tree[node, EXPIRY] < level:
-                replay(line, open, tree, node, level)
+                replay(tree, node, level)
             node //= 2
     return int(tree[1, WINNER])
 
@@ -168,7 +183,7 @@ def foresee(
             node //= 2
         node = leader + len(line)
         while node > 1:
-            highest_rival = max(highest_rival, height(line, open, int(tree[node ^ 1, WINNER]), last))
+            highest_rival = max(highest_rival, tree[node ^ 1, VALUE] + last * tree[node ^ 1, WIDTH])
             node //= 2
     lead[RIVAL] = highest_rival
     return last

@@ -13,7 +13,7 @@ R too small an arm that starts badly takes long to recover; with R too large the
 where the arm is played :math:`b = (2m+1)n` times in a row for one step, and t and :math:`n_a` count pulls.  The
 theory's schedule is FO-UCB on :class:`~heavybandits.ClippedSGD`: index :math:`x_a + \sqrt{2 g(k_a, 1/T^2)}`.
 
-*Cost*: O(b) for a batch and O(log K) for a choice, 8 max(b, p) + 89 bytes per arm.
+*Cost*: O(b) for a batch and O(log K) for a choice, 8 max(b, p) + 121 bytes per arm.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..theory import confidence, first_clip, practical_step, printed_rate, print
 
 FACTS = Facts(
     needs="horizon, scale, symmetry",
-    memory="8 max(b, p) + 89 bytes",
+    memory="8 max(b, p) + 121 bytes",
     cost="O(1), O(log K)",
     regret="none for the practical schedule; for the theory's, FO-UCB's with a rate that its source proves only at the "
     "horizon",

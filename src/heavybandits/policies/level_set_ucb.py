@@ -21,7 +21,7 @@ likelihood ratio, and with the squared loss it is UCB's interval.  The sets are 
 then the sum is followed by its mean and its minimiser by stochastic approximation: see :mod:`heavybandits.level_set`
 and ``docs/level-set.md``.
 
-*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 137 bytes per arm.
+*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 169 bytes per arm.
 
 *Reference*: this library; the template is that of Dorn, Katrutsa, Latypov and Pudovikov (2024).
 """
@@ -43,7 +43,7 @@ from ..parameters import NonNegative, Positive, validated
 
 FACTS = Facts(
     needs="nothing",
-    memory="137 bytes",
+    memory="169 bytes",
     cost="O(1) amortised, O(log K)",
     regret="nothing; measured in docs/level-set.md",
     reference="this library",

@@ -22,7 +22,7 @@ from .fo_ucb import TemplateState, init_template
 
 FACTS = Facts(
     needs="horizon, and what the optimiser needs",
-    memory="65 bytes, and the optimiser's",
+    memory="97 bytes, and the optimiser's",
     cost="the optimiser's, O(log K)",
     regret="sum_a Delta_a (g^-1(Delta_a/2, 1/T^2) + 2), if g bounds the optimiser",
     reference="Dorn, Katrutsa, Latypov, Pudovikov 2024",
