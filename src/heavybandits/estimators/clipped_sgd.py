@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from .._validate import required_horizon
 from ..numerics import clip, small_median
 from ..parameters import Count, Finite, NonNegative, OddOrZero, Positive, Whole, validated
 from ..protocols import FloatArray, IntArray, compilable
@@ -115,8 +116,7 @@ class ClippedSGD(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> Iterates:
         """Fresh iterates."""
-        if horizon is None:
-            raise ValueError("ClippedSGD: its step is tuned to a horizon, so horizon must be given")
+        horizon = required_horizon("ClippedSGD", horizon, "step")
         delta = confidence(horizon)
         if self.schedule == "practical":
             step, level, decay = practical_step(horizon), self.clip, 0.0

@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from .._validate import required_horizon
 from ..numerics import clip
 from ..parameters import Count, Finite, NonNegative, Positive, Whole, validated
 from ..protocols import FloatArray, IntArray
@@ -81,8 +82,7 @@ class ClippedSSTM(NamedTuple):
         """Both sequences at ``start``."""
         a, level, divided = self.a, self.clip, 0.0
         if self.schedule == "theory":
-            if horizon is None:
-                raise ValueError("ClippedSSTM: the theory's schedule is tuned to a horizon, so horizon must be given")
+            horizon = required_horizon("ClippedSSTM", horizon, "schedule")
             factor = math.log(4.0 * horizon / confidence(horizon))
             noise = 1800.0 * self.sigma * (horizon + 1) * math.sqrt(horizon * factor) / self.clip
             a, level, divided = max(97200.0 * factor**2, noise), self.clip / (30.0 * factor), 1.0

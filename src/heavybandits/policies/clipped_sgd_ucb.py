@@ -24,6 +24,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from .._validate import required_horizon
 from ..choice import VALUE, Choice, choose, height, init_choice, place
 from ..estimators.clipped_sgd import Iterates, descend, init_iterates
 from ..facts import Facts
@@ -89,8 +90,7 @@ class ClippedSGDUCB(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> ClippedSGDUCBState:
         """Fresh state."""
-        if horizon is None:
-            raise ValueError("clipped-sgd-ucb: its step is tuned to a horizon, so horizon must be given, got None")
+        horizon = required_horizon("clipped-sgd-ucb", horizon, "step")
         if self.schedule == "practical":
             start, step, level, decay = self.clip, practical_step(horizon), self.clip, 0.0
             rate = 0.0

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._validate import required_horizon
 from ..choice import VALUE, Choice, choose, height, init_choice, place
 from ..facts import Facts
 from ..parameters import Optimizer, validated
@@ -45,8 +46,7 @@ class TemplateState(NamedTuple):
 
 def init_template(name: str, optimizer: Any, n_arms: int, horizon: int | None) -> TemplateState:
     """Fresh state; an optimiser may have ``init_pulls``, and with ``batch_size`` ask for that many pulls in a row."""
-    if horizon is None:
-        raise ValueError(f"{name}: its confidence level is 1/T^2, so horizon must be given, got None")
+    horizon = required_horizon(name, horizon, "confidence level")
     size = optimizer.batch_size() if hasattr(optimizer, "batch_size") else 1
     initial = getattr(optimizer, "init_pulls", 0) or size
     return TemplateState(

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .._validate import required_horizon
 from ..estimators.p_robust import observe_p_robust
 from ..facts import Facts
 from ..parameters import MomentOrder, Positive, validated
@@ -59,8 +60,7 @@ class MRAPE(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> PerturbedState:
         """Fresh state."""
-        if horizon is None:
-            raise ValueError("mr-ape: its bonus depends on the horizon, so horizon must be given, got None")
+        horizon = required_horizon("mr-ape", horizon, "bonus")
         return init_perturbed(n_arms, horizon, "uniform")
 
     def select(self, state: PerturbedState, t: int, rng: Any) -> int:

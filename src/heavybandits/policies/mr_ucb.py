@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._validate import required_horizon
 from ..choice import Choice, choose, height, init_choice, place
 from ..estimators.p_robust import PRobustState, init_p_robust, observe_p_robust
 from ..facts import Facts
@@ -82,8 +83,7 @@ class MRUCB(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> MRUCBState:
         """Fresh state."""
-        if horizon is None:
-            raise ValueError("mr-ucb: its bonus depends on the horizon, so horizon must be given, got None")
+        horizon = required_horizon("mr-ucb", horizon, "bonus")
         return MRUCBState(
             np.zeros(n_arms, np.int64), init_p_robust(n_arms, horizon), init_choice(n_arms), np.array([float(horizon)])
         )
