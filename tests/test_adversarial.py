@@ -113,6 +113,7 @@ def hard_losses(n_arms: int, rng: np.random.Generator) -> list[FloatArray]:
         rng.standard_cauchy(n_arms),
         np.where(rng.random(n_arms) < 0.5, 1e300, 0.0),
         np.where(rng.random(n_arms) < 0.5, 1.7e308, -1.7e308),
+        np.where(np.arange(n_arms) == 0, 0.0, 10020.0),
     ]
 
 
@@ -126,7 +127,7 @@ def test_newton_needs_few_steps_and_finds_the_root(n_arms: int, q: float) -> Non
         draws.loss[:] = loss
         for rate in (1e-5, 0.1, 30.0):
             expected = solved(loss, rate, q)
-            for start in (draws.root[0], 1.0, 1e4):
+            for start in (draws.root[0], 1.0, float(n_arms)):
                 draws.rate[0], draws.root[0] = rate, start
                 assert tsallis(draws, q) <= 8
                 assert np.allclose(draws.chance, expected, rtol=1e-10, atol=1e-14)
@@ -158,6 +159,32 @@ def test_what_is_foreseen_may_be_wrong(q: float) -> None:
         draws.rate[0] = 10.0 ** rng.uniform(-6, 2)
         tsallis(draws, q)
         assert np.allclose(draws.chance, solved(draws.loss, draws.rate[0], q), rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        hb.HTINF(eps=1.0, scale=1e308, offset=0.0),
+        hb.HTINF(eps=1.0, scale=1e-310, offset=0.0),
+        hb.HTINF(eps=5e-324, scale=1.0, offset=0.0),
+        hb.INFClip(eps=1.0, scale=1e-310, offset=0.0),
+        hb.INFClip(eps=1e-200, scale=1e-300, offset=0.0),
+        hb.MedianINF(m=1, scale=1e-310, offset=0.0),
+        hb.UniINF(offset=0.0),
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
+def test_no_parameter_and_no_reward_makes_nan(policy: Any) -> None:
+    rng, state = np.random.default_rng(0), policy.init(3, 2)
+    for t in range(300):
+        arm = policy.select(state, t, rng)
+        policy.update(state, arm, rng.choice([0.0, 1.0, -1e308, 1e308, math.inf, -math.inf]))
+        assert math.fsum(state.draws.chance) == pytest.approx(1.0, abs=1e-3)
+    for _ in range(16_100):
+        policy.update(state, 0, -math.inf)
+    policy.select(state, 300, rng)
+    assert math.fsum(state.draws.chance) == pytest.approx(1.0, abs=1e-3)
 
 
 def test_powers_agree_with_the_operator() -> None:

@@ -68,6 +68,30 @@ def test_closed_arms_are_never_chosen(n_arms: int) -> None:
     assert top(choice, 1.0) == n_arms - 1
 
 
+@pytest.mark.parametrize("value", [-math.inf, math.nan])
+@pytest.mark.parametrize("n_arms", [5, SCAN + 10])
+def test_an_open_arm_is_chosen_however_bad_it_is(n_arms: int, value: float) -> None:
+    choice = init_choice(n_arms)
+    for arm in range(n_arms):
+        place(choice, arm, value if arm == 2 else 1.0, 1.0)
+    assert top(choice, 1.0) == 0
+    choice.restrict(np.array([2]))
+    assert top(choice, 1.0) == 2
+
+
+@pytest.mark.parametrize("n_arms", [3, SCAN + 2])
+def test_levels_may_be_negative(n_arms: int) -> None:
+    class Low:
+        def level(self, state: Lines, t: int) -> float:
+            return -2.0
+
+    state = Lines(np.ones(n_arms, np.int64), init_choice(n_arms))
+    for arm in range(n_arms):
+        place(state.choice, arm, 5.0 if arm == 1 else 1.0, 0.25)
+    carried = Lines(state.pulls, state.choice.carry(init_choice(n_arms), np.arange(n_arms)))
+    assert [choose(Low(), carried, t, 1, 1) for t in range(5)] == [1] * 5
+
+
 @pytest.mark.parametrize("n_arms", [4, SCAN + 1])
 def test_all_unknown_arms_tie_and_the_first_wins(n_arms: int) -> None:
     choice = init_choice(n_arms)

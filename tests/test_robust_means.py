@@ -67,6 +67,7 @@ def test_median_of_means_vectors() -> None:
     long = fed(mean, range(1, 401))
     assert mean.refresh(long, 0, 2 * math.log(3)) == 198.5
     assert (long.blocks[0], long.length[0]) == (18, 22)
+    assert mean.refresh(long, 0, -1.0) == 200.5  # one block, of all
 
 
 def test_median_of_means_survives_what_ruins_prefix_sums() -> None:

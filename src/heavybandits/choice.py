@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .numerics import LARGEST
 from .protocols import FloatArray, IntArray, compilable, rarely_called
 
 Flags = npt.NDArray[np.bool_]
@@ -32,7 +33,7 @@ VALUE, WIDTH, WINNER, EXPIRY = range(4)  # columns of Choice.tree, and the first
 NEXT, LEFT, ARM, UNTIL = range(4)
 # Places in Choice.lead: the levels at which the lead began and ends, and a rival's highest index till then.
 FIRST, LAST, RIVAL = range(3)
-_NEVER = -1.0  # below every level: the end of a lead that is none
+_NEVER = -math.inf  # below every level: the end of a lead that is none
 
 
 class Choice(NamedTuple):
@@ -98,7 +99,7 @@ def height(line: FloatArray, open: Flags, arm: int, level: float) -> float:
 def place(choice: Choice, arm: int, value: float, width: float) -> None:
     """Give the arm a new line."""
     line, lead = choice.line, choice.lead
-    line[arm, VALUE] = value
+    line[arm, VALUE] = value if value >= -LARGEST else -LARGEST  # above that of a closed arm, even if it is NaN
     line[arm, WIDTH] = width
     if arm != choice.turn[ARM]:
         rival = height(line, choice.open, arm, lead[LAST])

@@ -109,7 +109,9 @@ class MedianOfMeans(NamedTuple):
         # k is 1 + [8L] and not [1 + 8L], for the product is exact: k changes at the very L that `until` tells.
         k = 1 + math.floor(clip(8.0 * log_term, MOST_BLOCKS - 1.0))
         if k > n // 2:
-            k = n // 2 if n > 1 else 1
+            k = n // 2
+        if k < 1:
+            k = 1
         length = n // k
         if k != state.blocks[arm] or length != state.length[arm]:
             state.blocks[arm], state.length[arm] = k, length

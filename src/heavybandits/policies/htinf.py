@@ -45,6 +45,9 @@ FACTS = Facts(
 )
 
 
+LARGEST_Q = 1e12  # beyond that all is skipped, and probabilities are lost in rounding
+
+
 def skipping_factor(eps: float) -> float:
     r"""The factor :math:`\Theta` of the threshold.
 
@@ -99,14 +102,14 @@ class HTINF(NamedTuple):
     def select(self, state: HTINFState, t: int, rng: Any) -> int:
         """An arm drawn by the probabilities of this round."""
         state.draws.rate[0] = 1.0 / (self.scale * power(t + 1.0, 1.0 / (1.0 + self.eps)))
-        tsallis(state.draws, 1.0 + 1.0 / self.eps)
+        tsallis(state.draws, min(1.0 + 1.0 / self.eps, LARGEST_Q))
         return draw(state.draws, rng)
 
     def update(self, state: HTINFState, arm: int, reward: float) -> None:
         """Take in the loss unless it is too large for now."""
         draws, loss = state.draws, self.offset - reward
         p = probability(draws, arm)
-        if abs(loss) <= state.factor[0] / draws.rate[0] * power(p, 1.0 / (1.0 + self.eps)):
+        if abs(loss) * draws.rate[0] <= state.factor[0] * power(p, 1.0 / (1.0 + self.eps)):
             charge(draws, arm, loss / p)
 
     def index_of(self, state: HTINFState, arm: int, t: int) -> float:

@@ -84,6 +84,7 @@ class INFClip(NamedTuple):
             level, bend = math.inf, 1.0
         else:
             level = (2.0 * self.eps / (1.0 - self.eps)) ** (2.0 / p) * (horizon / (8.0 * n_arms)) ** (1.0 / p)
+            level = max(level, 1e-300)  # as eps goes to 0 so does this, and by it is divided
             bend = level ** (1.0 - self.eps)
         rate = math.sqrt(2.0 / (horizon * bend)) / self.scale
         return INFClipState(init_draws(n_arms, rate), np.array([self.scale * level]))

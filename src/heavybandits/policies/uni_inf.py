@@ -48,6 +48,9 @@ FACTS = Facts(
 )
 
 
+LARGEST_BARRIER = 1e150  # whose square is a number
+
+
 class UniINFState(NamedTuple):
     """Losses, and the weight of the barrier."""
 
@@ -97,7 +100,7 @@ class UniINF(NamedTuple):
         if abs(loss) < limit:
             charge(draws, arm, loss / p)
         gain = min(abs(loss), limit) * rest
-        state.barrier[0] = math.sqrt(barrier * barrier + gain * gain / state.growth[0])
+        state.barrier[0] = min(math.sqrt(barrier * barrier + gain * gain / state.growth[0]), LARGEST_BARRIER)
 
     def index_of(self, state: UniINFState, arm: int, t: int) -> float:
         """Probability at the last choice."""
