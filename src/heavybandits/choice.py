@@ -101,7 +101,7 @@ def place(choice: Choice, arm: int, value: float, width: float) -> None:
     line, lead = choice.line, choice.lead
     line[arm, VALUE] = value if value >= -LARGEST else -LARGEST  # above that of a closed arm, even if it is NaN
     line[arm, WIDTH] = width
-    if arm != choice.turn[ARM]:
+    if arm != choice.turn[ARM] and lead[LAST] > _NEVER:
         rival = height(line, choice.open, arm, lead[LAST])
         if rival > lead[RIVAL]:
             lead[RIVAL] = rival
