@@ -105,15 +105,15 @@ def place(choice: Choice, arm: int, value: float, width: float) -> None:
         rival = height(line, choice.open, arm, lead[LAST])
         if rival > lead[RIVAL]:
             lead[RIVAL] = rival
-    enter(choice.tree, arm + len(line), line, choice.open, arm)
+    enter(choice.tree, line, choice.open, arm)
 
 
 @compilable
-def enter(tree: FloatArray | None, node: int, line: FloatArray, open: Flags, arm: int) -> None:
+def enter(tree: FloatArray | None, line: FloatArray, open: Flags, arm: int) -> None:
     """Put the arm's line into its leaf, and have all matches replayed that it is in."""
     if tree is None:
         return
-    known = line[arm, WIDTH] < math.inf
+    node, known = arm + len(line), line[arm, WIDTH] < math.inf
     if open[arm]:
         tree[node, VALUE] = line[arm, VALUE] if known else math.inf
         tree[node, WIDTH] = line[arm, WIDTH] if known else 0.0

@@ -98,7 +98,7 @@ def tsallis(draws: Draws, q: float) -> int:
     [0.534814, 0.286762, 0.178424]
     """
     loss, chance, root = draws.loss, draws.chance, draws.root
-    rate = saturate(max(draws.rate[0], 1e-308))  # times a difference of losses that is infinite, or zero
+    rate = saturate(max(draws.rate[0], 1e-308))  # differences of losses may be zero or infinite
     low, nu = lowest(loss), root[NU]
     if root[Q] == q:
         nu += rate * (low - root[LOW]) - (rate / root[RATE] - 1.0) * (q / root[SLOPE] - nu)
