@@ -72,10 +72,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, **env: str) -> dict[str, Any]:
-    """Play the folder's policy in a process of its own."""
+def run(folder: Path, limit: int = -1, **env: str) -> dict[str, Any]:
+    """Play the folder's policy in a process of its own, which may write files of at most ``limit`` bytes."""
+    code = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, -1))" + RUN
     done = subprocess.run(
-        [sys.executable, "-c", RUN], cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code], cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)  # type: ignore[no-any-return]
@@ -93,6 +94,25 @@ def test_second_process_compiles_nothing_and_an_edit_is_never_missed(folder: Pat
     # in the policy's file itself
     (folder / "my_policy.py").write_text(MINE.replace("min(FAVOURITE,", "min(FAVOURITE + 1,"))
     assert run(folder, **cache)["pulls"][6] == 41
+
+
+def test_a_damaged_cache_is_dropped_and_made_anew(folder: Path) -> None:
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    first = run(folder, **cache)
+    for kind, share in (("nbi", 0.0), ("nbc", 0.5)):
+        files = list((folder / "cache").rglob(f"*.{kind}"))
+        assert len(files) > 1  # the loop's, and the noise's
+        for file in files:
+            file.write_bytes(file.read_bytes()[: int(share * file.stat().st_size)])
+        assert run(folder, **cache)["pulls"] == first["pulls"]
+        assert run(folder, **cache)["pulls"] == first["pulls"]
+    assert run(folder, **cache) == {**first, "compilations": 0}
+
+
+def test_without_room_for_the_cache_everything_still_runs(folder: Path) -> None:
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    assert run(folder, limit=5000, **cache)["pulls"][3] == 41
+    assert run(folder, **cache)["pulls"][3] == 41
 
 
 def test_without_a_place_for_the_cache_everything_still_runs(folder: Path) -> None:

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from .jit import jit
+from .jit import compile_for, jit
 from .protocols import COMPILABLE, is_named_tuple
 from .registry import estimators, policies
 from .state import arrays
@@ -83,7 +83,7 @@ def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: 
         dispatcher = _dispatcher(function, classes, counted)
         try:
             with _without_collecting_garbage():
-                dispatcher.compile(signature)
+                compile_for(dispatcher, signature)
             break
         except (RuntimeError, numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError) as error:
             if counted:

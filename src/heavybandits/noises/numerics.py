@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..jit import jit
+from ..jit import compile_for, jit
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ def cotangent(u: Floats, shift: float, scale: float) -> None:
     """
     flat = u.reshape(-1)
     if "numba" in sys.modules and (loop := _compiled()):
-        loop(flat, shift, scale)
+        loop(flat, float(shift), float(scale))
         return
     for start in range(0, flat.size, _BLOCK):
         flat[start : start + _BLOCK] = _cotangent(flat[start : start + _BLOCK], shift, scale)
@@ -73,7 +73,9 @@ def _compiled() -> Any:
     if numba.config.DISABLE_JIT:
         return None
     numba.extending.register_jitable(error_model="numpy")(_cotangent)  # the model without checks for zero
-    return jit(_each_cotangent, error_model="numpy")
+    loop = jit(_each_cotangent, error_model="numpy")
+    compile_for(loop, (numba.float64[::1], numba.float64, numba.float64))
+    return loop
 
 
 def log_hypot(x: Floats) -> Floats:
