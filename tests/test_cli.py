@@ -64,6 +64,7 @@ def test_diagnose_refuses_bad_rewards_in_one_line() -> None:
 def test_lists() -> None:
     for what, known in (
         ("policies", heavybandits.policies()),
+        ("estimators", heavybandits.estimators()),
         ("noises", heavybandits.noises()),
         ("studies", studies()),
     ):

@@ -120,7 +120,9 @@ def diagnose(
 
 
 @app.command("list")
-def list_(what: Annotated[Literal["policies", "noises", "instances", "studies"], typer.Argument()]) -> None:
+def list_(
+    what: Annotated[Literal["policies", "estimators", "noises", "instances", "studies"], typer.Argument()],
+) -> None:
     """List what there is.
 
     Example: heavybandits list policies
@@ -138,9 +140,11 @@ def _listed(what: str) -> dict[str, str]:
         return {name: read_study(name).spec["study"]["title"] for name in studies()}
     from .instances import instances
     from .noises import noises
-    from .registry import policies
+    from .registry import estimators, policies
 
-    known: dict[str, Any] = {"policies": policies, "noises": noises, "instances": instances}
+    known: dict[str, Any] = {
+        "policies": policies, "estimators": estimators, "noises": noises, "instances": instances
+    }  # fmt: skip
     return {name: _first_line(thing) for name, thing in known[what]().items()}
 
 

@@ -178,6 +178,8 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
     residual = saturate(reward - x)
     if learns_scale and n > 0:
         learn_scale(pool, state.sizes, 1, abs(residual) * (0.5 if n == 1 else 1.0))  # x is then a single reward
+    elif n > 0:
+        pool[RESIDUALS] += 1.0
     elif learns_scale:
         if not math.isnan(pool[LAST]):
             learn_scale(pool, state.sizes, 0, 0.5 * abs(saturate(reward - pool[LAST])))

@@ -126,7 +126,7 @@ def findings(report: Report) -> list[str]:
             "start a fresh agent from time to time."
         )
     else:
-        said.append("Drift: none seen, so old rewards are as good as new ones.")
+        said.append("Drift: none seen over all arms together, so old rewards are as good as new ones.")
     return said
 
 

@@ -226,7 +226,7 @@ PRESETS = {
 }
 PRESET_FACTS = {
     "order-statistic-ucb": FACTS._replace(
-        needs="nothing",
+        needs="how much to explore",
         memory="32 n bytes",
         cost="O(n) moves, O(log K)",
         reference="Szörényi et al. 2015",
