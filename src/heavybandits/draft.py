@@ -14,6 +14,7 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.environment import lookup_environment
 from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
 
 from .protocols import COMPILABLE
 
@@ -51,11 +52,26 @@ class _DraftLowering(NativeLowering):
         return bool(super().run_pass(state))
 
 
+class _Whole(JITCodeLibrary):
+    """Code with all drafts in it, optimised in one round: numba has another for reference counts, and here are none."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        made = self._codegen._module_pass_manager()
+        manager, *builder = made if isinstance(made, tuple) else (made,)  # numba 0.61 needs no builder
+        manager.run(self._final_module, *builder)
+
+
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _FullLowering(NativeLowering):
     _name = "full_lowering"
 
     def run_pass(self, state: Any) -> bool:
+        if not state.flags.nrt:
+            state.library = _Whole(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
         changed = bool(super().run_pass(state))
         for variable in state.library._final_module.global_variables:
             environment = lookup_environment(variable.name)
@@ -72,8 +88,8 @@ class _Compiler(CompilerBase):
     def define_pipelines(self) -> list[Any]:
         steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes = [(self.lowering if step is NativeLowering else step, what) for step, what in steps.passes]
-        if not self.state.flags.nrt:  # nothing is allocated, so there are no expressions of whole arrays to rewrite
-            passes = [(step, what) for step, what in passes if step is not NopythonRewrites]
+        if not self.state.flags.nrt:  # nothing is allocated: there are no expressions of whole arrays, and no lists
+            passes = [(step, what) for step, what in passes if step not in (InlineClosureLikes, NopythonRewrites)]
         steps.passes = passes
         steps.finalize()
         return [steps]
