@@ -12,9 +12,9 @@ import heavybandits as hb
 from heavybandits.compile import compiled
 from heavybandits.estimators.clipped_sgd import ClippedSGD, descend, init_iterates
 from heavybandits.estimators.clipped_sstm import ClippedSSTM
-from heavybandits.estimators.smom import Batch, collect, init_batch, smoothed_gradient
+from heavybandits.estimators.smom import Batch, collect, init_batch, smoothed, smoothed_median
 from heavybandits.estimators.two_point import TwoPoint
-from heavybandits.numerics import LARGEST, clip, next_normal, next_number, running_mean, saturate, small_median
+from heavybandits.numerics import LARGEST, SEED, clip, next_normal, next_number, running_mean, saturate, small_median
 from heavybandits.theory import practical_step
 
 pytestmark = pytest.mark.filterwarnings(
@@ -72,21 +72,33 @@ def test_smoothing_stream_is_normal_and_independent() -> None:
     assert [next_normal(stream) for _ in range(2000)] == draws[:2000].tolist()  # interpreted
 
 
-def test_whole_numbers_are_those_of_the_combined_generator() -> None:
-    one, two = 12345, 67890
-    stream = np.array([one, two])
+def is_prime(n: int) -> bool:
+    """Miller and Rabin's test, which with these bases errs for no number below 3e24."""
+    halvings = (n - 1 & 1 - n).bit_length() - 1
+    for base in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41):
+        powers = [pow(base, (n - 1 >> halvings) << i, n) for i in range(halvings)]
+        if powers[0] != 1 and n - 1 not in powers:
+            return False
+    return True
+
+
+def test_whole_numbers_are_those_of_multiplication_with_carry() -> None:
+    multiplier, base = 1253407776, 2**31
+    modulus = multiplier * base - 1
+    assert all(map(is_prime, (modulus, modulus // 2)))  # so whatever the seed is, the period is the latter
+    assert 0 < SEED < modulus < 2**63
+    assert not any(map(is_prime, (modulus - 2, 3215031751)))  # the second fools the bases up to 7
+    state, stream = SEED, np.array([SEED])
     for _ in range(2000):
-        one, two = 40014 * one % 2147483563, 40692 * two % 2147483399
-        number = next_number(stream)
-        assert (number - (one - two)) % 2147483562 == 0
-        assert 1 <= number <= 2147483562
+        state = state * multiplier % modulus
+        assert next_number(stream) == state % base
 
 
-def smom(values: list[float], m: int, n: int, theta: float = 0.0) -> float:
-    batch = init_batch(1, len(values))
+def smom(values: list[float], m: int, n: int, theta: float = 0.0, batch: Batch | None = None) -> float:
+    batch = init_batch(1, len(values)) if batch is None else batch
     for value in values:
-        collect(batch, 0, -value, len(values))
-    return smoothed_gradient(batch, 0, 0.0, m, n, theta)
+        collect(batch, 0, value, len(values))
+    return smoothed_median(batch, 0, m, n, theta)
 
 
 def test_smoothed_median_of_means_vector() -> None:
@@ -101,13 +113,21 @@ def test_smoothed_median_of_means_is_the_median_of_block_means(m: int, n: int, r
     assert smom(values, m, n) == pytest.approx(np.median(blocks), rel=1e-12, abs=1e-15)
 
 
-def test_smoothing_adds_noise_of_the_given_scale() -> None:
+def test_smoothing_adds_noise_of_the_given_scale_to_each_block() -> None:
     batch = init_batch(1, 1)
-    draws = []
-    for _ in range(5000):
-        collect(batch, 0, 0.0, 1)
-        draws.append(smoothed_gradient(batch, 0, 0.0, 0, 1, 0.25))
-    assert stats.kstest(np.array(draws) / 0.25, "norm").pvalue > 1e-3
+    draws = [smoothed(batch, 3.0, 0.25) for _ in range(5000)]
+    assert stats.kstest((np.array(draws) - 3.0) / 0.25, "norm").pvalue > 1e-3
+    batch, stream, means = init_batch(1, 3), init_batch(1, 1).stream, (1.0, 5.0, -2.0)
+    for _ in range(50):
+        expected = np.median([mean + 0.25 * next_normal(stream) for mean in means])
+        assert smom(list(means), 1, 1, 0.25, batch) == pytest.approx(expected)
+
+
+@given(st.lists(rewards, min_size=6, max_size=6), st.sampled_from([0.0, 1e-3, 1e308]))
+def test_smoothed_median_of_extremes_is_a_number(values: list[float], theta: float) -> None:
+    for m, n in ((0, 6), (1, 2)):
+        assert not math.isnan(smom(values, m, n, theta))
+    assert not math.isnan(smoothed(init_batch(1, 1), values[0], theta))
 
 
 def practical(horizon: int, radius: float, m: int, n: int, start: float) -> tuple[object, object]:

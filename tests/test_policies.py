@@ -239,9 +239,9 @@ def reference_sgd_ucb(policy: hb.ClippedSGDUCB, table: FloatArray, chosen: IntAr
     def descend(arm: int) -> None:
         rewards = pull(arm, size)
         if len(rewards) == size:
-            gradients = [saturate(x[arm] - reward) / policy.n for reward in rewards]
-            means = [math.fsum(gradients[j * policy.n : (j + 1) * policy.n]) for j in range(2 * policy.m + 1)]
-            x[arm] -= step * clip(statistics.median(means), policy.clip)
+            blocks = [rewards[j * policy.n : (j + 1) * policy.n] for j in range(2 * policy.m + 1)]
+            gradients = [x[arm] - math.fsum(reward / policy.n for reward in block) for block in blocks]
+            x[arm] -= step * clip(statistics.median(gradients), policy.clip)
 
     for arm in range(n_arms):
         if policy.init_pulls == 0:

@@ -68,7 +68,8 @@ class Choice(NamedTuple):
 
 def init_choice(n_arms: int) -> Choice:
     """No arm has an estimate, all may be chosen."""
-    line, open = np.tile([math.nan, math.inf], (n_arms, 1)), np.ones(n_arms, np.bool_)
+    line, open = np.full((n_arms, 2), math.inf), np.ones(n_arms, np.bool_)
+    line[:, VALUE] = math.nan
     tree = np.empty((2 * n_arms, 4)) if n_arms > SCAN else None
     if tree is not None:
         plant(tree, line, open)
@@ -199,19 +200,20 @@ def choose(policy: Any, state: Any, t: int, initial: int, batch: int) -> int:
     """
     choice, pulls = state.choice, state.pulls
     line, open, turn, lead = choice.line, choice.open, choice.turn, choice.lead
+    leader: int = turn[ARM]
+    if turn[LEFT] <= 0 and t < turn[UNTIL] and line[leader, VALUE] + lead[FIRST] * line[leader, WIDTH] > lead[RIVAL]:
+        turn[LEFT] = batch - 1
+        return leader  # whatever the level is by now, so there is no need to work it out
     while turn[NEXT] < len(pulls):
         arm: int = turn[NEXT]
         if open[arm] and choice.asked[arm] < initial and pulls[arm] < initial:
             choice.asked[arm] += 1
             return arm
         turn[NEXT] += 1
-    leader: int = turn[ARM]
     if turn[LEFT] > 0 and open[leader]:
         turn[LEFT] -= 1
         return leader
     turn[LEFT] = batch - 1
-    if t < turn[UNTIL] and line[leader, VALUE] + lead[FIRST] * line[leader, WIDTH] > lead[RIVAL]:
-        return leader  # whatever the level is by now, so there is no need to work it out
     level = policy.level(state, t)
     if level <= lead[LAST] and line[leader, VALUE] + level * line[leader, WIDTH] > lead[RIVAL]:
         return leader

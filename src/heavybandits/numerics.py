@@ -20,7 +20,8 @@ def clip(x: float, limit: float) -> float:
     >>> clip(math.inf, 2.0), clip(-3.0, 2.0), clip(0.5, 2.0)
     (2.0, -2.0, 0.5)
     """
-    return limit if x > limit else -limit if x < -limit else x
+    above = x if x > -limit else -limit
+    return above if above < limit else limit
 
 
 @compilable
@@ -102,40 +103,46 @@ def small_median(values: FloatArray, n: int) -> float:
     return float(0.5 * values[n // 2 - 1] + 0.5 * values[n // 2])
 
 
-# Marsaglia and Tsang (2000), as laid out by Doornik (2005): the bell curve is covered by layers of equal area, of which
-# the lowest has all that is beyond an edge.  Of each, half its width and the share of that which lies below the curve.
-_LAYERS, _EDGE, _AREA = 128, 3.442619855899, 9.91256303526217e-3
-
-
-def _layers() -> tuple[FloatArray, FloatArray]:
-    widths = [_AREA * math.exp(0.5 * _EDGE * _EDGE), _EDGE]
-    while len(widths) < _LAYERS:
-        density = _AREA / widths[-1] + math.exp(-0.5 * widths[-1] * widths[-1])
-        widths.append(math.sqrt(-2.0 * math.log(density)))
-    return np.array(widths), np.array([*widths[1:], 0.0]) / widths
-
-
-_WIDTHS, _SHARES = _layers()
+SEED = 1234567890123456789  # of a generator; any number between 0 and the modulus will do
+_MULTIPLIER, _WORD = 1253407776, (1 << 31) - 1
 
 
 @compilable
 def next_number(stream: IntArray) -> int:
-    """Next whole number, from 1 to 2147483562, of a generator whose two integers are ``stream``.
+    """Next whole number, from 0 to 2147483647, of a generator whose state is ``stream[0]``.
 
-    The combined congruential generator of L'Ecuyer (1988), period 2.3e18.  All products fit 64 bits, so plain Python
-    and compiled code agree exactly; and since it lives in a policy's state, a policy that smooths by noise is
-    deterministic.
+    Marsaglia's multiplication with carry: the lower 31 bits of the state are the number, the upper ones the carry.  The
+    modulus 1253407776 * 2^31 - 1 is a safe prime, so the period is half of it, 1.3e18.  Nothing exceeds 63 bits, so
+    plain Python and compiled code agree exactly; and since it lives in a policy's state, a policy that smooths by noise
+    is deterministic.
 
     Examples
     --------
-    >>> stream = np.array([12345, 67890])
+    >>> stream = np.array([SEED])
     >>> [int(next_number(stream)) for _ in range(3)]
-    [2026359911, 1950599823, 315009702]
+    [1339256968, 244676074, 1758822581]
     """
-    stream[0] = 40014 * stream[0] % 2147483563
-    stream[1] = 40692 * stream[1] % 2147483399
-    number: int = stream[0] - stream[1]
-    return number if number > 0 else number + 2147483562
+    state: int = stream[0]
+    stream[0] = _MULTIPLIER * (state & _WORD) + (state >> 31)
+    return int(stream[0] & _WORD)
+
+
+# Marsaglia and Tsang (2000): the bell curve is covered by layers of equal area, of which the lowest has all that is
+# beyond an edge.  Places in a layer are the odd numbers between -2^24 and 2^24.  Of each layer: the width of one place,
+# and the first place that may be above the curve.
+_LAYERS, _PLACES, _EDGE, _AREA = 128, 1 << 24, 3.442619855899, 9.91256303526217e-3
+
+
+def _layers() -> tuple[FloatArray, IntArray]:
+    widths = [_AREA * math.exp(0.5 * _EDGE * _EDGE), _EDGE]
+    while len(widths) < _LAYERS:
+        density = _AREA / widths[-1] + math.exp(-0.5 * widths[-1] * widths[-1])
+        widths.append(math.sqrt(-2.0 * math.log(density)))
+    shares = np.array([*widths[1:], 0.0]) / widths
+    return np.array(widths) / _PLACES, np.floor(_PLACES * shares).astype(np.int64)
+
+
+_WIDTHS, _BELOW = _layers()
 
 
 @compilable
@@ -144,30 +151,47 @@ def next_normal(stream: IntArray) -> float:
 
     Examples
     --------
-    >>> stream = np.array([12345, 67890])
+    >>> stream = np.array([SEED])
     >>> [round(next_normal(stream), 3) for _ in range(3)]
-    [0.872, 1.982, -1.355]
+    [0.669, -0.719, 1.076]
     """
-    while True:
-        number = next_number(stream)
-        layer = number & (_LAYERS - 1)  # its last 7 bits; the other 24 say where in the layer, from -1 to 1
-        place = ((number >> 7) + 0.5) / 8388608.0 - 1.0
-        x = place * _WIDTHS[layer]
-        if abs(place) < _SHARES[layer]:
-            return float(x)
+    layer, place = next_place(stream)
+    if abs(place) < _BELOW[layer]:
+        return float(place * _WIDTHS[layer])
+    return next_from_rim(stream, layer, place)
+
+
+@compilable
+def next_place(stream: IntArray) -> tuple[int, int]:
+    """Layer, and place in it: the last 7 bits of a whole number, and the other 24."""
+    number = next_number(stream)
+    return number & (_LAYERS - 1), (number >> 6 | 1) - _PLACES
+
+
+@rarely_called
+def next_from_rim(stream: IntArray, layer: int, place: int) -> float:
+    """Next normal number if the first place tried may be above the curve."""
+    while abs(place) >= _BELOW[layer]:
         if layer == 0:
             return math.copysign(next_in_tail(stream), place)
-        outer, inner = _WIDTHS[layer], _WIDTHS[layer] * _SHARES[layer]
+        x, outer, inner = place * _WIDTHS[layer], _PLACES * _WIDTHS[layer], _BELOW[layer] * _WIDTHS[layer]
         low, high = math.exp(0.5 * (x - outer) * (x + outer)), math.exp(0.5 * (x - inner) * (x + inner))
-        if low + next_number(stream) / 2147483563.0 * (high - low) < 1.0:  # in units of the density at x
-            return float(x)
+        if low + next_share(stream) * (high - low) < 1.0:  # in units of the density at x
+            break
+        layer, place = next_place(stream)
+    return float(place * _WIDTHS[layer])
 
 
 @rarely_called
 def next_in_tail(stream: IntArray) -> float:
     """Next normal number beyond the ziggurat's edge."""
     while True:
-        x = -math.log(next_number(stream) / 2147483563.0) / _EDGE
-        y = -math.log(next_number(stream) / 2147483563.0)
+        x, y = -math.log(next_share(stream)) / _EDGE, -math.log(next_share(stream))
         if 2.0 * y > x * x:
             return _EDGE + x
+
+
+@compilable
+def next_share(stream: IntArray) -> float:
+    """Next number between 0 and 1."""
+    return (next_number(stream) + 0.5) / (_WORD + 1)

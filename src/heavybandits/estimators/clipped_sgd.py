@@ -34,7 +34,7 @@ from ..theory import (
     printed_step,
     proven_step,
 )
-from .smom import Batch, collect, init_batch, smoothed_gradient
+from .smom import Batch, collect, init_batch, smoothed, smoothed_median
 
 
 class Iterates(NamedTuple):
@@ -57,17 +57,21 @@ def init_iterates(n_arms: int, batch_size: int, initial: int, start: float, *sch
 def descend(state: Iterates, arm: int, reward: float, m: int, n: int, theta: float, initial: int) -> bool:
     """Take in a reward; true if that completed a batch and moved the iterate."""
     k = state.steps[arm]
-    if not collect(state.batch, arm, reward, initial if k < 0 else (2 * m + 1) * n):
+    if k >= 0 and m == 0 and n == 1:  # a batch of one has nothing to wait for
+        centre = smoothed(state.batch, reward, theta)
+    elif not collect(state.batch, arm, reward, initial if k < 0 else (2 * m + 1) * n):
         return False
-    if k < 0:
+    elif k < 0:
         state.x[arm] = small_median(state.batch.rewards[arm], initial)
+        state.steps[arm] = 0
+        return True
     else:
-        step, level, decay = state.schedule[0], state.schedule[1], state.schedule[2]
-        if decay > 0.0:
-            level *= math.exp(-decay * k)
-        gradient = smoothed_gradient(state.batch, arm, state.x[arm], m, n, theta)
-        state.x[arm] -= step * clip(gradient, level)
+        centre = smoothed_median(state.batch, arm, m, n, theta)
+    step, level, decay = state.schedule[0], state.schedule[1], state.schedule[2]
+    if decay > 0.0:
+        level *= math.exp(-decay * k)
     state.steps[arm] = k + 1
+    state.x[arm] -= step * clip(state.x[arm] - centre, level)
     return True
 
 

@@ -25,7 +25,7 @@ from ..numerics import clip
 from ..parameters import Count, Finite, NonNegative, Positive, Whole, validated
 from ..protocols import FloatArray, IntArray
 from ..theory import confidence
-from .smom import Batch, collect, init_batch, smoothed_gradient
+from .smom import Batch, collect, init_batch, smoothed_median
 
 
 class ClippedSSTMState(NamedTuple):
@@ -110,7 +110,8 @@ class ClippedSSTM(NamedTuple):
         x = (1.0 - share) * state.y[arm] + share * state.z[arm]
         if state.schedule[2] > 0.0:
             level /= alpha
-        state.z[arm] -= alpha * clip(smoothed_gradient(state.batch, arm, x, self.m, self.n, self.theta), level)
+        centre = smoothed_median(state.batch, arm, self.m, self.n, self.theta)
+        state.z[arm] -= alpha * clip(x - centre, level)
         state.y[arm] = (1.0 - share) * state.y[arm] + share * state.z[arm]
         state.steps[arm] = k + 1
 

@@ -6,7 +6,9 @@ A batch of :math:`b = (2m + 1) n` values is cut into :math:`2m + 1` blocks; with
 .. math::  \mathrm{SMoM}_{m,n}(z; \theta) = \mathrm{Med}_{j = 0, \dots, 2m}
            \bigl(\mathrm{Mean}(z_{jn+1}, \dots, z_{(j+1)n}) + \theta\,\eta_j\bigr).
 
-Here z is the stochastic gradient :math:`x - r`.  Rewards wait in a row per arm, so they may come late and in any order.
+The z of interest are stochastic gradients :math:`x - r`.  Means and medians follow a shift and a change of sign, and
+:math:`\eta` is symmetric, so their SMoM is x less that of the rewards, which is what is worked out here.  Rewards wait
+in a row per arm, so they may come late and in any order.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics import next_normal, saturate, small_median
+from ..numerics import SEED, next_normal, saturate, small_median
 from ..protocols import FloatArray, IntArray, compilable
 
 
@@ -29,7 +31,7 @@ class Batch(NamedTuple):
 
 def init_batch(n_arms: int, size: int) -> Batch:
     """No rewards waiting, room for ``size`` per arm."""
-    return Batch(np.zeros((n_arms, size)), np.zeros(n_arms, np.int64), np.array([12345, 67890]))
+    return Batch(np.zeros((n_arms, size)), np.zeros(n_arms, np.int64), np.array([SEED]))
 
 
 @compilable
@@ -42,25 +44,27 @@ def collect(batch: Batch, arm: int, reward: float, size: int) -> bool:
 
 
 @compilable
-def smoothed_gradient(batch: Batch, arm: int, x: float, m: int, n: int, theta: float) -> float:
-    """Smoothed median of means of x - r over the arm's row.
+def smoothed(batch: Batch, mean: float, theta: float) -> float:
+    """The mean of a block, plus its noise."""
+    return saturate(mean) + theta * next_normal(batch.stream) if theta > 0.0 else saturate(mean)
+
+
+@compilable
+def smoothed_median(batch: Batch, arm: int, m: int, n: int, theta: float) -> float:
+    """Smoothed median of means of the arm's row.
 
     Examples
     --------
     >>> batch = init_batch(n_arms=1, size=6)
-    >>> [collect(batch, 0, -z, 6) for z in (1, 3, 10, -2, 0, 4)][-1]
+    >>> [collect(batch, 0, reward, 6) for reward in (1, 3, 10, -2, 0, 4)][-1]
     True
-    >>> smoothed_gradient(batch, 0, 0.0, m=1, n=2, theta=0.0)
+    >>> smoothed_median(batch, 0, m=1, n=2, theta=0.0)
     2.0
     """
     row, share = batch.rewards[arm], 1.0 / n
     for j in range(2 * m + 1):
         mean = 0.0
         for i in range(j * n, (j + 1) * n):
-            mean += share * saturate(x - row[i])
-        if theta > 0.0:
-            mean += theta * next_normal(batch.stream)
-        if m == 0:
-            return float(mean)
-        row[j] = mean  # the block's rewards are read already
+            mean += share * row[i]
+        row[j] = smoothed(batch, mean, theta)  # the block's rewards are read already
     return small_median(row, 2 * m + 1)

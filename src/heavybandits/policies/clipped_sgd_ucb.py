@@ -117,13 +117,14 @@ class ClippedSGDUCB(NamedTuple):
 
     def update(self, state: ClippedSGDUCBState, arm: int, reward: float) -> None:
         """One more reward in the arm's batch, and a step if that is full."""
-        state.pulls[arm] += 1
+        pulls = state.pulls[arm] + 1
+        state.pulls[arm] = pulls
         if not descend(state.sgd, arm, reward, self.m, self.n, self.theta, self.init_pulls):
             return
         if state.sgd.schedule[3] > 0.0:
             width = math.sqrt(2.0 * state.sgd.schedule[3] / (state.sgd.steps[arm] + 1))
         else:
-            width = self.coeff / math.sqrt(state.pulls[arm])
+            width = self.coeff / math.sqrt(pulls)
         place(state.choice, arm, state.sgd.x[arm], width)
 
     def value(self, state: ClippedSGDUCBState, arm: int) -> float:
