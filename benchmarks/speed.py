@@ -39,11 +39,11 @@ def median_seconds(*tasks: Callable[[], object], repeats: int = 7) -> list[float
     return [statistics.median(record) for record in times]
 
 
-def study(policy: Any, pulls: int, replications: int, workers: int = 1) -> Callable[[], object]:
+def study(policy: Any, pulls: int, replications: int, workers: int = 1, copies: int = 1) -> Callable[[], object]:
     """A simulation with noise and all, Cauchy noise, ten arms."""
-    instance = hb.env2(hb.Cauchy())
-    hb.simulate(instance, {"p": policy}, horizon=pulls, replications=1)  # compiled before it is timed
-    return lambda: hb.simulate(instance, {"p": policy}, horizon=pulls, replications=replications, workers=workers)
+    instance, policies = hb.env2(hb.Cauchy()), {f"copy {i}": policy for i in range(copies)}
+    hb.simulate(instance, policies, horizon=pulls, replications=1)  # compiled before it is timed
+    return lambda: hb.simulate(instance, policies, horizon=pulls, replications=replications, workers=workers)
 
 
 def naive_rucb_median(pulls: int) -> Callable[[], object]:
@@ -106,34 +106,43 @@ def process_seconds(code: str, **env: str) -> float:
     return float(done.stdout)
 
 
+def nanoseconds(*tasks: tuple[int, Callable[[], object]], repeats: int = 5) -> list[float]:
+    """Median time of one pull, given how many pulls each task makes."""
+    seconds = median_seconds(*(task for _, task in tasks), repeats=repeats)
+    return [1e9 * second / pulls for second, (pulls, _) in zip(seconds, tasks, strict=True)]
+
+
+def own(policy: Any, copies: int = 1) -> tuple[int, Callable[[], object]]:
+    """Two million pulls of each copy of a policy."""
+    return 2_000_000 * copies, study(policy, 100_000, 20, copies=copies)
+
+
 def loops() -> Iterator[list[str]]:
     """The whole loop, noise included, one thread, ten arms."""
-    pulls, n = 1_000_000, 8192
-    rng = np.random.default_rng(0)
-    draw, sgd, ucb, median, naive = median_seconds(
-        lambda: [np.tan(np.pi * (rng.random(n) - 0.5)) for _ in range(pulls // n)],
-        study(SGD, 100_000, pulls // 100_000),
-        study(hb.UCB(), 100_000, pulls // 100_000),
-        study(MEDIAN, 10_000, 20),
-        naive_rucb_median(500),
-        repeats=5,
+    n, rng = 8192, np.random.default_rng(0)
+    draw, sgd, ucb, median, naive = nanoseconds(
+        (100 * n, lambda: [np.tan(np.pi * (rng.random(n) - 0.5)) for _ in range(100)]),
+        own(SGD),
+        own(hb.UCB()),
+        (200_000, study(MEDIAN, 10_000, 20)),
+        (500, naive_rucb_median(500)),
     )
-    draw, sgd, ucb, median, naive = (
-        1e9 * seconds / count for seconds, count in
-        zip((draw, sgd, ucb, median, naive), (pulls // n * n, pulls, pulls, 200_000, 500), strict=True)
-    )  # fmt: skip
     yield ["NumPy draws the noise, tan(pi (u - 1/2))", f"{draw:.1f} ns", "1"]
     yield ["`sgd-ucb`, noise included", f"{sgd:.1f} ns", f"{sgd / draw:.1f} x the draw (at most 8)"]
     yield ["`ucb`, noise included", f"{ucb:.1f} ns", f"{ucb / draw:.1f} x the draw"]
     yield ["`rucb-median`, 10,000 pulls", f"{median:.0f} ns", f"{median / sgd:.1f} x `sgd-ucb` (at most 30)"]
     yield ["`rucb-median`, naive NumPy, 500 pulls", f"{naive:.0f} ns", f"{naive / sgd:.0f} x `sgd-ucb`"]
-    for name, label, pulls_made, task in peer_loops():
-        seconds = median_seconds(task, repeats=3)[0] / pulls_made
-        ratios = f"`sgd-ucb` is {1e9 * seconds / sgd:.0f} x as fast, `ucb` {1e9 * seconds / ucb:.0f} x"
-        yield [f"{name}: {label}", f"{1e9 * seconds:.0f} ns", ratios]
 
 
-def peer_loops() -> Iterator[tuple[str, str, int, Callable[[], object]]]:
+def against_peers() -> Iterator[list[str]]:
+    """Each peer's loop in turns with ours, which plays as many policies at once as the peer does."""
+    ours = {copies: (own(SGD, copies), own(hb.UCB(), copies)) for copies in (1, 16)}
+    for label, copies, pulls, task in peer_loops():
+        peer, sgd, ucb = nanoseconds((pulls, task), *ours[copies])
+        yield [label, f"{peer:,.0f} ns", f"{sgd:.1f} ns", f"{peer / sgd:,.0f}", f"{peer / ucb:,.0f}"]
+
+
+def peer_loops() -> Iterator[tuple[str, int, int, Callable[[], object]]]:
     """The loops of the peers: those they document, and pymab's inner Rust loop, which it does not."""
     from river import bandit
 
@@ -156,21 +165,19 @@ def peer_loops() -> Iterator[tuple[str, str, int, Callable[[], object]]]:
 
         return run
 
-    yield "river", "UCB, `bandit.evaluate`, Cauchy", 20_000, river(bandit.UCB(delta=1, seed=0))
-    yield "river", "EpsilonGreedy, `bandit.evaluate`, Cauchy", 20_000, river(bandit.EpsilonGreedy(0.1, seed=0))
-    yield (
-        "mabwiser",
-        "UCB1, `predict` and `partial_fit`, Cauchy",
-        1000,
-        lambda: peers.mabwiser_loop(10, 1000, noise="cauchy"),
-    )
-    for how, label, pulls in (
-        ("public", "UCB, `Experiment.run`, Gaussian", 40_000),
-        ("pair", "UCB, inner Rust object driven from Python, Cauchy", 100_000),
-        ("rust", "UCB, inner Rust loop, Gaussian", 500_000),
-    ):
-        made = peers.pymab_loop(10, pulls, how=how)  # type: ignore[arg-type]
-        yield "pymab", label, made, lambda how=how, pulls=pulls: peers.pymab_loop(10, pulls, how=how)  # type: ignore[misc]
+    def pymab(label: str, pulls: int, copies: int = 1, **how: Any) -> tuple[str, int, int, Callable[[], object]]:
+        made = peers.pymab_loop(10, pulls, copies=copies, **how)
+        return f"pymab: UCB, {label}", copies, made, lambda: peers.pymab_loop(10, pulls, copies=copies, **how)
+
+    evaluate = "`bandit.evaluate`, Cauchy"
+    yield f"river: UCB, {evaluate}", 1, 20_000, river(bandit.UCB(delta=1, seed=0))
+    yield f"river: EpsilonGreedy, {evaluate}", 1, 20_000, river(bandit.EpsilonGreedy(0.1, seed=0))
+    label = "mabwiser: UCB1, `predict` and `partial_fit`, Cauchy"
+    yield label, 1, 1000, lambda: peers.mabwiser_loop(10, 1000, noise="cauchy")
+    yield pymab("`Experiment.run`, Gaussian", 20_000, how="public")
+    yield pymab("`Experiment.run` with 16 policies at once, Gaussian", 40_000, 16, how="public")
+    yield pymab("inner Rust object driven from Python, Cauchy", 100_000, how="pair", noise="cauchy")
+    yield pymab("inner Rust loop, 16 policies at once, Gaussian", 500_000, 16, how="rust")
 
 
 def growth() -> Iterator[list[str]]:
@@ -270,6 +277,11 @@ def main() -> None:
     """Print all tables as Markdown."""
     for title, head, rows in (
         ("Loop", ["one pull, K = 10, one thread", "median", "ratio"], loops()),
+        (
+            "Peers",
+            ["one pull, K = 10, one thread, noise included", "peer", "`sgd-ucb`, Cauchy", "ratio", "ratio to `ucb`"],
+            against_peers(),
+        ),
         ("Growth with the number of arms", None, growth()),
         ("Online decision", ["select and update", "K = 10", "K = 1000", "K = 10, ratio"], decisions()),
         ("Workers", ["", ""], workers()),
