@@ -155,43 +155,30 @@ def next_normal(stream: IntArray) -> float:
     >>> [round(next_normal(stream), 3) for _ in range(3)]
     [0.669, -0.719, 1.076]
     """
-    layer, place = next_place(stream)
+    number = next_number(stream)
+    layer, place = number & (_LAYERS - 1), (number >> 6 | 1) - _PLACES  # its last 7 bits, and the other 24
     if abs(place) < _BELOW[layer]:
         return float(place * _WIDTHS[layer])
     return next_from_rim(stream, layer, place)
 
 
-@compilable
-def next_place(stream: IntArray) -> tuple[int, int]:
-    """Layer, and place in it: the last 7 bits of a whole number, and the other 24."""
-    number = next_number(stream)
-    return number & (_LAYERS - 1), (number >> 6 | 1) - _PLACES
-
-
 @rarely_called
 def next_from_rim(stream: IntArray, layer: int, place: int) -> float:
-    """Next normal number if the first place tried may be above the curve."""
+    """Next normal number if the first place tried may be above the curve, or is in the layer with the tail."""
+    x = place * _WIDTHS[layer]
     while abs(place) >= _BELOW[layer]:
+        share = (next_number(stream) + 0.5) / (_WORD + 1)
         if layer == 0:
-            return math.copysign(next_in_tail(stream), place)
-        x, outer, inner = place * _WIDTHS[layer], _PLACES * _WIDTHS[layer], _BELOW[layer] * _WIDTHS[layer]
-        low, high = math.exp(0.5 * (x - outer) * (x + outer)), math.exp(0.5 * (x - inner) * (x + inner))
-        if low + next_share(stream) * (high - low) < 1.0:  # in units of the density at x
-            break
-        layer, place = next_place(stream)
-    return float(place * _WIDTHS[layer])
-
-
-@rarely_called
-def next_in_tail(stream: IntArray) -> float:
-    """Next normal number beyond the ziggurat's edge."""
-    while True:
-        x, y = -math.log(next_share(stream)) / _EDGE, -math.log(next_share(stream))
-        if 2.0 * y > x * x:
-            return _EDGE + x
-
-
-@compilable
-def next_share(stream: IntArray) -> float:
-    """Next number between 0 and 1."""
-    return (next_number(stream) + 0.5) / (_WORD + 1)
+            x = -math.log(share) / _EDGE
+            share = (next_number(stream) + 0.5) / (_WORD + 1)
+            if -2.0 * math.log(share) > x * x:
+                return math.copysign(_EDGE + x, place)
+        else:
+            outer, inner = _PLACES * _WIDTHS[layer], _BELOW[layer] * _WIDTHS[layer]
+            low, high = math.exp(0.5 * (x - outer) * (x + outer)), math.exp(0.5 * (x - inner) * (x + inner))
+            if low + share * (high - low) < 1.0:  # in units of the density at x
+                break
+            number = next_number(stream)
+            layer, place = number & (_LAYERS - 1), (number >> 6 | 1) - _PLACES
+            x = place * _WIDTHS[layer]
+    return float(x)
