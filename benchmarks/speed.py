@@ -74,7 +74,7 @@ def per_pull(policy: Any, n_arms: int, pulls: int = 200_000) -> float:
     first = 4 * n_arms
     means = np.linspace(0, 1, n_arms)
     run = Run(hb.Instance(means, hb.Cauchy()), policy, first + 6 * pulls, checkpoint_rounds(first + 6 * pulls), 0)
-    progress = run.begin(n_arms, first + 6 * pulls, 0)
+    progress = run.begin(0)
     rng, start, times = generator((0, 0), 0), 0, []
     for block in [first] + 5 * [pulls]:
         begin = time.perf_counter_ns()

@@ -99,6 +99,17 @@ def test_all_policies_meet_the_same_noise() -> None:
     assert np.array_equal(same.regret[0], same.regret[1])
 
 
+def test_noise_may_come_in_whole_numbers_or_in_pieces_of_memory() -> None:
+    class Steps:
+        def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+            return rng.integers(-5, 6, 2 * size)[::2]
+
+    drawn = draw_noise(hb.Instance([0.0, 0.5, 1.0], Steps()), np.random.default_rng(0), 7)  # type: ignore[arg-type]
+    expected = np.random.default_rng(0).integers(-5, 6, 14)[::2]
+    np.testing.assert_array_equal(drawn, np.tile(expected[:, None], 3))
+    assert drawn.dtype == float
+
+
 def test_arms_with_laws_of_their_own() -> None:
     instance = hb.Instance([0.0, 3.0], [hb.Cauchy(5.0), hb.Gaussian(0.1)])
     result = hb.simulate(instance, {"median": POLICIES["median"]}, horizon=2000, replications=20, seed=0)

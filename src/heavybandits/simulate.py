@@ -23,6 +23,7 @@ from .compile import compiled, uses_rng, without_text
 from .instances import Instance
 from .protocols import FloatArray, IntArray, Policy
 from .results import Result
+from .state import copied
 
 BLOCK = 32768  # pulls whose noise is drawn at once; part of what a seed means, so it never changes.  Long enough that
 # threads seldom meet at the interpreter lock, short enough for the cache.
@@ -143,17 +144,19 @@ class Run:
         self.random = uses_rng(policy)
         self.key = stream_key(seed, instance.key, repr(policy))
         self._bare = without_text(policy)
+        self._fresh = policy.init(instance.n_arms, horizon)
+        self._no_pulls = np.zeros(instance.n_arms, np.int64)
         self._kernel = compiled(
-            play, self._bare, policy.init(instance.n_arms, horizon), np.random.default_rng() if self.random else None,
+            play, self._bare, self._fresh, np.random.default_rng() if self.random else None,
             0, np.zeros(1), _columns(np.zeros(1), 2), np.zeros(1), rounds, np.zeros(1), np.zeros(1, np.int64),
             np.zeros(1), np.zeros(1, np.int64),
         )  # fmt: skip
 
-    def begin(self, n_arms: int, horizon: int, replication: int) -> Progress:
+    def begin(self, replication: int) -> Progress:
         """A replication before its first pull."""
         rng = generator(self.key, replication) if self.random else None
-        return Progress(self.policy.init(n_arms, horizon), rng, np.zeros(len(self.rounds)),
-                        np.zeros(n_arms, np.int64), np.zeros(1), np.zeros(1, np.int64))  # fmt: skip
+        return Progress(copied(self._fresh), rng, np.zeros(len(self.rounds)), self._no_pulls.copy(),
+                        np.zeros(1), np.zeros(1, np.int64))  # fmt: skip
 
     def advance(self, progress: Progress, start: int, means: FloatArray, noise: FloatArray, gaps: FloatArray) -> int:
         """Play as many rounds as there is noise, and return the nanoseconds that took."""
@@ -217,7 +220,7 @@ def play_chunk(
     noise_key = stream_key(seed, instance.key)
     for place, replication in enumerate(replications):
         rng = generator(noise_key, replication)
-        progress = [run.begin(instance.n_arms, horizon, replication) for run in runs]
+        progress = [run.begin(replication) for run in runs]
         for start in range(0, horizon, BLOCK):
             noise = draw_noise(instance, rng, min(BLOCK, horizon - start))
             for row, run in enumerate(runs):
@@ -236,7 +239,7 @@ def draw_noise(instance: Instance, rng: np.random.Generator, size: int) -> Float
 
 
 def _draw(noise: Any, rng: np.random.Generator, size: int) -> FloatArray:
-    drawn = np.asarray(noise.sample(rng, size), dtype=float)
+    drawn = np.ascontiguousarray(noise.sample(rng, size), dtype=float)
     if drawn.shape != (size,) or math.isnan(drawn.max()):
         raise ValueError(
             f"noise {noise!r}: sample(rng, {size}) must return {size} numbers that are not NaN, got {drawn!r}"
@@ -246,7 +249,7 @@ def _draw(noise: Any, rng: np.random.Generator, size: int) -> FloatArray:
 
 def _columns(drawn: FloatArray, n_arms: int) -> FloatArray:
     """The same column for every arm, without a copy."""
-    return np.lib.stride_tricks.as_strided(drawn, (len(drawn), n_arms), (drawn.strides[0], 0))
+    return np.ndarray((len(drawn), n_arms), drawn.dtype, drawn, strides=(drawn.itemsize, 0))
 
 
 def stream_key(seed: int, *names: str) -> tuple[int, ...]:
