@@ -71,6 +71,7 @@ def test_lists() -> None:
         done = tool("list", what)
         assert done.returncode == 0
         assert [line.split()[0] for line in done.stdout.splitlines() if not line.startswith(" ")] == list(known)
+        assert not set("\\`") & set(done.stdout)  # plain text, no markup
 
 
 def test_run_goes_on_and_reports(tmp_path: Path) -> None:

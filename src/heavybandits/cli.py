@@ -151,7 +151,7 @@ def _listed(what: str) -> dict[str, str]:
 def _first_line(thing: Any) -> str:
     """What a class or a function says of itself; if some of its parameters are fixed, these too."""
     if not isinstance(thing, functools.partial):
-        return re.sub(r":\w+:`|`", "", str(thing.__doc__).strip().splitlines()[0])
+        return re.sub(r":\w+:`|`|\\", "", str(thing.__doc__).strip().splitlines()[0])
     fixed = ", ".join(
         f"{name}={value}" for name, value in zip(inspect.signature(thing.func).parameters, thing.args, strict=False)
     )

@@ -66,7 +66,7 @@ class Frechet(Noise):
 
 @dataclass(frozen=True)
 class Pareto(Noise):
-    r"""Pareto noise: :math:`P(X > x) = (s/x)^a` for :math:`x \ge s`, with moments of orders below :math:`a`.
+    r"""Pareto noise: :math:`P(X > x) = (s/x)^a` for :math:`x > s`, with moments of orders below :math:`a`.
 
     Parameters
     ----------
