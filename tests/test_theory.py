@@ -227,10 +227,11 @@ class Means(NamedTuple):
     mean: FloatArray
 
 
-class MeanFO(NamedTuple):
-    """The mean, with its rate for (x - mu)^2/2 under normal noise."""
+class Mean(NamedTuple):
+    """The mean, with its rate under normal noise: for (x - mu)^2/2, or for the distance |x - mu| itself."""
 
     sigma: float
+    squared: bool
 
     def init(self, n_arms: int, horizon: int | None) -> Means:
         return Means(np.zeros(n_arms, np.int64), np.zeros(n_arms))
@@ -244,27 +245,8 @@ class MeanFO(NamedTuple):
 
     def bound(self, state: Means, arm: int, delta: float) -> float:
         n = state.pulls[arm]
-        return self.sigma * self.sigma * math.log(2.0 / delta) / n if n > 0 else math.inf
-
-
-class MeanZO(NamedTuple):
-    """The mean, with its rate for |x - mu| under normal noise."""
-
-    sigma: float
-
-    def init(self, n_arms: int, horizon: int | None) -> Means:
-        return Means(np.zeros(n_arms, np.int64), np.zeros(n_arms))
-
-    def observe(self, state: Means, arm: int, reward: float) -> None:
-        state.pulls[arm] += 1
-        state.mean[arm] += (reward - state.mean[arm]) / state.pulls[arm]
-
-    def value(self, state: Means, arm: int) -> float:
-        return float(state.mean[arm])
-
-    def bound(self, state: Means, arm: int, delta: float) -> float:
-        n = state.pulls[arm]
-        return self.sigma * math.sqrt(2.0 * math.log(2.0 / delta) / n) if n > 0 else math.inf
+        distance = self.sigma * math.sqrt(2.0 * math.log(2.0 / delta) / n) if n > 0 else math.inf
+        return 0.5 * distance * distance if self.squared else distance
 
 
 def misses(estimator: Any, table: FloatArray, delta: float, to_radius: Callable[[float], float]) -> float:
@@ -281,10 +263,12 @@ def misses(estimator: Any, table: FloatArray, delta: float, to_radius: Callable[
 def test_the_mean_covers_as_promised() -> None:
     table = 0.7 * np.random.default_rng(1).standard_normal((15, 4000))
     for delta in (0.5, 0.1):
-        missed = misses(MeanFO(0.7), table, delta, lambda rate: math.sqrt(2 * rate))
-        assert missed == misses(MeanZO(0.7), table, delta, lambda rate: rate)
+        missed = misses(Mean(0.7, squared=True), table, delta, lambda rate: math.sqrt(2 * rate))
+        assert missed == misses(Mean(0.7, squared=False), table, delta, lambda rate: rate)
         assert 0.1 * delta < missed < delta
-    assert misses(MeanFO(0.35), table, 0.1, lambda rate: math.sqrt(2 * rate)) > 0.1  # told half of sigma, it does not
+    assert (
+        misses(Mean(0.35, squared=True), table, 0.1, lambda rate: math.sqrt(2 * rate)) > 0.1
+    )  # told half of sigma, it does not
 
 
 @pytest.mark.parametrize("steps", [50, 200])
@@ -342,7 +326,7 @@ def test_printed_rate_does_not_hold_for_every_step() -> None:
 def test_regret_of_the_templates_stays_below_their_bounds() -> None:
     sigma, horizon = 1.0, 20_000
     instance = hb.Instance([0.0, 2.0, 2.5, 3.0], hb.Gaussian(sigma))
-    policies: dict[str, Any] = {"FO": hb.FOUCB(MeanFO(sigma)), "ZO": hb.ZOUCB(MeanZO(sigma))}
+    policies: dict[str, Any] = {"FO": hb.FOUCB(Mean(sigma, squared=True)), "ZO": hb.ZOUCB(Mean(sigma, squared=False))}
     result = hb.simulate(instance, policies, horizon=horizon, replications=20, seed=1, workers=1, checkpoints=[horizon])
     fo, zo = result.regret.values[:, :, -1]
     bound = theory.fo_regret_bound(instance.gaps, horizon, gaussian_inverse(sigma))
