@@ -130,6 +130,23 @@ def test_smoothed_median_of_extremes_is_a_number(values: list[float], theta: flo
     assert not math.isnan(smoothed(init_batch(1, 1), values[0], theta))
 
 
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        ClippedSGD(clip=1e308),
+        ClippedSGD(clip=1e308, radius="exp"),
+        ClippedSGD(clip=1e308, theta=1e308, schedule="practical"),
+        ClippedSGD(m=1, n=2, clip=1e308, theta=1e308, init_pulls=3),
+        ClippedSSTM(clip=1e304),
+    ],
+)
+def test_iterates_stay_finite_if_clipping_is_as_good_as_off(optimizer: ClippedSGD | ClippedSSTM) -> None:
+    state = optimizer.init(1, 1000)
+    for reward in [math.inf, -math.inf, math.inf, 0.0, -1e308, 1e308] * 20 + [math.inf] * 200:
+        optimizer.observe(state, 0, reward)  # type: ignore[arg-type]
+        assert math.isfinite(optimizer.value(state, 0))  # type: ignore[arg-type]
+
+
 def practical(horizon: int, radius: float, m: int, n: int, start: float) -> tuple[object, object]:
     state = init_iterates(1, (2 * m + 1) * n, 0, start, practical_step(horizon), radius, 0.0)
 

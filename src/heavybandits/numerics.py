@@ -147,7 +147,7 @@ _WIDTHS, _BELOW = _layers()
 
 @compilable
 def next_normal(stream: IntArray) -> float:
-    """Next standard normal number of the generator, by the ziggurat method: one whole number makes one in 98 of 100.
+    """Next standard normal number of the generator, by the ziggurat method: one whole number makes one in 97 of 100.
 
     Examples
     --------

@@ -23,7 +23,6 @@ from .compile import compiled, uses_rng, without_text
 from .instances import Instance
 from .protocols import FloatArray, IntArray, Policy
 from .results import Result
-from .state import copied
 
 BLOCK = 32768  # pulls whose noise is drawn at once; part of what a seed means, so it never changes.  Long enough that
 # threads seldom meet at the interpreter lock, short enough for the cache.
@@ -140,14 +139,13 @@ class Run:
             if not isinstance(policy, tuple) or not callable(getattr(policy, method, None)):
                 raise TypeError(f"simulate: policies must be policies such as hb.UCB(), got {policy!r}")
         self.policy = policy
+        self.size = instance.n_arms, horizon
         self.rounds = rounds
         self.random = uses_rng(policy)
         self.key = stream_key(seed, instance.key, repr(policy))
         self._bare = without_text(policy)
-        self._fresh = policy.init(instance.n_arms, horizon)
-        self._no_pulls = np.zeros(instance.n_arms, np.int64)
         self._kernel = compiled(
-            play, self._bare, self._fresh, np.random.default_rng() if self.random else None,
+            play, self._bare, policy.init(*self.size), np.random.default_rng() if self.random else None,
             0, np.zeros(1), _columns(np.zeros(1), 2), np.zeros(1), rounds, np.zeros(1), np.zeros(1, np.int64),
             np.zeros(1), np.zeros(1, np.int64),
         )  # fmt: skip
@@ -155,8 +153,8 @@ class Run:
     def begin(self, replication: int) -> Progress:
         """A replication before its first pull."""
         rng = generator(self.key, replication) if self.random else None
-        return Progress(copied(self._fresh), rng, np.zeros(len(self.rounds)), self._no_pulls.copy(),
-                        np.zeros(1), np.zeros(1, np.int64))  # fmt: skip
+        return Progress(self.policy.init(*self.size), rng, np.zeros(len(self.rounds)),
+                        np.zeros(self.size[0], np.int64), np.zeros(1), np.zeros(1, np.int64))  # fmt: skip
 
     def advance(self, progress: Progress, start: int, means: FloatArray, noise: FloatArray, gaps: FloatArray) -> int:
         """Play as many rounds as there is noise, and return the nanoseconds that took."""

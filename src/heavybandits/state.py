@@ -141,22 +141,6 @@ def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[A
             yield from arrays(field, f"{path}.{name}")
 
 
-def copied(state: Any) -> Any:
-    """A state of its own with the same numbers.
-
-    Examples
-    --------
-    >>> import heavybandits as hb
-    >>> state = hb.UCB().init(n_arms=2, horizon=None)
-    >>> copied(state).pulls[0] = 7
-    >>> state.pulls.tolist()
-    [0, 0]
-    """
-    if is_named_tuple(state):
-        return state._make(map(copied, state))
-    return None if state is None else state.copy(order="K")
-
-
 def rebuilt(template: Any, values: dict[str, npt.NDArray[Any]], path: str = "state", grows: bool = False) -> Any:
     """A state like ``template`` with other arrays, of the same types and shapes; only a store's pool ``grows``.
 

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from .._validate import required_horizon
-from ..numerics import clip, small_median
+from ..numerics import clip, saturate, small_median
 from ..parameters import Count, Finite, NonNegative, OddOrZero, Positive, Whole, validated
 from ..protocols import FloatArray, IntArray, compilable
 from ..theory import (
@@ -50,7 +50,8 @@ def init_iterates(n_arms: int, batch_size: int, initial: int, start: float, *sch
     """Fresh iterates: at ``start``, or to be put at the median of the first ``initial`` rewards."""
     x = np.full(n_arms, start)
     steps = np.full(n_arms, -1 if initial else 0, np.int64)
-    return Iterates(x, steps, init_batch(n_arms, max(batch_size, initial)), np.array(schedule))
+    limited = np.array([saturate(number) for number in schedule])  # no step may become infinite
+    return Iterates(x, steps, init_batch(n_arms, max(batch_size, initial)), limited)
 
 
 @compilable

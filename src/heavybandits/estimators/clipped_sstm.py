@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from .._validate import required_horizon
-from ..numerics import clip
+from ..numerics import clip, saturate
 from ..parameters import Count, Finite, NonNegative, Positive, Whole, validated
 from ..protocols import FloatArray, IntArray
 from ..theory import confidence
@@ -111,7 +111,7 @@ class ClippedSSTM(NamedTuple):
         if state.schedule[2] > 0.0:
             level /= alpha
         centre = smoothed_median(state.batch, arm, self.m, self.n, self.theta)
-        state.z[arm] -= alpha * clip(x - centre, level)
+        state.z[arm] -= alpha * clip(saturate(x - centre), level)
         state.y[arm] = (1.0 - share) * state.y[arm] + share * state.z[arm]
         state.steps[arm] = k + 1
 

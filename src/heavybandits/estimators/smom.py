@@ -46,7 +46,8 @@ def collect(batch: Batch, arm: int, reward: float, size: int) -> bool:
 @compilable
 def smoothed(batch: Batch, mean: float, theta: float) -> float:
     """The mean of a block, plus its noise."""
-    return saturate(mean) + theta * next_normal(batch.stream) if theta > 0.0 else saturate(mean)
+    mean = saturate(mean)
+    return saturate(mean + theta * next_normal(batch.stream)) if theta > 0.0 else mean
 
 
 @compilable
