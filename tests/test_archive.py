@@ -166,6 +166,29 @@ def test_a_damaged_chunk_is_named_and_computed_again(
     assert same(Archive(str(location)).load(), whole)
 
 
+@pytest.mark.parametrize(
+    ("harm", "part"),
+    [("remove", "regret"), ("remove", "round"), ("remove", "."), ("overwrite", "pulls"), ("overwrite", "checksum")],
+)
+def test_an_instance_whose_layout_is_damaged_is_computed_again(
+    study: Study, whole: StudyResult, location: Path, harm: str, part: str
+) -> None:
+    target = location / "two delta=3" / part
+    if harm == "remove":
+        shutil.rmtree(target)
+    else:
+        (target / "zarr.json").write_text("garbage")
+    _, pulls = run(study, location)
+    assert pulls == 500 * 20 * 3
+    assert same(Archive(str(location)).load(), whole)
+
+
+def test_a_store_that_cannot_be_read_is_named(study: Study, location: Path) -> None:
+    (location / "zarr.json").write_text("garbage")
+    with pytest.raises(ArchiveError, match=r"\.zarr is not the store of a study: .*; delete it to begin anew"):
+        run(study, location)
+
+
 def test_the_store_of_another_study_is_refused_and_kept(study: Study, whole: StudyResult, location: Path) -> None:
     other = study.with_replications(10)
     with pytest.raises(ArchiveError, match=r"made from another study \(study.replications was 20, is 10\); choose"):

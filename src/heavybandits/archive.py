@@ -34,6 +34,7 @@ def _accept_consolidation() -> None:
 _accept_consolidation()  # for all threads: what is set for a while in one can be undone by another
 
 ARRAYS = ("regret", "pulls", "wall_time")
+PARTS = (*ARRAYS, "round", "policy", "checksum")
 
 
 class ArchiveError(ValueError):
@@ -89,6 +90,8 @@ class Archive:
             root = zarr.open_group(str(location), mode="r")
         except FileNotFoundError:
             root = zarr.create_group(str(location), attributes=about)
+        except ValueError as error:
+            raise ArchiveError(f"{location} is not the store of a study: {error}; delete it to begin anew") from None
         changed = differences(root.attrs.get("identity", {}), study.identity)
         if changed and _is_empty(root):
             zarr.create_group(str(location), attributes=about, overwrite=True)
@@ -101,11 +104,12 @@ class Archive:
         return archive
 
     def _prepare(self) -> None:
-        """Lay out the arrays that are not there yet."""
+        """Lay out the arrays that are not there, or no longer, which the consolidated metadata would not tell."""
+        there = zarr.open_group(self.location, mode="r", use_consolidated=False)
         labels = np.array(list(self.study.families), dtype=np.dtypes.StringDType())
         laid_out = False
         for label, (instance, _, replications, rounds, _) in self.study.cases.items():
-            if f"{label}/checksum" in self._root:
+            if all(_is_there(there, f"{label}/{part}") for part in PARTS):
                 continue
             group = self._root.create_group(label, overwrite=True)
             size, n_policies = self.study.chunk(label), len(labels)
@@ -125,6 +129,7 @@ class Archive:
             laid_out = True
         if laid_out:
             self._consolidate()
+            self._root = zarr.open_group(self.location, mode="r+")
 
     def _consolidate(self) -> None:
         with warnings.catch_warnings():
@@ -212,6 +217,14 @@ class Archive:
         return StudyResult(self.study.name, head["title"] or self.study.name, head["description"], results,
                            self.study.families, {label: case.swept for label, case in self.study.cases.items()},
                            self.study.spec, provenance)  # fmt: skip
+
+
+def _is_there(root: zarr.Group, path: str) -> bool:
+    """Whether an array is there and says what it is."""
+    try:
+        return path in root
+    except ValueError:
+        return False
 
 
 def _is_empty(root: Any) -> bool:
