@@ -292,6 +292,8 @@ FILES = {
     "constant": {"a": np.ones(60), "b": np.ones(60)},
     "infinite": {"a": np.array([math.inf, -math.inf, 1, 2, 3] * 20), "b": np.array([1, math.inf] * 40)},
     "huge": {"a": np.array([1e308, -1e308, 1.0] * 20), "b": np.array([1e308, 2.0] * 30)},
+    "opposite": {"a": np.array([1e308, 1e308, math.inf] * 20), "b": np.array([-1e308, 1.7e308, -math.inf] * 20)},
+    "always infinite": {"a": np.full(30, math.inf), "b": np.full(30, -math.inf)},
     "one arm": {"a": noise_of("cauchy", 300)},
     "clicks": {'it\'s "a"': noise_of("clicks", 300), "b": noise_of("clicks", 200)},
     "many arms": {f"arm {i}": noise_of("normal", 12) + i for i in range(30)},
@@ -304,6 +306,7 @@ def test_odd_files_have_a_report_whose_snippet_runs(name: str, capsys: pytest.Ca
     text = report.text()
     assert all(line.strip() in text for line in report.snippet.splitlines())
     assert "nan" not in text
+    assert report.pooled.infinite == sum(np.isinf(values).sum() for values in FILES[name].values())
     exec(report.snippet, {})
     table = capsys.readouterr().out
     assert ", 1 rewards" in table

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics import LARGEST
 from ..protocols import FloatArray
 from .advice import UNTOLD, Advice, advise, measured_sgd_ucb, measured_ucb
 from .plots import save_plots
@@ -19,6 +20,7 @@ from .shape import Shape, centred_ranks, drift_of_ranks, measure, quantile
 __all__ = ["Report", "diagnose"]
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def diagnose(source: Source, *, plots: str | os.PathLike[str] | None = None) -> Report:
     r"""Read logged rewards, describe their noise, and find the policy that fits.
 
@@ -43,8 +45,8 @@ def diagnose(source: Source, *, plots: str | os.PathLike[str] | None = None) -> 
     """
     rewards = read_rewards(source)
     medians = np.array([quantile(np.sort(values), 0.5) for values in rewards.by_arm])
-    with np.errstate(invalid="ignore", over="ignore"):
-        residuals = rewards.rewards - medians[rewards.arms]
+    distances = np.clip(rewards.rewards - medians[rewards.arms], -LARGEST, LARGEST)
+    residuals = np.where(np.isinf(rewards.rewards), rewards.rewards, distances)  # infinite only if the reward is
     pooled = measure(residuals)._replace(drift=drift_of_ranks(_ranks_within_arms(rewards), residuals))
     largest = sorted(range(len(medians)), key=lambda arm: -len(rewards.by_arm[arm]))[:ROWS]
     shapes = {arm: measure(rewards.by_arm[arm]) for arm in sorted(largest)}

@@ -14,6 +14,7 @@ tail is hardly in the file, so that the replay flatters policies that average.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -95,12 +96,16 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], seed: int = 0)
     True
     """
     best, fewest = best_arm(by_arm), min(map(len, by_arm))
-    if len(by_arm) == 1 or fewest < FEWEST:
-        why = "there is one arm only" if len(by_arm) == 1 else f"an arm has {fewest} rewards, fewer than {FEWEST}"
+    medians = np.array([quantile(np.sort(rewards), 0.5) for rewards in by_arm])
+    with np.errstate(invalid="ignore", over="ignore"):
+        width = float(medians.max() - medians.min())
+    if len(by_arm) == 1 or fewest < FEWEST or not math.isfinite(width):
+        why = ("there is one arm only" if len(by_arm) == 1
+               else f"an arm has {fewest} rewards, fewer than {FEWEST}" if fewest < FEWEST
+               else "medians are infinite, or infinitely far apart")  # fmt: skip
         return Replay({}, best, 0, 0, f"Nothing to replay: {why}.")
     pulls = min(sum(map(len, by_arm)), PULLS)
     replays = max(10, min(REPLAYS, DRAWS // (pulls * len(by_arm))))
-    medians = np.array([quantile(np.sort(rewards), 0.5) for rewards in by_arm])
     with np.errstate(over="ignore"):
         noises = [Resampled(rewards - median) for rewards, median in zip(by_arm, medians, strict=True)]
     result = simulate(Instance(medians, noises), policies, horizon=pulls, replications=replays, seed=seed)

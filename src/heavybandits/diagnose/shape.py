@@ -62,7 +62,7 @@ def measure(rewards: FloatArray) -> Shape:
     ordered = np.sort(rewards)
     with np.errstate(invalid="ignore", over="ignore"):
         low, median, high = (quantile(ordered, level) for level in (0.25, 0.5, 0.75))
-        spread = high - low
+        spread = high - low if high > low else 0.0  # also if both are infinite
         outside = (rewards < low - FENCE * spread) | (rewards > high + FENCE * spread)
         upper, lower = (tail_index(distances(rewards, median, side)) for side in (1, -1))
     repeats = len(ordered) - int(np.count_nonzero(_alone(ordered)))
