@@ -184,9 +184,10 @@ def growth() -> Iterator[list[str]]:
     """Cost of a pull as the arms become many."""
     sizes = (10, 100, 1000, 10_000, 100_000)
     yield ["", *(f"K = {k:,}" for k in sizes), "last / first (at most 30)"]
-    for policy in (SGD, hb.UCB(), hb.FOUCB(hb.ClippedSGD()), hb.ZOUCB(hb.TwoPoint(init_pulls=3))):
+    fo, zo = hb.FOUCB(hb.ClippedSGD()), hb.ZOUCB(hb.TwoPoint(init_pulls=3))
+    for name, policy in (("sgd-ucb", SGD), ("ucb", hb.UCB()), ("fo-ucb", fo), ("zo-ucb", zo)):
         costs = [per_pull(policy, k) for k in sizes]
-        yield [f"`{type(policy).__name__}`", *(f"{cost:.0f} ns" for cost in costs), f"{costs[-1] / costs[0]:.1f}"]
+        yield [f"`{name}`", *(f"{cost:.0f} ns" for cost in costs), f"{costs[-1] / costs[0]:.1f}"]
 
 
 def decisions() -> Iterator[list[str]]:
@@ -209,9 +210,10 @@ def decisions() -> Iterator[list[str]]:
 
 def memory() -> Iterator[list[str]]:
     """Bytes of state, and what a run allocates beyond its state and its noise."""
-    for policy in (hb.UCB(), SGD, hb.make("sgd-ucb-smom"), hb.ThompsonGaussian(), hb.KLUCB()):
+    for name in ("ucb", "sgd-ucb", "sgd-ucb-smom", "thompson-gaussian", "kl-ucb"):
+        policy = hb.make(name)
         small, large = (sum(array.nbytes for _, array in arrays(policy.init(k, 10**6))) for k in (1000, 101_000))
-        yield [f"`{type(policy).__name__}` state", f"{(large - small) / 100_000:.0f} bytes per arm"]
+        yield [f"`{name}` state", f"{(large - small) / 100_000:.0f} bytes per arm"]
     instance = hb.env2(hb.Cauchy())
     peaks = []
     for pulls in (100_000, 1_000_000):

@@ -3,7 +3,8 @@ r"""Level-set UCB: the upper end of a sub-level set of each arm's own loss.
 *Assumes* noise with the same law for all arms, whatever its tails; no moment need exist.  *Must be told* nothing; a
 loss may be chosen, or learned.  *When that fails*: a best arm that is several times noisier than the others may be
 locked out, and a loss that does not fit the noise costs pulls.  It compares locations, not means: where the arms'
-rewards differ in shape it may prefer another arm than the mean does.
+rewards differ in shape it may prefer another arm than the mean does, and where most rewards are the same number, say
+zero, it can hardly tell arms apart.
 
 *Formula*: for a loss :math:`\rho`, by default Cauchy's, :math:`\ln(1 + z^2)`, and a scale s that is learned from all
 arms,
@@ -139,6 +140,8 @@ def adaptive_level_set_ucb(c: float = 4.0) -> LevelSetUCB:
 
 def auto() -> LevelSetUCB:
     """What to use when nothing is known: level-set UCB with a learned loss and fixed settings.
+
+    Not for rewards of which most are the same number, such as zero; see :class:`LevelSetUCB` for what it assumes.
 
     Examples
     --------
