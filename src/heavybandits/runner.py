@@ -9,9 +9,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from queue import SimpleQueue
 from typing import NamedTuple
 
 from .archive import Archive, Item
@@ -63,6 +64,8 @@ def run_studies(
     watch(Step("", 0, total))
     done: Counter[str] = Counter()  # pulls, by archive
     left = Counter(archive.location for archive, _ in work)  # items
+    # Not concurrent.futures.wait, which holds the locks of all futures for a while: Ctrl-C at that moment would hang.
+    ready: SimpleQueue[Future[None]] = SimpleQueue()
     futures = {executor.submit(play_item, archive.location, archive.study, item): (archive, item)
                for archive, item in work}  # fmt: skip
 
@@ -70,11 +73,12 @@ def run_studies(
         archive.add_session(started=began, seconds=round(time.perf_counter() - start, 1), machine=_machine(),
                             pulls=done.pop(archive.location), executor=type(executor).__name__)  # fmt: skip
 
+    order, pulls = {future: place for place, future in enumerate(futures)}, 0
     try:
-        waiting, pulls = set(futures), 0
-        while waiting:
-            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in sorted(ready, key=list(futures).index):  # of several errors the first item's is told
+        for future in futures:
+            future.add_done_callback(ready.put)
+        while left.total():
+            for future in sorted(_take(ready), key=order.__getitem__):  # of several errors the first item's is told
                 future.result()
                 archive, item = futures[future]
                 done[archive.location] += _pulls(archive, item)
@@ -91,6 +95,14 @@ def run_studies(
             if archive.location in done:
                 close(archive)
     return damaged
+
+
+def _take(ready: SimpleQueue[Future[None]]) -> list[Future[None]]:
+    """Wait for something in the queue, and take all that is there."""
+    taken = [ready.get()]
+    while not ready.empty():
+        taken.append(ready.get())
+    return taken
 
 
 def play_item(location: str, study: Study, item: Item) -> None:
