@@ -136,10 +136,17 @@ def test_bad_input_is_one_line_and_status_2(tmp_path: Path, arguments: tuple[str
     assert complaint in done.stderr
 
 
+def heed_ctrl_c() -> None:
+    """What a shell starts in the background ignores it, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(LONG)
     command = [sys.executable, "-m", "heavybandits", "run", "two.toml"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, preexec_fn=heed_ctrl_c
+    )
     while not list(tmp_path.glob("two/two.zarr/pair/checksum/c/*")):
         assert process.poll() is None
         time.sleep(0.05)
