@@ -201,6 +201,7 @@ def choose(policy: Any, state: Any, t: int, initial: int, batch: int) -> int:
     choice, pulls = state.choice, state.pulls
     line, open, turn, lead = choice.line, choice.open, choice.turn, choice.lead
     leader: int = turn[ARM]
+    # A lead begins after all initial pulls, and ends when other arms may be chosen; so it may be looked at first.
     if turn[LEFT] <= 0 and t < turn[UNTIL] and line[leader, VALUE] + lead[FIRST] * line[leader, WIDTH] > lead[RIVAL]:
         turn[LEFT] = batch - 1
         return leader  # whatever the level is by now, so there is no need to work it out

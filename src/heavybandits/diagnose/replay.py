@@ -97,13 +97,8 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], seed: int = 0)
     """
     best, fewest = best_arm(by_arm), min(map(len, by_arm))
     medians = np.array([quantile(np.sort(rewards), 0.5) for rewards in by_arm])
-    with np.errstate(invalid="ignore", over="ignore"):
-        width = float(medians.max() - medians.min())
-    if len(by_arm) == 1 or fewest < FEWEST or not math.isfinite(width):
-        why = ("there is one arm only" if len(by_arm) == 1
-               else f"an arm has {fewest} rewards, fewer than {FEWEST}" if fewest < FEWEST
-               else "medians are infinite, or infinitely far apart")  # fmt: skip
-        return Replay({}, best, 0, 0, f"Nothing to replay: {why}.")
+    if obstacle := _obstacle(fewest, medians):
+        return Replay({}, best, 0, 0, f"Nothing to replay: {obstacle}.")
     pulls = min(sum(map(len, by_arm)), PULLS)
     replays = max(10, min(REPLAYS, DRAWS // (pulls * len(by_arm))))
     with np.errstate(over="ignore"):
@@ -127,3 +122,14 @@ def _band(share: FloatArray, worth: FloatArray) -> tuple[float, float, float]:
         values = np.where(share > 0, share * worth, 0.0).sum(axis=1)
         low, high = np.quantile(values, (0.05, 0.95), method="inverted_cdf")
         return float(values.mean()), float(low), float(high)
+
+
+def _obstacle(fewest: int, medians: FloatArray) -> str:
+    """Why there can be no replay; nothing if there can."""
+    if len(medians) == 1:
+        return "there is one arm only"
+    if fewest < FEWEST:
+        return f"an arm has {fewest} rewards, fewer than {FEWEST}"
+    with np.errstate(invalid="ignore", over="ignore"):
+        width = np.ptp(medians)
+    return "" if math.isfinite(width) else "medians are infinite, or infinitely far apart"

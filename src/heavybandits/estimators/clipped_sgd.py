@@ -72,6 +72,7 @@ def descend(state: Iterates, arm: int, reward: float, m: int, n: int, theta: flo
     if decay > 0.0:
         level *= math.exp(-decay * k)
     state.steps[arm] = k + 1
+    # Written last, so that compiled code has it at hand for the index.
     state.x[arm] -= step * clip(state.x[arm] - centre, level)
     return True
 
