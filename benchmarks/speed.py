@@ -251,24 +251,31 @@ print(time.perf_counter() - start)
 
 
 def workers() -> Iterator[list[str]]:
-    """Threads, next to processes that share nothing and do the same."""
-    one, two = median_seconds(study(SGD, 100_000, 120, 1), study(SGD, 100_000, 120, 2), repeats=11)
+    """Threads, in turns with processes that share nothing and do the same."""
     code = """
 import speed, sys
-task = speed.study(speed.SGD, 100_000, 120)
+task = speed.study(speed.SGD, 100_000, 200)
 for line in sys.stdin:
-    print(*speed.median_seconds(task, repeats=5), flush=True)
+    task()
+    print(flush=True)
 """
     busy = [subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent, stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, text=True) for _ in range(2)]  # fmt: skip
 
-    def slowest(processes: list[subprocess.Popen[str]]) -> float:
+    def together(processes: list[subprocess.Popen[str]]) -> None:
         for process in processes:
             print(file=process.stdin, flush=True)
-        return max(float(process.stdout.readline()) for process in processes)  # type: ignore[union-attr]
+        for process in processes:
+            process.stdout.readline()  # type: ignore[union-attr]
 
-    slowest(busy)  # all have started
-    alone, both = map(statistics.median, zip(*((slowest(busy[:1]), slowest(busy)) for _ in range(3)), strict=True))
+    together(busy)  # all have started
+    one, two, alone, both = median_seconds(
+        study(SGD, 100_000, 400, workers=1),
+        study(SGD, 100_000, 400, workers=2),
+        lambda: together(busy[:1]),
+        lambda: together(busy),
+        repeats=15,
+    )
     for process in busy:
         process.communicate()
     yield ["`sgd-ucb`, two workers", f"{one / two:.2f} x one worker (at least 1.7)"]

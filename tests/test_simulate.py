@@ -12,7 +12,17 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.simulate import BLOCK, Run, checkpoint_rounds, draw_noise, generator, play_chunk, stream_key
+from heavybandits.simulate import (
+    BLOCK,
+    NUMBERS,
+    Run,
+    block_length,
+    checkpoint_rounds,
+    draw_noise,
+    generator,
+    play_chunk,
+    stream_key,
+)
 
 POLICIES = {
     "ucb": hb.UCB(c=0.5),
@@ -25,8 +35,9 @@ INSTANCE = hb.Instance([0.0, 0.5, 1.0], hb.Cauchy())
 def slow_regret(instance: hb.Instance, policy: Any, horizon: int, seed: int, replication: int) -> np.ndarray:
     """Cumulative regret after every round, by the plainest loop there is."""
     rng = generator(stream_key(seed, instance.key), replication)
+    block = block_length(instance)
     noise = np.concatenate(
-        [draw_noise(instance, rng, min(BLOCK, horizon - start)) for start in range(0, horizon, BLOCK)]
+        [draw_noise(instance, rng, min(block, horizon - start)) for start in range(0, horizon, block)]
     )
     own = generator(Run(instance, policy, horizon, checkpoint_rounds(horizon), seed).key, replication)
     state = policy.init(instance.n_arms, horizon)
@@ -52,6 +63,20 @@ def test_a_horizon_of_several_noise_blocks() -> None:
     result = hb.simulate(INSTANCE, {"ucb": hb.UCB()}, horizon=horizon, replications=1, seed=2, checkpoints="all")
     assert np.array_equal(result.regret.values[0, 0], slow_regret(INSTANCE, hb.UCB(), horizon, 2, 0))
     assert result.pulls.sum() == horizon
+
+
+def test_many_laws_are_drawn_in_shorter_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = hb.Instance(range(1000), [hb.Cauchy(scale) for scale in range(1, 1001)])
+    assert NUMBERS - 1000 < block_length(many) * many.n_arms <= NUMBERS
+    assert block_length(hb.Instance(range(1000), hb.Cauchy())) == BLOCK  # one number serves all arms
+    few = hb.Instance([0.0, 0.5, 1.0], [hb.Cauchy(1.0), hb.Gaussian(), hb.Cauchy(2.0)])
+    assert block_length(few) == BLOCK
+
+    monkeypatch.setitem(block_length.__globals__, "NUMBERS", 200)
+    result = hb.simulate(few, {"ucb": hb.UCB()}, horizon=300, replications=1, seed=2, checkpoints="all")
+    assert np.array_equal(result.regret.values[0, 0], slow_regret(few, hb.UCB(), 300, 2, 0))
+    monkeypatch.setitem(block_length.__globals__, "NUMBERS", 2)
+    assert block_length(few) == 1
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])

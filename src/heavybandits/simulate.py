@@ -24,8 +24,10 @@ from .instances import Instance
 from .protocols import FloatArray, IntArray, Policy
 from .results import Result
 
-BLOCK = 32768  # pulls whose noise is drawn at once; part of what a seed means, so it never changes.  Long enough that
-# threads seldom meet at the interpreter lock, short enough for the cache.
+# Rounds whose noise is drawn at once, and how many numbers that may be if each arm has a law of its own.  Long enough
+# that threads seldom meet at the interpreter lock, short enough for the cache.  They are part of what a seed means, so
+# they never change.
+BLOCK, NUMBERS = 131_072, 4_194_304
 
 
 def simulate(
@@ -139,13 +141,13 @@ class Run:
             if not isinstance(policy, tuple) or not callable(getattr(policy, method, None)):
                 raise TypeError(f"simulate: policies must be policies such as hb.UCB(), got {policy!r}")
         self.policy = policy
-        self.size = instance.n_arms, horizon
+        self.n_arms, self.horizon = instance.n_arms, horizon
         self.rounds = rounds
         self.random = uses_rng(policy)
         self.key = stream_key(seed, instance.key, repr(policy))
         self._bare = without_text(policy)
         self._kernel = compiled(
-            play, self._bare, policy.init(*self.size), np.random.default_rng() if self.random else None,
+            play, self._bare, policy.init(self.n_arms, self.horizon), np.random.default_rng() if self.random else None,
             0, np.zeros(1), _columns(np.zeros(1), 2), np.zeros(1), rounds, np.zeros(1), np.zeros(1, np.int64),
             np.zeros(1), np.zeros(1, np.int64),
         )  # fmt: skip
@@ -153,8 +155,8 @@ class Run:
     def begin(self, replication: int) -> Progress:
         """A replication before its first pull."""
         rng = generator(self.key, replication) if self.random else None
-        return Progress(self.policy.init(*self.size), rng, np.zeros(len(self.rounds)),
-                        np.zeros(self.size[0], np.int64), np.zeros(1), np.zeros(1, np.int64))  # fmt: skip
+        return Progress(self.policy.init(self.n_arms, self.horizon), rng, np.zeros(len(self.rounds)),
+                        np.zeros(self.n_arms, np.int64), np.zeros(1), np.zeros(1, np.int64))  # fmt: skip
 
     def advance(self, progress: Progress, start: int, means: FloatArray, noise: FloatArray, gaps: FloatArray) -> int:
         """Play as many rounds as there is noise, and return the nanoseconds that took."""
@@ -215,17 +217,22 @@ def play_chunk(
     regret = np.empty((len(runs), len(replications), len(runs[0].rounds)))
     pulls = np.empty((len(runs), len(replications), instance.n_arms), np.int64)
     duration = np.zeros((len(runs), len(replications)))
-    noise_key = stream_key(seed, instance.key)
+    noise_key, block = stream_key(seed, instance.key), block_length(instance)
     for place, replication in enumerate(replications):
         rng = generator(noise_key, replication)
         progress = [run.begin(replication) for run in runs]
-        for start in range(0, horizon, BLOCK):
-            noise = draw_noise(instance, rng, min(BLOCK, horizon - start))
+        for start in range(0, horizon, block):
+            noise = draw_noise(instance, rng, min(block, horizon - start))
             for row, run in enumerate(runs):
                 duration[row, place] += run.advance(progress[row], start, means, noise, gaps)
         for row in range(len(runs)):
             regret[row, place], pulls[row, place] = progress[row].regret, progress[row].pulls
     return regret, pulls, duration / horizon
+
+
+def block_length(instance: Instance) -> int:
+    """Rounds whose noise is drawn at once, so that memory stays small however many arms have laws of their own."""
+    return BLOCK if instance.shared_noise else min(BLOCK, max(1, NUMBERS // instance.n_arms))
 
 
 def draw_noise(instance: Instance, rng: np.random.Generator, size: int) -> FloatArray:
