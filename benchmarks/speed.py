@@ -216,14 +216,14 @@ def memory() -> Iterator[list[str]]:
         yield [f"`{name}` state", f"{(large - small) / 100_000:.0f} bytes per arm"]
     instance = hb.env2(hb.Cauchy())
     peaks = []
-    for pulls in (100_000, 1_000_000):
+    for pulls in (300_000, 3_000_000):
         hb.simulate(instance, {"p": SGD}, horizon=pulls, replications=1, workers=1)
         tracemalloc.start()
         hb.simulate(instance, {"p": SGD}, horizon=pulls, replications=1, workers=1)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     yield [
-        "`simulate`, 100,000 pulls and 1,000,000 pulls",
+        "`simulate`, 300,000 pulls and 3,000,000 pulls",
         f"peaks of {peaks[0] / 1e3:.0f} kB and {peaks[1] / 1e3:.0f} kB",
     ]
 
