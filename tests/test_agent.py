@@ -529,6 +529,7 @@ def test_the_last_arm_cannot_be_removed() -> None:
     [
         ({"n_arms": 0}, ValueError, "n_arms must be a positive whole number, got 0"),
         ({"n_arms": -1}, ValueError, "n_arms must be a positive whole number, got -1"),
+        ({"n_arms": 10**30}, ValueError, "n_arms must be at most 9007199254740992, got 1000"),
         ({"n_arms": 2.5}, TypeError, "n_arms must be a positive whole number, got 2.5"),
         ({"n_arms": 2.0}, TypeError, "n_arms must be a positive whole number, got 2.0"),
         ({"n_arms": "2"}, TypeError, "n_arms must be a positive whole number, got '2'"),

@@ -5,6 +5,7 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -59,6 +60,15 @@ def test_diagnose_refuses_bad_rewards_in_one_line() -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == "heavybandits: standard input: line 3 has no usable reward, got 'x'\n"
+
+
+def test_diagnose_reads_a_named_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "rewards"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("arm,reward\na,1\na,x\n",), daemon=True)
+    writer.start()
+    done = tool("diagnose", str(pipe))
+    assert done.stderr == f"heavybandits: {pipe}: line 3 has no usable reward, got 'x'\n"
 
 
 def test_lists() -> None:
@@ -123,7 +133,8 @@ def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
         (("report", "."), "heavybandits: . has no results"),
         (("reproduce", "--only", "cauchi"), "heavybandits: unknown experiment 'cauchi'; did you mean 'cauchy'?"),
         (("reproduce", "--quik"), "heavybandits: No such option"),
-        (("list", "arms"), "heavybandits: Invalid value"),
+        (("list", "noise"), "heavybandits: unknown list 'noise'; did you mean 'noises'?"),
+        (("diagnose", "."), "heavybandits: .: must be a file, not a folder"),
         (("dance",), "heavybandits: No such command 'dance'"),
     ],
 )

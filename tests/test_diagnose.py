@@ -90,6 +90,8 @@ def test_files_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_rewards(path)
     with pytest.raises(ValueError, match=r"none\.csv: there is no such file"):
         read_rewards(str(tmp_path / "none.csv"))
+    with pytest.raises(ValueError, match=r": must be a file, not a folder"):
+        read_rewards(tmp_path)
     path.write_text("arm,reward\na,1\n")
     assert read_rewards(path).source == str(path)
     with path.open(encoding="latin-1") as file:

@@ -205,6 +205,7 @@ class Broken:
     [
         ({"horizon": 0}, "simulate: horizon must be .*, got 0"),
         ({"horizon": 2.5}, "simulate: horizon must be .*, got 2.5"),
+        ({"horizon": 10**30}, "simulate: horizon must be at most 9007199254740992, got 10{30}$"),
         ({"replications": -1}, "simulate: replications must be .*, got -1"),
         ({"seed": -1}, "simulate: seed must be .*, got -1"),
         ({"workers": 0}, "simulate: workers must be .*, got 0"),

@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 
+LARGEST_COUNT = 2**53
+
 
 def finite(owner: str, name: str, value: object) -> float:
     """Return a finite number as a float; booleans and strings are not numbers."""
@@ -40,8 +42,11 @@ def fraction(owner: str, name: str, value: object) -> float:
 
 
 def count(owner: str, name: str, value: object) -> int:
-    """Return one of 1, 2, 3, ... as an int; 3.0 is not one of them."""
-    return _integer(owner, name, value, "a positive whole number", lambda n: n > 0)
+    """Return one of 1, 2, 3, ... as an int, as far as floats can count; 3.0 is not one of them."""
+    number = _integer(owner, name, value, "a positive whole number", lambda n: n > 0)
+    if number > LARGEST_COUNT:
+        raise ValueError(f"{owner}: {name} must be at most {LARGEST_COUNT}, got {value!r}")
+    return number
 
 
 def whole(owner: str, name: str, value: object) -> int:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -121,7 +121,7 @@ def diagnose(
 
 @app.command("list")
 def list_(
-    what: Annotated[Literal["policies", "estimators", "noises", "instances", "studies"], typer.Argument()],
+    what: Annotated[str, typer.Argument(help="policies, estimators, noises, instances or studies.")],
 ) -> None:
     """List what there is.
 
@@ -134,17 +134,19 @@ def list_(
 
 
 def _listed(what: str) -> dict[str, str]:
-    if what == "studies":
-        from .study import read_study, studies
-
-        return {name: read_study(name).spec["study"]["title"] for name in studies()}
+    from ._validate import unknown
     from .instances import instances
     from .noises import noises
     from .registry import estimators, policies
+    from .study import read_study, studies
 
+    if what == "studies":
+        return {name: read_study(name).spec["study"]["title"] for name in studies()}
     known: dict[str, Any] = {
         "policies": policies, "estimators": estimators, "noises": noises, "instances": instances
     }  # fmt: skip
+    if what not in known:
+        raise ValueError(unknown("list", what, [*known, "studies"]))
     return {name: _first_line(thing) for name, thing in known[what]().items()}
 
 

@@ -110,8 +110,10 @@ def read_rewards(source: Source) -> Rewards:
     if source == "-":
         return _from_csv(sys.stdin.buffer, "standard input")
     path = Path(source)
-    if not path.is_file():
+    if not path.exists():
         raise ValueError(f"{path}: there is no such file")
+    if path.is_dir():
+        raise ValueError(f"{path}: must be a file, not a folder")
     return _from_parquet(path) if path.suffix == ".parquet" else _from_csv(path, str(path))
 
 
