@@ -1,6 +1,6 @@
 """Speed and memory as ratios within one run, next to river, mabwiser and pymab.
 
-Run from the repository: ``pip install '.[bench]' && python benchmarks/speed.py``.  Takes about two minutes.
+Run from the repository: ``pip install '.[bench]' && python benchmarks/speed.py``.  Takes about three minutes.
 """
 
 from __future__ import annotations
