@@ -183,6 +183,18 @@ def test_terminal_shows_labels_as_they_are() -> None:
     assert "A [title]" in text
 
 
+def test_eighty_columns_show_names_and_numbers_whole() -> None:
+    names = ["SGD-UCB-Median coeff=0.1", "RUCB-Median eps=0"]
+    times = {f"{what} {target}": [1 / 99, 1 / 7] for target in ("0.1", "0.05") for what in ("ms to", "pulls to")}
+    console = Console(file=io.StringIO(), width=80)
+    console.print(terminal_table(pd.DataFrame({"policy": names, **times, "fails at 0.1": [4, 19]}), "Time"))
+    lines = console.file.getvalue().splitlines()
+    assert [line.split() for line in lines if "-" in line] == [
+        [*names[0].split(), *4 * ["0.0101"], "4"],
+        [*names[1].split(), *4 * ["0.143"], "19"],
+    ]
+
+
 # Figures
 
 
@@ -385,6 +397,14 @@ def test_page_stands_alone_and_holds_everything(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert [row["policy"] for row in rows] == [nasty, "b"]
     assert [float(row["mean"]) for row in rows] == pytest.approx([15, 35])
+
+
+def test_a_page_of_one_study_is_titled_by_it(tmp_path: Path) -> None:
+    one, two = (study({"x": result([0.1, 0.2])}, name=name, title=f"The {name} < 2") for name in ("first", "second"))
+    titles = [
+        re.findall("<title>(.*)</title>", write_report(tmp_path, made).read_text()) for made in ([one], [one, two])
+    ]
+    assert titles == [["The first &lt; 2 - heavybandits report"], ["heavybandits report"]]
 
 
 def test_a_report_of_the_same_results_is_the_same(tmp_path: Path) -> None:

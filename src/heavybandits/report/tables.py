@@ -74,12 +74,16 @@ def terminal_table(frame: pd.DataFrame, title: str) -> Table:
     >>> terminal_table(pd.DataFrame({"policy": ["UCB"], "mean": [3.14159]}), "Regret").row_count
     1
     """
+    from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title))
+    table = Table(title=Text(title), box=SIMPLE, collapse_padding=True, pad_edge=False)
     for name in frame.columns:
-        table.add_column(Text(name), justify="left" if pd.api.types.is_string_dtype(frame[name]) else "right")
+        if pd.api.types.is_string_dtype(frame[name]):
+            table.add_column(Text(name), no_wrap=True)
+        else:
+            table.add_column(Text(name), justify="right")
     for row in frame.itertuples(index=False):
         table.add_row(*(Text(number(value)) for value in row))
     return table

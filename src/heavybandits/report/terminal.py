@@ -31,7 +31,8 @@ def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]
     for study in studies:
         kind = study.spec.get("report", {}).get("figure", "curves")
         if kind == "runtime":
-            yield terminal_table(runtime_table(study), study.title)
+            for instance, rows in runtime_table(study).groupby("instance", sort=False):
+                yield terminal_table(rows.drop(columns="instance"), f"{study.title}: {instance}")
         elif len(study.results) <= 12:
             yield terminal_table(_means(study), f"{study.title}: mean regret, the best of each sweep")
     if verdicts:
