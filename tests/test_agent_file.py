@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from agents import POLICIES, Plain, every_policy, make_agent, reward_of, snapshot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_agent import POLICIES, Plain, every_policy, make_agent, reward_of, snapshot
 
 import heavybandits as hb
 from heavybandits.agent_file import Saved, read, write

@@ -1,0 +1,78 @@
+"""Agents on every kind of policy, their rewards, and ways to compare them."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+from heavybandits.state import arrays
+
+POLICIES: dict[str, Any] = {
+    "ucb": hb.UCB(),
+    "kl-ucb": hb.KLUCB(low=-5.0, high=5.0),
+    "thompson-gaussian": hb.ThompsonGaussian(),
+    "sgd-ucb": hb.make("sgd-ucb"),
+    "sgd-ucb-median": hb.make("sgd-ucb-median"),
+    "sgd-ucb-smom": hb.make("sgd-ucb-smom"),
+    "fo-ucb": hb.FOUCB(hb.ClippedSGD(clip=2.0, radius="exp")),
+    "zo-ucb": hb.ZOUCB(hb.TwoPoint(init_pulls=3)),
+    "rucb-median": hb.make("rucb-median", eps=0.5, v=2.0),
+    "rucb-truncated": hb.make("rucb-truncated", eps=0.5, u=2.0),
+    "rucb-catoni": hb.make("rucb-catoni", v=2.0),
+}
+every_policy = pytest.mark.parametrize("name", POLICIES)
+
+
+def make_agent(name: str, n_arms: int = 4, seed: int = 0) -> hb.Agent:
+    return hb.Agent(POLICIES[name], n_arms, horizon=500, seed=seed)
+
+
+def reward_of(rng: np.random.Generator, arm: int) -> float:
+    """Heavy tails, ties and infinities; arms of higher number are a little better."""
+    wild = (math.inf, -math.inf, 1e308, -1e308, 0.0, 1.0)
+    return float(rng.choice(wild)) if rng.random() < 0.05 else 0.3 * (arm % 10) + float(rng.standard_cauchy())
+
+
+def play(agent: hb.Agent, rng: np.random.Generator, rounds: int) -> list[Any]:
+    chosen = []
+    for _ in range(rounds):
+        arm = agent.select()
+        agent.update(arm, reward_of(rng, hash(arm)))
+        chosen.append(arm)
+    return chosen
+
+
+def snapshot(agent: hb.Agent) -> tuple[Any, ...]:
+    """All that an agent is, in a form that can be compared."""
+    state = [(place, array.dtype.str, array.shape, array.tobytes()) for place, array in arrays(agent._state)]
+    rng = None if agent._rng is None else repr(agent._rng.bit_generator.state)
+    return agent.policy, agent.horizon, agent.arms, agent.pulls, agent._seen, agent._arms.unused, rng, state
+
+
+def numbers(agent: hb.Agent, arm: Any) -> tuple[float, float]:
+    """Estimate and index of an arm."""
+    slot, policy = agent.arms.index(arm), agent.policy
+    index = getattr(policy, "index_of", None)
+    with np.errstate(all="ignore"):
+        return policy.value(agent._state, slot), index(agent._state, slot, agent._seen) if index else math.nan
+
+
+class PlainState(NamedTuple):
+    total: Any
+
+
+class Plain(NamedTuple):
+    """The least that a policy can be."""
+
+    step: float
+
+    def init(self, n_arms: int, horizon: int | None) -> PlainState:
+        return PlainState(np.zeros(n_arms))
+
+    def select(self, state: PlainState, t: int, rng: Any) -> int:
+        return int(np.argmax(state.total))
+
+    def update(self, state: PlainState, arm: int, reward: float) -> None:
+        state.total[arm] += self.step * reward
