@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
-from test_policies import (
+from playing import (
     KINDS,
     WILD,
     _silent,  # noqa: F401
@@ -17,6 +16,7 @@ from test_policies import (
     rewards_table,
     seeds,
 )
+from scipy import integrate, stats
 
 import heavybandits as hb
 from heavybandits.estimators.p_robust import GROWTH, influence_constant, init_p_robust, observe_p_robust

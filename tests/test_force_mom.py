@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_policies import (
+from playing import (
     KINDS,
     _silent,  # noqa: F401
     fed,

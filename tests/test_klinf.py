@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize
-from test_policies import (
+from playing import (
     KINDS,
     _silent,  # noqa: F401
     fed,
@@ -16,6 +15,7 @@ from test_policies import (
     rewards_table,
     seeds,
 )
+from scipy import optimize
 
 import heavybandits as hb
 from heavybandits.klinf import FIRST, SECOND, VALUE, solve

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from test_policies import (
+from playing import (
     KINDS,
     _silent,  # noqa: F401
     fed,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, stats
-from test_policies import (
+from playing import (
     WILD,
     _silent,  # noqa: F401
     fed,
@@ -15,6 +14,7 @@ from test_policies import (
     rewards_table,
     seeds,
 )
+from scipy import optimize, stats
 
 import heavybandits as hb
 from heavybandits.protocols import FloatArray
