@@ -1,0 +1,74 @@
+"""Laws of every kind, and one that leaves to the base class all it can."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+from numpy.typing import ArrayLike
+
+from heavybandits.noises import (
+    Cauchy,
+    CauchyExponential,
+    CauchyPareto,
+    Frechet,
+    Gaussian,
+    Laplace,
+    LogNormal,
+    Mixture,
+    Noise,
+    Pareto,
+    ScipyNoise,
+    StudentT,
+    SymmetricStable,
+)
+from heavybandits.noises.numerics import Floats
+
+SYMMETRIC: list[Noise] = [
+    Cauchy(),
+    Cauchy(scale=3.0),
+    Gaussian(scale=0.5),
+    Laplace(scale=2.0),
+    StudentT(df=1.3),
+    StudentT(df=5),
+    *(SymmetricStable(alpha) for alpha in (0.5, 0.8, 1.0, 1.5, 2.0)),
+    SymmetricStable(1.7, scale=4.0),
+    Mixture([0.9, 0.1], [Gaussian(), Cauchy(scale=5.0)]),
+    ScipyNoise(scipy.stats.logistic()),
+]
+ASYMMETRIC: list[Noise] = [
+    Frechet(),
+    Frechet(alpha=1.25),
+    Pareto(shape=1.5, scale=2.0),
+    LogNormal(sigma=1.5),
+    CauchyExponential(),
+    CauchyExponential(weight=0.2),
+    CauchyPareto(),
+    CauchyPareto(weight=0.9),
+    Mixture([0.2, 0.5, 0.3], [Pareto(2.0), Gaussian(), Laplace()]),
+    ScipyNoise(scipy.stats.gumbel_r(scale=2.0)),
+]
+LAWS = SYMMETRIC + ASYMMETRIC
+
+
+def name(value: object) -> str | None:
+    return repr(value) if isinstance(value, Noise) else None  # the repr of other things may hold an address
+
+
+each_law = pytest.mark.parametrize("noise", LAWS, ids=name)
+
+
+@dataclass(frozen=True)
+class Logistic(Noise):
+    """A law that leaves to the base class all it can."""
+
+    moment_order = math.inf
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        return scipy.special.expit(x)  # type: ignore[no-any-return]
+
+    def log_pdf(self, x: ArrayLike) -> Floats:
+        half = np.asarray(x, float) / 2
+        return -2 * np.logaddexp(half, -half)
