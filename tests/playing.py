@@ -4,7 +4,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 
 from heavybandits.protocols import FloatArray, IntArray
@@ -12,13 +11,6 @@ from heavybandits.state import with_room
 
 WILD = [0.0, 0.0, 1.0, 1e300, -1e300, math.inf, -math.inf]
 seeds = st.integers(0, 2**32 - 1)
-
-
-@pytest.fixture(autouse=True)
-def _silent() -> Any:
-    """Interpreted code as silent as compiled code when numbers overflow."""
-    with np.errstate(all="ignore"):
-        yield
 
 
 def play(policy: Any, table: FloatArray, seed: int = 0) -> IntArray:

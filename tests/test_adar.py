@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from playing import (
     KINDS,
     WILD,
-    _silent,  # noqa: F401
     fed,
     play,
     rewards_table,
@@ -22,6 +21,8 @@ import heavybandits as hb
 from heavybandits.policies.adar_ucb import MEAN, SQUARES, C
 from heavybandits.protocols import FloatArray
 from heavybandits.ranked import init_ranked, insert, inside, settle, sums
+
+pytestmark = pytest.mark.usefixtures("silent")
 
 
 def interleaved(first: Any, second: Any) -> list[float]:

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playing import _silent  # noqa: F401
 from randomised import choose
 
 import heavybandits as hb
 from heavybandits.draws import draw, init_draws, probability
 from heavybandits.state import carried
+
+pytestmark = pytest.mark.usefixtures("silent")
 
 # Draws.
 

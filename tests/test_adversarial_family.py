@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playing import (
-    _silent,  # noqa: F401
     seeds,
 )
 from randomised import choose, play, rewards_table, solved
@@ -20,6 +19,8 @@ import heavybandits as hb
 from heavybandits.numerics import clip, saturate
 from heavybandits.protocols import FloatArray
 from heavybandits.state import carried
+
+pytestmark = pytest.mark.usefixtures("silent")
 
 # Slow references: each is its formula, on lists.
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playing import _silent  # noqa: F401
 from randomised import choose, solved
 from scipy import optimize
 
@@ -15,6 +14,8 @@ from heavybandits.draws import charge, init_draws, tsallis
 from heavybandits.numerics import power
 from heavybandits.policies.htinf import skipping_factor
 from heavybandits.protocols import FloatArray
+
+pytestmark = pytest.mark.usefixtures("silent")
 
 
 def takes_in(policy: Any, state: Any, arm: int, loss: float) -> bool:
@@ -119,7 +120,6 @@ def test_what_is_foreseen_may_be_wrong(q: float) -> None:
     ],
     ids=repr,
 )
-@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
 def test_no_parameter_and_no_reward_makes_nan(policy: Any) -> None:
     rng, state = np.random.default_rng(0), policy.init(3, 2)
     for t in range(300):

@@ -141,7 +141,8 @@ def test_the_order_of_selections_and_rewards_does_not_matter_once_all_rewards_ar
     agent.update_many([0, 1, 2] * 7, rng.standard_cauchy(21))
     restless = copy.deepcopy(agent)
     for _ in range(5):
-        agent.select() if name == "thompson-gaussian" else None  # which draws, so both must
+        if name == "thompson-gaussian":  # which draws, so both must
+            agent.select()
         restless.select()
     for _ in range(50):
         arm = agent.select()

@@ -109,7 +109,10 @@ def test_arms_come_and_go_across_the_size_of_the_tournament(name: str) -> None:
     play(agent, rng, 62 * 6)
     for turn in range(12):
         for _ in range(5):
-            agent.add_arm() if turn % 2 == 0 else agent.remove_arm(agent.arms[int(rng.integers(len(agent.arms)))])
+            if turn % 2 == 0:
+                agent.add_arm()
+            else:
+                agent.remove_arm(agent.arms[int(rng.integers(len(agent.arms)))])
             known = {arm: numbers(agent, arm) for arm in agent.arms}
             arm = agent.select(among=agent.arms[1:])
             assert arm in agent.arms[1:]
@@ -121,7 +124,7 @@ def test_arms_come_and_go_across_the_size_of_the_tournament(name: str) -> None:
 
 @every_policy
 def test_an_agent_that_lost_arms_decides_as_one_that_never_had_them(name: str) -> None:
-    """After the same rewards, but for the number of rewards in all, which is that of both."""
+    """After the same rewards; none of the arms that are lost had any."""
     agent, other = make_agent(name, 5), make_agent(name, 3)
     rng = np.random.default_rng(11)
     kept = [0, 2, 4]
@@ -129,8 +132,6 @@ def test_an_agent_that_lost_arms_decides_as_one_that_never_had_them(name: str) -
         row = rng.standard_cauchy(3)
         agent.update_many(kept, row)
         other.update_many(range(3), row)
-    if name.startswith("rucb"):  # their estimates are refreshed at times that depend on the rewards in all
-        assert agent._seen == other._seen
     agent.remove_arm(1)
     agent.remove_arm(3)
     for _ in range(100):

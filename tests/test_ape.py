@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from playing import (
     KINDS,
     WILD,
-    _silent,  # noqa: F401
     fed,
     play,
     rewards_table,
@@ -24,6 +23,8 @@ from heavybandits.numerics import LARGEST
 from heavybandits.perturbed import LAWS, perturbation
 from heavybandits.policies.mr_ucb import minimax_width
 from heavybandits.protocols import FloatArray
+
+pytestmark = pytest.mark.usefixtures("silent")
 
 
 def estimates(rewards: Any, p: float, c: float) -> list[float]:

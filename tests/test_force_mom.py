@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playing import (
     KINDS,
-    _silent,  # noqa: F401
     fed,
     play,
     rewards_table,
@@ -21,6 +20,8 @@ from heavybandits.numerics import saturate
 from heavybandits.policies.force_mom import MOST_BLOCKS, block_count, exploration, first_pulls
 from heavybandits.protocols import FloatArray
 from heavybandits.state import carried
+
+pytestmark = pytest.mark.usefixtures("silent")
 
 
 def median_of_means(rewards: list[float], n_arms: int) -> float:

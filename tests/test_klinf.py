@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playing import (
     KINDS,
-    _silent,  # noqa: F401
     fed,
     play,
     rewards_table,
@@ -20,6 +19,8 @@ from scipy import optimize
 import heavybandits as hb
 from heavybandits.klinf import FIRST, SECOND, VALUE, solve
 from heavybandits.protocols import FloatArray
+
+pytestmark = pytest.mark.usefixtures("silent")
 
 SAMPLE = [-1.0, 0.0, 0.5, 2.0]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from playing import seeds
 
 import heavybandits as hb
 from heavybandits.level_set import CLOCK, KEPT, LAW, SCALE, insert, minimiser, upper_end
@@ -15,16 +16,10 @@ from heavybandits.losses import BINS, TwoPiece, at, footing, shift_of, tabulate
 from heavybandits.policies.level_set_ucb import LAWS
 from heavybandits.protocols import FloatArray
 
-seeds = st.integers(0, 2**32 - 1)
+pytestmark = pytest.mark.usefixtures("silent")
+
 CAUCHY = tabulate((hb.Cauchy(),))
 AUTO = hb.make("auto")
-
-
-@pytest.fixture(autouse=True)
-def _silent() -> Any:
-    """Interpreted code as silent as compiled code when numbers overflow."""
-    with np.errstate(all="ignore"):
-        yield
 
 
 def fed(policy: Any, columns: list[Any]) -> Any:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from playing import (
     KINDS,
-    _silent,  # noqa: F401
     fed,
     play,
     rewards_table,
@@ -17,6 +16,8 @@ from playing import (
 import heavybandits as hb
 from heavybandits.compile import uses_rng
 from heavybandits.protocols import IntArray
+
+pytestmark = pytest.mark.usefixtures("silent")
 
 
 @pytest.mark.parametrize("kind", KINDS)

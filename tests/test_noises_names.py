@@ -12,7 +12,6 @@ import pytest
 import scipy.stats
 from laws import LAWS, each_law
 
-from heavybandits import _validate
 from heavybandits.noises import (
     Cauchy,
     CauchyExponential,
@@ -73,39 +72,6 @@ def test_refusals(make: Callable[[], Noise], error: type[Exception], message: st
     with pytest.raises(error) as caught:
         make()
     assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("check", "good", "bad", "wrong_type"),
-    [
-        (_validate.finite, [-1, 0, 2.5, np.float32(1.5)], [math.inf, math.nan], [None, True, "1", 1j]),
-        (_validate.positive, [1, 1e-300], [0, -1], [np.bool_(True)]),
-        (_validate.non_negative, [0, 3], [-1e-9], [[]]),
-        (_validate.fraction, [1, 1e-9], [0, 1.01], [False]),
-        (_validate.count, [1, np.int32(7)], [0, -1], [1.0, True, "1"]),
-        (_validate.whole, [0, 5], [-1], [0.5, False]),
-        (_validate.odd_or_zero, [0, 1, 3], [2, -1], [1.0]),
-    ],
-)
-def test_checks(check: Callable[..., float], good: list[Any], bad: list[Any], wrong_type: list[Any]) -> None:
-    for value in good:
-        result = check("Thing", "size", value)
-        assert result == value
-        assert type(result) in (int, float)
-    for values, error in ((bad, ValueError), (wrong_type, TypeError)):
-        for value in values:
-            with pytest.raises(error, match=r"^Thing: size must be .*, got "):
-                check("Thing", "size", value)
-
-
-def test_open_and_closed_ends() -> None:
-    for ends, low_belongs, high_belongs in (("[]", 1, 1), ("()", 0, 0), ("(]", 0, 1), ("[)", 1, 0)):
-        for value, belongs in ((0, low_belongs), (1, high_belongs), (0.5, 1)):
-            if belongs:
-                assert _validate.in_range("Thing", "size", value, 0, 1, ends) == value
-            else:
-                with pytest.raises(ValueError, match="Thing: size must be a number in "):
-                    _validate.in_range("Thing", "size", value, 0, 1, ends)
 
 
 def test_parameters_become_floats() -> None:

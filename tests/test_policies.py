@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playing import (
     Means,
-    _silent,  # noqa: F401
     fed,
     play,
     rewards_table,
@@ -21,6 +20,8 @@ import heavybandits as hb
 from heavybandits.numerics import LARGEST
 from heavybandits.policies.kl_ucb import bernoulli_bound, bernoulli_divergence
 from heavybandits.testing import EXAMPLES
+
+pytestmark = pytest.mark.usefixtures("silent")
 
 # The fact sheet's numbers.
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from playing import (
     Means,
-    _silent,  # noqa: F401
 )
 
 import heavybandits as hb
 from heavybandits.protocols import FloatArray, IntArray
+
+pytestmark = pytest.mark.usefixtures("silent")
 
 
 class Sound(NamedTuple):

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playing import (
     KINDS,
-    _silent,  # noqa: F401
     fed,
     play,
     rewards_table,
@@ -22,6 +21,8 @@ from heavybandits.choice import SCAN
 from heavybandits.numerics import clip, saturate
 from heavybandits.policies.kl_ucb import bernoulli_bound
 from heavybandits.protocols import FloatArray, IntArray
+
+pytestmark = pytest.mark.usefixtures("silent")
 
 # Slow references.
 

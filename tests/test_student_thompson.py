@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playing import (
     WILD,
-    _silent,  # noqa: F401
     fed,
     play,
     rewards_table,
@@ -18,6 +17,8 @@ from scipy import optimize, stats
 
 import heavybandits as hb
 from heavybandits.protocols import FloatArray
+
+pytestmark = pytest.mark.usefixtures("silent")
 
 
 def log_posterior(mu: float, rewards: FloatArray, df: float, scale: float) -> float:

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from playing import Means
 from scipy import integrate, optimize
 
 import heavybandits as hb
 from heavybandits import theory
 from heavybandits.compile import compiled, without_text
-from heavybandits.protocols import FloatArray, IntArray
+from heavybandits.protocols import FloatArray
 
 CAUCHY_MEDIAN_OF_9 = math.sqrt(0.408659)  # standard deviation
 
@@ -218,13 +219,6 @@ def test_constant_of_the_gap_free_bound() -> None:
 
 
 # Do the bounds hold?
-
-
-class Means(NamedTuple):
-    """Pulls and means."""
-
-    pulls: IntArray
-    mean: FloatArray
 
 
 class Mean(NamedTuple):
