@@ -17,6 +17,7 @@ import xarray as xr
 
 import heavybandits as hb
 from heavybandits.archive import Archive, ArchiveError
+from heavybandits.report import Artist
 from heavybandits.results import StudyResult
 from heavybandits.runner import Step, run_studies, workers
 from heavybandits.study import Study, read_study
@@ -166,6 +167,37 @@ def test_a_damaged_chunk_is_named_and_computed_again(
     assert same(Archive(str(location)).load(), whole)
 
 
+@pytest.mark.parametrize("harm", ["flip", "empty"])
+def test_a_damaged_checksum_is_named_and_its_chunk_computed_again(
+    study: Study, whole: StudyResult, location: Path, harm: str
+) -> None:
+    file = location / "two delta=3" / "checksum" / "c" / "0"
+    file.write_bytes(file.read_bytes()[::-1] if harm == "flip" else b"")
+    with pytest.raises(ArchiveError, match="damaged: two delta=3, replications 0 to 19; run the study again"):
+        Archive(str(location)).load()
+    assert run(study, location) == (["small: two delta=3, replications 0 to 19"], 500 * 20 * 3)
+    assert same(Archive(str(location)).load(), whole)
+
+
+@pytest.mark.parametrize("protocol", ["file", "local"])
+def test_an_address_of_a_folder_is_that_folder(study: Study, tmp_path: Path, protocol: str) -> None:
+    Archive.create(f"{protocol}://{tmp_path}/new/small.zarr", study)
+    assert Archive(str(tmp_path / "new" / "small.zarr")).study == study
+    assert Archive(f"{protocol}://{tmp_path}/new/small.zarr").study == study
+
+
+def test_an_address_that_nothing_understands_is_named(study: Study) -> None:
+    with pytest.raises(ArchiveError, match=r"foo://x is not the store of a study: .*foo.*; choose another place"):
+        Archive.create("foo://x", study)
+
+
+def test_what_draws_does_not_hear_ctrl_c(study: Study, whole: StudyResult, location: Path, tmp_path: Path) -> None:
+    with Artist(tmp_path) as artist:
+        os.kill(artist._process.pid or 0, signal.SIGINT)  # while it is still importing
+        artist.draw(str(location))
+        assert artist.sections()[str(location)].study.results.keys() == whole.results.keys()
+
+
 @pytest.mark.parametrize(
     ("harm", "part"),
     [("remove", "regret"), ("remove", "round"), ("remove", "."), ("overwrite", "pulls"), ("overwrite", "checksum")],
@@ -185,7 +217,9 @@ def test_an_instance_whose_layout_is_damaged_is_computed_again(
 
 def test_a_store_that_cannot_be_read_is_named(study: Study, location: Path) -> None:
     (location / "zarr.json").write_text("garbage")
-    with pytest.raises(ArchiveError, match=r"\.zarr is not the store of a study: .*; delete it to begin anew"):
+    with pytest.raises(
+        ArchiveError, match=r"\.zarr is not the store of a study: .*; choose another place, or delete what is there"
+    ):
         run(study, location)
 
 

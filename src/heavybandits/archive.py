@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import re
 import warnings
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -72,7 +73,7 @@ class Archive:
     """
 
     def __init__(self, location: str, mode: str = "r") -> None:
-        self.location = str(location)
+        self.location = _folder(location)
         try:
             self._root = zarr.open_group(self.location, mode=mode)  # type: ignore[arg-type]
             made: Any = self._root.attrs.asdict()
@@ -86,15 +87,17 @@ class Archive:
         about = {"name": study.name, "title": study.spec["study"]["title"], "spec": study.spec, "folder": study.folder,
                  "identity": study.identity, "digest": study.digest, "version": __version__,
                  "versions": _versions(), "seed": study.spec["study"]["seed"], "sessions": []}  # fmt: skip
+        location = _folder(location)
         try:
-            root = zarr.open_group(str(location), mode="r")
+            root = zarr.open_group(location, mode="r")
         except FileNotFoundError:
-            root = zarr.create_group(str(location), attributes=about)
+            root = zarr.create_group(location, attributes=about)
         except ValueError as error:
-            raise ArchiveError(f"{location} is not the store of a study: {error}; delete it to begin anew") from None
+            raise ArchiveError(f"{location} is not the store of a study: {error}; "
+                               "choose another place, or delete what is there")  from None  # fmt: skip
         changed = differences(root.attrs.get("identity", {}), study.identity)
         if changed and _is_empty(root):
-            zarr.create_group(str(location), attributes=about, overwrite=True)
+            zarr.create_group(location, attributes=about, overwrite=True)
         elif changed:
             more = f", and {len(changed) - 4} more differences" if len(changed) > 4 else ""
             raise ArchiveError(f"{location} was made from another study ({'; '.join(changed[:4])}{more}); "
@@ -146,14 +149,12 @@ class Archive:
     def missing(self) -> tuple[list[Item], list[Item]]:
         """Work that is not done; and which of it was stored, but is damaged."""
         missing, damaged = [], []
-        written = {label: self._array(label, "checksum")[:] for label in self.study.cases}
         for item in self.items():
-            checksum = written[item.case][item.chunk]
-            if not checksum:
+            stored, outcome = self._read(item)
+            if outcome is None:
                 missing.append(item)
-            elif self._read(item, checksum) is None:
-                missing.append(item)
-                damaged.append(item)
+                if stored:
+                    damaged.append(item)
         return missing, damaged
 
     def write(self, item: Item, outcome: Outcome) -> None:
@@ -166,15 +167,20 @@ class Archive:
     def _array(self, case: str, name: str) -> Any:
         return self._root[f"{case}/{name}"]
 
-    def _read(self, item: Item, checksum: int) -> Outcome | None:
-        """What is stored, or None if it is not what was written."""
+    def _read(self, item: Item) -> tuple[bool, Outcome | None]:
+        """Whether a chunk was stored; and what, or None if that is not what was written."""
         where = slice(item.replications.start, item.replications.stop)
+        if f"{item.case}/checksum" not in self._root:
+            return False, None
         try:
+            checksum = self._array(item.case, "checksum")[item.chunk]
+            if not checksum:
+                return False, None
             regret, pulls, wall_time = (self._array(item.case, name)[:, where] for name in ARRAYS)
         except (ValueError, RuntimeError, OSError):  # what codecs raise for bytes that they cannot decode
-            return None
+            return True, None
         outcome = (regret, pulls, wall_time)
-        return outcome if _checksum(outcome) == checksum else None
+        return True, outcome if _checksum(outcome) == checksum else None
 
     def add_session(self, **session: Any) -> None:
         """Note a session of work in the provenance."""
@@ -193,15 +199,13 @@ class Archive:
         parts: dict[str, list[Outcome]] = {label: [] for label in self.study.cases}
         absent = 0
         for item in self.items():
-            begun = f"{item.case}/checksum" in self._root
-            checksum = self._array(item.case, "checksum")[item.chunk] if begun else 0
-            if not checksum:
+            stored, part = self._read(item)
+            if not stored:
                 absent += len(item.replications)
-                continue
-            part = self._read(item, checksum)
-            if part is None:
+            elif part is None:
                 raise ArchiveError(f"{self.location}: damaged: {item}; run the study again to compute this part anew")
-            parts[item.case].append(part)
+            else:
+                parts[item.case].append(part)
         results = {}
         for label, case in self.study.cases.items():
             if not parts[label]:
@@ -217,6 +221,11 @@ class Archive:
         return StudyResult(self.study.name, head["title"] or self.study.name, head["description"], results,
                            self.study.families, {label: case.swept for label, case in self.study.cases.items()},
                            self.study.spec, provenance)  # fmt: skip
+
+
+def _folder(location: str) -> str:
+    """A folder of this machine without the protocol, under which it would not be made; else the address as it is."""
+    return re.sub("^(file|local)://", "", str(location))
 
 
 def _is_there(root: zarr.Group, path: str) -> bool:

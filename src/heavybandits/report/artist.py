@@ -26,7 +26,11 @@ class Artist:
         context = multiprocessing.get_context("spawn")  # a copy of this process would have the locks of its threads
         self._connection, other_end = context.Pipe()
         self._process = context.Process(target=_draw, args=(other_end, directory), daemon=True)
-        self._process.start()
+        heard = signal.signal(signal.SIGINT, signal.SIG_IGN)  # and so from its first moment, where it can inherit that
+        try:
+            self._process.start()
+        finally:
+            signal.signal(signal.SIGINT, heard)
         other_end.close()  # so that the process ends when this end is closed, even by a crash
         self._waiting = ThreadPoolExecutor(1)
         self._drawn: dict[str, Future[Section]] = {}
