@@ -90,6 +90,10 @@ def test_files_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_rewards(path)
     with pytest.raises(ValueError, match=r"none\.csv: there is no such file"):
         read_rewards(str(tmp_path / "none.csv"))
+    with pytest.raises(TypeError, match="diagnose: source must be a file, its path, or a pandas table, got 3"):
+        read_rewards(3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="got arm;reward; separate columns by commas"):
+        parse("arm;reward\na;1\n")
     with pytest.raises(ValueError, match=r": must be a file, not a folder"):
         read_rewards(tmp_path)
     path.write_text("arm,reward\na,1\n")
@@ -126,6 +130,14 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
 
 
 # Shape.
+
+
+def test_rewards_tie_with_those_of_their_arm_only() -> None:
+    """Not by the medians that are taken off, and not by what another arm paid."""
+    report = hb.diagnose(logged({"a": np.array([1.0]), "b": np.array([1.0, 2.0]), "c": np.array([3.0, 3.0, 4.0])}))
+    assert report.pooled.ties == pytest.approx(2 / 6)
+    assert "Ties" not in report.text()
+    assert "Ties: 67% of the rewards repeat" in hb.diagnose(logged({"a": np.array([1.0, 1.0, 2.0])})).text()
 
 
 def test_ties_outliers_and_infinities_are_counted() -> None:
@@ -346,6 +358,12 @@ def test_plots_are_pictures(drifting: tuple[Report, Path]) -> None:
 
 def test_plots_of_next_to_nothing(tmp_path: Path) -> None:
     hb.diagnose(logged({"a": np.array([1.0])}), plots=tmp_path)
+    assert len(list(tmp_path.glob("*.png"))) == 3
+
+
+@pytest.mark.parametrize("rewards", [[1e308, -1e308], [1e308, -1e308, math.inf, 1.0, 5e-324], [0.0, 5e-324, 1e-323]])
+def test_plots_of_the_largest_and_the_smallest_numbers(tmp_path: Path, rewards: list[float]) -> None:
+    hb.diagnose(logged({"a": np.resize(rewards, 100), "b": np.resize(rewards, 97)}), plots=tmp_path)
     assert len(list(tmp_path.glob("*.png"))) == 3
 
 

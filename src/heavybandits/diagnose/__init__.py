@@ -15,7 +15,7 @@ from .plots import save_plots
 from .read import Rewards, Source, read_rewards
 from .replay import replay
 from .report import ROWS, Report
-from .shape import Shape, centred_ranks, drift_of_ranks, measure, quantile
+from .shape import Shape, centred_ranks, drift_of_ranks, measure, quantile, repeated
 
 __all__ = ["Report", "diagnose"]
 
@@ -47,7 +47,9 @@ def diagnose(source: Source, *, plots: str | os.PathLike[str] | None = None) -> 
     medians = np.array([quantile(np.sort(values), 0.5) for values in rewards.by_arm])
     distances = np.clip(rewards.rewards - medians[rewards.arms], -LARGEST, LARGEST)
     residuals = np.where(np.isinf(rewards.rewards), rewards.rewards, distances)  # infinite only if the reward is
-    pooled = measure(residuals)._replace(drift=drift_of_ranks(_ranks_within_arms(rewards), residuals))
+    ties = sum(repeated(np.sort(values)) for values in rewards.by_arm) / len(residuals)  # a residual's may be chance
+    drift = drift_of_ranks(_ranks_within_arms(rewards), residuals)
+    pooled = measure(residuals)._replace(ties=ties, drift=drift)
     largest = sorted(range(len(medians)), key=lambda arm: -len(rewards.by_arm[arm]))[:ROWS]
     shapes = {arm: measure(rewards.by_arm[arm]) for arm in sorted(largest)}
     advice = advise(medians, pooled, residuals)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 POINTS = 2000  # of a curve: more cannot be seen
 WINDOWS = 50  # of the picture of drift
+FARTHEST = 1e250  # from zero that axes can show: with margins and ticks they need room beyond
 SIDES = {"upper": 1, "lower": -1}
 
 
@@ -66,7 +67,7 @@ def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
     figure, axes = _figure("distance to the median", "share of residuals beyond", "Tails: a power is a straight line")
     lowest, nearest = 1.0, math.inf
     for (side, sign), colour in zip(SIDES.items(), OKABE_ITO, strict=False):
-        sizes = distances(residuals, 0.0, sign)
+        sizes = np.clip(distances(residuals, 0.0, sign), 1 / FARTHEST, FARTHEST)
         if len(sizes):
             shown = _spaced(len(sizes))
             share = (shown + 1) / len(residuals)
@@ -74,7 +75,8 @@ def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
             axes.plot(sizes[shown], share, ".", markersize=3, color=colour, label=f"{side} tail")
     if 0 < pooled.spread < np.inf:
         share = np.geomspace(lowest / 3, 0.45, 200)
-        axes.plot(-special.ndtri(share) * pooled.spread / 1.349, share, "k:", linewidth=1, label="normal")
+        size = np.clip(-special.ndtri(share) * (pooled.spread / 1.349), 1 / FARTHEST, FARTHEST)
+        axes.plot(size, share, "k:", linewidth=1, label="normal")
     axes.set(xscale="log", yscale="log")
     if nearest < math.inf:
         axes.set_xlim(left=nearest)
@@ -87,7 +89,8 @@ def drift_plot(rewards: Rewards, arms: list[int]) -> Figure:
     for arm, colour in zip(arms, OKABE_ITO, strict=False):
         values, rows = rewards.by_arm[arm], rewards.rows[arm]
         windows = np.array_split(np.arange(len(values)), max(1, min(WINDOWS, len(values) // 20)))
-        levels = [quantile(np.sort(values[window]), 0.5) for window in windows]
+        levels = np.array([quantile(np.sort(values[window]), 0.5) for window in windows])
+        levels = np.where(np.isfinite(levels), np.clip(levels, -FARTHEST, FARTHEST), levels)
         axes.plot([rows[window].mean() for window in windows], levels, ".-", color=colour, label=rewards.labels[arm])
     return _with_legend(figure)
 

@@ -65,7 +65,9 @@ class Rewards:
         frame = frame.rename(columns=lambda name: str(name).strip())
         columns = list(frame.columns)
         if any(columns.count(name) != 1 for name in ("arm", "reward")) or columns.count("time") > 1:
-            raise ValueError(f"{source}: columns must be arm, reward and perhaps time, got {', '.join(columns)}")
+            got = ", ".join(columns)
+            commas = "; separate columns by commas" if len(columns) == 1 else ""
+            raise ValueError(f"{source}: columns must be arm, reward and perhaps time, got {got}{commas}")
         if frame.empty:
             raise ValueError(f"{source}: must have at least one reward, got none")
         names = frame["arm"].astype("string").str.strip()
@@ -109,11 +111,13 @@ def read_rewards(source: Source) -> Rewards:
         return _from_csv(io.StringIO(source.read()), "text")  # whatever its encoding is
     if source == "-":
         return _from_csv(sys.stdin.buffer, "standard input")
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"diagnose: source must be a file, its path, or a pandas table, got {source!r}")
     path = Path(source)
     if not path.exists():
-        raise ValueError(f"{path}: there is no such file")
+        raise ValueError(f"{source}: there is no such file")
     if path.is_dir():
-        raise ValueError(f"{path}: must be a file, not a folder")
+        raise ValueError(f"{source or path}: must be a file, not a folder")
     return _from_parquet(path) if path.suffix == ".parquet" else _from_csv(path, str(path))
 
 

@@ -17,10 +17,11 @@ ROWS = 20  # arms in the table
 SURE = 0.01  # p-value of a drift that is reported
 
 LEGEND = """\
+median    the reward in the middle, of two the lower
 spread    between the quartiles
 tails     tail index with a 95% interval: moments of higher order do not exist
 skew      from -1 to 1, and 0 if symmetric, with a 95% interval
-ties      share of rewards equal to another
+ties      share of rewards equal to another of their arm
 outliers  rewards beyond three spreads from the quartiles
 drift     p-value: how likely such changes of level are if there is none
 pooled    all rewards, each less the median of its arm
@@ -111,7 +112,7 @@ def findings(report: Report) -> list[str]:
         longer = "upper" if pooled.skew.value > 0 else "lower"
         said.append(f"Symmetry: the {longer} side reaches further, so mean and median may rank the arms differently.")
     if pooled.ties > 0.5:
-        said.append(f"Ties: {pooled.ties:.0%} of the residuals repeat; the rewards are counts, rounded, or often zero.")
+        said.append(f"Ties: {pooled.ties:.0%} of the rewards repeat; they are counts, rounded, or often zero.")
     if pooled.outliers > 0:
         share = pooled.outliers / pooled.size
         said.append(

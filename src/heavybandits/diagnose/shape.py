@@ -65,12 +65,11 @@ def measure(rewards: FloatArray) -> Shape:
         spread = high - low if high > low else 0.0  # also if both are infinite
         outside = (rewards < low - FENCE * spread) | (rewards > high + FENCE * spread)
         upper, lower = (tail_index(distances(rewards, median, side)) for side in (1, -1))
-    repeats = len(ordered) - int(np.count_nonzero(_alone(ordered)))
     infinite = int(np.count_nonzero(np.isinf(rewards)))
     outliers = int(np.count_nonzero(outside)) if 0 < spread < math.inf else infinite
     return Shape(
-        len(rewards), median, spread, upper, lower, skewness(ordered), repeats / len(rewards), outliers, infinite,
-        drift(rewards),
+        len(rewards), median, spread, upper, lower, skewness(ordered), repeated(ordered) / len(rewards), outliers,
+        infinite, drift(rewards),
     )  # fmt: skip
 
 
@@ -155,7 +154,13 @@ def drift_of_ranks(ranks: FloatArray, rewards: FloatArray) -> Drift:
     return Drift(float(special.kolmogorov(bridge[after - 1] / norm)), after, shift)
 
 
-def _alone(ordered: FloatArray) -> FloatArray:
-    """Which values, in rising order, differ from both neighbours."""
+def repeated(ordered: FloatArray) -> int:
+    """How many of the values, in rising order, are equal to another.
+
+    Examples
+    --------
+    >>> repeated(np.array([1.0, 1.0, 2.0, 5.0, 5.0, 5.0]))
+    5
+    """
     new = np.concatenate(([True], ordered[1:] != ordered[:-1], [True]))
-    return np.asarray(new[1:] & new[:-1])
+    return len(ordered) - int(np.count_nonzero(new[1:] & new[:-1]))
