@@ -266,6 +266,7 @@ def check_noise(noise: Any, *, draws: int = 100_000) -> None:
     >>> check_noise(hb.Cauchy(scale=2.0))
     """
     name = type(noise).__name__
+    _require(callable(getattr(noise, "sample", None)), f"{name} must have a method sample(rng, size)")
     sample = noise.sample(np.random.default_rng(1), draws)
     _require(
         isinstance(sample, np.ndarray) and sample.shape == (draws,), f"{name}.sample must return an array of its size"

@@ -34,7 +34,9 @@ def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]
             for instance, rows in runtime_table(study).groupby("instance", sort=False):
                 yield terminal_table(rows.drop(columns="instance"), f"{study.title}: {instance}")
         elif len(study.results) <= 12:
-            yield terminal_table(_means(study), f"{study.title}: mean regret, the best of each sweep")
+            yield terminal_table(
+                _means(study), f"{study.title}: mean regret, of each sweep the variant that is best overall"
+            )
     if verdicts:
         counts = Counter(verdict.verdict for verdict in verdicts)
         order = ("holds", "does not hold", "undecided")
