@@ -131,6 +131,7 @@ def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
         (("run", "two.toml", "--workers", "1", "--scheduler", "tcp://x:1"), "exclude each other"),
         (("run", "two.toml", "--out", "two.toml"), "heavybandits: "),
         (("report", "."), "heavybandits: . has no results"),
+        (("report", "none"), "heavybandits: none: there is no such folder"),
         (("reproduce", "--only", "cauchi"), "heavybandits: unknown experiment 'cauchi'; did you mean 'cauchy'?"),
         (("reproduce", "--quik"), "heavybandits: No such option"),
         (("list", "noise"), "heavybandits: unknown list 'noise'; did you mean 'noises'?"),

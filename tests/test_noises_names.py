@@ -59,7 +59,7 @@ from heavybandits.noises import (
         (lambda: ScipyNoise(scipy.stats.multivariate_normal()), TypeError, "frozen must be a scipy.stats law"),
         (lambda: ScipyNoise(scipy.stats.t([2, 3])), TypeError, "ScipyNoise: df must be a finite number, got [2, 3]"),
         (lambda: make_noise("cauchi"), ValueError, "unknown noise 'cauchi'; did you mean 'cauchy'? Known: cauchy, "),
-        (lambda: make_noise("zzz"), ValueError, "unknown noise 'zzz'; Known: cauchy, frechet, "),
+        (lambda: make_noise("zzz"), ValueError, "unknown noise 'zzz'; known: cauchy, frechet, "),
         (lambda: make_noise("cauchy", skale=1), ValueError, "unknown parameter 'skale'; did you mean 'scale'?"),
         (lambda: make_noise("student-t"), ValueError, "student-t: parameter 'df' is missing"),
         (lambda: make_noise("cauchy", scale=-1), ValueError, "Cauchy: scale must be a positive finite number, got -1"),

@@ -175,7 +175,7 @@ def test_large_rewards_saturate() -> None:
     ("kind", "parameters", "message"),
     [
         ("sgd-ubc", {}, "unknown policy 'sgd-ubc'; did you mean 'sgd-ucb'? Known: "),
-        ("qqq", {}, "unknown policy 'qqq'; Known: "),
+        ("qqq", {}, "unknown policy 'qqq'; known: "),
         ("sgd-ucb", {"coef": 1}, "sgd-ucb: unknown parameter 'coef'; did you mean 'coeff'? Known: coeff, clip, "),
         ("sgd-ucb", {"m": 1}, "sgd-ucb: unknown parameter 'm'; "),
         ("rucb-median", {}, "rucb-median: needs eps and v, which have no default"),

@@ -78,8 +78,8 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
     names = list(known)
     lower = {name.lower(): name for name in names}
     near = difflib.get_close_matches(str(name).lower(), lower, n=1)
-    hint = f"did you mean {lower[near[0]]!r}? " if near else ""
-    return f"unknown {what} {name!r}; {hint}Known: {', '.join(names) or 'none'}"
+    hint = f"did you mean {lower[near[0]]!r}? Known" if near else "known"
+    return f"unknown {what} {name!r}; {hint}: {', '.join(names) or 'none'}"
 
 
 def _real(owner: str, name: str, value: object, rule: str, test: Callable[[float], bool]) -> float:

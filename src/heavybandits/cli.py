@@ -31,6 +31,7 @@ app = typer.Typer(
 )  # fmt: skip
 console = Console()
 INTERRUPTED = 130  # the exit status that shells expect
+GOES_ON = "; what is done is stored: the same command goes on from there"
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results and report.")]
@@ -219,6 +220,8 @@ def _stores(place: str) -> list[str]:
         found = [files.unstrip_protocol(path) for path in files.glob(f"{place}/*.zarr")]
     else:
         found = [str(path) for path in Path(place).glob("*.zarr")]
+        if not Path(place).is_dir():
+            raise ValueError(f"{place}: there is no such folder")
     if not found:
         raise ValueError(f"{place} has no results: there is no *.zarr in it")
     return sorted(found)
@@ -277,7 +280,7 @@ def main() -> NoReturn:
             raise KeyboardInterrupt
         status = 0
     except (KeyboardInterrupt, typer.Abort):
-        print("\ninterrupted; what is done is stored: the same command goes on from there", file=sys.stderr, flush=True)
+        print(f"\ninterrupted{_goes_on()}", file=sys.stderr, flush=True)
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # not waiting for threads in compiled code; chunks are stored whole or not at all
     except (ValueError, TypeError) as error:
@@ -285,14 +288,18 @@ def main() -> NoReturn:
     except ImportError as error:
         status = _complain(f"{error}; addresses such as s3://bucket need fsspec, and the package that it asks for")
     except OSError as error:
-        stays = "; what is stored stays, and the same command goes on from there" if error.errno in NO_SPACE else ""
         where = f": {error.filename}" if error.filename else ""
-        status = _complain(f"{error.strerror or error}{where}{stays}")
+        status = _complain(f"{error.strerror or error}{where}{_goes_on() if error.errno in NO_SPACE else ''}")
     except Exception as error:
         if not hasattr(error, "format_message"):  # what typer raises for wrong usage
             raise
         status = _complain(error.format_message())
     sys.exit(status)
+
+
+def _goes_on() -> str:
+    """What to know of a command that stopped half-way; nothing if it stores no results."""
+    return GOES_ON if sys.argv[1:2] in (["run"], ["reproduce"]) else ""
 
 
 def _complain(message: str) -> int:
