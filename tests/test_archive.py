@@ -191,6 +191,14 @@ def test_an_address_that_nothing_understands_is_named(study: Study) -> None:
         Archive.create("foo://x", study)
 
 
+def test_a_second_run_at_the_same_time_is_refused(study: Study, whole: StudyResult, location: Path) -> None:
+    with Archive(str(location)).reserved():
+        with pytest.raises(ArchiveError, match=r"whole\.zarr: another run is at work on it; let that one finish"):
+            run(study, location)
+        assert same(Archive(str(location)).load(), whole)  # to read is fine
+    assert run(study, location) == ([], 0)
+
+
 def test_what_draws_does_not_hear_ctrl_c(study: Study, whole: StudyResult, location: Path, tmp_path: Path) -> None:
     with Artist(tmp_path) as artist:
         os.kill(artist._process.pid or 0, signal.SIGINT)  # while it is still importing

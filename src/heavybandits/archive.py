@@ -9,10 +9,13 @@ root's attributes say how the study was made.
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import re
+import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -23,6 +26,9 @@ from . import __version__
 from .protocols import FloatArray, IntArray
 from .results import Result, StudyResult
 from .study import Study, differences
+
+if sys.platform != "win32":
+    import fcntl
 
 Outcome = tuple[FloatArray, IntArray, FloatArray]  # regret, pulls and wall time of some replications
 
@@ -138,6 +144,25 @@ class Archive:
         with warnings.catch_warnings():
             _accept_consolidation()
             zarr.consolidate_metadata(self.location)
+
+    @contextmanager
+    def reserved(self) -> Iterator[None]:
+        """Keep other runs on this machine out of a store that is a folder, until this ends, or the process does."""
+        if sys.platform == "win32" or not os.path.isdir(self.location):
+            yield
+            return
+        folder = os.open(self.location, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(folder)
+            raise ArchiveError(f"{self.location}: another run is at work on it; let that one finish") from None
+        except OSError:  # a file system that knows no locks
+            pass
+        try:
+            yield
+        finally:
+            os.close(folder)
 
     def items(self) -> Iterator[Item]:
         """All work of the study."""

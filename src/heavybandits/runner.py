@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -54,6 +54,15 @@ def run_studies(
     1
     """
     archives = [Archive.create(location, study) for location, study in studies.items()]
+    with ExitStack() as reserved:
+        for archive in archives:
+            reserved.enter_context(archive.reserved())
+        return _run(archives, executor, watch, finished)
+
+
+def _run(
+    archives: list[Archive], executor: Executor, watch: Callable[[Step], None], finished: Callable[[str], None]
+) -> list[str]:
     began, start = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     work, damaged = [], []
     for archive in archives:

@@ -78,7 +78,8 @@ def terminal_table(frame: pd.DataFrame, title: str) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), box=SIMPLE, collapse_padding=True, pad_edge=False)
+    whole = Text(title, no_wrap=True, overflow="ignore")
+    table = Table(title=whole, title_justify="left", box=SIMPLE, collapse_padding=True, pad_edge=False)
     for name in frame.columns:
         if pd.api.types.is_string_dtype(frame[name]):
             table.add_column(Text(name), no_wrap=True)
