@@ -129,7 +129,7 @@ def _obstacle(fewest: int, medians: FloatArray) -> str:
     if len(medians) == 1:
         return "there is one arm only"
     if fewest < FEWEST:
-        return f"an arm has {fewest} rewards, fewer than {FEWEST}"
+        return f"an arm has {fewest} reward{'s' * (fewest != 1)}, fewer than {FEWEST}"
     with np.errstate(invalid="ignore", over="ignore"):
         width = np.ptp(medians)
     return "" if math.isfinite(width) else "medians are infinite, or infinitely far apart"

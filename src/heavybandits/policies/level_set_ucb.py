@@ -78,7 +78,7 @@ class LevelSetUCB(NamedTuple):
     ----------
     noise
         The law whose negative log density is the loss, any noise with a density; its own scale does not matter.  None
-        if it is to be learned.
+        if it is to be learned, as in ``hb.make("auto")``.
     scale
         The noise's median absolute deviation, if it is known; 0 if it is to be learned.
     c

@@ -67,5 +67,5 @@ def _count(number_of: int, one: str, several: str) -> str:
 
 def _duration(seconds: float) -> str:
     if seconds < 90:
-        return f"{seconds:.0f} seconds"
+        return _count(max(1, round(seconds)), "second", "seconds")
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
