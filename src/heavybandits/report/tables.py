@@ -12,7 +12,7 @@ from ..results import StudyResult
 from .style import shown
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
 LONGEST = 45  # rows of a LaTeX table that fit on a page
 
@@ -66,20 +66,21 @@ def number(value: Any) -> str:
     return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 
 
-def terminal_table(frame: pd.DataFrame, title: str) -> Table:
-    """A frame for ``rich.print``.
+def terminal_table(frame: pd.DataFrame, title: str) -> Group:
+    """A title, which may be wider, and a frame, for ``rich.print``.
 
     Examples
     --------
-    >>> terminal_table(pd.DataFrame({"policy": ["UCB"], "mean": [3.14159]}), "Regret").row_count
-    1
+    >>> title, table = terminal_table(pd.DataFrame({"policy": ["UCB"], "mean": [3.14159]}), "Regret").renderables
+    >>> str(title), table.row_count
+    ('Regret', 1)
     """
     from rich.box import SIMPLE
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    whole = Text(title, no_wrap=True, overflow="ignore")
-    table = Table(title=whole, title_justify="left", box=SIMPLE, collapse_padding=True, pad_edge=False)
+    table = Table(box=SIMPLE, collapse_padding=True, pad_edge=False)
     for name in frame.columns:
         if pd.api.types.is_string_dtype(frame[name]):
             table.add_column(Text(name), no_wrap=True)
@@ -87,7 +88,7 @@ def terminal_table(frame: pd.DataFrame, title: str) -> Table:
             table.add_column(Text(name), justify="right")
     for row in frame.itertuples(index=False):
         table.add_row(*(Text(number(value)) for value in row))
-    return table
+    return Group(Text(title), table)
 
 
 def latex_escape(text: str) -> str:

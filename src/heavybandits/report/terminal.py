@@ -14,10 +14,10 @@ from .runtimes import runtime_table
 from .tables import terminal_table
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
 
-def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict] = ()) -> Iterator[Table | str]:
+def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict] = ()) -> Iterator[Group | str]:
     """Mean regret of each family's best policy by study and instance, times to targets, and a count of verdicts.
 
     Examples
@@ -25,8 +25,8 @@ def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]
     >>> import heavybandits as hb
     >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
     >>> study = hb.results.StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
-    >>> [table.row_count for table in terminal_summary([study])]
-    [1]
+    >>> [str(table.renderables[0]) for table in terminal_summary([study])]
+    ['Cauchy noise: mean regret, variants best overall']
     """
     for study in studies:
         kind = study.spec.get("report", {}).get("figure", "curves")
@@ -34,9 +34,7 @@ def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]
             for instance, rows in runtime_table(study).groupby("instance", sort=False):
                 yield terminal_table(rows.drop(columns="instance"), f"{study.title}: {instance}")
         elif len(study.results) <= 12:
-            yield terminal_table(
-                _means(study), f"{study.title}: mean regret, of each sweep the variant that is best overall"
-            )
+            yield terminal_table(_means(study), f"{study.title}: mean regret, variants best overall")
     if verdicts:
         counts = Counter(verdict.verdict for verdict in verdicts)
         order = ("holds", "does not hold", "undecided")
