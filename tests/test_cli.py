@@ -71,6 +71,14 @@ def test_diagnose_reads_a_named_pipe(tmp_path: Path) -> None:
     assert done.stderr == f"heavybandits: {pipe}: line 3 has no usable reward, got 'x'\n"
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="is a device of Linux")
+def test_a_full_disk_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "heavybandits", "list", "noises"], stdout=full,
+                              stderr=subprocess.PIPE, text=True)  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, "heavybandits: No space left on device\n")
+
+
 def test_lists() -> None:
     for what, known in (
         ("policies", heavybandits.policies()),

@@ -100,7 +100,7 @@ class Archive:
             root = zarr.create_group(location, attributes=about)
         except ValueError as error:
             raise ArchiveError(f"{location} is not the store of a study: {error}; "
-                               "choose another place, or delete what is there")  from None  # fmt: skip
+                               "choose another place, or delete what is there") from None  # fmt: skip
         changed = differences(root.attrs.get("identity", {}), study.identity)
         if changed and _is_empty(root):
             zarr.create_group(location, attributes=about, overwrite=True)

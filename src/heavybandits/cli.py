@@ -31,7 +31,6 @@ app = typer.Typer(
 )  # fmt: skip
 console = Console()
 INTERRUPTED = 130  # the exit status that shells expect
-GOES_ON = "; what is done is stored: the same command goes on from there"
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results and report.")]
@@ -299,7 +298,8 @@ def main() -> NoReturn:
 
 def _goes_on() -> str:
     """What to know of a command that stopped half-way; nothing if it stores no results."""
-    return GOES_ON if sys.argv[1:2] in (["run"], ["reproduce"]) else ""
+    stores = sys.argv[1:2] in (["run"], ["reproduce"])
+    return "; what is done is stored: the same command goes on from there" if stores else ""
 
 
 def _complain(message: str) -> int:

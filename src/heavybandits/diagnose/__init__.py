@@ -47,7 +47,8 @@ def diagnose(source: Source, *, plots: str | os.PathLike[str] | None = None) -> 
     medians = np.array([quantile(np.sort(values), 0.5) for values in rewards.by_arm])
     distances = np.clip(rewards.rewards - medians[rewards.arms], -LARGEST, LARGEST)
     residuals = np.where(np.isinf(rewards.rewards), rewards.rewards, distances)  # infinite only if the reward is
-    ties = sum(repeated(np.sort(values)) for values in rewards.by_arm) / len(residuals)  # a residual's may be chance
+    # Residuals would tie by the medians that are taken off.
+    ties = sum(repeated(np.sort(values)) for values in rewards.by_arm) / len(residuals)
     drift = drift_of_ranks(_ranks_within_arms(rewards), residuals)
     pooled = measure(residuals)._replace(ties=ties, drift=drift)
     largest = sorted(range(len(medians)), key=lambda arm: -len(rewards.by_arm[arm]))[:ROWS]
