@@ -278,7 +278,11 @@ for line in sys.stdin:
     )
     for process in busy:
         process.communicate()
+    wall, work = time.perf_counter(), time.process_time()
+    study(SGD, 100_000, 2000, workers=2)()
+    wall, work = time.perf_counter() - wall, time.process_time() - work
     yield ["`sgd-ucb`, two workers", f"{one / two:.2f} x one worker (at least 1.7)"]
+    yield ["the two wait for each other", f"{1 - work / (2 * wall):.1%} of the time"]
     yield ["`sgd-ucb`, two processes", f"{2 * alone / both:.2f} x one: what the machine gives"]
 
 

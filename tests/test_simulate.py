@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -198,6 +199,50 @@ class Broken:
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         return np.full(size, math.nan)
+
+
+class Counted:
+    """A noise that fails at its fifth draw."""
+
+    def __init__(self) -> None:
+        self.draws = 0
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        self.draws += 1
+        if self.draws == 5:
+            raise RuntimeError("the fifth draw")
+        return rng.standard_normal(size)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_an_error_ends_the_work_of_all(workers: int) -> None:
+    noise = Counted()
+    with pytest.raises(RuntimeError, match="the fifth draw"):
+        hb.simulate(hb.Instance([0, 1], noise), {"ucb": hb.UCB()}, horizon=10, replications=100_000, workers=workers)
+    assert 5 <= noise.draws < 20_000  # others may be quick before they hear of it
+
+
+def test_ctrl_c_ends_the_work_of_all() -> None:
+    script = """
+import signal
+import heavybandits as hb
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Loud:
+    def sample(self, rng, size):
+        print("drawn", flush=True)
+        return rng.standard_normal(size)
+hb.simulate(hb.Instance([0, 1], Loud()), {"ucb": hb.UCB()}, horizon=100_000, replications=100_000, workers=2,
+            checkpoints="end")
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert "drawn" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert errors.endswith("KeyboardInterrupt\n")
+    assert process.returncode != 0
 
 
 @pytest.mark.parametrize(

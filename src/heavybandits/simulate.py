@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from itertools import pairwise
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,28 +79,8 @@ def simulate(
     workers = (os.cpu_count() or 1) if workers is None else count("simulate", "workers", workers)
     rounds = checkpoint_rounds(horizon, checkpoints)
     runs = {label: Run(instance, policy, horizon, rounds, seed) for label, policy in policies.items()}
-
-    # Several chunks per worker and of one size, so that none waits long for the last; a chunk takes a second at most.
-    rounds_of_work = max(8, math.ceil(replications * horizon * len(runs) / (20_000_000 * workers)))
-    parts = min(workers * rounds_of_work, replications)
-    chunks = [range(*ends) for ends in pairwise(replications * i // parts for i in range(parts + 1))]
-    with ThreadPoolExecutor(workers) as executor:
-        outcomes = _gather(
-            executor, lambda chunk: play_chunk(instance, list(runs.values()), horizon, seed, chunk), chunks
-        )
-    stack = [np.concatenate(parts, axis=1) for parts in zip(*outcomes, strict=True)]
-    return Result(instance, tuple(runs), rounds, *stack, horizon=horizon, seed=seed)
-
-
-def _gather(executor: Executor, task: Callable[[range], Any], chunks: list[range]) -> list[Any]:
-    """Results in order; the first error, or Ctrl-C, stops what has not begun."""
-    futures = [executor.submit(task, chunk) for chunk in chunks]
-    try:
-        return [future.result() for future in futures]
-    except BaseException:
-        for future in futures:
-            future.cancel()
-        raise
+    played = play_chunk(instance, list(runs.values()), horizon, seed, range(replications), workers)
+    return Result(instance, tuple(runs), rounds, *played, horizon=horizon, seed=seed)
 
 
 def checkpoint_rounds(horizon: int, checkpoints: Sequence[int] | str = "log") -> IntArray:
@@ -210,7 +190,7 @@ def play(
 
 
 def play_chunk(
-    instance: Instance, runs: list[Run], horizon: int, seed: int, replications: range
+    instance: Instance, runs: list[Run], horizon: int, seed: int, replications: range, workers: int = 1
 ) -> tuple[FloatArray, IntArray, FloatArray]:
     """Regret at checkpoints, pulls per arm and nanoseconds per pull, for these runs and replications."""
     means, gaps = np.array(instance.means, dtype=float), np.array(instance.gaps, dtype=float)
@@ -218,16 +198,46 @@ def play_chunk(
     pulls = np.empty((len(runs), len(replications), instance.n_arms), np.int64)
     duration = np.zeros((len(runs), len(replications)))
     noise_key, block = stream_key(seed, instance.key), block_length(instance)
-    for place, replication in enumerate(replications):
-        rng = generator(noise_key, replication)
-        progress = [run.begin(replication) for run in runs]
+
+    def play_one(place: int) -> None:
+        rng = generator(noise_key, replications[place])
+        progress = [run.begin(replications[place]) for run in runs]
         for start in range(0, horizon, block):
             noise = draw_noise(instance, rng, min(block, horizon - start))
             for row, run in enumerate(runs):
                 duration[row, place] += run.advance(progress[row], start, means, noise, gaps)
         for row in range(len(runs)):
             regret[row, place], pulls[row, place] = progress[row].regret, progress[row].pulls
+
+    _in_threads(play_one, len(replications), workers)
     return regret, pulls, duration / horizon
+
+
+def _in_threads(task: Callable[[int], None], times: int, workers: int) -> None:
+    """Do a task for each number below ``times``; whoever is free takes the next.  An error or Ctrl-C ends it."""
+    if workers == 1:
+        for number in range(times):
+            task(number)
+        return
+    waiting, over = iter(range(times)), threading.Event()
+
+    def work() -> None:
+        try:
+            for number in waiting:
+                if over.is_set():
+                    break
+                task(number)
+        except BaseException:
+            over.set()
+            raise
+
+    with ThreadPoolExecutor(workers) as executor:
+        futures = [executor.submit(work) for _ in range(min(workers, times))]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            over.set()
 
 
 def block_length(instance: Instance) -> int:
