@@ -232,12 +232,11 @@ def _in_threads(task: Callable[[int], None], times: int, workers: int) -> None:
             raise
 
     with ThreadPoolExecutor(workers) as executor:
-        futures = [executor.submit(work) for _ in range(min(workers, times))]
         try:
-            for future in futures:
+            for future in [executor.submit(work) for _ in range(min(workers, times))]:
                 future.result()
         finally:
-            over.set()
+            over.set()  # or the executor, which waits for all, would wait for what has not begun
 
 
 def block_length(instance: Instance) -> int:
