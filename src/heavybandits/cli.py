@@ -218,9 +218,9 @@ def _stores(place: str) -> list[str]:
         files = fsspec.open(place).fs
         found = [files.unstrip_protocol(path) for path in files.glob(f"{place}/*.zarr")]
     else:
-        found = [str(path) for path in Path(place).glob("*.zarr")]
         if not Path(place).is_dir():
             raise ValueError(f"{place}: there is no such folder")
+        found = [str(path) for path in Path(place).glob("*.zarr")]
     if not found:
         raise ValueError(f"{place} has no results: there is no *.zarr in it")
     return sorted(found)

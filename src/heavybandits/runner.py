@@ -63,6 +63,7 @@ def run_studies(
 def _run(
     archives: list[Archive], executor: Executor, watch: Callable[[Step], None], finished: Callable[[str], None]
 ) -> list[str]:
+    """Do it, when the stores are open and no other run is at work on them."""
     began, start = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     work, damaged = [], []
     for archive in archives:

@@ -1,0 +1,30 @@
+"""Robust means, and rewards that include ties, zeros, 1e17, 1e300 and infinities."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from heavybandits.estimators.catoni import Catoni, CatoniInfiniteVariance
+from heavybandits.estimators.median_of_means import MedianOfMeans
+from heavybandits.estimators.truncated_mean import TruncatedMean
+from heavybandits.protocols import FloatArray
+
+WILD = np.array([0.0, 0.0, 1.0, 1.0, -1.0, 1e17, -1e17, 1e300, -1e300, math.inf, -math.inf])
+TWELVE = [1.0, 2.0, 3.0, 4.0, 100.0, 6.0, 7.0, -50.0, 9.0, 10.0, 11.0, 12.0]
+TWENTY = TWELVE + 8 * [5.0]
+MEANS = [MedianOfMeans(0.5, 2.0), TruncatedMean(0.5, 2.0), Catoni(2.0), CatoniInfiniteVariance(0.5, 2.0)]
+
+
+def stream(seed: int, n: int, wild: float = 0.1) -> FloatArray:
+    """Rewards of which a share is wild."""
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(n) < wild, rng.choice(WILD, n), rng.standard_t(2, n))
+
+
+def fed(mean: Any, rewards: Any) -> Any:
+    """State after these rewards of the only arm."""
+    state = mean.init(1, len(rewards))
+    for reward in rewards:
+        mean.observe(state, 0, reward)
+    return state

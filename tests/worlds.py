@@ -1,0 +1,147 @@
+"""Results made by hand: worlds in which all claims of the paper hold, none does, and nothing can be told."""
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+import heavybandits as hb
+from heavybandits.protocols import FloatArray
+from heavybandits.reproduce import Verdict, verdicts
+from heavybandits.results import Result, StudyResult
+
+SGD, MED, SMOM = OURS = ("SGD-UCB", "SGD-UCB-Median", "SGD-UCB-SMoM")
+RUCB, TRUNCATED = "RUCB-Median", "RUCB-Truncated"
+ENVS = {"Env1": hb.env1(hb.Cauchy()), "Env2": hb.env2(hb.Cauchy()), "Env3": hb.env3(hb.Cauchy())}
+DELTAS = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+def spread(mean: float, replications: int, seed: int) -> FloatArray:
+    """Numbers around a mean, with errors of a part in ten thousand."""
+    return mean * (1.0 + 1e-3 * np.random.default_rng(seed).uniform(-1.0, 1.0, replications))
+
+
+def result(
+    instance: hb.Instance, regret: dict[str, float], growth: dict[str, float], cost: dict[str, float], *,
+    replications: int = 50, horizon: int = 1000,
+) -> Result:  # fmt: skip
+    """Mean regrets at the horizon; growth is what is lost per pull in the last tenth, divided by the average."""
+    curves, times = [], []
+    for place, (family, mean) in enumerate(regret.items()):
+        final = spread(mean, replications, seed=place)
+        curves.append(np.stack([0.0 * final, final * (1.0 - 0.1 * growth.get(family, 0.5)), final], axis=1))
+        times.append(spread(cost.get(family, 50.0), replications, seed=100 + place))
+    pulls = np.zeros((len(regret), replications, instance.n_arms), np.int64)
+    rounds = np.array([1, horizon - horizon // 10, horizon])
+    return Result(instance, tuple(regret), rounds, np.array(curves), pulls, np.array(times), horizon=horizon, seed=0)
+
+
+def study(name: str, results: dict[str, Result], swept: dict[str, dict[str, float]] | None = None) -> StudyResult:
+    labels = next(iter(results.values())).regret["policy"].to_numpy().tolist()
+    return StudyResult(name, name, "", results, {label: label for label in labels}, swept or {}, {}, {})
+
+
+def environments(
+    name: str, shares: dict[str, tuple[float, ...]], growth: dict[str, float], cost: dict[str, float], replications: int
+) -> StudyResult:
+    """Regrets given as shares of what choosing at random loses."""
+    results = {}
+    for place, (label, instance) in enumerate(ENVS.items()):
+        chance = 1000 * float(instance.gaps.mean())
+        regret = {family: share[place] * chance for family, share in shares.items()}
+        results[label] = result(instance, regret, growth, cost, replications=replications)
+    return study(name, results)
+
+
+def sweep(name: str, top: float, regrets: Callable[[str, float], float], replications: int) -> StudyResult:
+    make = hb.delta_gaussian if name == "delta-gaussian" else hb.delta_cauchy
+    results = {
+        f"{delta}": result(
+            make(delta * top), {family: delta and regrets(family, delta) for family in ("UCB", RUCB, *OURS)}, {}, {},
+            replications=replications,
+        )
+        for delta in DELTAS
+    }  # fmt: skip
+    return study(name, results, {f"{delta}": {"delta": delta * top} for delta in DELTAS})
+
+
+def race(stop: dict[str, float], fails: dict[str, int], cost: dict[str, float], replications: int) -> StudyResult:
+    """Regret grows by one a pull up to a stop, or for ever in as many of 50 replications as fail."""
+    rounds = np.arange(1, 1001)
+    curves = np.array([
+        [np.minimum(rounds, rounds[-1] if r < fails[family] else stop[family]) for r in range(replications)]
+        for family in stop
+    ])  # fmt: skip
+    times = np.array([spread(cost[family], replications, seed=place) for place, family in enumerate(stop)])
+    pulls = np.zeros((len(stop), replications, 10), np.int64)
+    made = Result(ENVS["Env1"], tuple(stop), rounds, curves.astype(float), pulls, times, horizon=1000, seed=0)
+    return study("runtime", {"Env1": made})
+
+
+@functools.cache
+def papers_world(replications: int = 50) -> dict[str, StudyResult]:
+    cost = {SMOM: 10.0, MED: 20.0, SGD: 30.0, RUCB: 100.0}
+    cauchy = {
+        SGD: (0.10, 0.20, 0.33), MED: (0.105, 0.21, 0.34), SMOM: (0.11, 0.22, 0.35), RUCB: (0.12, 0.24, 0.30),
+        "UCB": (0.3, 0.6, 0.6), TRUNCATED: (0.5, 0.7, 0.8), "SGD-UCB (p=1)": (0.2, 0.4, 0.5),
+    }  # fmt: skip
+    frechet = {
+        SGD: (0.11, 0.10, 0.32), MED: (0.12, 0.12, 0.34), SMOM: (0.13, 0.20, 0.36), RUCB: (0.10, 0.30, 0.30),
+        "UCB": (0.5, 0.5, 0.5),
+    }  # fmt: skip
+    gaussian = {SGD: 0.11, MED: 0.115, SMOM: 0.12, RUCB: 0.2, "UCB": 0.1, "SGD-UCB (p=3)": 0.2}
+    light = {SGD: 11.0, MED: 11.5, SMOM: 12.0, RUCB: 12.0, "UCB": 10.0}
+    return {
+        **{name: environments(name, cauchy, {}, cost, replications)
+           for name in ("cauchy", "remarks-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
+        "frechet-1.25": environments("frechet-1.25", frechet, {RUCB: 0.9}, cost, replications),
+        **{name: environments(name, {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, replications)
+           for name in ("gaussian", "remarks-gaussian")},
+        "delta-gaussian": sweep("delta-gaussian", 1.0, lambda family, delta: light[family], replications),
+        "delta-cauchy": sweep(
+            "delta-cauchy", 10.0, lambda family, delta: {"UCB": 900.0, RUCB: 16.0}.get(family, 20.0 - 10.0 * delta),
+            replications,
+        ),
+        "runtime": race(
+            {SMOM: 4.0, MED: 6.0, SGD: 8.0, RUCB: 20.0}, {SMOM: 10, MED: 12, SGD: 0, RUCB: 40}, cost, replications
+        ),
+    }  # fmt: skip
+
+
+@functools.cache
+def mirrored_world() -> dict[str, StudyResult]:
+    cost = {SMOM: 100.0, MED: 60.0, SGD: 50.0, RUCB: 10.0}
+    growth = {SGD: 1.5, MED: 1.5, SMOM: 1.5, RUCB: 0.1}
+    cauchy = {
+        SGD: (0.5, 0.4, 0.3), MED: (0.6, 0.6, 0.5), SMOM: (0.7, 0.7, 0.9), RUCB: (0.2, 0.2, 0.5),
+        "UCB": (0.1, 0.1, 0.1), TRUNCATED: (0.1, 0.1, 0.1), "SGD-UCB (p=1)": (0.1, 0.1, 0.1),
+    }  # fmt: skip
+    frechet = {
+        SGD: (0.1, 0.2, 0.1), MED: (0.2, 0.3, 0.2), SMOM: (0.3, 0.4, 0.3), RUCB: (0.5, 0.1, 0.5),
+        "UCB": (0.01, 0.01, 0.01),
+    }  # fmt: skip
+    gaussian = {SGD: 0.5, MED: 0.5, SMOM: 0.6, RUCB: 0.1, "UCB": 0.3, "SGD-UCB (p=3)": 0.2}
+    light = {SGD: 50.0, MED: 50.0, SMOM: 60.0, RUCB: 5.0, "UCB": 30.0}
+    return {
+        **{name: environments(name, cauchy, growth, cost, 50)
+           for name in ("cauchy", "remarks-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
+        "frechet-1.25": environments("frechet-1.25", frechet, growth, cost, 50),
+        **{name: environments(name, {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, 50)
+           for name in ("gaussian", "remarks-gaussian")},
+        "delta-gaussian": sweep("delta-gaussian", 1.0, lambda family, delta: light[family], 50),
+        "delta-cauchy": sweep(
+            "delta-cauchy", 10.0, lambda family, delta: {"UCB": 50.0, RUCB: 40.0}.get(family, 9e3 * delta), 50
+        ),
+        "runtime": race(
+            {SMOM: 20.0, MED: 8.0, SGD: 6.0, RUCB: 4.0}, {SMOM: 30, MED: 10, SGD: 40, RUCB: 0}, cost, 50
+        ),
+    }  # fmt: skip
+
+
+def outcomes(studies: dict[str, StudyResult]) -> dict[str, str]:
+    return {verdict.claim: verdict.verdict for verdict in verdicts(studies)}
+
+
+def find(decided: list[Verdict], words: str) -> Verdict:
+    [found] = [verdict for verdict in decided if words in verdict.claim]
+    return found
