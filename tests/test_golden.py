@@ -1,0 +1,147 @@
+"""Results that must not move: regret bit for bit, what saved agents restore to, and the digest of a small study.
+
+The values in ``golden/values.json`` change only on purpose, in the commit that changes a result, with the reason in the
+changelog.  To write them anew: ``python tests/test_golden.py``.  The files in ``golden/agents`` were saved by version
+0.1.0 and are never written anew: agents saved by users must load for ever.
+"""
+
+import hashlib
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+
+FOLDER = Path(__file__).parent / "golden"
+VALUES: dict[str, Any] = json.loads((FOLDER / "values.json").read_text())
+POLICIES: dict[str, dict[str, Any]] = json.loads((FOLDER / "policies.json").read_text())
+AGENTS = ("ucb", "auto", "sgd-ucb", "sgd-ucb-smom", "rucb-catoni", "htinf", "mean-of-medians", "thompson-gaussian")
+INSTANCES = {
+    "cauchy": hb.env2(hb.Cauchy()),
+    "few": hb.Instance(means=[0.0, 1.0, 0.5], noise=hb.StudentT(df=2.0)),
+    "many": hb.Instance(means=np.linspace(0.0, 3.0, 70), noise=hb.Gaussian()),
+}
+STUDY = """
+[study]
+horizon = 400
+replications = 3
+seed = 7
+
+[instance.tails]
+means = [0.0, 0.5, 1.0]
+noise = { kind = "student-t", df = [1.0, 3.0] }
+
+[policy.UCB]
+kind = "ucb"
+c = [0.5, 1.0]
+
+[policy.auto]
+kind = "auto"
+"""
+
+
+def digest(*arrays: Any) -> str:
+    """A short name for the bytes of some arrays."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()[:16]
+
+
+def regret_of(name: str) -> dict[str, str]:
+    """Digests of the regret and pulls of a policy on each instance, for two seeds."""
+    policy = hb.make(name, **POLICIES[name])
+    found = {}
+    for label, instance in INSTANCES.items():
+        for seed in (0, 1):
+            result = hb.simulate(instance, {name: policy}, horizon=300, replications=2, seed=seed, workers=1)
+            found[f"{label} {seed}"] = digest(result.regret.to_numpy(), result.pulls.to_numpy())
+    return found
+
+
+def rewards_of(seed: int, n: int) -> list[float]:
+    return np.random.default_rng(seed).standard_cauchy(n).tolist()
+
+
+def trained(name: str) -> hb.Agent:
+    """An agent that has learned from sixty rewards, some of them unasked."""
+    agent = hb.Agent(hb.make(name, **POLICIES[name]), arms=["a", "b", "c", "d"], horizon=1000, seed=5)
+    agent.update_many(["b", "d", "d"], [1.0, 2.0, float("inf")])
+    for reward in rewards_of(1, 57):
+        agent.update(agent.select(), reward)
+    return agent
+
+
+def decisions_of(agent: hb.Agent) -> str:
+    """What an agent decides next, a letter a decision."""
+    letters = []
+    for reward in rewards_of(2, 60):
+        letters.append(agent.select())
+        agent.update(letters[-1], reward)
+    return "".join(letters)
+
+
+def study_digest(folder: Path) -> str:
+    """Digest of a small study's results, played by the command line tool and read back from its store."""
+    import subprocess
+    import sys
+
+    import xarray
+
+    (folder / "small.toml").write_text(STUDY)
+    command = [sys.executable, "-m", "heavybandits", "run", "small.toml", "--workers", "1"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    tree = xarray.open_datatree(folder / "small" / "small.zarr", engine="zarr")
+    return digest(
+        *(tree[f"{case}/{name}"].to_numpy() for case in sorted(tree.children) for name in ("regret", "pulls"))
+    )
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_regret_is_pinned(name: str) -> None:
+    assert regret_of(name) == VALUES["regret"][name]
+
+
+def test_every_policy_is_pinned() -> None:
+    assert set(VALUES["regret"]) == set(POLICIES) == set(hb.policies())
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_saved_by_the_first_version_decides_as_it_would_have(name: str) -> None:
+    agent = hb.Agent.load(FOLDER / "agents" / f"{name}.hb")
+    assert agent.pulls == VALUES["agents"][name]["pulls"]
+    assert decisions_of(agent) == VALUES["agents"][name]["decisions"]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_trained_now_decides_as_one_trained_then(name: str) -> None:
+    agent = trained(name)
+    assert agent.pulls == VALUES["agents"][name]["pulls"]
+    assert decisions_of(agent) == VALUES["agents"][name]["decisions"]
+
+
+def test_a_small_study_is_pinned(tmp_path: Path) -> None:
+    assert study_digest(tmp_path) == VALUES["study"]
+
+
+def write() -> None:
+    """Write the values anew, and files of agents that are not there yet."""
+    (FOLDER / "agents").mkdir(exist_ok=True)
+    values: dict[str, Any] = {"regret": {name: regret_of(name) for name in sorted(POLICIES)}, "agents": {}}
+    for name in AGENTS:
+        agent = trained(name)
+        file = FOLDER / "agents" / f"{name}.hb"
+        if not file.exists():
+            agent.save(file)
+        values["agents"][name] = {"pulls": agent.pulls, "decisions": decisions_of(agent)}
+    with tempfile.TemporaryDirectory() as folder:
+        values["study"] = study_digest(Path(folder))
+    (FOLDER / "values.json").write_text(json.dumps(values, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    write()
