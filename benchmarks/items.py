@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from heavybandits.runner import Step, run_studies, workers
-from heavybandits.study import Study
+from heavybandits.studies.run import Step, run_studies, workers
+from heavybandits.studies.study import Study
 
 ITEMS = 200
 STUDY = {

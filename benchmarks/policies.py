@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.compile import uses_rng
-from heavybandits.registry import facts
+from heavybandits.algorithms.registry import facts
+from heavybandits.engine.compile.methods import uses_rng
 from heavybandits.testing import EXAMPLES
 
 ROOT = Path(__file__).parent.parent

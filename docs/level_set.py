@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import heavybandits as hb
-from heavybandits.results import OKABE_ITO
+from heavybandits.palette import OKABE_ITO
 
 LEVEL = 4.5
 

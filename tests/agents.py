@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.state import arrays
+from heavybandits.algorithms.kit.state import arrays
 
 POLICIES: dict[str, Any] = {
     "ucb": hb.UCB(),

@@ -9,7 +9,7 @@ import scipy.special
 import scipy.stats
 from numpy.typing import ArrayLike
 
-from heavybandits.noises import (
+from heavybandits.world.noises import (
     Cauchy,
     CauchyExponential,
     CauchyPareto,
@@ -24,7 +24,7 @@ from heavybandits.noises import (
     StudentT,
     SymmetricStable,
 )
-from heavybandits.noises.numerics import Floats
+from heavybandits.world.noises.integrals import Floats
 
 SYMMETRIC: list[Noise] = [
     Cauchy(),

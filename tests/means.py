@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from heavybandits.estimators.catoni import Catoni, CatoniInfiniteVariance
-from heavybandits.estimators.median_of_means import MedianOfMeans
-from heavybandits.estimators.truncated_mean import TruncatedMean
+from heavybandits.algorithms.estimators.catoni import Catoni, CatoniInfiniteVariance
+from heavybandits.algorithms.estimators.median_of_means import MedianOfMeans
+from heavybandits.algorithms.estimators.truncated_mean import TruncatedMean
 from heavybandits.protocols import FloatArray
 
 WILD = np.array([0.0, 0.0, 1.0, 1.0, -1.0, 1e17, -1e17, 1e300, -1e300, math.inf, -math.inf])

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
+from heavybandits.algorithms.kit.state import with_room
 from heavybandits.protocols import FloatArray, IntArray
-from heavybandits.state import with_room
 
 WILD = [0.0, 0.0, 1.0, 1e300, -1e300, math.inf, -math.inf]
 seeds = st.integers(0, 2**32 - 1)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.results import Result, StudyResult
+from heavybandits.engine.results import Result, StudyResult
 
 HORIZON = 100
 ROUNDS = np.arange(1, HORIZON + 1)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import heavybandits
-from heavybandits.archive import Archive
-from heavybandits.study import studies
+from heavybandits.studies.store import Archive
+from heavybandits.studies.study import studies
 
 STUDY = """
 [study]

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 
 import heavybandits as hb
+from heavybandits.engine.results import Result, StudyResult
 from heavybandits.protocols import FloatArray
 from heavybandits.reproduce import Verdict, verdicts
-from heavybandits.results import Result, StudyResult
 
 SGD, MED, SMOM = OURS = ("SGD-UCB", "SGD-UCB-Median", "SGD-UCB-SMoM")
 RUCB, TRUNCATED = "RUCB-Median", "RUCB-Truncated"

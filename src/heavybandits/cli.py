@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
-from . import __version__
+from ._version import __version__
 
 if TYPE_CHECKING:
     from .report import Section
-    from .runner import Step
-    from .study import Study
+    from .studies.run import Step
+    from .studies.study import Study
 
 app = typer.Typer(
     help="Bandits for heavy-tailed rewards: redo the paper, run studies, look at rewards.",
@@ -61,7 +61,7 @@ def reproduce(
     """
     from ._validate import unknown
     from .reproduce import EXPERIMENTS
-    from .study import read_study
+    from .studies.study import read_study
 
     for name in only or ():
         if name not in EXPERIMENTS:
@@ -88,7 +88,7 @@ def run(
 
     Example: heavybandits run my-study.toml --out my-results
     """
-    from .study import read_study
+    from .studies.study import read_study
 
     chosen = read_study(study)
     _run([chosen], out or Path(chosen.name), workers, scheduler, store)
@@ -114,7 +114,7 @@ def diagnose(
 
     Example: heavybandits diagnose rewards.csv --plots pictures
     """
-    from .diagnose import diagnose as look
+    from .diagnosis import diagnose as look
 
     print(look(rewards, plots=plots).text(), end="")
 
@@ -135,10 +135,10 @@ def list_(
 
 def _listed(what: str) -> dict[str, str]:
     from ._validate import unknown
-    from .instances import instances
-    from .noises import noises
-    from .registry import estimators, policies
-    from .study import read_study, studies
+    from .algorithms.registry import estimators, policies
+    from .studies.study import read_study, studies
+    from .world.instances import instances
+    from .world.noises import noises
 
     if what == "studies":
         return {name: read_study(name).spec["study"]["title"] for name in studies()}
@@ -175,7 +175,7 @@ def _options(
 
 def _run(studies: list[Study], out: Path, threads: int | None, scheduler: str | None, store: str | None) -> None:
     from .report import Artist
-    from .runner import run_studies, workers
+    from .studies.run import run_studies, workers
 
     if threads and scheduler:
         raise ValueError("--workers and --scheduler exclude each other")
@@ -190,9 +190,9 @@ def _run(studies: list[Study], out: Path, threads: int | None, scheduler: str | 
 
 def _report(directory: Path, store: str | None, drawn: Mapping[str, Section] = MappingProxyType({})) -> None:
     """Write the page, and figures and tables that are not drawn yet, by the place of their store."""
-    from .archive import Archive
     from .report import study_section, terminal_summary, write_page
     from .reproduce import DIFFERENCES, EXPERIMENTS, verdicts
+    from .studies.store import Archive
 
     sections = [drawn.get(place) or study_section(directory, Archive(place).load())
                 for place in _stores(str(store or directory))]  # fmt: skip

@@ -4,7 +4,7 @@ A *policy* or an *estimator* is a ``NamedTuple`` of parameters that never change
 ``NamedTuple`` of NumPy arrays, updated in place: a number that changes is an array of one.  State may be nested.  Its
 arrays are of two sorts, told apart by their shape: one row per arm (first axis ``n_arms``), or a shape that has nothing
 to do with the number of arms.  Anything else belongs into a nested state of its own with a method ``carry`` (see
-:class:`~heavybandits.choice.Choice`), which says what survives when arms come and go.
+:class:`.Choice`), which says what survives when arms come and go.
 
 The methods are plain Python that numba can compile: scalars, loops, arrays, :mod:`math`.  The engine and the online
 agent compile these very methods; a debugger steps through them when ``NUMBA_DISABLE_JIT=1`` is set.  Only ``init`` is
@@ -115,8 +115,8 @@ class BoundedEstimator(Estimator[State], Protocol):
     r"""An estimator with a convergence rate, which the templates turn into a policy.
 
     The rate promises :math:`P\{f(x_k) - f^* \le g(k, \delta)\} \ge 1 - \delta` after k steps, for
-    :math:`f(x) = (x - \mu)^2/2` in :class:`~heavybandits.FOUCB` and :math:`f(x) = |x - \mu|` in
-    :class:`~heavybandits.ZOUCB`.
+    :math:`f(x) = (x - \mu)^2/2` in :class:`.FOUCB` and :math:`f(x) = |x - \mu|` in
+    :class:`.ZOUCB`.
     """
 
     def bound(self, state: State, arm: int, delta: float) -> float:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .compile import compiled, uses_rng, without_text
+from .algorithms.kit.state import arrays, carried, find_open, with_room
+from .engine.compile.methods import compiled, uses_rng, without_text
 from .protocols import FloatArray, IntArray, is_named_tuple
-from .state import arrays, carried, find_open, with_room
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "ada-tinf": {"offset": 1.0},

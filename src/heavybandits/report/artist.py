@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from ..archive import Archive
+from ..studies.store import Archive
 from .page import Section, study_section
 
 

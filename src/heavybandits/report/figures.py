@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engine.results import Result, StudyResult
 from ..protocols import FloatArray, IntArray
-from ..results import Result, StudyResult
 from .matrix import draw_matrix
 from .runtimes import draw_runtimes
 from .style import PLAIN, SMALL, Drawing, add_legend, look, plain_log_ticks, shown, tidy, variants_note
@@ -30,7 +30,7 @@ def draw(study: StudyResult) -> Drawing:
     --------
     >>> import heavybandits as hb
     >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
-    >>> study = hb.results.StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
+    >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
     >>> draw(study).caption
     'Regret (above) and regret per pull (below): mean over 5 replications, and a band ...'
     """

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..results import Result, StudyResult
+from ..engine.results import Result, StudyResult
 from .style import Drawing, shown, variants_note
 
 FAILS = 0.1  # a policy fails in an instance if at least this share of its replications does
@@ -27,7 +27,7 @@ def ratio_matrix(study: StudyResult) -> pd.DataFrame:
     >>> policies = {"UCB": hb.UCB(), "KL-UCB": hb.KLUCB()}
     >>> result = hb.simulate(hb.gaussian_env1(), policies, horizon=100, replications=5)
     >>> families = {label: label for label in policies}
-    >>> study = hb.results.StudyResult("all", "All", "", {"Gaussian": result}, families, {}, {}, {})
+    >>> study = StudyResult("all", "All", "", {"Gaussian": result}, families, {}, {}, {})
     >>> float(ratio_matrix(study)["Gaussian"].min())
     1.0
     """

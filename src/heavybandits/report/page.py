@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
-from ..results import StudyResult
+from ..engine.results import StudyResult
 from .figures import draw
 from .matrix import advice, ratio_matrix
 from .provenance import facts, missing, what_was_run
@@ -110,7 +110,7 @@ def write_report(
     >>> import tempfile
     >>> import heavybandits as hb
     >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
-    >>> study = hb.results.StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
+    >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     page = write_report(Path(directory), [study])
     ...     [path.name for path in sorted(page.parent.glob("*/*"))]

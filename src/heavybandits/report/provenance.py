@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..results import StudyResult
+from ..engine.results import StudyResult
 
 
 def facts(study: StudyResult) -> dict[str, str]:

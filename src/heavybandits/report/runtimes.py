@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..results import StudyResult
-from ..runtime import late_quantile, pulls_to_target, seconds_to_target
+from ..engine.results import StudyResult
+from ..engine.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from .style import Drawing, add_legend, look, shown, tidy, variants_note
 from .tables import lowest
 
@@ -36,7 +36,7 @@ def runtime_table(study: StudyResult) -> pd.DataFrame:
     >>> instance = hb.Instance(means=[0, 1], noise=hb.Gaussian())
     >>> result = hb.simulate(instance, {"UCB": hb.UCB()}, horizon=1000, replications=3, checkpoints="all")
     >>> spec = {"report": {"figure": "runtime", "targets": [0.1]}}
-    >>> study = hb.results.StudyResult("time", "Time", "", {"two arms": result}, {"UCB": "UCB"}, {}, spec, {})
+    >>> study = StudyResult("time", "Time", "", {"two arms": result}, {"UCB": "UCB"}, {}, spec, {})
     >>> runtime_table(study).columns.tolist()
     ['instance', 'policy', 'ms to 0.1', 'pulls to 0.1', 'fails at 0.1']
     """

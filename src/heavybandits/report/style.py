@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..results import OKABE_ITO, StudyResult
+from ..engine.results import StudyResult
+from ..palette import OKABE_ITO
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

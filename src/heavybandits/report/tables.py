@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..results import StudyResult
+from ..engine.results import StudyResult
 from .style import shown
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def summary_table(study: StudyResult) -> pd.DataFrame:
     --------
     >>> import heavybandits as hb
     >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
-    >>> study = hb.results.StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
+    >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
     >>> summary_table(study)[["instance", "policy", "failed", "replications"]].to_string(index=False)
     'instance policy  failed  replications\\n    Env2    UCB       5             5'
     """

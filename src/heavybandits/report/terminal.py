@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..results import StudyResult
+from ..engine.results import StudyResult
 from .page import Verdict
 from .runtimes import runtime_table
 from .tables import terminal_table
@@ -24,7 +24,7 @@ def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]
     --------
     >>> import heavybandits as hb
     >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
-    >>> study = hb.results.StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
+    >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
     >>> [str(table.renderables[0]) for table in terminal_summary([study])]
     ['Cauchy noise: mean regret, variants best overall']
     """

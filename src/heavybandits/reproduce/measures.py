@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.results import Result, StudyResult
+from ..engine.time_to_target import pulls_to_target
 from ..protocols import FloatArray
-from ..results import Result, StudyResult
-from ..runtime import pulls_to_target
 
 OURS = ("SGD-UCB", "SGD-UCB-Median", "SGD-UCB-SMoM")
 BEST_OF_OURS = "the best of the SGD-UCBs"

@@ -23,8 +23,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..results import StudyResult
-from ..runtime import late_quantile, seconds_to_target
+from ..engine.results import StudyResult
+from ..engine.time_to_target import late_quantile, seconds_to_target
 from .measures import (
     GROWTH,
     LOG_REGRET,

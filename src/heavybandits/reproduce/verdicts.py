@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..results import StudyResult
+from ..engine.results import StudyResult
 from .claims import CLAIMS, MEDIAN, Claim
 from .differences import DIFFERENCES
 from .rules import Outcome, decide
@@ -28,7 +28,7 @@ class Verdict:
     numbers
         Those that decide it, with standard errors.
     rule
-        How it is decided; see :mod:`heavybandits.reproduce.rules`.
+        How it is decided; see :mod:`.rules`.
     note
         Where the paper's text and its published code differ in what bears on it, and how the claim was read.
     """
@@ -53,7 +53,7 @@ def verdicts(studies: Mapping[str, StudyResult]) -> list[Verdict]:
     Examples
     --------
     >>> import heavybandits as hb
-    >>> from heavybandits.results import StudyResult
+    >>> from heavybandits.engine.results import StudyResult
     >>> policies = {
     ...     "UCB": hb.UCB(), "RUCB-Median": hb.make("rucb-median", eps=1, v=1), "SGD-UCB": hb.make("sgd-ucb"),
     ...     "SGD-UCB-Median": hb.make("sgd-ucb-median"), "SGD-UCB-SMoM": hb.make("sgd-ucb-smom"),

@@ -1,0 +1,81 @@
+"""The public names of heavybandits and where they live; ``__init__.py`` imports each when it is first used."""
+
+from .algorithms.estimators.catoni import Catoni, CatoniInfiniteVariance
+from .algorithms.estimators.clipped_sgd import ClippedSGD
+from .algorithms.estimators.clipped_sstm import ClippedSSTM
+from .algorithms.estimators.median_of_means import MedianOfMeans
+from .algorithms.estimators.order_statistic import OrderStatistic
+from .algorithms.estimators.truncated_mean import TruncatedMean
+from .algorithms.estimators.two_point import TwoPoint
+from .algorithms.policies.ada_tinf import AdaTINF
+from .algorithms.policies.adar_ucb import AdarUCB
+from .algorithms.policies.ape2 import APE2
+from .algorithms.policies.clipped_sgd_ucb import ClippedSGDUCB
+from .algorithms.policies.exp3 import Exp3
+from .algorithms.policies.fo_ucb import FOUCB
+from .algorithms.policies.force_mom import ForceMOM
+from .algorithms.policies.htinf import HTINF
+from .algorithms.policies.inf_clip import INFClip
+from .algorithms.policies.kl_ucb import KLUCB
+from .algorithms.policies.klinf_ucb import KLinfUCB
+from .algorithms.policies.level_set_ucb import LevelSetUCB
+from .algorithms.policies.mean_of_medians import MeanOfMedians
+from .algorithms.policies.median_inf import MedianINF
+from .algorithms.policies.mr_ape import MRAPE
+from .algorithms.policies.mr_ucb import MRUCB
+from .algorithms.policies.robust_ucb import RobustUCB
+from .algorithms.policies.student_thompson import StudentThompson
+from .algorithms.policies.thompson_gaussian import ThompsonGaussian
+from .algorithms.policies.tsallis_inf import TsallisINF
+from .algorithms.policies.ucb import UCB
+from .algorithms.policies.uni_inf import UniINF
+from .algorithms.policies.zo_ucb import ZOUCB
+from .algorithms.registry import estimators, make, policies
+from .diagnosis import diagnose
+from .engine.loop import simulate
+from .engine.results import Result
+from .online.agent import Agent
+from .protocols import compilable
+from .testing import check_noise, check_policy
+from .world.instances import (
+    Instance,
+    delta_cauchy,
+    delta_gaussian,
+    env1,
+    env2,
+    env3,
+    gaussian_env1,
+    gaussian_env2,
+    gaussian_env3,
+    instances,
+)
+from .world.noises import (
+    Cauchy,
+    CauchyExponential,
+    CauchyPareto,
+    Frechet,
+    Gaussian,
+    Laplace,
+    LogNormal,
+    Mixture,
+    Noise,
+    Pareto,
+    ScipyNoise,
+    StudentT,
+    SymmetricStable,
+    make_noise,
+    noises,
+)
+
+__version__: str
+
+__all__ = [
+    "APE2", "FOUCB", "HTINF", "KLUCB", "MRAPE", "MRUCB", "UCB", "ZOUCB", "AdaTINF", "AdarUCB", "Agent", "Catoni",
+    "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "ClippedSGD", "ClippedSGDUCB",
+    "ClippedSSTM", "Exp3", "ForceMOM", "Frechet", "Gaussian", "INFClip", "Instance", "KLinfUCB", "Laplace",
+    "LevelSetUCB", "LogNormal", "MeanOfMedians", "MedianINF", "MedianOfMeans", "Mixture", "Noise", "OrderStatistic",
+    "Pareto", "Result", "RobustUCB", "ScipyNoise", "StudentT", "StudentThompson", "SymmetricStable", "ThompsonGaussian",
+    "TruncatedMean", "TsallisINF", "TwoPoint", "UniINF", "check_noise", "check_policy", "compilable", "delta_cauchy",
+    "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2",
+    "gaussian_env3", "instances", "make", "make_noise", "noises", "policies", "simulate",
+]  # fmt: skip

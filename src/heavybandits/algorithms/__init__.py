@@ -1,0 +1,1 @@
+"""Policies, estimators, and the kit that they are made of."""

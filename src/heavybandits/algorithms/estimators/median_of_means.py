@@ -1,0 +1,224 @@
+r"""Median of means (Bubeck, Cesa-Bianchi, Lugosi 2013; the estimator is older).
+
+*Assumes* a mean :math:`\mu` and a central moment :math:`E|X - \mu|^p \le v`, :math:`p = 1 + \varepsilon \in (1, 2]`.
+*Must be told* :math:`\varepsilon` and v.  *When that fails*: with v too small the radius does not cover and a good arm
+may be given up.  Without a mean it is still a median of short means, which symmetric noise leaves where it should be.
+
+*Formula*: with :math:`L = \ln(1/\delta)` cut the first kN rewards, in order of arrival, into k blocks of N,
+
+.. math::  k = \max\{1, \lfloor \min(1 + 8L, n/2) \rfloor\}, \qquad N = \lfloor n/k \rfloor, \qquad
+           \hat\mu = \mathrm{Med}\{\text{block means}\},
+
+the median of an even number of them being the mean of the middle two.  On each side, with probability
+:math:`1 - \delta`, for :math:`n \ge 2 + 16L`,
+
+.. math::  |\hat\mu - \mu| \le (12 v)^{1/p} \Bigl(\frac{2 + 16L}{n}\Bigr)^{\varepsilon/p}.
+
+*Cost*: differences of prefix sums would be quick, but one reward of 1e17 would wipe out all that come after it.  So
+sums over aligned ranges of 1, 2, 4, ... rewards are kept: O(1) amortised for a reward, few additions for a block, which
+then has seen no reward but its own.  O(k log N) for an estimate, which only changes when k or N does: with every second
+reward while n < 2 + 16L, later with about one in k.  At most 64 bytes per reward.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from ..._validate import in_range
+from ...protocols import FloatArray, IntArray, compilable
+from ..kit.numerics import clip, saturate
+from ..kit.pool import Store, append, init_store
+from ..parameters import Positive, validated
+
+MOST_BLOCKS = 1399  # 1 + 8 L at delta = t^-4, t = 2^63
+
+
+class MedianOfMeansState(NamedTuple):
+    """Sums over aligned ranges of each arm's rewards, and the estimates."""
+
+    sums: Store
+    value: FloatArray  # per arm: last estimate
+    blocks: IntArray  # per arm: k and N of that estimate
+    length: IntArray
+    means: FloatArray  # scratch: the blocks' means
+
+
+@validated
+class MedianOfMeans(NamedTuple):
+    r"""Median of means, a robust mean for :class:`.RobustUCB`.
+
+    Parameters
+    ----------
+    eps
+        :math:`\varepsilon`: the moment of order :math:`1 + \varepsilon` is finite.  0 makes the radius a constant, and
+        the policy greedy: it plays the arm of highest estimate.
+    v
+        Upper bound on that central moment.
+
+    Notes
+    -----
+    There are at most 1399 blocks: the formula asks for no more below :math:`L = 4 \ln 2^{63}`.
+
+    Examples
+    --------
+    >>> mean = MedianOfMeans(eps=0.5, v=4.0)
+    >>> state = mean.init(n_arms=1, horizon=None)
+    >>> for reward in (1, 2, 3, 4, 100, 6, 7, -50, 9, 10, 11, 12):
+    ...     mean.observe(state, 0, reward)
+    >>> log_term = 2 * math.log(20)  # delta = t^-2 at t = 20
+    >>> mean.refresh(state, 0, log_term)
+    6.5
+    >>> round(mean.width(12) * mean.factor(log_term), 9)
+    26.585238332
+    """
+
+    eps: Annotated[float, functools.partial(in_range, low=0, high=1)]
+    v: Positive
+
+    def init(self, n_arms: int, horizon: int | None) -> MedianOfMeansState:
+        """No rewards."""
+        return MedianOfMeansState(
+            init_store(n_arms, horizon, 2),
+            np.full(n_arms, math.nan),
+            np.zeros(n_arms, np.int64),
+            np.zeros(n_arms, np.int64),
+            np.zeros(MOST_BLOCKS),
+        )
+
+    def initial_pulls(self) -> int:
+        """Pulls of each arm before its index counts."""
+        return 2
+
+    def observe(self, state: MedianOfMeansState, arm: int, reward: float) -> None:
+        """Keep a reward."""
+        keep(state.sums, arm, reward)
+
+    def value(self, state: MedianOfMeansState, arm: int) -> float:
+        """Last estimate."""
+        return float(state.value[arm])
+
+    def refresh(self, state: MedianOfMeansState, arm: int, log_term: float) -> float:
+        """Estimate at L = ``log_term``; infinite without rewards."""
+        n = state.sums.size[arm]
+        if n == 0:
+            return math.inf
+        # k is 1 + [8L] and not [1 + 8L], for the product is exact: k changes at the very L that `until` tells.
+        k = 1 + math.floor(clip(8.0 * log_term, MOST_BLOCKS - 1.0))
+        if k > n // 2:
+            k = n // 2
+        if k < 1:
+            k = 1
+        length = n // k
+        if k != state.blocks[arm] or length != state.length[arm]:
+            state.blocks[arm], state.length[arm] = k, length
+            state.value[arm] = median_of_blocks(state.sums, arm, k, state.means)
+        return float(state.value[arm])
+
+    def until(self, state: MedianOfMeansState, arm: int, log_term: float) -> float:
+        """L at which the estimate changes if no reward comes."""
+        k = state.blocks[arm]
+        return float(k / 8.0) if k < state.sums.size[arm] // 2 and k < MOST_BLOCKS else math.inf
+
+    def width(self, n: int) -> float:
+        """Radius after n rewards, in units of the factor."""
+        p = 1.0 + self.eps
+        return float((12.0 * self.v) ** (1.0 / p) * float(n) ** (-self.eps / p))
+
+    def factor(self, log_term: float) -> float:
+        """Common factor of the radii at L = ``log_term``."""
+        return float((2.0 + 16.0 * log_term) ** (self.eps / (1.0 + self.eps)))
+
+
+@compilable
+def keep(sums: Store, arm: int, reward: float) -> None:
+    """Keep a reward, and the sums over the ranges that it completes, in a store of width 2."""
+    leaf = append(sums, arm)
+    pool, i = sums.pool, sums.size[arm] - 1
+    total = saturate(float(reward))
+    pool[leaf] = total
+    # The sum of the `size` rewards from number a on, a multiple of `size`, is kept at place 2a + size - 1.
+    size = 1
+    while i & size:
+        total = saturate(float(pool[leaf + 1 - 3 * size]) + total)
+        size *= 2
+        pool[leaf + 1 - size] = total
+
+
+@compilable
+def median_of_blocks(sums: Store, arm: int, k: int, means: FloatArray) -> float:
+    """Median of the means of k blocks of equal length; ``means`` is scratch.
+
+    Examples
+    --------
+    >>> sums = init_store(n_arms=1, horizon=None, width=2)
+    >>> for reward in (1.0, 3.0, 10.0, -2.0, 0.0, 4.0, 99.0):
+    ...     keep(sums, 0, reward)
+    >>> median_of_blocks(sums, 0, 3, np.zeros(3))  # 99 is left over
+    2.0
+    """
+    length = sums.size[arm] // k
+    for block in range(k):
+        means[block] = _range_sum(sums, arm, block * length, (block + 1) * length) / length
+    return float(median(means, k))
+
+
+@compilable
+def _range_sum(sums: Store, arm: int, begin: int, end: int) -> float:
+    """Sum of the arm's rewards number begin, ..., end - 1, from as few of the kept sums as can be."""
+    pool, start = sums.pool, sums.start[arm]
+    total, size = 0.0, 1
+    while begin + size <= end:  # ranges grow until the next would reach too far ...
+        if begin & size:
+            total = saturate(total + float(pool[start + 2 * begin + size - 1]))
+            begin += size
+        size *= 2
+    while begin < end:  # ... and shrink again
+        size //= 2
+        if begin + size <= end:
+            total = saturate(total + float(pool[start + 2 * begin + size - 1]))
+            begin += size
+    return total
+
+
+@compilable
+def median(values: FloatArray, n: int) -> float:
+    """Median of ``values[:n]``, which it reorders (Hoare's selection, O(n) on average); even n: mean of the middle two.
+
+    Examples
+    --------
+    >>> median(np.array([5.0, 1.0, 3.0, 2.0, 99.0]), 4)
+    2.5
+    """
+    middle = n // 2
+    low, high = 0, n - 1
+    while low < high:
+        # Values below place i are at most the pivot, and those above place j at least.
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            break
+    upper = float(values[middle])
+    if n % 2 == 1:
+        return upper
+    lower = float(values[0])
+    for i in range(1, middle):
+        if values[i] > lower:
+            lower = float(values[i])
+    return 0.5 * lower + 0.5 * upper

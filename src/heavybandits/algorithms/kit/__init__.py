@@ -1,0 +1,1 @@
+"""What policies and estimators are made of."""

@@ -1,0 +1,208 @@
+r"""Randomised choices: probabilities from estimated losses, draws, and the weight of what is then observed.
+
+Policies for rewards that an adversary may set keep a sum of estimated losses :math:`L_a` for each arm.  Before a choice
+they turn the sums into probabilities, then they draw an arm, and whatever they observe counts :math:`1/p` times, where
+p was the probability of the draw.  A reward may come late: p is that of the arm's last draw.  It may come unasked: p is
+then what the arm had at the last choice, as if it had been drawn.  If only some arms are open, the draw is among these,
+with probabilities in the same proportions.
+
+*The probabilities* of most are those that minimise :math:`\eta \langle L, x\rangle - \alpha \sum_a x_a^{1/\alpha}`, the
+regulariser being the Tsallis entropy.  With :math:`q = \alpha/(\alpha - 1)` they are
+
+.. math::  x_a = (\eta\,(L_a - \min L) + \nu)^{-q}, \qquad \nu \text{ such that } \sum_a x_a = 1.
+
+The logarithmic barrier, :math:`-\sum_a \ln x_a`, leads to the same with q = 1.  Here :math:`\nu` is at least 1, and
+:math:`G(\nu) = (\sum_a x_a)^{-1/q}`, a power mean, is increasing and concave: a step of Newton's for :math:`G(\nu) = 1`
+never goes past the root from below, where Halley's, up to four times as long, gets there sooner; and it goes below the
+root from above.  So a few passes over the arms are enough from wherever they start, at most eight for a thousand arms.
+Powers are what costs time, and two things save passes.
+Near the root a sum of powers is as good as its Taylor polynomial of third degree, and so is each power.  And mostly one
+loss has changed since the last choice, and the rate a little: where that moves the root to is known beforehand, but for
+what is of second order.  So one pass is mostly enough.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...protocols import FloatArray, IntArray, compilable
+from .numerics import power, saturate
+
+Flags = npt.NDArray[np.bool_]
+
+
+NU, LOW, RATE, SLOPE, Q = range(5)  # places in Draws.root
+
+
+class Draws(NamedTuple):
+    """The part of a policy's state that the functions below work on."""
+
+    loss: FloatArray  # per arm: sum of estimated losses
+    chance: FloatArray  # per arm: probability at the last choice, were all arms open
+    awaited: FloatArray  # per arm: probability of the draw whose reward has not come, or 0
+    open: Flags  # per arm: may be drawn now
+    rate: FloatArray  # learning rate
+    root: FloatArray  # nu, lowest loss and rate of the last choice, how fast the sum then fell with nu, and q
+
+    def carry(self, fresh: Draws, rows: IntArray) -> Draws:
+        """Move what is known of the arms ``rows`` into the first rows of ``fresh``; a new arm is taken for the best."""
+        for old, new in zip(self[:4], fresh[:4], strict=True):
+            new[: len(rows)] = old[rows]
+        fresh.loss[len(rows) :] = self.loss[rows].min()
+        fresh.rate[:], fresh.root[:] = self.rate, self.root
+        return fresh
+
+
+def init_draws(n_arms: int, rate: float) -> Draws:
+    """Nothing is known, and all arms are as likely."""
+    return Draws(
+        np.zeros(n_arms),
+        np.full(n_arms, 1.0 / n_arms),
+        np.zeros(n_arms),
+        np.ones(n_arms, np.bool_),
+        np.array([rate]),
+        np.array([1.0, 0.0, 1.0, 1.0, 0.0]),
+    )
+
+
+@compilable
+def lowest(values: FloatArray) -> float:
+    """Smallest of the values.
+
+    Examples
+    --------
+    >>> lowest(np.array([3.0, 1.0, 2.0]))
+    1.0
+    """
+    low = math.inf
+    for value in values:
+        low = min(low, value)
+    return float(low)
+
+
+@compilable
+def tsallis(draws: Draws, q: float) -> int:
+    """Turn losses into probabilities at the present rate, and return how many passes over the arms that took.
+
+    Examples
+    --------
+    >>> draws = init_draws(n_arms=3, rate=0.5)
+    >>> draws.loss[:] = 0.0, 1.0, 2.0
+    >>> tsallis(draws, q=2.0)
+    3
+    >>> draws.chance.round(6).tolist()
+    [0.534814, 0.286762, 0.178424]
+    """
+    loss, chance, root = draws.loss, draws.chance, draws.root
+    rate = saturate(max(draws.rate[0], 1e-308))  # differences of losses may be zero or infinite
+    low, nu = lowest(loss), root[NU]
+    if root[Q] == q:
+        nu += rate * (low - root[LOW]) - (rate / root[RATE] - 1.0) * (q / root[SLOPE] - nu)
+    if not 1.0 <= nu <= len(loss):
+        nu = 1.0
+    step, near, passes = 0.0, False, 0
+    while not near and passes < 50:  # the bound only matters for q so large that rounding is in the way
+        nu += step
+        passes += 1
+        total, first, second, third = 0.0, 0.0, 0.0, 0.0  # at nu + step it is total - first step + second step^2 - ...
+        for arm in range(len(loss)):
+            inverse = 1.0 / (rate * (loss[arm] - low) + nu)
+            chance[arm] = power(inverse, q)
+            total += chance[arm]
+            term = q * inverse * chance[arm]
+            first += term
+            term *= (q + 1.0) / 2.0 * inverse
+            second += term
+            term *= (q + 2.0) / 3.0 * inverse
+            third += term
+        if first == 0.0:  # nu was so far off that all powers are nil
+            step = 1.0 - nu
+            continue
+        step = (total - 1.0) / first
+        if (q + 3.0) * abs(step) > 0.1 * nu:  # too far for the polynomial
+            step = (power(total, 1.0 / q) - 1.0) * q * total / first
+            if step > 0.0:
+                step /= max(1.0 + step * ((0.5 + 0.5 / q) * first / total - second / first), 0.25)
+            step = max(step, 1.0 - nu)
+            continue
+        for _ in range(2):
+            excess = total - 1.0 - step * (first - step * (second - step * third))
+            step += excess / (first - step * (2.0 * second - step * 3.0 * third))
+        near = (q + 3.0) * abs(step) < 1e-3 * nu
+    for arm in range(len(loss)):
+        u = step / (rate * (loss[arm] - low) + nu)
+        chance[arm] *= 1.0 - q * u * (1.0 - (q + 1.0) / 2.0 * u * (1.0 - (q + 2.0) / 3.0 * u))
+    root[NU], root[LOW], root[RATE], root[SLOPE], root[Q] = nu + step, low, rate, first, q
+    return passes
+
+
+@compilable
+def draw(draws: Draws, rng: Any) -> int:
+    """An open arm, drawn by the probabilities; should those of all open arms be nil, the first of them."""
+    chance, open = draws.chance, draws.open
+    total = 0.0
+    for arm in range(len(chance)):
+        if open[arm]:
+            total += chance[arm]
+    left = total * rng.random()
+    drawn = -1
+    for arm in range(len(chance)):
+        if open[arm] and (drawn < 0 or chance[arm] > 0.0):
+            drawn = arm
+            left -= chance[arm]
+            if left < 0.0:
+                break
+    draws.awaited[drawn] = chance[drawn] / total if total > 0.0 else 1.0
+    return drawn
+
+
+@compilable
+def probability(draws: Draws, arm: int) -> float:
+    """Probability with which the reward that has just come was asked for; never quite zero.
+
+    Examples
+    --------
+    >>> draws = init_draws(n_arms=4, rate=1.0)
+    >>> draws.awaited[2] = 0.75
+    >>> [probability(draws, 2) for _ in range(2)]  # the second one comes unasked
+    [0.75, 0.25]
+    """
+    p = draws.awaited[arm] if draws.awaited[arm] > 0.0 else draws.chance[arm]
+    draws.awaited[arm] = 0.0
+    return max(float(p), 1e-300)
+
+
+@compilable
+def charge(draws: Draws, arm: int, loss: float) -> None:
+    """Add an estimated loss, and move the root by a step of Newton's in which this is all that has changed."""
+    chance, root, before = draws.chance[arm], draws.root, draws.loss[arm]
+    after = saturate(before + saturate(loss))
+    draws.loss[arm] = after
+    q, old, new = root[Q], root[RATE] * (before - root[LOW]) + root[NU], root[RATE] * (after - root[LOW]) + root[NU]
+    if q > 0.0 and old > 0.5 and new > 0.5:  # else the arm is far below what was the lowest, and all begins anew
+        moved = power(1.0 / new, q)
+        slope = root[SLOPE] + q * (moved / new - chance / old)
+        if slope > 0.0:
+            root[NU], root[SLOPE] = root[NU] + (moved - chance) / slope, slope
+
+
+@compilable
+def charge_likely(draws: Draws, chance: float, loss: float) -> None:
+    """Add a loss to each arm of at least this chance: to nearly all, so that the root hardly moves.
+
+    Examples
+    --------
+    >>> draws = init_draws(n_arms=3, rate=1.0)
+    >>> draws.chance[:] = 0.5, 0.4, 0.1
+    >>> charge_likely(draws, 0.2, 3.0)
+    >>> draws.loss.tolist()
+    [3.0, 3.0, 0.0]
+    """
+    for arm in range(len(draws.loss)):
+        if draws.chance[arm] >= chance:
+            draws.loss[arm] = saturate(draws.loss[arm] + loss)
+    draws.root[LOW] += loss

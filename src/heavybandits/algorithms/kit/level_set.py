@@ -1,0 +1,218 @@
+r"""Level sets of an arm's own loss: what the level-set policies remember, and how they learn.
+
+With a loss :math:`\rho`, a scale s and the rewards :math:`r_1, \dots, r_n` of an arm, let
+
+.. math::  F(\theta) = \sum_j \rho\Bigl(\frac{r_j - \theta}{s}\Bigr), \qquad
+           U = \sup\{\theta : F(\theta) \le \min F + \ell\}.
+
+An arm keeps its first eight rewards, and its index is this sup.  Then it follows the minimiser x of F by stochastic
+approximation, with the score :math:`\psi = \rho'` and its information :math:`I = E\,\psi^2`,
+
+.. math::  x \leftarrow x + \frac{s}{I\,n}\,\psi\Bigl(\frac{r - x}{s}\Bigr),
+
+and takes for F its mean: :math:`U = x + s\,d` where :math:`n\,E[\rho(Z - d) - \rho(Z)] = \ell`.
+
+What the arms share is learned from all of them: the scale, as the median size of residuals, by a recursion that
+multiplies; and, of several laws, the likeliest.  Indices are kept, and brought up to date when their arm gets a reward
+and, all of them, when t has grown by a tenth and by K.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...protocols import FloatArray, IntArray, compilable, rarely_called
+from .loss_tables import Losses, at, shift_of
+from .numerics import LARGEST, clip, saturate
+from .tournament import Choice, init_choice, place
+
+KEPT = 8  # rewards of an arm whose level set is exact
+FIRST = 16  # residuals whose median starts the scale
+ENOUGH = 5  # residuals from which on it is theirs, and not that of the differences between arms
+MEMORY = 1000.0  # residuals that the scale remembers, and from which the law is learned
+GROWTH = 1.1  # of t between two refreshes of all indices
+FAR = 10.0  # scales below the best arm at which one or two rewards are not believed
+STEP = 4.0  # longest step of x, in units of the scale, and then divided by n
+SCALE, DIFFERENCES, RESIDUALS, LAST, CLOCK, DUE, LAW, TOP = range(8)  # places in LevelSets.pool
+
+
+class LevelSets(NamedTuple):
+    """What is known of each arm, and of the noise that all share."""
+
+    pulls: IntArray
+    x: FloatArray  # minimisers
+    kept: FloatArray  # (arm, KEPT): first rewards, sorted
+    pool: FloatArray  # scale; differences and residuals seen; latest first reward; rewards; next refresh; law; best x
+    sizes: FloatArray  # (2, FIRST): first differences and residuals, sorted
+    evidence: FloatArray  # per law: its log likelihood
+    losses: Losses
+    choice: Choice
+
+
+def init_level_sets(n_arms: int, losses: Losses, evidence: FloatArray, scale: float) -> LevelSets:
+    """No rewards yet; with ``scale`` 0 it is to be learned."""
+    pool = np.array([scale, 0.0, 0.0, math.nan, 0.0, n_arms, 0.0, -math.inf])
+    return LevelSets(
+        np.zeros(n_arms, np.int64), np.zeros(n_arms), np.zeros((n_arms, KEPT)), pool, np.zeros((2, FIRST)), evidence,
+        losses, init_choice(n_arms),
+    )  # fmt: skip
+
+
+@compilable
+def insert(values: FloatArray, n: int, x: float) -> None:
+    """Put x into its place among n sorted values."""
+    while n > 0 and values[n - 1] > x:
+        values[n] = values[n - 1]
+        n -= 1
+    values[n] = x
+
+
+@compilable
+def total(rho: FloatArray, rewards: FloatArray, n: int, scale: float, theta: float) -> float:
+    """F at theta."""
+    loss = 0.0
+    for i in range(n):
+        loss += at(rho, (rewards[i] - theta) / scale, 2.0)
+    return loss
+
+
+@rarely_called
+def minimiser(
+    rho: FloatArray, score: FloatArray, information: float, rewards: FloatArray, n: int, scale: float, x: float,
+    reward: float,
+) -> float:  # fmt: skip
+    """Where F is least: the better of x and the latest reward, moved by three steps of Fisher scoring if that helps."""
+    least, other = total(rho, rewards, n, scale, x), total(rho, rewards, n, scale, reward)
+    if other < least:
+        x, least = reward, other
+    moved = x
+    for _ in range(3):
+        mean = 0.0
+        for i in range(n):
+            mean += at(score, (rewards[i] - moved) / scale, 0.0) / n
+        moved += scale * clip(mean / information, STEP)
+    return moved if total(rho, rewards, n, scale, moved) < least else x
+
+
+@rarely_called
+def upper_end(rho: FloatArray, rewards: FloatArray, n: int, scale: float, x: float, level: float) -> float:
+    """The sup of the level set of n sorted rewards whose minimiser is x, to about a hundredth of the scale."""
+    low, below, above = x, total(rho, rewards, n, scale, x), math.inf
+    limit, high = below + level, math.inf
+    for i in range(n - 1, -1, -1):  # from the highest reward down: the set may have gaps
+        if rewards[i] <= x:
+            break
+        loss = total(rho, rewards, n, scale, rewards[i])
+        if loss <= limit:
+            low, below = rewards[i], loss
+            break
+        high, above = rewards[i], loss
+    step = scale
+    for _ in range(64):  # steps that double: the next reward may be far
+        if low + step >= high:
+            break
+        loss = total(rho, rewards, n, scale, low + step)
+        if loss > limit:
+            high, above = low + step, loss
+            break
+        low, below, step = low + step, loss, 2.0 * step
+    if high == math.inf:  # beside rewards of 1e308 steps are lost in rounding
+        return low
+    for _ in range(5):
+        middle = 0.5 * low + 0.5 * high
+        loss = total(rho, rewards, n, scale, middle)
+        if loss > limit:
+            high, above = middle, loss
+        else:
+            low, below = middle, loss
+    return low + (limit - below) / (above - below) * (high - low) if above > below else low
+
+
+@compilable
+def learn_scale(pool: FloatArray, sizes: FloatArray, row: int, size: float) -> None:
+    """Follow the median of the residuals (row 1) that are not 0; differences between arms (row 0) only stand in."""
+    if size == 0.0:
+        return
+    seen = int(pool[DIFFERENCES + row])
+    pool[DIFFERENCES + row] += 1.0
+    residuals = pool[RESIDUALS]
+    if seen < FIRST:
+        insert(sizes[row], seen, size)
+        if (row == 0 and residuals < ENOUGH) or (row == 1 and (residuals >= ENOUGH or pool[DIFFERENCES] == 0.0)):
+            pool[SCALE] = 0.5 * sizes[row, seen // 2] + 0.5 * sizes[row, (seen + 1) // 2]
+    elif row == 1:
+        gain = 1.5 / min(residuals, MEMORY)
+        pool[SCALE] = min(max(pool[SCALE] * math.exp(gain if size > pool[SCALE] else -gain), 1e-300), LARGEST)
+
+
+@compilable
+def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
+    """Bring the arm's index up to date, where ``reward`` is the latest one if it is new."""
+    pool, losses, n_arms, n = state.pool, state.losses, len(state.pulls), state.pulls[arm]
+    scale, law = pool[SCALE], int(pool[LAW])
+    share, slack = pool[CLOCK] / (n_arms * n), losses.slack[law]
+    lead = math.log(1.0 + share)
+    caution = 1.0 + slack / 1.5 * lead * lead
+    level = math.log(1.0 + c / n_arms * (1.0 + share * caution)) * n / (n - slack)
+    if scale == 0.0:  # all rewards so far are equal
+        state.x[arm] = upper = reward
+    elif n <= 2 and state.kept[arm, n - 1] < pool[TOP] - FAR * scale:  # no level is high enough for what may be slips
+        state.x[arm], upper = state.kept[arm, n - 1], LARGEST
+    elif n <= KEPT:
+        rho, rewards, x = losses.rho[law], state.kept[arm], state.x[arm] if n > 1 else reward
+        x = minimiser(rho, losses.score[law], losses.information[law], rewards, n, scale, x, reward)
+        state.x[arm], upper = x, upper_end(rho, rewards, n, scale, x, level)
+    else:
+        upper = state.x[arm] + scale * shift_of(losses.divergence[law], level / n)
+    place(state.choice, arm, saturate(upper), 0.0)
+
+
+@compilable
+def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: bool) -> None:
+    """Learn from a reward."""
+    pool, losses, evidence = state.pool, state.losses, state.evidence
+    reward, n, x = saturate(reward), state.pulls[arm], state.x[arm]
+    residual = saturate(reward - x)
+    if learns_scale and n > 0:
+        learn_scale(pool, state.sizes, 1, abs(residual) * (0.5 if n == 1 else 1.0))  # x is then a single reward
+    elif n > 0:
+        pool[RESIDUALS] += 1.0
+    elif learns_scale:
+        if not math.isnan(pool[LAST]):
+            learn_scale(pool, state.sizes, 0, 0.5 * abs(saturate(reward - pool[LAST])))
+        pool[LAST] = reward
+    scale, law = pool[SCALE], int(pool[LAW])
+    if n >= 3 and scale > 0.0 and len(evidence) > 1 and pool[RESIDUALS] < MEMORY:
+        for i in range(len(evidence)):
+            evidence[i] -= 0.5 * at(losses.rho[i], residual / scale, 2.0)  # half: x is not exact, nor is the scale
+    if n < KEPT:
+        insert(state.kept[arm], n, reward)
+    elif scale > 0.0:
+        step = clip(at(losses.score[law], residual / scale, 0.0) / losses.information[law], STEP)
+        state.x[arm] = saturate(x + scale * step / (n + 1))
+    state.pulls[arm] = n + 1
+    pool[CLOCK] += 1.0
+    if pool[CLOCK] < pool[DUE]:
+        renew(state, arm, reward, c)
+    else:
+        refresh(state, arm, reward, c)
+
+
+@rarely_called
+def refresh(state: LevelSets, arm: int, reward: float, c: float) -> None:
+    """Settle on the likeliest law, and bring all indices up to date; ``reward`` is the arm's latest."""
+    pool, evidence = state.pool, state.evidence
+    pool[DUE] = max(GROWTH * pool[CLOCK], pool[CLOCK] + len(state.pulls))
+    for i in range(len(evidence)):
+        if evidence[i] > evidence[int(pool[LAW])]:
+            pool[LAW] = i
+    pool[TOP] = -math.inf
+    for other in range(len(state.pulls)):
+        if state.pulls[other] > 1:
+            pool[TOP] = max(pool[TOP], state.x[other])
+    for other in range(len(state.pulls)):
+        if state.pulls[other] > 0:
+            renew(state, other, reward if other == arm else state.x[other], c)

@@ -1,0 +1,91 @@
+r"""Playing the arm with the highest perturbed estimate: what APE² and MR-APE share.
+
+Each round every arm's p-robust estimate gets a random number of its own, times a width that shrinks with its pulls.
+The numbers are functions of an exponential number E, whose :math:`e^{-E}` is uniform: E itself, -ln E (Gumbel),
+:math:`\lambda e^{E/\alpha}` (Pareto), :math:`\lambda E^{-1/\alpha}` (Fréchet) and :math:`2 e^{-E} - 1` (uniform on
+[-1, 1]).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...protocols import FloatArray, IntArray, compilable
+from ..estimators.p_robust import PRobustState, init_p_robust
+
+LAWS = ("exponential", "gumbel", "pareto", "frechet", "uniform")
+
+
+class PerturbedState(NamedTuple):
+    """Estimates, and the widths of their perturbations."""
+
+    pulls: IntArray
+    asked: IntArray
+    mean: PRobustState
+    width: FloatArray
+    open: npt.NDArray[np.bool_]
+    law: FloatArray  # its place in LAWS, shape and scale
+    horizon: FloatArray
+
+
+def init_perturbed(
+    n_arms: int, horizon: int | None, law: str, shape: float = 1.0, scale: float = 1.0
+) -> PerturbedState:
+    """No rewards.
+
+    Examples
+    --------
+    >>> init_perturbed(n_arms=2, horizon=None, law="gumbel").law
+    array([1., 1., 1.])
+    """
+    return PerturbedState(
+        np.zeros(n_arms, np.int64),
+        np.zeros(n_arms, np.int64),
+        init_p_robust(n_arms, horizon),
+        np.full(n_arms, math.inf),
+        np.ones(n_arms, np.bool_),
+        np.array([LAWS.index(law), shape, scale]),
+        np.array([math.inf if horizon is None else float(horizon)]),
+    )
+
+
+@compilable
+def perturbation(law: float, shape: float, scale: float, exponential: float) -> float:
+    """A number from the law of this place in ``LAWS``, made of one from the exponential law.
+
+    Examples
+    --------
+    >>> perturbation(4.0, 1.0, 1.0, exponential=math.log(2.0))  # the median
+    0.0
+    """
+    e = max(exponential, 1e-300)  # its logarithm must exist
+    if law == 0.0:
+        return e
+    if law == 1.0:
+        return -math.log(e)
+    if law == 4.0:
+        return 2.0 * math.exp(-e) - 1.0
+    return float(scale * (math.exp(e / shape) if law == 2.0 else e ** (-1.0 / shape)))
+
+
+@compilable
+def choose_perturbed(state: PerturbedState, rng: Any) -> int:
+    """Each arm once, then the one with the highest perturbed estimate."""
+    law, shape, scale = state.law[0], state.law[1], state.law[2]
+    best, highest = -1, -math.inf
+    for arm in range(len(state.pulls)):
+        if not state.open[arm]:
+            continue
+        if state.pulls[arm] == 0 and state.asked[arm] == 0:
+            state.asked[arm] = 1
+            return arm
+        draw = perturbation(law, shape, scale, rng.standard_exponential())
+        # An arm whose first reward is on the way comes before all others.
+        height = state.mean.value[arm] + state.width[arm] * draw if state.pulls[arm] > 0 else math.inf
+        if best < 0 or height > highest:
+            best, highest = arm, height
+    return best

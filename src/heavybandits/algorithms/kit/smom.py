@@ -1,0 +1,71 @@
+r"""Batches of rewards and their smoothed median of means (Puchkin, Gorbunov, Kutuzov, Gasnikov 2024).
+
+A batch of :math:`b = (2m + 1) n` values is cut into :math:`2m + 1` blocks; with independent standard normal
+:math:`\eta_j`,
+
+.. math::  \mathrm{SMoM}_{m,n}(z; \theta) = \mathrm{Med}_{j = 0, \dots, 2m}
+           \bigl(\mathrm{Mean}(z_{jn+1}, \dots, z_{(j+1)n}) + \theta\,\eta_j\bigr).
+
+The z of interest are stochastic gradients :math:`x - r`.  Means and medians follow a shift and a change of sign, and
+:math:`\eta` is symmetric, so their SMoM is x less that of the rewards, which is what is worked out here.  Rewards wait
+in a row per arm, so they may come late and in any order.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...protocols import FloatArray, IntArray, compilable
+from .numerics import SEED, next_normal, saturate, small_median
+
+
+class Batch(NamedTuple):
+    """Rewards on their way into an estimate."""
+
+    rewards: FloatArray  # (arm, place)
+    filled: IntArray  # per arm: rewards waiting
+    stream: IntArray  # generator of the smoothing noise
+
+
+def init_batch(n_arms: int, size: int) -> Batch:
+    """No rewards waiting, room for ``size`` per arm."""
+    return Batch(np.zeros((n_arms, size)), np.zeros(n_arms, np.int64), np.array([SEED]))
+
+
+@compilable
+def collect(batch: Batch, arm: int, reward: float, size: int) -> bool:
+    """Put a reward into the arm's row; true when ``size`` are there, which are then to be used before the next."""
+    place = batch.filled[arm]
+    batch.rewards[arm, place] = saturate(reward)
+    batch.filled[arm] = place + 1 if place + 1 < size else 0
+    return bool(place + 1 >= size)
+
+
+@compilable
+def smoothed(batch: Batch, mean: float, theta: float) -> float:
+    """The mean of a block, plus its noise."""
+    mean = saturate(mean)
+    return saturate(mean + theta * next_normal(batch.stream)) if theta > 0.0 else mean
+
+
+@compilable
+def smoothed_median(batch: Batch, arm: int, m: int, n: int, theta: float) -> float:
+    """Smoothed median of means of the arm's row.
+
+    Examples
+    --------
+    >>> batch = init_batch(n_arms=1, size=6)
+    >>> [collect(batch, 0, reward, 6) for reward in (1, 3, 10, -2, 0, 4)][-1]
+    True
+    >>> smoothed_median(batch, 0, m=1, n=2, theta=0.0)
+    2.0
+    """
+    row, share = batch.rewards[arm], 1.0 / n
+    for j in range(2 * m + 1):
+        mean = 0.0
+        for i in range(j * n, (j + 1) * n):
+            mean += share * row[i]
+        row[j] = smoothed(batch, mean, theta)  # the block's rewards are read already
+    return small_median(row, 2 * m + 1)

@@ -1,0 +1,169 @@
+"""Walks through nested states: what happens to them when arms come and go, when stores fill up, and on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...protocols import IntArray, is_named_tuple
+from .pool import Store
+
+
+def fresh_state(policy: Any, n_arms: int, horizon: int | None) -> Any:
+    """The policy's fresh state with stores that begin small.
+
+    In a simulation they must have room for the whole horizon; online they grow, and so do files of saved agents.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> policy = hb.make("rucb-catoni", v=1)
+    >>> policy.init(2, 10**6).mean.rewards.pool.nbytes, fresh_state(policy, 2, 10**6).mean.rewards.pool.nbytes
+    (32000000, 8192)
+    """
+    return _small(policy.init(n_arms, horizon))
+
+
+def _small(state: Any) -> Any:
+    if isinstance(state, Store):
+        return state._replace(pool=np.zeros(0)).grown()
+    return state._make(map(_small, state)) if is_named_tuple(state) else state
+
+
+def carried(old: Any, same: Any, fresh: Any, rows: IntArray) -> Any:
+    """``fresh`` state for another number of arms, with what ``old`` knows of its arms ``rows`` in the first rows.
+
+    ``same`` is a fresh state for the old number of arms: an array belongs to the arms if its first axis tells the two
+    numbers apart, else it is kept as it is.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> policy = hb.ThompsonGaussian()
+    >>> state = policy.init(n_arms=3, horizon=None)
+    >>> policy.update(state, 2, 7.0)
+    >>> carried(state, policy.init(3, None), policy.init(2, None), np.array([0, 2])).mean.tolist()
+    [0.0, 7.0]
+    """
+    if hasattr(old, "carry"):
+        return old.carry(fresh, rows)
+    if is_named_tuple(old):
+        return fresh._make(carried(*fields, rows) for fields in zip(old, same, fresh, strict=True))
+    if same.shape == fresh.shape:
+        return old
+    if same.shape[1:] != fresh.shape[1:]:
+        raise TypeError(f"arrays must have a row per arm or no such axis, got shapes {same.shape} and {fresh.shape}")
+    fresh[: len(rows)] = old[rows]
+    return fresh
+
+
+def find_open(state: Any) -> Callable[[IntArray | None], None] | None:
+    """How to let a state choose among some arms only (``None``: all), if it can.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> state = hb.KLUCB().init(n_arms=3, horizon=None)
+    >>> restrict = find_open(state)
+    >>> restrict(np.array([1]))
+    >>> state.open.tolist()
+    [False, True, False]
+    """
+    if hasattr(state, "restrict"):
+        return state.restrict  # type: ignore[no-any-return]
+    if not is_named_tuple(state):
+        return None
+    flags = getattr(state, "open", None)
+    if flags is None:
+        return next(filter(None, map(find_open, state)), None)
+
+    def restrict(among: IntArray | None) -> None:
+        flags[:] = among is None
+        if among is not None:
+            flags[among] = True
+
+    return restrict
+
+
+def stores(state: Any) -> Iterator[Store]:
+    """Where the state keeps rewards, and so may need room for more.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> len(list(stores(hb.UCB().init(2, None)))), len(list(stores(hb.make("rucb-catoni", v=1).init(2, None))))
+    (0, 1)
+    """
+    if isinstance(state, Store):
+        yield state
+    elif is_named_tuple(state):
+        for field in state:
+            yield from stores(field)
+
+
+def with_room(state: Any) -> Any:
+    """The same state with room for another reward of any arm.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> policy = hb.make("rucb-catoni", v=1)
+    >>> state = policy.init(n_arms=1, horizon=1)
+    >>> for reward in range(100):  # past the horizon
+    ...     state = with_room(state)
+    ...     policy.update(state, 0, reward)
+    >>> int(state.pulls[0])
+    100
+    """
+    if isinstance(state, Store):
+        return state.grown()
+    return state._make(map(with_room, state)) if is_named_tuple(state) else state
+
+
+def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """The arrays of a state with their places in it.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> next(arrays(hb.UCB().init(n_arms=2, horizon=None)))
+    ('state.pulls', array([0, 0]))
+    """
+    if state is None:
+        return
+    if not is_named_tuple(state):
+        yield path, state
+    else:
+        for name, field in zip(state._fields, state, strict=True):
+            yield from arrays(field, f"{path}.{name}")
+
+
+def rebuilt(template: Any, values: dict[str, npt.NDArray[Any]], path: str = "state", grows: bool = False) -> Any:
+    """A state like ``template`` with other arrays, of the same types and shapes; only a store's pool ``grows``.
+
+    Compiled code does not check indices, so arrays of other shapes must not get through.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> values = dict(arrays(hb.UCB().init(n_arms=2, horizon=None)))
+    >>> rebuilt(hb.UCB().init(n_arms=3, horizon=None), values)
+    Traceback (most recent call last):
+        ...
+    ValueError: state.pulls must be int64 of shape (3,), got int64 of shape (2,)
+    """
+    if template is None:
+        return None
+    if is_named_tuple(template):
+        fields = zip(template._fields, template, strict=True)
+        pool = "pool" if isinstance(template, Store) else None
+        return template._make(rebuilt(field, values, f"{path}.{name}", name == pool) for name, field in fields)
+    value = values[path]
+    shapes = (len(template.shape), len(value.shape)) if grows else (template.shape, value.shape)
+    if value.dtype != template.dtype or shapes[0] != shapes[1]:
+        raise ValueError(f"{path} must be {template.dtype} of shape {template.shape}, "
+                         f"got {value.dtype} of shape {value.shape}")  # fmt: skip
+    return value

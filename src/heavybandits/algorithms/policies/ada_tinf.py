@@ -1,0 +1,106 @@
+r"""AdaTINF: heavy-tailed losses that an adversary sets, with tails that nobody knows.
+
+*Assumes* of losses :math:`\ell = b - r` a moment of some order :math:`\alpha \in (1, 2]`, and the sign condition of
+:mod:`.htinf`.  *Must be told* b, a bound from above on the location of the best arm, and the
+horizon T; neither :math:`\alpha` nor its bound :math:`\sigma^\alpha`.  *When that fails*: one loss of the size of 1e300
+raises the scale :math:`\lambda` for good, after which nothing is learned; a reward of 1e300 keeps it from ever rising.
+
+*Formula*: it begins with a scale of :math:`\lambda = 1` and costs of S = 0.  In round t it draws A as HTINF does for
+:math:`\alpha = 2` and :math:`\sigma = \lambda`, that is with :math:`\eta = 1/(\lambda \sqrt t)`.  If
+:math:`|\ell| > \Theta \sqrt{x_A}/\eta`, where :math:`\Theta = 1 - 2^{-1/3}`, the loss is skipped, at a cost of
+:math:`c = \ell`; else :math:`\ell/x_A` is added to :math:`L_A`, at a cost of :math:`c = 2\eta\ell^2/\sqrt{x_A}`.  When
+the costs S exceed :math:`\lambda \sqrt{K(T + 1)}`, they are set to c, and
+
+.. math::  \log_2 \lambda \leftarrow \max\bigl\{\log_2 \lambda, \lceil \log_2 (c/\sqrt{K(T + 1)}) \rceil\bigr\} + 1.
+
+Regret is :math:`O(\sigma K^{1 - 1/\alpha} T^{1/\alpha} + \sqrt{KT})` for any laws; nothing better is proved for fixed
+ones.  K is the number of arms at the start.  Late and unasked rewards: see :mod:`.ftrl`.  *Cost*: O(K); 25
+bytes per arm.  *Reference*: J. Huang, Y. Dai, L. Huang (2022).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._validate import required_horizon
+from ...protocols import FloatArray
+from ..facts import Facts
+from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
+from ..kit.numerics import saturate
+from ..parameters import Finite, validated
+from .htinf import skipping_factor
+
+FACTS = Facts(
+    needs="horizon, sign",
+    memory="25 bytes",
+    cost="O(1), O(K)",
+    regret="as htinf, O(sigma K^(1-1/p) T^(1/p) + sqrt(K T)) for every p and sigma; nothing better for fixed laws",
+    reference="Huang, Dai, Huang 2022",
+)
+
+FACTOR = skipping_factor(1.0)
+LARGEST_SCALE = 2.0**1000  # so that its products with times and losses are numbers
+
+
+class AdaTINFState(NamedTuple):
+    """Losses, and how the scale comes about."""
+
+    draws: Draws
+    scale: FloatArray
+    costs: FloatArray  # since the scale last changed
+    budget: FloatArray  # for costs, in units of the scale
+
+
+@validated
+class AdaTINF(NamedTuple):
+    """AdaTINF.
+
+    Parameters
+    ----------
+    offset
+        b, a bound from above on the location of the best arm.
+
+    Examples
+    --------
+    >>> policy = AdaTINF(offset=0.0)
+    >>> state = policy.init(n_arms=2, horizon=8)
+    >>> for loss in (0.1, 3.0, 2.0, 40.0):  # the first is taken in, the others are skipped
+    ...     policy.update(state, 0, -loss)
+    >>> state.draws.loss.tolist(), state.scale.tolist()
+    ([0.2, 0.0], [32.0])
+    """
+
+    offset: Finite
+
+    def init(self, n_arms: int, horizon: int | None) -> AdaTINFState:
+        """Fresh state."""
+        budget = math.sqrt(n_arms * (required_horizon("ada-tinf", horizon, "scale") + 1))
+        return AdaTINFState(init_draws(n_arms, 1.0), np.ones(1), np.zeros(1), np.array([budget]))
+
+    def select(self, state: AdaTINFState, t: int, rng: Any) -> int:
+        """An arm drawn by the probabilities of this round."""
+        state.draws.rate[0] = 1.0 / (state.scale[0] * math.sqrt(t + 1))
+        tsallis(state.draws, 2.0)
+        return draw(state.draws, rng)
+
+    def update(self, state: AdaTINFState, arm: int, reward: float) -> None:
+        """Take in the loss or skip it, and raise the scale if that has cost too much."""
+        draws, scale, costs, budget = state.draws, state.scale, state.costs, state.budget[0]
+        loss, rate, p = saturate(self.offset - reward), draws.rate[0], probability(draws, arm)
+        cost = loss
+        if abs(loss) <= FACTOR / rate * math.sqrt(p):
+            charge(draws, arm, loss / p)
+            cost = 2.0 * rate * loss * (loss / math.sqrt(p))
+        costs[0] = saturate(costs[0] + cost)
+        if costs[0] > scale[0] * budget:
+            costs[0] = cost
+            mantissa, exponent = math.frexp(cost / budget)
+            doubled = math.ldexp(1.0, exponent + 1 if mantissa > 0.5 else exponent)
+            scale[0] = min(max(2.0 * scale[0], doubled), LARGEST_SCALE)
+
+    def index_of(self, state: AdaTINFState, arm: int, t: int) -> float:
+        """Probability at the last choice."""
+        return float(state.draws.chance[arm])

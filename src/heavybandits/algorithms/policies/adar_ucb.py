@@ -1,0 +1,197 @@
+r"""AdaR-UCB: nothing to be told but the sign (Genalti, Marsigli, Gatti, Metelli 2024).
+
+*Assumes* that the best arm's rewards beyond any threshold are not positive on average: :math:`E[X\,1\{|X| > M\}] \le 0`
+for every :math:`M \ge 0`.  With M = 0 that is a mean of at most 0, so from rewards that may have a positive mean a
+number above it must be taken off first; noise that is symmetric then satisfies it.  *Must be told* nothing.  *When that
+fails*, large rewards that are cut off make the best arm look worse than it is, and regret may be linear.  An arm whose
+rewards are mostly exactly 0 is played until enough are not.
+
+*Formula*: rounds :math:`\tau = 1, 2, \dots` of two pulls of one arm; the first reward joins :math:`X`, the second
+:math:`X'`.  With N pairs, :math:`L = 3 \ln \tau` and :math:`c = (1 + \sqrt 2)^2` the index is infinite while no more
+than cL of the :math:`X'_j` differ from 0; then, with M the root of :math:`\sum_j \min(X_j'^2/M^2, 1) = cL` and with
+:math:`\hat\mu` and V the mean and the variance of the :math:`X_j\,1\{|X_j| \le M\}`,
+
+.. math::  A_\tau = \arg\max_a\ \hat\mu_a + \sqrt{2 V_a L/N_a} + 10 M_a L/N_a.
+
+So each arm is played some 2cL times as a matter of course: 298 pulls at T = 10,000.
+
+*Cost*: between two magnitudes the index changes by a known formula, so an arm that is not played costs O(1) for a
+choice, and one that is a search in ranked rewards: O(K + log n).  L does not grow beyond the horizon, or beyond
+:math:`3 \ln 2^{63}` if there is none; rewards below the M of that L will be inside for ever, and only their sums are
+kept.  So about cL pairs of an arm are stored, 150 at T = 10,000 and never many more than 760, and putting one among
+them moves few.  Magnitudes are cut to :math:`10^{150}`, and are 0 below :math:`10^{-150}`.
+
+*Reference*: G. Genalti, L. Marsigli, N. Gatti, A. M. Metelli, (ε, u)-adaptive regret minimization in heavy-tailed
+bandits, COLT 2024.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...protocols import FloatArray, IntArray, compilable
+from ..facts import Facts
+from ..kit.turns import Batch, again, begin, init_batch
+from ..parameters import Positive, validated
+from ._ranked import Ranked, init_ranked, insert, inside, magnitude, settle, sums
+
+FACTS = Facts(
+    needs="sign",
+    memory="O(log T)",
+    cost="O(K + log n)",
+    regret="O(sum_a (u/Delta_a)^(1/(p-1)) ln T) for every p and u with E|X|^p <= u, "
+    "if E[X 1(|X| > M)] <= 0 for the best arm",
+    reference="Genalti, Marsigli, Gatti, Metelli 2024",
+)
+
+C = 3.0 + 2.0 * math.sqrt(2.0)
+MEAN, SPREAD, SQUARES, OUTSIDE, UNTIL = range(5)  # columns of AdarUCBState.piece
+_PAST = -1.0  # below every L
+
+
+class AdarUCBState(NamedTuple):
+    """Ranked rewards, and for each arm the piece of its index that holds now."""
+
+    pulls: IntArray
+    waiting: FloatArray  # per arm: the first reward of a pair
+    first: Ranked  # X
+    second: Ranked  # X'
+    filled: IntArray  # per arm: how many X' are not 0
+    limit: FloatArray  # (arm, 2): magnitude up to which rewards are settled, and pairs when that was found
+    piece: FloatArray  # (arm, 5): mean, sqrt(2V/N), sum of squares inside, X' outside; L up to which these hold
+    open: npt.NDArray[np.bool_]
+    batch: Batch
+    most: FloatArray  # the largest L there will be
+
+
+@validated
+class AdarUCB(NamedTuple):
+    """AdaR-UCB.
+
+    Parameters
+    ----------
+    bonus
+        The factor 10 of the last term, published and proved; smaller ones explore less.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.AdarUCB(), n_arms=2)
+    >>> agent.update_many([0] * 2000 + [1] * 2000, [-3.0] * 2000 + [-1.0] * 2000)
+    >>> agent.select()
+    1
+    """
+
+    bonus: Positive = 10.0
+
+    def init(self, n_arms: int, horizon: int | None) -> AdarUCBState:
+        """Fresh state."""
+        return AdarUCBState(
+            np.zeros(n_arms, np.int64),
+            np.zeros(n_arms),
+            init_ranked(n_arms, horizon),
+            init_ranked(n_arms, horizon),
+            np.zeros(n_arms, np.int64),
+            np.zeros((n_arms, 2)),
+            np.full((n_arms, 5), _PAST),
+            np.ones(n_arms, np.bool_),
+            init_batch(),
+            np.array([3.0 * math.log(2**63 if horizon is None else max((horizon + 1) // 2, 2))]),
+        )
+
+    def log_of(self, state: AdarUCBState, t: int) -> float:
+        """L in the round that begins after t rewards."""
+        return min(3.0 * math.log(t // 2 + 1), float(state.most[0]))
+
+    def height_of(self, state: AdarUCBState, arm: int, log_term: float) -> float:
+        """Index by the arm's piece, which is brought up to date."""
+        if state.filled[arm] <= C * log_term:
+            return math.inf
+        pairs, piece = state.pulls[arm] // 2, state.piece
+        if log_term > piece[arm, UNTIL]:
+            fit(state, arm, log_term)
+        threshold = math.sqrt(piece[arm, SQUARES] / (C * log_term - piece[arm, OUTSIDE]))
+        wide = math.sqrt(log_term) * piece[arm, SPREAD]
+        return float(piece[arm, MEAN] + wide + self.bonus * threshold * log_term / pairs)
+
+    def select(self, state: AdarUCBState, t: int, rng: Any) -> int:
+        """Two pulls of the arm with the highest index."""
+        arm = again(state.batch, state.open)
+        if arm >= 0:
+            return arm
+        best, highest, log_term = -1, -math.inf, self.log_of(state, t)
+        for arm in range(len(state.pulls)):
+            if state.open[arm]:
+                height = self.height_of(state, arm, log_term)
+                if best < 0 or height > highest:
+                    best, highest = arm, height
+                if height == math.inf:
+                    break
+        return begin(state.batch, best, 2)
+
+    def update(self, state: AdarUCBState, arm: int, reward: float) -> None:
+        """Wait for the second reward of a pair, then rank both."""
+        state.pulls[arm] += 1
+        x = min(max(float(reward), -1e150), 1e150)
+        if abs(x) < 1e-150:
+            x = 0.0
+        if state.pulls[arm] % 2 == 1:
+            state.waiting[arm] = x
+            return
+        pairs, limit = state.pulls[arm] // 2, state.limit
+        insert(state.first, arm, state.waiting[arm], limit[arm, 0])
+        insert(state.second, arm, x, limit[arm, 0])
+        if x != 0.0:
+            state.filled[arm] += 1
+        most = C * state.most[0]
+        if state.filled[arm] > most and pairs >= 1.25 * limit[arm, 1]:
+            n = rank_of_threshold(state.second, arm, most)
+            outside = state.second.records.size[arm] - n
+            limit[arm, 0] = max(limit[arm, 0], math.sqrt(sums(state.second, arm, n)[1] / (most - outside)))
+            limit[arm, 1] = pairs
+            settle(state.first, arm, limit[arm, 0])
+            settle(state.second, arm, limit[arm, 0])
+        state.piece[arm, UNTIL] = _PAST
+
+    def value(self, state: AdarUCBState, arm: int) -> float:
+        """The mean when the arm's index was last worked out; NaN before that."""
+        return float(state.piece[arm, MEAN]) if state.piece[arm, SPREAD] >= 0.0 else math.nan
+
+    def index_of(self, state: AdarUCBState, arm: int, t: int) -> float:
+        """Truncated mean plus bonus."""
+        return self.height_of(state._replace(piece=np.full_like(state.piece, _PAST)), arm, self.log_of(state, t))
+
+
+@compilable
+def rank_of_threshold(second: Ranked, arm: int, target: float) -> int:
+    """How many records of X' lie inside the root M of the equation whose right side is ``target``."""
+    low, high, size = 0, second.records.size[arm], second.records.size[arm]
+    while low < high:  # at M equal to a magnitude the left side is known, and falls with M
+        middle = (low + high) // 2
+        m = magnitude(second, arm, middle)
+        if sums(second, arm, middle + 1)[1] / (m * m) + (size - middle - 1) >= target:
+            low = middle + 1
+        else:
+            high = middle
+    return int(low)
+
+
+@compilable
+def fit(state: AdarUCBState, arm: int, log_term: float) -> None:
+    """Find the piece of the arm's index that holds at L = ``log_term``."""
+    pairs, piece, target = state.pulls[arm] // 2, state.piece, C * log_term
+    n = rank_of_threshold(state.second, arm, target)
+    outside, squares = state.second.records.size[arm] - n, sums(state.second, arm, n)[1]
+    m = inside(state.first, arm, math.sqrt(squares / (target - outside)))
+    total, own_squares = sums(state.first, arm, m)
+    mean = total / pairs
+    variance = max(own_squares - total * mean, 0.0) / max(pairs - 1, 1)
+    lowest = magnitude(state.second, arm, n - 1) if n > 0 else 0.0
+    lowest = max(lowest, magnitude(state.first, arm, m - 1) if m > 0 else 0.0)
+    piece[arm, MEAN], piece[arm, SPREAD] = mean, math.sqrt(2.0 * variance / pairs)
+    piece[arm, SQUARES], piece[arm, OUTSIDE] = squares, outside
+    piece[arm, UNTIL] = (outside + squares / (lowest * lowest)) / C if lowest > 0.0 else math.inf

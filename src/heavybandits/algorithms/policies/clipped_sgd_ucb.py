@@ -1,0 +1,143 @@
+r"""Clipped-SGD-UCB: a confidence bound around clipped SGD (Dorn, Katrutsa, Latypov, Pudovikov 2024).
+
+*Assumes* noise that is symmetric about zero, or the same for all arms; no moment need exist.  *Must be told* the
+horizon T and a clipping level R of the size of the gaps.  *When that fails*: a step is at most R/ln(4(T+1)T²), so with
+R too small an arm that starts badly takes long to recover; with R too large the estimates stay noisy.
+
+*Formula*, practical schedule: each arm is pulled p times and :math:`x_a` put at the median; then
+
+.. math::  A_t = \arg\max_a\ x_a + c\,\sqrt{\ln t/n_a}, \qquad
+           x \leftarrow x - \gamma\,\mathrm{clip}(\mathrm{SMoM}_{m,n}(x - r; \theta), R), \quad
+           \gamma = 1/\ln(4(T+1)T^2),
+
+where the arm is played :math:`b = (2m+1)n` times in a row for one step, and t and :math:`n_a` count pulls.  The
+theory's schedule is FO-UCB on :class:`.ClippedSGD`: index :math:`x_a + \sqrt{2 g(k_a, 1/T^2)}`.
+
+*Cost*: O(b) for a batch and O(log K) for a choice, 8 max(b, p) + 121 bytes per arm.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..._validate import required_horizon
+from ...protocols import IntArray
+from ...theory import confidence, first_clip, practical_step, printed_rate, printed_step
+from ..estimators.clipped_sgd import Iterates, descend, init_iterates
+from ..facts import Facts
+from ..kit.tournament import VALUE, Choice, choose, height, init_choice, place
+from ..parameters import Count, NonNegative, OddOrZero, Positive, Whole, validated
+
+FACTS = Facts(
+    needs="horizon, scale, symmetry",
+    memory="8 max(b, p) + 121 bytes",
+    cost="O(1), O(log K)",
+    regret="none for the practical schedule; for the theory's, FO-UCB's with a rate that its source proves only at the "
+    "horizon",
+    reference="Dorn, Katrutsa, Latypov, Pudovikov 2024",
+)
+
+
+class ClippedSGDUCBState(NamedTuple):
+    """Pulls, iterates and indices."""
+
+    pulls: IntArray
+    sgd: Iterates
+    choice: Choice
+
+
+@validated
+class ClippedSGDUCB(NamedTuple):
+    r"""Clipped-SGD-UCB.
+
+    Parameters
+    ----------
+    m, n
+        :math:`2m + 1` blocks of n pulls make one step; (0, 1) is SGD-UCB, (1, 1) SGD-UCB-Median, (1, 2) SGD-UCB-SMoM.
+    coeff
+        c, the weight of the exploration bonus in the practical schedule.
+    clip
+        R, the clipping level; in the theory's schedule a bound on the distance of the first iterate to the location.
+    init_pulls
+        p, odd.  With 0 the iterates start at R (practical, optimistic) or at 0 (theory), and one step per arm comes
+        first.
+    theta
+        Smoothing of the median of means.
+    schedule
+        ``"practical"``, which the published experiments run, or ``"theory"``, which plays round robin for any
+        realistic horizon and takes the gradients' standard deviation to be 1; for another, and for the exponential
+        radius, see :class:`.ClippedSGD` in :class:`.FOUCB`.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.ClippedSGDUCB(m=0, n=1, clip=2.0), n_arms=2, horizon=100)
+    >>> [agent.select() for _ in range(6)]
+    [0, 0, 0, 1, 1, 1]
+    """
+
+    m: Whole
+    n: Count
+    coeff: NonNegative = 0.1
+    clip: Positive = 10.0
+    init_pulls: OddOrZero = 3
+    theta: NonNegative = 0.001
+    schedule: Literal["practical", "theory"] = "practical"
+
+    def init(self, n_arms: int, horizon: int | None) -> ClippedSGDUCBState:
+        """Fresh state."""
+        horizon = required_horizon("clipped-sgd-ucb", horizon, "step")
+        if self.schedule == "practical":
+            start, step, level, decay = self.clip, practical_step(horizon), self.clip, 0.0
+            rate = 0.0
+        else:
+            delta = confidence(horizon)
+            step = printed_step(horizon, self.clip, delta)
+            start, level, decay = 0.0, first_clip(step, self.clip, horizon, delta), 0.5 * step
+            rate = printed_rate(0, delta, horizon, self.clip, 1.0)
+        batch_size = (2 * self.m + 1) * self.n
+        iterates = init_iterates(n_arms, batch_size, self.init_pulls, start, step, level, decay, rate)
+        return ClippedSGDUCBState(np.zeros(n_arms, np.int64), iterates, init_choice(n_arms))
+
+    def level(self, state: ClippedSGDUCBState, t: int) -> float:
+        """Common factor of the bonuses."""
+        if state.sgd.schedule[3] > 0.0:
+            return 1.0
+        return math.sqrt(math.log(t)) if t > 1 else 0.0
+
+    def select(self, state: ClippedSGDUCBState, t: int, rng: Any) -> int:
+        """Initial pulls, then batches of the arm with the highest index."""
+        batch_size = (2 * self.m + 1) * self.n
+        initial = self.init_pulls if self.init_pulls > 0 else batch_size
+        return choose(self, state, t, initial, batch_size)
+
+    def update(self, state: ClippedSGDUCBState, arm: int, reward: float) -> None:
+        """One more reward in the arm's batch, and a step if that is full."""
+        pulls = state.pulls[arm] + 1
+        state.pulls[arm] = pulls
+        if not descend(state.sgd, arm, reward, self.m, self.n, self.theta, self.init_pulls):
+            return
+        if state.sgd.schedule[3] > 0.0:
+            width = math.sqrt(2.0 * state.sgd.schedule[3] / (state.sgd.steps[arm] + 1))
+        else:
+            width = self.coeff / math.sqrt(pulls)
+        place(state.choice, arm, state.sgd.x[arm], width)
+
+    def value(self, state: ClippedSGDUCBState, arm: int) -> float:
+        """Current iterate."""
+        return float(state.choice.line[arm, VALUE])
+
+    def index_of(self, state: ClippedSGDUCBState, arm: int, t: int) -> float:
+        """Iterate plus bonus."""
+        return float(height(state.choice.line, state.choice.open, arm, self.level(state, t)))
+
+
+PRESETS = {
+    "sgd-ucb": functools.partial(ClippedSGDUCB, 0, 1),
+    "sgd-ucb-median": functools.partial(ClippedSGDUCB, 1, 1),
+    "sgd-ucb-smom": functools.partial(ClippedSGDUCB, 1, 2),
+}

@@ -1,0 +1,117 @@
+r"""HTINF: heavy tails in both worlds, where rewards follow a fixed law or an adversary sets their laws.
+
+*Assumes* that losses :math:`\ell = b - r` have :math:`E|\ell|^\alpha \le \sigma^\alpha`, where
+:math:`\alpha = 1 + \varepsilon` is in (1, 2], and that the best arm's large losses outweigh its large gains:
+:math:`E[\ell\,1(|\ell| > M)] \ge 0` for every M.  For symmetric noise that is so if and only if b is at least the best
+arm's location.  *Must be told* :math:`\varepsilon`, :math:`\sigma` and b.  *When that fails*: with b too small, the
+large gains that make the best arm best are skipped; with b too large, :math:`\sigma` must grow with it, and regret
+grows in proportion; with :math:`\sigma` too small, much is skipped, and since what is skipped counts as no loss, bad
+arms look good.  As :math:`\varepsilon \to 0` all is skipped.
+
+*Formula*: in round t = 1, 2, ... with :math:`\eta = t^{-1/\alpha}/\sigma` draw A from
+
+.. math::  x = \arg\min_x\ \langle L, x\rangle - \frac{\alpha}{\eta} \sum_a x_a^{1/\alpha},
+
+and add :math:`\ell/x_A` to :math:`L_A` unless :math:`|\ell| > \Theta\,x_A^{1/\alpha}/\eta`, where
+:math:`\Theta = 1 - 2^{-(\alpha - 1)/(2\alpha - 1)}`.  Regret is :math:`O(\sigma K^{1 - 1/\alpha} T^{1/\alpha})` against
+any adversary and :math:`O(\sum_a (\sigma^\alpha/\Delta_a)^{1/(\alpha - 1)} \ln T)` under fixed laws with one best arm.
+
+Late and unasked rewards: see :mod:`.ftrl`; a late loss is compared with the threshold of the last choice.
+*Cost*: O(K), twice as much if :math:`1/\varepsilon` is not a whole number; 25 bytes per arm.  *Reference*:
+J. Huang, Y. Dai, L. Huang (2022).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...protocols import FloatArray
+from ..facts import Facts
+from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
+from ..kit.numerics import power
+from ..parameters import Finite, Fraction, Positive, validated
+
+FACTS = Facts(
+    needs="moment order, moment bound, sign",
+    memory="25 bytes",
+    cost="O(1), O(K)",
+    regret=(
+        "O(sigma K^(1-1/p) T^(1/p)), if E|l|^p <= sigma^p and E[l 1(|l| > M)] >= 0 for the best arm, where l "
+        "= b - X; for fixed laws O(sum_a (sigma^p/Delta_a)^(1/(p-1)) ln T)"
+    ),
+    reference="Huang, Dai, Huang 2022",
+)
+
+
+LARGEST_Q = 1e12  # beyond that all is skipped, and probabilities are lost in rounding
+
+
+def skipping_factor(eps: float) -> float:
+    r"""The factor :math:`\Theta` of the threshold.
+
+    The paper takes the smaller of this and of :math:`(2 - 2/\alpha)^{1/(2 - \alpha)}`, which is always larger.
+
+    Examples
+    --------
+    >>> round(skipping_factor(0.5), 9), round(skipping_factor(1.0), 9)
+    (0.159103585, 0.206299474)
+    """
+    return 1.0 - float(2.0 ** (-eps / (1.0 + 2.0 * eps)))
+
+
+class HTINFState(NamedTuple):
+    """Losses, and the factor of the threshold."""
+
+    draws: Draws
+    factor: FloatArray
+
+
+@validated
+class HTINF(NamedTuple):
+    r"""HTINF.
+
+    Parameters
+    ----------
+    eps
+        :math:`\varepsilon`: losses have a moment of order :math:`\alpha = 1 + \varepsilon`.
+    scale
+        :math:`\sigma`, a bound on :math:`(E|b - r|^\alpha)^{1/\alpha}`.
+    offset
+        b, a bound from above on the location of the best arm.
+
+    Examples
+    --------
+    >>> policy = HTINF(eps=0.5, scale=1.0, offset=1.0)
+    >>> state = policy.init(n_arms=2, horizon=None)
+    >>> policy.update(state, 0, -1e300)  # skipped
+    >>> policy.update(state, 0, 0.95)
+    >>> state.draws.loss.round(9).tolist()
+    [0.1, 0.0]
+    """
+
+    eps: Fraction
+    scale: Positive
+    offset: Finite
+
+    def init(self, n_arms: int, horizon: int | None) -> HTINFState:
+        """Fresh state."""
+        return HTINFState(init_draws(n_arms, 1.0 / self.scale), np.array([skipping_factor(self.eps)]))
+
+    def select(self, state: HTINFState, t: int, rng: Any) -> int:
+        """An arm drawn by the probabilities of this round."""
+        state.draws.rate[0] = 1.0 / (self.scale * power(t + 1.0, 1.0 / (1.0 + self.eps)))
+        tsallis(state.draws, min(1.0 + 1.0 / self.eps, LARGEST_Q))
+        return draw(state.draws, rng)
+
+    def update(self, state: HTINFState, arm: int, reward: float) -> None:
+        """Take in the loss unless it is too large for now."""
+        draws, loss = state.draws, self.offset - reward
+        p = probability(draws, arm)
+        if abs(loss) * draws.rate[0] <= state.factor[0] * power(p, 1.0 / (1.0 + self.eps)):
+            charge(draws, arm, loss / p)
+
+    def index_of(self, state: HTINFState, arm: int, t: int) -> float:
+        """Probability at the last choice."""
+        return float(state.draws.chance[arm])

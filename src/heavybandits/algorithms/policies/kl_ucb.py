@@ -1,0 +1,186 @@
+r"""KL-UCB for bounded rewards (Garivier, Cappé 2011).
+
+*Assumes* rewards in [low, high].  *Must be told* these two.  *When that fails*: rewards outside are clipped, which
+makes the policy robust but its means those of clipped rewards; arms whose clipped means differ little are told apart
+late.
+
+*Formula*: with :math:`p_a` the mean of :math:`(r - \text{low})/(\text{high} - \text{low})` and
+:math:`d(p, q) = p \ln(p/q) + (1 - p) \ln((1 - p)/(1 - q))`, play each arm once and then
+
+.. math::  A_t = \arg\max_a\ \max\{q \ge p_a : n_a d(p_a, q) \le \ln t + c \ln\ln t\}.
+
+Theory has c = 3, practice c = 0.  For normal noise the index is UCB's; for rewards of 0 and 1 it is asymptotically
+optimal.  *Cost*: some logarithms for a reward; for a choice one index, that of the arm chosen last, and for each other
+arm the question whether its own is above q, that is whether :math:`n_a d(p_a, q) < \ln t + c \ln\ln t`: two products,
+since that divergence is linear in :math:`\ln q` and :math:`\ln(1 - q)`.  33 bytes per arm.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._validate import require_range
+from ...protocols import FloatArray, IntArray, compilable
+from ..facts import Facts
+from ..kit.numerics import running_mean, share
+from ..parameters import Finite, NonNegative, validated
+
+FACTS = Facts(
+    needs="range",
+    memory="33 bytes",
+    cost="O(K)",
+    regret="sum_a Delta_a ln T/d(mu_a, mu*) asymptotically, for rewards in the range; optimal for rewards of 0 and 1",
+    reference="Garivier, Cappé 2011",
+)
+
+
+@compilable
+def bernoulli_divergence(p: float, q: float) -> float:
+    """Kullback-Leibler divergence between coins of heads probabilities p and q.
+
+    Examples
+    --------
+    >>> bernoulli_divergence(0.5, 0.5), bernoulli_divergence(0.5, 1.0)
+    (0.0, inf)
+    """
+    left = 0.0 if p <= 0.0 else (math.inf if q <= 0.0 else p * math.log(p / q))
+    right = 0.0 if p >= 1.0 else (math.inf if q >= 1.0 else (1.0 - p) * math.log((1.0 - p) / (1.0 - q)))
+    return left + right
+
+
+@compilable
+def bernoulli_bound(p: float, budget: float) -> float:
+    """The largest q with divergence d(p, q) at most ``budget``, to the last digit, by Halley's method.
+
+    Examples
+    --------
+    >>> round(bernoulli_bound(0.5, math.log(100) / 10), 9), round(bernoulli_bound(0.0, math.log(100) / 10), 9)
+    (0.887908762, 0.369042656)
+    """
+    if p >= 1.0 or budget <= 0.0:
+        return p
+    if p <= 1e-300:  # as good as 0, and x/p below cannot overflow
+        return -math.expm1(-budget)
+    rest = 1.0 - p
+    x = math.sqrt(2.0 * p * rest * budget)  # x is q - p: first its expansion for small budgets
+    if x < 0.5 * rest:
+        x += 2.0 / 3.0 * (1.0 - 2.0 * p) * budget
+    if not 0.0 < x < 0.5 * rest:  # then a bound from above, which is close for large ones
+        x = rest - rest * math.exp((p * math.log(p) - budget) / rest)
+    for _ in range(5):  # from there three steps are enough for every p and budget
+        room = rest - x
+        if room <= 0.0:
+            return 1.0
+        excess = -p * math.log1p(x / p) - rest * math.log1p(-x / rest) - budget
+        slope = x / ((p + x) * room)
+        bend = p / ((p + x) * (p + x)) + rest / (room * room)
+        step = 2.0 * excess * slope / (2.0 * slope * slope - excess * bend)
+        x -= step
+        if abs(step) <= 1e-5 * min(x, room):  # the next step would be about the cube of this one
+            break
+    return p + x
+
+
+class KLUCBState(NamedTuple):
+    """Means of the scaled rewards."""
+
+    pulls: IntArray
+    asked: IntArray
+    mean: FloatArray
+    constant: FloatArray  # per arm: n (p ln p + (1 - p) ln(1 - p)), the part of n d(p, q) without q
+    open: npt.NDArray[np.bool_]
+    last: IntArray  # the arm chosen last
+
+
+@validated
+class KLUCB(NamedTuple):
+    """KL-UCB.
+
+    Parameters
+    ----------
+    low, high
+        Range of the rewards.
+    c
+        Weight of ln ln t.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.KLUCB(), n_arms=2)
+    >>> agent.update_many([0, 0, 1], [1.0, 0.0, 1.0])
+    >>> agent.select()
+    1
+    """
+
+    low: Finite = 0.0
+    high: Finite = 1.0
+    c: NonNegative = 0.0
+
+    def check(self) -> None:
+        """Refuse an empty range."""
+        require_range("KLUCB", self.low, self.high)
+
+    def init(self, n_arms: int, horizon: int | None) -> KLUCBState:
+        """Fresh state."""
+        return KLUCBState(
+            np.zeros(n_arms, np.int64),
+            np.zeros(n_arms, np.int64),
+            np.zeros(n_arms),
+            np.zeros(n_arms),
+            np.ones(n_arms, np.bool_),
+            np.zeros(1, np.int64),
+        )
+
+    def threshold(self, t: int) -> float:
+        """ln t + c ln ln t."""
+        log = math.log(max(t, 1))
+        return log + self.c * math.log(max(log, 1.0))
+
+    def bound_at(self, state: KLUCBState, arm: int, threshold: float) -> float:
+        """Index in units of the range."""
+        n = state.pulls[arm]
+        return bernoulli_bound(state.mean[arm], threshold / n) if n > 0 else math.inf
+
+    def select(self, state: KLUCBState, t: int, rng: Any) -> int:
+        """Each arm once, then the highest index."""
+        n_arms, threshold = len(state.pulls), self.threshold(t)
+        best, highest = -1, -math.inf
+        below, log_below, log_above = -math.inf, 0.0, 0.0  # a number a little below the highest index
+        for turn in range(-1, n_arms):
+            arm = turn if turn >= 0 else min(state.last[0], n_arms - 1)  # the arm chosen last comes first
+            if not state.open[arm] or arm == best:
+                continue
+            n, p = state.pulls[arm], state.mean[arm]
+            if n == 0 and state.asked[arm] == 0:
+                state.asked[arm] = 1
+                return arm
+            if p < below and state.constant[arm] - n * (p * log_below + (1.0 - p) * log_above) > threshold:
+                continue
+            bound = self.bound_at(state, arm, threshold)
+            if bound > highest or (bound == highest and arm < best):
+                best, highest, below = arm, bound, bound - 1e-9
+                if 0.0 < below < 1.0:
+                    log_below, log_above = math.log(below), math.log(1.0 - below)
+        state.last[0] = best
+        return best
+
+    def update(self, state: KLUCBState, arm: int, reward: float) -> None:
+        """Move the arm's mean."""
+        n = state.pulls[arm] + 1
+        p = min(max(running_mean(state.mean[arm], n, share(reward, self.low, self.high)), 0.0), 1.0)
+        state.pulls[arm], state.mean[arm] = n, p
+        state.constant[arm] = n * (p * math.log(p) + (1.0 - p) * math.log(1.0 - p)) if 0.0 < p < 1.0 else 0.0
+
+    def value(self, state: KLUCBState, arm: int) -> float:
+        """Mean of the clipped rewards."""
+        if state.pulls[arm] == 0:
+            return math.nan
+        return float(self.low + (self.high - self.low) * state.mean[arm])
+
+    def index_of(self, state: KLUCBState, arm: int, t: int) -> float:
+        """Largest mean compatible with the arm's rewards."""
+        return float(self.low + (self.high - self.low) * self.bound_at(state, arm, self.threshold(t)))

@@ -1,0 +1,178 @@
+r"""KLinf-UCB (Agrawal, Juneja, Koolen 2021): asymptotically optimal when a raw moment is bounded.
+
+*Assumes* :math:`E|X|^p \le B`, :math:`p = 1 + \varepsilon > 1`, about 0 and not about the mean.  *Must be told*
+:math:`\varepsilon` and B.  *When that fails*: with B too small the index may be below the mean, without a warning; if
+no law with that moment is near the rewards the index is :math:`-B^{1/p}`, the least mean that such a law can have.
+Rewards beyond :math:`10^{250/p} B^{1/p}` count as that.
+
+*Formula*: the index is the largest mean of a law :math:`\kappa` with :math:`E_\kappa|X|^p \le B` that is near the
+rewards, :math:`n_a\,\mathrm{KL}(\hat\nu_a, \kappa) \le g_a(t)`.  By duality it is the least value of a convex function
+of two numbers: with :math:`z_s = \lambda_1 - X_s + \lambda_2 |X_s|^p`,
+
+.. math::  U_a = \min_{\lambda_1, \lambda_2}\ \lambda_1 + \lambda_2 B - \exp\Bigl(-\frac{g_a}{n_a} + \frac1{n_a}
+           \sum_s \ln z_s\Bigr), \qquad \lambda_1 - y + \lambda_2 |y|^p \ge 0 \text{ for all } y.
+
+Play each arm once, and then the one of highest index for :math:`\max(1, \lceil h n_a \rceil)` pulls in a row.  In
+practice :math:`g = \ln t`; the proof has :math:`\ln t + 2 \ln\ln t + 2 \ln(1 + n_a) + 1`, and gives
+:math:`E\,n_a \le (1 + h) \ln T/\mathrm{KL_{inf}}(\nu_a, \mu^*) + O((\ln T)^{2/3})`.
+
+*Cost*: O(n) for each of some 3 to 8 Newton steps from the arm's last optimum.  For a fixed pair the function is an
+upper bound on the index at any later time too, and nearly touches it; so only arms whose bound is the highest are
+solved, mostly the one just played: O(1/h) for a pull, and O(K) for a batch.  At most 64 bytes per reward.
+
+*Reference*: S. Agrawal, S. Juneja, W. M. Koolen, Regret minimization in heavy-tailed bandits, COLT 2021.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._validate import in_range
+from ...protocols import FloatArray, IntArray
+from ..facts import Facts
+from ..kit.numerics import running_mean, saturate
+from ..kit.pool import Store, append, init_store
+from ..kit.turns import Batch, again, begin, init_batch
+from ..parameters import Positive, validated
+from ._klinf import FIRST, LOG_MEAN, SECOND, VALUE, solve
+
+FACTS = Facts(
+    needs="moment order, moment bound",
+    memory="64 n bytes",
+    cost="O(1/h) amortised, O(K) per batch",
+    regret="(1 + h) times the limit for E|X|^p <= B, asymptotically",
+    reference="Agrawal, Juneja, Koolen 2021",
+)
+
+LARGEST_POWER = 1e250  # of a reward, in units of B
+
+
+class KLinfUCBState(NamedTuple):
+    """All rewards, and the dual optimum of each arm; everything in units in which B is 1."""
+
+    pulls: IntArray
+    asked: IntArray
+    mean: FloatArray
+    rewards: Store  # per arm: pairs (X, |X|^p)
+    dual: FloatArray  # (arm, 4)
+    solved: IntArray  # (arm, 2): rewards and clock for which the optimum was found
+    open: npt.NDArray[np.bool_]
+    batch: Batch
+    theory: IntArray  # whether the threshold is the proof's
+
+
+@validated
+class KLinfUCB(NamedTuple):
+    r"""KLinf-UCB.
+
+    Parameters
+    ----------
+    eps
+        :math:`\varepsilon`: the moment of order :math:`1 + \varepsilon` is bounded.
+    bound
+        B, the bound on it.
+    h
+        Share of its pulls that an arm is played for in a row; 0 decides anew for each pull, in O(n) time.
+    threshold
+        ``"practical"``, ln t, or ``"theory"``, with the terms that the proof needs.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> policy = hb.KLinfUCB(eps=0.5, bound=4.0)
+    >>> state = policy.init(n_arms=1, horizon=None)
+    >>> for reward in (-1.0, 0.0, 0.5, 2.0):
+    ...     policy.update(state, 0, reward)
+    >>> round(policy.index_of(state, 0, t=10), 9)
+    2.103245394
+    """
+
+    eps: Positive
+    bound: Positive
+    h: Annotated[float, functools.partial(in_range, low=0, high=1)] = 0.1
+    threshold: Literal["practical", "theory"] = "practical"
+
+    def init(self, n_arms: int, horizon: int | None) -> KLinfUCBState:
+        """Fresh state."""
+        p = 1.0 + self.eps
+        return KLinfUCBState(
+            np.zeros(n_arms, np.int64),
+            np.zeros(n_arms, np.int64),
+            np.zeros(n_arms),
+            init_store(n_arms, horizon, 2),
+            np.tile([self.eps / p, 1.0 / p, math.nan, math.inf], (n_arms, 1)),
+            np.zeros((n_arms, 2), np.int64),
+            np.ones(n_arms, np.bool_),
+            init_batch(),
+            np.array([int(self.threshold == "theory")]),
+        )
+
+    def unit(self) -> float:
+        """The mean that no law of the class exceeds."""
+        return float(self.bound ** (1.0 / (1.0 + self.eps)))
+
+    def budget(self, state: KLinfUCBState, arm: int, t: int) -> float:
+        """Divergence that is allowed, g/n; positive, as if there were at least two rewards."""
+        n, log = state.pulls[arm], math.log(max(t, 2))
+        if state.theory[0] == 1:
+            log += 2.0 * math.log(max(log, 1.0)) + 2.0 * math.log(1.0 + n) + 1.0
+        return log / float(n)
+
+    def upper(self, state: KLinfUCBState, arm: int, t: int) -> float:
+        """Upper bound on the index by the arm's last optimum; infinite if rewards came since."""
+        if state.pulls[arm] == 0 or state.solved[arm, 0] < state.pulls[arm]:
+            return math.inf
+        dual = state.dual
+        if state.solved[arm, 1] == t:
+            return float(dual[arm, VALUE])
+        gain = math.exp(min(dual[arm, LOG_MEAN] - self.budget(state, arm, t), 700.0))
+        return float(min(max(dual[arm, FIRST] + dual[arm, SECOND] - gain, -1.0), 1.0))
+
+    def select(self, state: KLinfUCBState, t: int, rng: Any) -> int:
+        """Each arm once, then batches of the arm with the highest index."""
+        arm = again(state.batch, state.open)
+        if arm >= 0:
+            return arm
+        for arm in range(len(state.pulls)):
+            if state.open[arm] and state.pulls[arm] == 0 and state.asked[arm] == 0:
+                state.asked[arm] = 1
+                return arm
+        while True:
+            best, highest = -1, -math.inf
+            for arm in range(len(state.pulls)):
+                if state.open[arm]:
+                    bound = self.upper(state, arm, t)
+                    if best < 0 or bound > highest:
+                        best, highest = arm, bound
+            n = state.pulls[best]
+            if n == 0 or (state.solved[best, 0] == n and state.solved[best, 1] == t):
+                return begin(state.batch, best, max(1, math.ceil(self.h * n)))
+            solve(state.rewards, best, state.dual, self.budget(state, best, t), self.eps)
+            state.solved[best, 0], state.solved[best, 1] = n, t
+
+    def update(self, state: KLinfUCBState, arm: int, reward: float) -> None:
+        """Keep a reward."""
+        n, p = state.pulls[arm] + 1, 1.0 + self.eps
+        state.pulls[arm] = n
+        state.mean[arm] = running_mean(state.mean[arm], n, reward)
+        limit = LARGEST_POWER ** (1.0 / p)
+        x = min(max(saturate(reward / self.unit()), -limit), limit)
+        at = append(state.rewards, arm)
+        state.rewards.pool[at], state.rewards.pool[at + 1] = x, abs(x) ** p
+
+    def value(self, state: KLinfUCBState, arm: int) -> float:
+        """Mean reward."""
+        return float(state.mean[arm]) if state.pulls[arm] > 0 else math.nan
+
+    def index_of(self, state: KLinfUCBState, arm: int, t: int) -> float:
+        """Largest mean of a law with the moment that is near the arm's rewards."""
+        if state.pulls[arm] == 0:
+            return math.inf
+        dual = state.dual.copy()
+        solve(state.rewards, arm, dual, self.budget(state, arm, t), self.eps)
+        return float(self.unit() * dual[arm, VALUE])

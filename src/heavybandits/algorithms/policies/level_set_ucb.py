@@ -1,0 +1,168 @@
+r"""Level-set UCB: the upper end of a sub-level set of each arm's own loss.
+
+*Assumes* noise with the same law for all arms, whatever its tails; no moment need exist.  *Must be told* nothing; a
+loss may be chosen, or learned.  *When that fails*: a best arm that is several times noisier than the others may be
+locked out, and a loss that does not fit the noise costs pulls.  It compares locations, not means: where the arms'
+rewards differ in shape it may prefer another arm than the mean does, and where most rewards are the same number, say
+zero, it can hardly tell arms apart.
+
+*Formula*: for a loss :math:`\rho`, by default Cauchy's, :math:`\ln(1 + z^2)`, and a scale s that is learned from all
+arms,
+
+.. math::  A_t = \arg\max_a\ \sup\{\theta : F_a(\theta) \le \min F_a + \ell_a\}, \qquad
+           F_a(\theta) = \sum_j \rho\Bigl(\frac{r_{a,j} - \theta}{s}\Bigr),
+
+.. math::  \ell_a = \frac{n_a}{n_a - h} \ln\Bigl(1 + \frac cK
+           \bigl(1 + u\,(1 + \tfrac23 h \ln^2(1 + u))\bigr)\Bigr), \qquad u = \frac{t}{K n_a},
+
+with h = 3/4 for lower tails like Cauchy's and 0 for light ones.  A *learned* loss is the :math:`-\ln f_q` of the law
+that makes the residuals seen so far, of all arms, likeliest: of Student's t with 1, 3 and infinitely many degrees of
+freedom, and four laws that are skewed; Cauchy's has a head start.  With :math:`\rho = -\ln f` the set is that of a
+likelihood ratio, and with the squared loss it is UCB's interval.  The sets are exact for an arm's first eight rewards;
+then the sum is followed by its mean and its minimiser by stochastic approximation: see :mod:`.level_set`
+and ``docs/level-set.md``.
+
+*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 169 bytes per arm.
+
+*Reference*: this library; the template is that of Dorn, Katrutsa, Latypov and Pudovikov (2024).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from ...world.noises import Cauchy, Noise, make_noise, noise_spec
+from ..facts import Facts
+from ..kit.level_set import LevelSets, init_level_sets, observe
+from ..kit.loss_tables import TwoPiece, footing, tabulate
+from ..kit.tournament import choose, height
+from ..parameters import NonNegative, Positive, validated
+
+FACTS = Facts(
+    needs="nothing",
+    memory="169 bytes",
+    cost="O(1) amortised, O(log K)",
+    regret="nothing; measured in docs/level-set.md",
+    reference="this library",
+)
+
+LAWS = (
+    TwoPiece(1.0, 1.0), TwoPiece(3.0, 3.0), TwoPiece(math.inf, math.inf),
+    TwoPiece(math.inf, 1.0, 3.0), TwoPiece(1.0, math.inf, 1 / 3), TwoPiece(3.0, 1.0, 2.0), TwoPiece(1.0, 3.0, 0.5),
+)  # fmt: skip
+DOUBT = 0.02  # share of Cauchy's law in each of them: what is learned from few residuals may be wrong
+HEAD_START = 0.7  # of Cauchy's law, in log likelihood
+
+
+def _law(owner: str, name: str, value: Any) -> str | None:
+    """A noise as text: parameters are saved to files, and compiled code does not see text."""
+    if value is None:
+        return None
+    try:
+        spec = json.loads(value) if isinstance(value, str) else value
+        return json.dumps(noise_spec(spec if isinstance(spec, Noise) else make_noise(**spec)))
+    except (TypeError, ValueError) as error:
+        rule = "must be a noise with a density, such as hb.Cauchy(), or None to be learned"
+        raise ValueError(f"{owner}: {name} {rule}, got {value!r}: {error}") from error
+
+
+@validated
+class LevelSetUCB(NamedTuple):
+    r"""Level-set UCB.
+
+    Parameters
+    ----------
+    noise
+        The law whose negative log density is the loss, any noise with a density; its own scale does not matter.  None
+        if it is to be learned, as in ``hb.make("auto")``.
+    scale
+        The noise's median absolute deviation, if it is known; 0 if it is to be learned.
+    c
+        How much to explore.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.LevelSetUCB(), arms=["red", "green"])
+    >>> agent.update_many(["red"] * 5, [1.0, 1.2, 0.9, 1e9, 1.1])
+    >>> agent.update_many(["green"] * 5, [5.0, 4.8, -1e9, 5.1, 5.3])
+    >>> agent.select()
+    'green'
+    """
+
+    noise: Annotated[Any, _law] = Cauchy()
+    scale: NonNegative = 0.0
+    c: Positive = 4.0
+
+    def init(self, n_arms: int, horizon: int | None) -> LevelSets:
+        """Fresh state."""
+        if self.noise is not None:
+            return init_level_sets(n_arms, tabulate((make_noise(**json.loads(self.noise)),)), np.zeros(1), self.scale)
+        evidence = np.zeros(len(LAWS))
+        evidence[0] = HEAD_START
+        return init_level_sets(n_arms, tabulate(LAWS, DOUBT), evidence, self.scale)
+
+    def level(self, state: LevelSets, t: int) -> float:
+        """Nothing: indices stay as they are between refreshes, whatever t is."""
+        return 0.0
+
+    def select(self, state: LevelSets, t: int, rng: Any) -> int:
+        """Each arm once, then the highest index."""
+        return choose(self, state, t, 1, 1)
+
+    def update(self, state: LevelSets, arm: int, reward: float) -> None:
+        """Learn, and bring the arm's index up to date."""
+        observe(state, arm, reward, self.c, self.scale == 0.0)
+
+    def value(self, state: LevelSets, arm: int) -> float:
+        """Minimiser of the arm's loss."""
+        return float(state.x[arm]) if state.pulls[arm] > 0 else math.nan
+
+    def index_of(self, state: LevelSets, arm: int, t: int) -> float:
+        """Upper end of the level set, as of the latest refresh."""
+        return float(height(state.choice.line, state.choice.open, arm, 0.0))
+
+
+def adaptive_level_set_ucb(c: float = 4.0) -> LevelSetUCB:
+    """Level-set UCB with a learned loss.
+
+    Examples
+    --------
+    >>> adaptive_level_set_ucb()
+    LevelSetUCB(noise=None, scale=0.0, c=4.0)
+    """
+    return LevelSetUCB(None, 0.0, c)
+
+
+def auto() -> LevelSetUCB:
+    """What to use when nothing is known: level-set UCB with a learned loss and fixed settings.
+
+    Not for rewards of which most are the same number, such as zero; see :class:`LevelSetUCB` for what it assumes.
+
+    Examples
+    --------
+    >>> auto()
+    LevelSetUCB(noise=None, scale=0.0, c=4.0)
+    """
+    return LevelSetUCB(None)
+
+
+def oracle_ucb(noise: Any, c: float = 4.0) -> LevelSetUCB:
+    """Level-set UCB that knows the law of the noise and its scale: what there is to gain by learning them.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> round(oracle_ucb(hb.Cauchy(scale=2.0)).scale, 3)
+    2.0
+    """
+    told = LevelSetUCB(noise, 0.0, c)
+    return told._replace(scale=footing(make_noise(**json.loads(told.noise)))[1])
+
+
+PRESET_FACTS = {"oracle-ucb": FACTS._replace(needs="law and scale of the noise")}
+PRESETS = {"adaptive-level-set-ucb": adaptive_level_set_ucb, "auto": auto, "oracle-ucb": oracle_ucb}

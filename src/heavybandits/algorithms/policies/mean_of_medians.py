@@ -1,0 +1,120 @@
+r"""Mean of medians: any policy, fed with medians of repeated pulls (Zhong, Huang, Yang, Wang 2021).
+
+*Assumes* noise that is symmetric about zero, or the same for all arms; no moment need exist.  *Must be told* how many
+pulls to take the median of, and what the policy inside must be told, of medians.  *When that fails*: if
+:math:`P\{|\xi| > y\}` falls like :math:`y^{-\alpha}`, medians of 2m + 1 have a variance for :math:`\alpha (m + 1) > 2`
+(Cauchy noise: m = 2) and a mean for :math:`\alpha (m + 1) > 1`; with a smaller m a policy that averages stays as
+fragile as it was.
+
+*Formula*: the arm that the policy selects is pulled 2m + 1 times in a row, and the median of the rewards is the one
+reward that it gets; its clock and its horizon count medians.
+
+*Cost*: the policy's for every (2m + 1)-th pull, and 8 (2m + 2) bytes per arm on top of its own.
+
+*Reference*: H. Zhong, J. Huang, L. F. Yang, L. Wang, Breaking the moments condition barrier: no-regret algorithm for
+bandits with super heavy-tailed payoffs, NeurIPS 2021.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...protocols import FloatArray, IntArray
+from ..facts import Facts
+from ..kit.numerics import small_median
+from ..kit.state import find_open
+from ..kit.turns import Batch, again, begin, init_batch
+from ..parameters import Count, validated
+
+FACTS = Facts(
+    needs="symmetry, and what the policy inside needs",
+    memory="8 (2m + 2) bytes, and the policy's",
+    cost="O(m), and the policy's divided by 2m + 1",
+    regret="the policy's for noise with the law of the medians, times 2m + 1",
+    reference="Zhong, Huang, Yang, Wang 2021",
+)
+
+
+def _policy(owner: str, name: str, value: Any) -> Any:
+    methods = ("init", "select", "update")
+    if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
+        raise TypeError(f"{owner}: {name} must be a policy with the methods {', '.join(methods)}, got {value!r}")
+    return value
+
+
+class MeanOfMediansState(NamedTuple):
+    """Rewards that wait for their median, and the state of the policy inside."""
+
+    pulls: IntArray
+    waiting: FloatArray  # (arm, 2m + 1)
+    medians: IntArray  # how many the policy has seen
+    inner: Any
+    open: npt.NDArray[np.bool_]
+    batch: Batch
+
+    def restrict(self, among: IntArray | None) -> None:
+        """Let only these arms be chosen, or all if ``None``."""
+        restrict = find_open(self.inner)
+        if restrict is None:
+            raise TypeError("MeanOfMedians: among must be None, for the policy inside cannot choose among some arms")
+        restrict(among)
+        self.open[:] = among is None
+        if among is not None:
+            self.open[among] = True
+
+
+@validated
+class MeanOfMedians(NamedTuple):
+    """Mean of medians.
+
+    Parameters
+    ----------
+    policy
+        The policy that gets the medians.
+    m
+        A median is of 2m + 1 rewards.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.MeanOfMedians(hb.UCB(), m=1), n_arms=2)
+    >>> [agent.select() for _ in range(6)]
+    [0, 0, 0, 1, 1, 1]
+    >>> agent.update_many([0, 0, 0, 1, 1, 1], [0.0, 1e9, 0.1, 2.0, 3.0, -1e9])
+    >>> agent.select()
+    1
+    """
+
+    policy: Annotated[Any, _policy]
+    m: Count = 1
+
+    def init(self, n_arms: int, horizon: int | None) -> MeanOfMediansState:
+        """Fresh state."""
+        size = 2 * self.m + 1
+        return MeanOfMediansState(
+            np.zeros(n_arms, np.int64),
+            np.zeros((n_arms, size)),
+            np.zeros(1, np.int64),
+            self.policy.init(n_arms, None if horizon is None else max(1, horizon // size)),
+            np.ones(n_arms, np.bool_),
+            init_batch(),
+        )
+
+    def select(self, state: MeanOfMediansState, t: int, rng: Any) -> int:
+        """As many pulls of the arm that the policy selects as a median takes."""
+        arm = again(state.batch, state.open)
+        if arm >= 0:
+            return arm
+        return begin(state.batch, self.policy.select(state.inner, state.medians[0], rng), 2 * self.m + 1)
+
+    def update(self, state: MeanOfMediansState, arm: int, reward: float) -> None:
+        """Pass the median on to the policy when there is one."""
+        size = 2 * self.m + 1
+        state.waiting[arm, state.pulls[arm] % size] = reward
+        state.pulls[arm] += 1
+        if state.pulls[arm] % size == 0:
+            state.medians[0] += 1
+            self.policy.update(state.inner, arm, small_median(state.waiting[arm], size))

@@ -1,0 +1,116 @@
+r"""Median-INF: Tsallis-INF on medians of a few losses, for symmetric noise that may have no mean.
+
+*Assumes* noise that is symmetric, or the same for all arms, and locations that change slowly if at all.  *Must be told*
+the horizon T, a number m of which :math:`(m + 1)\beta > 2` where tails fall like :math:`|x|^{-1 - \beta}` (for Cauchy
+noise :math:`\beta = 1`, so m = 2), the size of medians :math:`\sigma`, and an offset b.  *When that fails*: with m too
+small, medians are heavy-tailed and clipping makes the difference; with :math:`\sigma` too small arms look alike, with
+:math:`\sigma` too large it learns slowly.  An adversary who changes rewards from pull to pull can fool it.
+
+*Formula*: draw A from the probabilities of :mod:`.tsallis_inf` with the constant rate
+:math:`\eta`, play it :math:`2m + 1` times, and add :math:`\mathrm{clip}(\ell, \lambda)/x_A` to :math:`L_A`, where
+:math:`\ell` is b less the median reward.  With :math:`N = T/(2m + 1)` draws and :math:`E\ell^2 \le \sigma^2`,
+
+.. math::  \eta = \sqrt{2/N}/\sigma, \qquad \lambda = \sigma \sqrt N.
+
+The regret of the draws is at most :math:`\sqrt{8KN}\,\sigma + \sqrt N\,\sigma`, the second term being what clipping
+costs, if :math:`\ell \ge 0`; in pulls it is :math:`2m + 1` times that.  The published method takes the median over
+:math:`2m + 1` independent draws of A instead, of :math:`\ell/x_A` with zeros for arms not drawn: that is zero for every
+arm that was not drawn m + 1 times, so it learns next to nothing of unlikely arms.
+
+Late and unasked rewards: see :mod:`.ftrl`; the losses of an arm wait until there are :math:`2m + 1`.
+*Cost*: O(K) for a draw, O(m²) for a median; 16m + 49 bytes per arm.  *Reference*: after N. Kornilov, Y. Dorn,
+A. Lobanov, N. Kutuzov, I. Shibaev, E. Gorbunov, A. Gasnikov, A. Nazin (2024).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._validate import required_horizon
+from ...protocols import FloatArray, IntArray
+from ..facts import Facts
+from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
+from ..kit.numerics import clip, small_median
+from ..kit.smom import Batch, collect, init_batch
+from ..parameters import Finite, Positive, Whole, validated
+
+FACTS = Facts(
+    needs="horizon, tail exponent, scale, symmetry",
+    memory="16 m + 49 bytes",
+    cost="O(m), O(K) per batch",
+    regret="(1 + sqrt(8 K)) sigma sqrt((2m + 1) T), if E l^2 <= sigma^2 for medians l >= 0 of 2m + 1 losses",
+    reference="after Kornilov, Dorn, Lobanov, Kutuzov, Shibaev, Gorbunov, Gasnikov, Nazin 2024",
+)
+
+
+class MedianINFState(NamedTuple):
+    """Losses, and rewards on their way into medians."""
+
+    draws: Draws
+    batch: Batch
+    left: IntArray  # per arm: selections until its batch is complete
+    last: IntArray  # the arm drawn last
+    level: FloatArray
+
+
+@validated
+class MedianINF(NamedTuple):
+    r"""Median-INF.
+
+    Parameters
+    ----------
+    m
+        Medians are over :math:`2m + 1` rewards.
+    scale
+        :math:`\sigma`, a bound on the root mean square of b less such a median.
+    offset
+        b, from which rewards are subtracted; best a bound from above on the locations.
+
+    Examples
+    --------
+    >>> policy = MedianINF(m=1, scale=1.0, offset=2.0)
+    >>> state = policy.init(n_arms=2, horizon=300)
+    >>> for reward in (1.5, 1e300, 0.5):
+    ...     policy.update(state, 0, reward)
+    >>> state.draws.loss.tolist()  # twice 2.0 - 1.5
+    [1.0, 0.0]
+    """
+
+    m: Whole
+    scale: Positive
+    offset: Finite
+
+    def init(self, n_arms: int, horizon: int | None) -> MedianINFState:
+        """Fresh state."""
+        n_draws = required_horizon("median-inf", horizon, "rate") / (2 * self.m + 1)
+        return MedianINFState(
+            init_draws(n_arms, math.sqrt(2.0 / n_draws) / self.scale),
+            init_batch(n_arms, 2 * self.m + 1),
+            np.zeros(n_arms, np.int64),
+            np.zeros(1, np.int64),
+            np.array([self.scale * math.sqrt(n_draws)]),
+        )
+
+    def select(self, state: MedianINFState, t: int, rng: Any) -> int:
+        """The arm drawn last until its batch is complete, then a draw."""
+        arm = min(state.last[0], len(state.left) - 1)
+        if state.left[arm] > 0 and state.draws.open[arm]:
+            state.left[arm] -= 1
+            return int(arm)
+        tsallis(state.draws, 2.0)
+        arm = draw(state.draws, rng)
+        state.last[0], state.left[arm] = arm, 2 * self.m
+        return int(arm)
+
+    def update(self, state: MedianINFState, arm: int, reward: float) -> None:
+        """Take in the median loss when a batch is complete."""
+        if collect(state.batch, arm, reward, 2 * self.m + 1):
+            loss = clip(self.offset - small_median(state.batch.rewards[arm], 2 * self.m + 1), state.level[0])
+            charge(state.draws, arm, loss / probability(state.draws, arm))
+
+    def index_of(self, state: MedianINFState, arm: int, t: int) -> float:
+        """Probability at the last choice."""
+        return float(state.draws.chance[arm])

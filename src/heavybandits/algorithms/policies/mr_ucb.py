@@ -1,0 +1,112 @@
+r"""MR-UCB: minimax optimal for heavy tails of unknown size (Lee, Lim 2022).
+
+*Assumes* a raw moment of order :math:`p \in (1, 2]`.  *Must be told* p, the horizon T and a scale c, but no bound on
+the moment.  *When that fails*: with p too large the estimate trusts large rewards too much; with c too small arms are
+given up early, with c too large explored long.
+
+*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`.p_robust`), each arm once and then
+
+.. math::  A_t = \arg\max_a\ Y_a + \frac{c}{n_a^{1-1/p}} \max\Bigl(0, \ln\frac{T}{K n_a}\Bigr).
+
+*Cost*: the estimator's for a reward, some 20 logarithms amortised, and O(log K) for a choice; all rewards are stored.
+
+*Reference*: K. Lee, S. Lim, Minimax optimal bandits for heavy tail rewards, IEEE Transactions on Neural Networks and
+Learning Systems, 2022.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._validate import required_horizon
+from ...protocols import FloatArray, IntArray, compilable
+from ..estimators.p_robust import PRobustState, init_p_robust, observe_p_robust
+from ..facts import Facts
+from ..kit.tournament import Choice, choose, height, init_choice, place
+from ..parameters import MomentOrder, Positive, validated
+
+FACTS = Facts(
+    needs="horizon, moment order",
+    memory="32 n bytes",
+    cost="O(1) amortised, O(log K)",
+    regret="O(K^(1-1/p) T^(1/p)), minimax, if E|X|^p is finite",
+    reference="Lee, Lim 2022",
+)
+
+
+@compilable
+def minimax_width(c: float, p: float, n: int, share: float) -> float:
+    """The bonus after n pulls, where each arm's ``share`` of the pulls is T/K.
+
+    Examples
+    --------
+    >>> round(minimax_width(c=1.0, p=1.5, n=25, share=1000.0), 9)
+    1.261579027
+    """
+    return c * max(0.0, math.log(share / n)) * math.pow(n, 1.0 / p - 1.0)
+
+
+class MRUCBState(NamedTuple):
+    """Estimates and indices."""
+
+    pulls: IntArray
+    mean: PRobustState
+    choice: Choice
+    horizon: FloatArray
+
+
+@validated
+class MRUCB(NamedTuple):
+    """MR-UCB.
+
+    Parameters
+    ----------
+    p
+        Order of a moment that exists.
+    c
+        Scale of the estimate and of the bonus; regret grows with its distance from the scale of the rewards.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.MRUCB(p=1.5), n_arms=2, horizon=100)
+    >>> agent.update_many([0, 0, 1, 1], [0.0, 1.0, 3.0, 2.0])
+    >>> agent.select()
+    1
+    """
+
+    p: MomentOrder
+    c: Positive = 1.0
+
+    def init(self, n_arms: int, horizon: int | None) -> MRUCBState:
+        """Fresh state."""
+        horizon = required_horizon("mr-ucb", horizon, "bonus")
+        return MRUCBState(
+            np.zeros(n_arms, np.int64), init_p_robust(n_arms, horizon), init_choice(n_arms), np.array([float(horizon)])
+        )
+
+    def level(self, state: MRUCBState, t: int) -> float:
+        """The bonuses do not grow with time."""
+        return 1.0
+
+    def select(self, state: MRUCBState, t: int, rng: Any) -> int:
+        """Each arm once, then the highest index."""
+        return choose(self, state, t, 1, 1)
+
+    def update(self, state: MRUCBState, arm: int, reward: float) -> None:
+        """Move the arm's estimate, and let its bonus shrink."""
+        state.pulls[arm] += 1
+        estimate = observe_p_robust(state.mean, arm, reward, self.p, self.c)
+        width = minimax_width(self.c, self.p, state.pulls[arm], state.horizon[0] / len(state.pulls))
+        place(state.choice, arm, estimate, width)
+
+    def value(self, state: MRUCBState, arm: int) -> float:
+        """The p-robust estimate."""
+        return float(state.mean.value[arm])
+
+    def index_of(self, state: MRUCBState, arm: int, t: int) -> float:
+        """Estimate plus bonus."""
+        return float(height(state.choice.line, state.choice.open, arm, 1.0))

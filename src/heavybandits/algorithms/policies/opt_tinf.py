@@ -1,0 +1,43 @@
+r"""OptTINF: HTINF that is told nothing of the tails, as if :math:`\alpha = 2` and :math:`\sigma = 1`.
+
+*Assumes* of losses :math:`\ell = b - r` a moment of some order :math:`\alpha \in (1, 2]`, and the sign condition of
+:mod:`.htinf`.  *Must be told* b, a bound from above on the location of the best arm; neither
+:math:`\alpha` nor :math:`\sigma` nor the horizon.  *When that fails*, see there.  Losses should be of the order of 1
+all the same: the bounds grow with :math:`\sigma` faster than HTINF's, and larger losses are skipped at first, which
+makes bad arms look good.
+
+*Formula*: HTINF's at :math:`\alpha = 2`, :math:`\sigma = 1`.  Regret is
+:math:`O(\sigma^\alpha K^{(\alpha - 1)/2} T^{(3 - \alpha)/2} + \sqrt{KT})` against any adversary and
+:math:`O(\sum_a (\sigma^{2\alpha}/\Delta_a^{3 - \alpha})^{1/(\alpha - 1)} \ln T)` under fixed laws with one best arm.
+*Cost*: HTINF's.  *Reference*: J. Huang, Y. Dai, L. Huang (2022).
+"""
+
+from __future__ import annotations
+
+from ..facts import Facts
+from .htinf import HTINF
+
+FACTS = Facts(
+    needs="sign",
+    memory="25 bytes",
+    cost="O(1), O(K)",
+    regret=(
+        "as htinf, but O(sigma^p K^((p-1)/2) T^((3-p)/2) + sqrt(K T)) and O(sum_a "
+        "(sigma^(2p)/Delta_a^(3-p))^(1/(p-1)) ln T) for every p and sigma"
+    ),
+    reference="Huang, Dai, Huang 2022",
+)
+
+
+def opt_tinf(offset: float) -> HTINF:
+    """Optimistic HTINF; ``offset`` is b.
+
+    Examples
+    --------
+    >>> opt_tinf(offset=3)
+    HTINF(eps=1.0, scale=1.0, offset=3.0)
+    """
+    return HTINF(eps=1.0, scale=1.0, offset=offset)
+
+
+PRESETS = {"opt-tinf": opt_tinf}

@@ -1,0 +1,103 @@
+r"""Tsallis-INF: optimal up to constants both for rewards of a fixed law and for those that an adversary sets.
+
+*Assumes* rewards in [low, high], and nothing else.  *Must be told* these two; not the horizon, not which of the two
+worlds it is in.  *When that fails*: rewards outside are clipped, and the guarantee is about clipped rewards.
+
+*Formula*: with losses :math:`\ell = (\text{high} - r)/(\text{high} - \text{low})`, in round t = 1, 2, ... draw from
+
+.. math::  x = \arg\min_x\ \langle L, x\rangle - \frac{2}{\eta} \sum_a \sqrt{x_a}, \qquad \eta = \frac{1}{\sqrt t},
+
+and add to L the importance-weighted loss of the arm drawn, :math:`\ell/x_a`.  The other estimator has less variance:
+with :math:`\eta = 2/\sqrt t` and :math:`B_a = 1/2` where :math:`x_a \ge 16/t`, else 0, it adds
+:math:`(\ell - B_a)/x_a + B_a` for the arm drawn and :math:`B_a` for all others.  The expected regret is at most
+:math:`4\sqrt{KT} + 1` against any adversary, and :math:`\sum_a 4 \ln T/\Delta_a` to leading order under a fixed law
+with one best arm (first estimator, in units of the range); the second has smaller constants.
+
+Late and unasked rewards: see :mod:`.ftrl`.  *Cost*: O(K); 25 bytes per arm.  *Reference*: J. Zimmert,
+Y. Seldin (2021).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._validate import require_range
+from ..facts import Facts
+from ..kit.ftrl import Draws, charge, charge_likely, draw, init_draws, probability, tsallis
+from ..kit.numerics import share
+from ..parameters import Finite, validated
+
+FACTS = Facts(
+    needs="range",
+    memory="25 bytes",
+    cost="O(1), O(K)",
+    regret="4 sqrt(K T) + 1, whatever the rewards in the range; for a fixed law sum_a 4 ln T/Delta_a to leading order",
+    reference="Zimmert, Seldin 2021",
+)
+
+
+class TsallisINFState(NamedTuple):
+    """Losses in units of the range."""
+
+    draws: Draws
+    reduced: npt.NDArray[np.bool_]  # whether the estimator is the one of reduced variance
+
+
+@validated
+class TsallisINF(NamedTuple):
+    """Tsallis-INF.
+
+    Parameters
+    ----------
+    low, high
+        Range of the rewards.
+    estimator
+        ``"importance-weighted"`` or ``"reduced-variance"``.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.TsallisINF(low=0.0, high=10.0), n_arms=2, seed=0)
+    >>> for _ in range(1000):
+    ...     arm = agent.select()
+    ...     agent.update(arm, 9.0 if arm == 1 else 2.0)
+    >>> agent.pulls[1] > 900
+    True
+    """
+
+    low: Finite = 0.0
+    high: Finite = 1.0
+    estimator: Literal["importance-weighted", "reduced-variance"] = "importance-weighted"
+
+    def check(self) -> None:
+        """Refuse an empty range."""
+        require_range("TsallisINF", self.low, self.high)
+
+    def init(self, n_arms: int, horizon: int | None) -> TsallisINFState:
+        """Fresh state."""
+        reduced = self.estimator == "reduced-variance"
+        return TsallisINFState(init_draws(n_arms, 2.0 if reduced else 1.0), np.array([reduced]))
+
+    def select(self, state: TsallisINFState, t: int, rng: Any) -> int:
+        """An arm drawn by the probabilities of this round."""
+        state.draws.rate[0] = (2.0 if state.reduced[0] else 1.0) / math.sqrt(t + 1)
+        tsallis(state.draws, 2.0)
+        return draw(state.draws, rng)
+
+    def update(self, state: TsallisINFState, arm: int, reward: float) -> None:
+        """Estimate the losses of this round."""
+        draws = state.draws
+        loss, baseline = 1.0 - share(reward, self.low, self.high), 0.0
+        if state.reduced[0]:
+            likely = 4.0 * draws.rate[0] * draws.rate[0]
+            baseline = 0.5 if draws.chance[arm] >= likely else 0.0
+            charge_likely(draws, likely, 0.5)
+        charge(draws, arm, (loss - baseline) / probability(draws, arm))
+
+    def index_of(self, state: TsallisINFState, arm: int, t: int) -> float:
+        """Probability at the last choice."""
+        return float(state.draws.chance[arm])

@@ -1,0 +1,107 @@
+r"""uniINF: heavy tails in both worlds, with tails that nobody knows.
+
+*Assumes* of losses :math:`\ell = b - r` a moment of some order :math:`\alpha \in (1, 2]`, and the sign condition of
+:mod:`.htinf`.  *Must be told* b, a bound from above on the location of the best arm, and the
+horizon T, which enters through its logarithm only; not the tails, not which of the two worlds it is in.  *When that
+fails*, the large rewards that make an arm good may be skipped.  It begins at losses of the order of 1 and adapts to
+larger ones by and by; till then these are skipped, which makes bad arms look good.
+
+*Formula*: with :math:`S_1 = 4`, in round t draw A from
+
+.. math::  x = \arg\min_x\ \langle L, x\rangle - S_t \sum_a \ln x_a;
+
+with :math:`C = S_t/(4(1 - x_A))` add :math:`\ell/x_A` to :math:`L_A` if :math:`|\ell| < C`, and let
+
+.. math::  S_{t+1}^2 = S_t^2 + \frac{\mathrm{clip}(\ell, C)^2 (1 - x_A)^2}{K \ln T}.
+
+Regret is :math:`\tilde O(\sigma K^{1 - 1/\alpha} T^{1/\alpha})` against any adversary and
+:math:`O(K (\sigma^\alpha/\Delta)^{1/(\alpha - 1)} \ln T \ln(\sigma^\alpha/\Delta))`, with the smallest gap
+:math:`\Delta`, under fixed laws with one best arm.  K is the number of arms at the start.
+
+Late and unasked rewards: see :mod:`.ftrl`; :math:`x_A` is that of the draw in :math:`\ell/x_A`, and that
+of the last choice in :math:`1 - x_A`.  *Cost*: O(K); 25 bytes per arm.  *Reference*: Y. Chen, J. Huang, Y. Dai,
+L. Huang (2025).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._validate import required_horizon
+from ...protocols import FloatArray
+from ..facts import Facts
+from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
+from ..parameters import Finite, validated
+
+FACTS = Facts(
+    needs="horizon, sign",
+    memory="25 bytes",
+    cost="O(1), O(K)",
+    regret=(
+        "as htinf up to logarithms, for every p and sigma; for fixed laws O(K (sigma^p/Delta)^(1/(p-1)) ln T "
+        "ln(sigma^p/Delta)) with the smallest gap"
+    ),
+    reference="Chen, Huang, Dai, Huang 2025",
+)
+
+
+LARGEST_BARRIER = 1e150  # whose square is a number
+
+
+class UniINFState(NamedTuple):
+    """Losses, and the weight of the barrier."""
+
+    draws: Draws
+    barrier: FloatArray  # S
+    growth: FloatArray  # K ln T
+
+
+@validated
+class UniINF(NamedTuple):
+    """UniINF.
+
+    Parameters
+    ----------
+    offset
+        b, a bound from above on the location of the best arm.
+
+    Examples
+    --------
+    >>> policy = UniINF(offset=0.0)
+    >>> state = policy.init(n_arms=2, horizon=100)
+    >>> policy.update(state, 0, -1.0)
+    >>> policy.update(state, 1, -5.0)  # skipped, but the barrier rises
+    >>> state.draws.loss.tolist(), round(float(state.barrier[0]), 6)
+    ([2.0, 0.0], 4.016952)
+    """
+
+    offset: Finite
+
+    def init(self, n_arms: int, horizon: int | None) -> UniINFState:
+        """Fresh state."""
+        growth = n_arms * math.log(max(required_horizon("uni-inf", horizon, "barrier"), 2))
+        return UniINFState(init_draws(n_arms, 0.25), np.array([4.0]), np.array([growth]))
+
+    def select(self, state: UniINFState, t: int, rng: Any) -> int:
+        """An arm drawn by the probabilities of this round."""
+        state.draws.rate[0] = 1.0 / state.barrier[0]
+        tsallis(state.draws, 1.0)
+        return draw(state.draws, rng)
+
+    def update(self, state: UniINFState, arm: int, reward: float) -> None:
+        """Take in the loss unless it is too large for now, and raise the barrier."""
+        draws, barrier, loss = state.draws, state.barrier[0], self.offset - reward
+        rest = max(1.0 - draws.chance[arm], 2.0**-53)  # not zero, or an infinite loss would be taken in
+        limit = 0.25 * barrier / rest
+        p = probability(draws, arm)
+        if abs(loss) < limit:
+            charge(draws, arm, loss / p)
+        gain = min(abs(loss), limit) * rest
+        state.barrier[0] = min(math.sqrt(barrier * barrier + gain * gain / state.growth[0]), LARGEST_BARRIER)
+
+    def index_of(self, state: UniINFState, arm: int, t: int) -> float:
+        """Probability at the last choice."""
+        return float(state.draws.chance[arm])

@@ -1,0 +1,116 @@
+"""Pictures of logged rewards: a Hill plot, the tails, and drift."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..palette import OKABE_ITO
+from ..protocols import FloatArray, IntArray
+from .read import Rewards
+from .shape import Shape, quantile
+from .tails import distances, hill_estimates, order_count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+POINTS = 2000  # of a curve: more cannot be seen
+WINDOWS = 50  # of the picture of drift
+FARTHEST = 1e250  # from zero that axes can show: with margins and ticks they need room beyond
+SIDES = {"upper": 1, "lower": -1}
+
+
+def save_plots(folder: Path, rewards: Rewards, residuals: FloatArray, pooled: Shape, arms: list[int]) -> list[Path]:
+    """Draw the pictures into a folder, which is made if need be, and return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = {
+        "hill": hill_plot(residuals, pooled),
+        "tails": tail_plot(residuals, pooled),
+        "drift": drift_plot(rewards, arms[: len(OKABE_ITO)]),
+    }
+    for name, figure in figures.items():
+        figure.savefig(folder / f"{name}.png", dpi=150)
+    return [folder / f"{name}.png" for name in figures]
+
+
+def hill_plot(residuals: FloatArray, pooled: Shape) -> Figure:
+    """Hill's estimates against the number of largest residuals, beside the estimate in the report."""
+    figure, axes = _figure("largest residuals used", "tail index", "Hill plot of the pooled residuals")
+    top = 4.0
+    for (side, sign), colour in zip(SIDES.items(), OKABE_ITO, strict=False):
+        sizes, (value, low, high) = distances(residuals, 0.0, sign), getattr(pooled, side)
+        if len(sizes) < 3:
+            continue
+        curve = hill_estimates(sizes)
+        shown = _spaced(len(curve))
+        axes.plot(shown + 1, curve[shown], color=colour, label=f"{side} tail, Hill's estimate")
+        if math.isfinite(value):
+            top = max(top, min(1.5 * value, 12.0))
+            bar = [[value - low], [min(high, 1e6) - value]]  # beyond the axes
+            place = [order_count(len(sizes))]
+            axes.errorbar(place, [value], bar, fmt="o", color=colour, capsize=4, label=f"{side} tail, as reported")
+    for level, word, grey in ((0, "no mean", "0.85"), (1, "no variance", "0.93")):
+        axes.axhspan(level, level + 1, color=grey, linewidth=0, zorder=0)
+        axes.text(0.01, level + 0.5, word, transform=axes.get_yaxis_transform(), va="center", color="0.4")
+    axes.set(xscale="log", ylim=(0, top))
+    return _with_legend(figure)
+
+
+def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
+    """Shares of residuals beyond a distance, on logarithmic axes, beside those of a normal law of the same spread."""
+    from scipy import special
+
+    figure, axes = _figure("distance to the median", "share of residuals beyond", "Tails: a power is a straight line")
+    lowest, nearest = 1.0, math.inf
+    for (side, sign), colour in zip(SIDES.items(), OKABE_ITO, strict=False):
+        sizes = np.clip(distances(residuals, 0.0, sign), 1 / FARTHEST, FARTHEST)
+        if len(sizes):
+            shown = _spaced(len(sizes))
+            share = (shown + 1) / len(residuals)
+            lowest, nearest = min(lowest, float(share[0])), min(nearest, float(np.median(sizes)) / 10)
+            axes.plot(sizes[shown], share, ".", markersize=3, color=colour, label=f"{side} tail")
+    if 0 < pooled.spread < np.inf:
+        share = np.geomspace(lowest / 3, 0.45, 200)
+        size = np.clip(-special.ndtri(share) * (pooled.spread / 1.349), 1 / FARTHEST, FARTHEST)
+        axes.plot(size, share, "k:", linewidth=1, label="normal")
+    axes.set(xscale="log", yscale="log")
+    if nearest < math.inf:
+        axes.set_xlim(left=nearest)
+    return _with_legend(figure)
+
+
+def drift_plot(rewards: Rewards, arms: list[int]) -> Figure:
+    """Medians of the arms over time, in windows."""
+    figure, axes = _figure("row, in order of time", "median in a window", "Level of the arms over time")
+    for arm, colour in zip(arms, OKABE_ITO, strict=False):
+        values, rows = rewards.by_arm[arm], rewards.rows[arm]
+        windows = np.array_split(np.arange(len(values)), max(1, min(WINDOWS, len(values) // 20)))
+        levels = np.array([quantile(np.sort(values[window]), 0.5) for window in windows])
+        levels = np.where(np.isfinite(levels), np.clip(levels, -FARTHEST, FARTHEST), levels)
+        axes.plot([rows[window].mean() for window in windows], levels, ".-", color=colour, label=rewards.labels[arm])
+    return _with_legend(figure)
+
+
+def _figure(xlabel: str, ylabel: str, title: str) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.5, 4.5), layout="constrained")
+    axes = figure.subplots()
+    axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _with_legend(figure: Figure) -> Figure:
+    if figure.axes[0].get_legend_handles_labels()[0]:
+        figure.legend(frameon=False, loc="outside right upper")
+    return figure
+
+
+def _spaced(size: int) -> IntArray:
+    """At most so many places of ``size`` as can be seen, even on a logarithmic axis."""
+    return np.unique(np.geomspace(1, size, POINTS).astype(np.int64)) - 1

@@ -1,0 +1,1 @@
+"""The simulator: the loop, its random streams and its results."""

@@ -1,0 +1,107 @@
+"""How methods and the loop around them are compiled: the methods as *drafts*, and the loop, with them in it, in full.
+
+numba optimises every function and turns it into machine code, and then once more within each function that calls it.
+Ours are only called by compiled code.  A draft is translated for LLVM and no more, so the whole is optimised once.
+"""
+# mypy: disallow-untyped-calls=False
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.environment import lookup_environment
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
+
+from ...protocols import COMPILABLE
+
+
+class _Draft(JITCodeLibrary):
+    """Code for others to link."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    @property
+    def codegen(self) -> Any:
+        """Who is told the address of the Python objects that the function needs: here, nobody yet."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing; the caller's lowering does it."""
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _DraftLowering(NativeLowering):
+    _name = "draft_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        # Decided as late as this, because numba compiles a function anew for callers with other flags.
+        state.flags = state.flags.copy()
+        state.flags.forceinline = COMPILABLE.get(state.func_id.func, True)
+        state.library = _Draft(state.targetctx.codegen(), state.func_id.func_qualname)
+        return bool(super().run_pass(state))
+
+
+class _Whole(JITCodeLibrary):
+    """Code with all drafts in it, optimised in one round: numba has another for reference counts, and here are none."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        made = self._codegen._module_pass_manager()
+        manager, *builder = made if isinstance(made, tuple) else (made,)  # numba 0.61 needs no builder
+        manager.run(self._final_module, *builder)
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _FullLowering(NativeLowering):
+    _name = "full_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        if not state.flags.nrt:
+            state.library = _Whole(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+        changed = bool(super().run_pass(state))
+        for variable in state.library._final_module.global_variables:
+            environment = lookup_environment(variable.name)
+            if environment is not None:
+                state.library.codegen.set_env(variable.name, environment)
+        return changed
+
+
+class _Compiler(CompilerBase):
+    """numba's own, with another lowering."""
+
+    lowering: type
+
+    def define_pipelines(self) -> list[Any]:
+        steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes = [(self.lowering if step is NativeLowering else step, what) for step, what in steps.passes]
+        if not self.state.flags.nrt:  # nothing is allocated: there are no expressions of whole arrays, and no lists
+            passes = [(step, what) for step, what in passes if step not in (InlineClosureLikes, NopythonRewrites)]
+        steps.passes = passes
+        steps.finalize()
+        return [steps]
+
+
+class DraftCompiler(_Compiler):
+    """For functions that only compiled code calls."""
+
+    lowering = _DraftLowering
+
+
+class FullCompiler(_Compiler):
+    """For functions that Python calls."""
+
+    lowering = _FullLowering

@@ -1,0 +1,222 @@
+"""What a simulation gives back: labelled arrays, a summary, a figure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..palette import OKABE_ITO
+from ..protocols import FloatArray, IntArray
+from ..world.instances import Instance
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+
+class Result:
+    """Regret and pulls of every policy and replication.
+
+    Attributes
+    ----------
+    instance, horizon, seed
+        What was played.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
+    Result(UCB; 5 replications of 100 pulls, seed 0)
+    """
+
+    def __init__(
+        self, instance: Instance, labels: tuple[str, ...], rounds: IntArray, regret: FloatArray, pulls: IntArray,
+        duration: FloatArray, *, horizon: int, seed: int,
+    ) -> None:  # fmt: skip
+        self.instance, self.horizon, self.seed = instance, horizon, seed
+        self._labels, self._rounds = labels, rounds
+        self._regret, self._pulls, self._duration = regret, pulls, duration
+
+    @cached_property
+    def regret(self) -> xr.DataArray:
+        """Cumulative pseudo-regret at checkpoints: (policy, replication, round)."""
+        return self._labelled(self._regret, "regret", round=self._rounds)
+
+    @cached_property
+    def pulls(self) -> xr.DataArray:
+        """How often each arm was pulled: (policy, replication, arm)."""
+        return self._labelled(self._pulls, "pulls", arm=np.arange(self.instance.n_arms))
+
+    @cached_property
+    def wall_time(self) -> xr.DataArray:
+        """Nanoseconds per pull, noise not included: (policy, replication)."""
+        return self._labelled(self._duration, "ns per pull")
+
+    def _labelled(self, values: Any, name: str, **last: Any) -> xr.DataArray:
+        import xarray as xr
+
+        coordinates = {"policy": list(self._labels), "replication": np.arange(self._regret.shape[1]), **last}
+        return xr.DataArray(values, coordinates, list(coordinates), name)
+
+    @property
+    def failed(self) -> Any:
+        """Which replications still lose much at the end: (policy, replication).
+
+        A replication fails if in the last tenth of the horizon it loses more than a tenth of the largest gap per pull.
+        It then has not found the best arm, nor any that is nearly as good; its regret grows linearly.
+        """
+        last = self._rounds >= self.horizon - self.horizon // 10
+        first = int(np.argmax(last))
+        pulls = self._rounds[-1] - self._rounds[first]
+        if pulls == 0:
+            return np.zeros(self._regret.shape[:2], bool)
+        lost = (self._regret[:, :, -1] - self._regret[:, :, first]) / pulls
+        return lost > 0.1 * float(np.max(self.instance.gaps))
+
+    @cached_property
+    def lai_robbins(self) -> float:
+        """The regret that no policy can beat as the horizon grows, at this horizon; NaN if it is not known."""
+        return self.instance.lai_robbins(self.horizon)
+
+    @property
+    def lai_robbins_slope(self) -> float:
+        """What a unit of ln(t) adds to that limit; NaN if it says nothing, being unknown or zero."""
+        return self.lai_robbins / math.log(self.horizon) if self.horizon > 1 and self.lai_robbins > 0 else math.nan
+
+    def summary(self) -> pd.DataFrame:
+        """One row per policy.
+
+        ``mean``, its standard error ``se``, ``std``, ``median``, ``q10``, ``q90`` (quantiles) and ``worst`` are of the
+        regret at the horizon over the replications; ``failures`` is the share of replications that failed (see
+        :attr:`failed`).  ``above best`` is how much higher the mean is than that of the policy with the lowest, between
+        ``above best low`` and ``above best high`` with 95% confidence: a bootstrap over replications, in each of which
+        all policies met the same noise.  ``ns per pull`` is the median cost of a pull, noise not included; ``ratio to
+        Lai-Robbins`` is the mean divided by the regret that no policy can beat as the horizon grows.  That limit is
+        asymptotic: a good policy may be below it for long.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> instance = hb.Instance(means=[0, 1], noise=hb.Gaussian())
+        >>> result = hb.simulate(instance, {"UCB": hb.UCB()}, horizon=100, replications=5)
+        >>> result.summary().loc["UCB"].index.tolist()
+        ['mean', 'se', 'std', 'median', 'q10', 'q90', 'worst', 'failures', 'above best', 'above best low',
+         'above best high', 'ns per pull', 'ratio to Lai-Robbins']
+        """
+        import pandas as pd
+
+        final = self._regret[:, :, -1]
+        limit = self.lai_robbins
+        mean = final.mean(axis=1)
+        std = final.std(axis=1, ddof=1) if final.shape[1] > 1 else np.full(len(final), math.nan)
+        low, high = _bootstrap_interval(final - final[mean.argmin()])
+        columns = {
+            "mean": mean,
+            "se": std / math.sqrt(final.shape[1]),
+            "std": std,
+            "median": np.median(final, axis=1),
+            "q10": np.quantile(final, 0.1, axis=1),
+            "q90": np.quantile(final, 0.9, axis=1),
+            "worst": final.max(axis=1),
+            "failures": self.failed.mean(axis=1),
+            "above best": mean - mean.min(),
+            "above best low": low,
+            "above best high": high,
+            "ns per pull": np.median(self._duration, axis=1),
+            "ratio to Lai-Robbins": mean / limit if limit > 0 else np.full(len(final), math.nan),
+        }
+        return pd.DataFrame(columns, index=pd.Index(self._labels, name="policy"))
+
+    def plot(self) -> Figure:
+        """Mean regret over rounds with a band from the 10% to the 90% quantile, and the Lai-Robbins slope if finite."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7, 4.5), layout="constrained")
+        axes = figure.subplots()
+        for place, label in enumerate(self._labels):
+            curves, colour = self._regret[place], OKABE_ITO[place % len(OKABE_ITO)]
+            dashes = ("-", "--", "-.")[place // len(OKABE_ITO) % 3]
+            axes.plot(self._rounds, curves.mean(axis=0), dashes, color=colour, label=label)
+            low, high = np.quantile(curves, (0.1, 0.9), axis=0)
+            axes.fill_between(self._rounds, low, high, color=colour, alpha=0.15, linewidth=0)
+        if math.isfinite(slope := self.lai_robbins_slope):
+            axes.plot(self._rounds, slope * np.log(self._rounds), "k:", linewidth=1, label="Lai-Robbins slope")
+        axes.set(xlabel="round", ylabel="regret", xlim=(0, self.horizon), ylim=(0, None))
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False)
+        return figure
+
+    def __repr__(self) -> str:
+        replications = self._regret.shape[1]
+        return (
+            f"Result({', '.join(self._labels)}; {replications} replications of {self.horizon} pulls, seed {self.seed})"
+        )
+
+
+def _bootstrap_interval(values: FloatArray, resamples: int = 1000) -> FloatArray:
+    """Lower and upper ends of 95% intervals for the means of the rows; all rows share the resamples.
+
+    The seed is fixed, so that a stored result always gives the same table.
+    """
+    n = values.shape[1]
+    if n < 2:
+        return np.full((2, len(values)), math.nan)
+    rng, means = np.random.default_rng(0), []
+    block = max(1, 1_000_000 // n)  # resamples at once, so that memory stays small
+    for first in range(0, resamples, block):
+        size = min(block, resamples - first)
+        drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)  # how often each was drawn
+        means.append(times @ values.T / n)
+    ends: FloatArray = np.quantile(np.concatenate(means), (0.025, 0.975), axis=0)
+    return ends
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What a study gave: a result per instance, and how they were made.
+
+    Attributes
+    ----------
+    name, title, description
+        What the study is called and about.
+    results
+        By the label of the instance, in the order of the study.
+    families
+        The name that a policy has in the study file, by its label; a sweep of parameters makes several of one.
+    swept
+        The parameters that were swept to make an instance, by its label.
+    spec
+        The study in plain values.
+    provenance
+        Versions, digest of the study, seed, machine, sessions.
+    """
+
+    name: str
+    title: str
+    description: str
+    results: dict[str, Result]
+    families: dict[str, str]
+    swept: dict[str, dict[str, float]]
+    spec: dict[str, Any]
+    provenance: dict[str, Any]
+
+    @cached_property
+    def best(self) -> dict[str, str]:
+        """The label of the best policy of each family.
+
+        Best is the smallest geometric mean, over the instances in which arms differ, of the mean regret at the horizon.
+        """
+        final = [np.log(np.maximum(result._regret[:, :, -1].mean(axis=1), 1e-300))
+                 for result in self.results.values() if result.instance.gaps.any()]  # fmt: skip
+        score = dict(zip(self.families, np.mean(final, axis=0) if final else np.zeros(len(self.families)), strict=True))
+        best: dict[str, str] = {}
+        for label, family in self.families.items():
+            if family not in best or score[label] < score[best[family]]:
+                best[family] = label
+        return best

@@ -1,0 +1,305 @@
+"""Online use: a policy that chooses, learns, changes its arms and survives a restart."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from reprlib import repr as brief
+from typing import Any
+
+import numpy as np
+
+from .._validate import count, whole
+from ..algorithms.kit.state import carried, find_open, fresh_state, stores, with_room
+from ..engine.compile.methods import compiled, uses_rng, without_text
+from ..protocols import IntArray, Policy
+from . import agent_file
+from .agent_file import Saved
+from .arms import Arms, listed
+
+Arm = Hashable
+ROWS = 20  # of the table that is printed
+
+
+class Agent:
+    """Chooses arms and learns from rewards, one decision at a time.
+
+    Rewards may come late, in any order, in bulk, or for arms that were never selected (logged data).  Several
+    selections may be under way at once.  A call that is refused, such as an update with NaN, changes nothing; infinite
+    rewards are welcome.  Threads that share an agent must take turns.
+
+    Parameters
+    ----------
+    policy
+        For instance ``hb.make("sgd-ucb")``.
+    n_arms
+        Number of arms, which are then called 0, 1, 2, ...
+    arms
+        Names of the arms, instead of ``n_arms``.
+    horizon
+        Planned number of pulls, for policies that must know it.
+    seed
+        Seed of a randomised policy; by default a fresh one.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+    >>> agent.select()
+    'red'
+    >>> agent.update("red", 1.0)
+    >>> agent.update("green", 3.0)
+    >>> agent.select()
+    'green'
+    >>> print(agent)
+    UCB(c=1.0), 2 rewards
+    arm    pulls  estimate  index
+    red        1         1  2.177
+    green      1         3  4.177
+    """
+
+    def __init__(
+        self,
+        policy: Policy[Any],
+        n_arms: int | None = None,
+        *,
+        arms: Iterable[Arm] | None = None,
+        horizon: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        _require_policy(policy)
+        if (n_arms is None) == (arms is None):
+            given = f"n_arms={n_arms!r} and arms={brief(arms)}"
+            raise TypeError(f"Agent: exactly one of n_arms and arms must be given, got {given}")
+        names = Arms(range(count("Agent", "n_arms", n_arms)) if arms is None else listed("arms", arms))
+        horizon = None if horizon is None else count("Agent", "horizon", horizon)
+        seed = None if seed is None else whole("Agent", "seed", seed)
+        rng = np.random.default_rng(seed) if uses_rng(policy) else None
+        n_arms = len(names.labels)
+        state = fresh_state(policy, n_arms, horizon)
+        self.__setstate__(Saved(policy, horizon, names.labels, names.unused, [0] * n_arms, 0, rng, state))
+
+    def __getstate__(self) -> Saved:
+        """All that the agent is: what is saved, and what a copy is made of."""
+        return Saved(
+            self.policy, self.horizon, self._labels, self._arms.unused, self._pulls, self._seen, self._rng, self._state
+        )
+
+    def __setstate__(self, agent: Saved) -> None:
+        self.policy, self.horizon, self._seen, self._rng = agent.policy, agent.horizon, agent.seen, agent.rng
+        self._bare = without_text(agent.policy)
+        self._adopt(Arms(agent.labels, agent.unused), agent.pulls, agent.state)
+
+    def _adopt(self, arms: Arms, pulls: list[int], state: Any) -> None:
+        """Take these arms and this state."""
+        self._select = compiled(type(self.policy).select, self._bare, state, 0, self._rng)
+        self._update = compiled(type(self.policy).update, self._bare, state, 0, 0.0)
+        self._arms, self._pulls, self._state = arms, pulls, state
+        self._labels, self._slot = arms.labels, arms.slot
+        self._stores = list(stores(state))
+
+    @property
+    def arms(self) -> list[Any]:
+        """Names of the arms, in order.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> hb.Agent(hb.UCB(), n_arms=3).arms
+        [0, 1, 2]
+        """
+        return list(self._labels)
+
+    @property
+    def pulls(self) -> dict[Any, int]:
+        """Rewards seen per arm.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> agent.update("green", 1.0)
+        >>> agent.pulls
+        {'red': 0, 'green': 1}
+        """
+        return dict(zip(self._labels, self._pulls, strict=True))
+
+    def select(self, among: Iterable[Arm] | None = None) -> Any:
+        """Arm to pull next; if only some are available now, ``among`` these.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=3)
+        >>> agent.select(), agent.select(among=[0, 2])
+        (0, 2)
+        """
+        if among is None:
+            slot = self._select(self._bare, self._state, self._seen, self._rng)
+            try:
+                return self._labels[slot if slot >= 0 else len(self._labels)]
+            except (IndexError, TypeError):
+                owner, last = type(self.policy).__name__, len(self._labels) - 1
+                raise TypeError(f"Agent: {owner}.select must return an arm from 0 to {last}, got {slot!r}") from None
+        slots = sorted({self._slot(arm) for arm in listed("among", among)})
+        if not slots:
+            raise ValueError(f"Agent: among must name at least one arm, got {brief(among)}")
+        restrict = find_open(self._state)
+        if restrict is None:
+            raise TypeError(f"Agent: among must be None for {self.policy!r}, whose state has no field 'open'")
+        restrict(np.array(slots))
+        try:
+            return self.select()
+        finally:
+            restrict(None)
+
+    def update(self, arm: Arm, reward: float) -> None:
+        """Learn from a reward.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.update(1, 0.5)
+        >>> agent.update(1, float("nan"))
+        Traceback (most recent call last):
+            ...
+        ValueError: Agent: reward must not be NaN (leave out what is missing), got nan
+        """
+        self._learn(self._slot(arm), _reward(reward))
+
+    def update_many(self, arms: Iterable[Arm], rewards: Iterable[float]) -> None:
+        """Learn from many rewards, in this order: from all of them or, if one is refused, from none.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.update_many([0, 1, 1], [0.5, 2.0, 3.0])
+        >>> agent.select()
+        1
+        """
+        slots = [self._slot(arm) for arm in listed("arms", arms)]
+        values = [_reward(reward) for reward in listed("rewards", rewards)]
+        if len(slots) != len(values):
+            raise ValueError(f"Agent: arms and rewards must be of one length, got {len(slots)} and {len(values)}")
+        for slot, value in zip(slots, values, strict=True):
+            self._learn(slot, value)
+
+    def _learn(self, slot: int, reward: float) -> None:
+        if self._stores and any(store.grown() is not store for store in self._stores):  # rarely, and then done again
+            self._state = with_room(self._state)
+            self._stores = list(stores(self._state))
+        self._update(self._bare, self._state, slot, reward)
+        self._pulls[slot] += 1
+        self._seen += 1
+
+    def add_arm(self, name: Arm | None = None) -> Any:
+        """Add an arm that nothing is known of, and return its name: by default the first number never used.
+
+        The 65th arm brings other code with it, which takes some seconds to compile, the first time on a machine.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.update_many([0, 1], [1.0, 3.0])
+        >>> agent.add_arm()
+        2
+        >>> agent.select()
+        2
+        """
+        arms = Arms([*self._labels, self._arms.unused if name is None else name], self._arms.unused)
+        self._resize(arms, [*self._pulls, 0], np.arange(len(self._labels)))
+        return arms.labels[-1]
+
+    def remove_arm(self, arm: Arm) -> None:
+        """Forget an arm; the others keep their names and what is known of them.  Its late rewards are refused.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=3)
+        >>> agent.remove_arm(1)
+        >>> agent.arms
+        [0, 2]
+        """
+        slot = self._slot(arm)
+        if len(self._labels) == 1:
+            raise ValueError(f"Agent: arm must not be the only one left, got {arm!r}")
+        kept = np.delete(np.arange(len(self._labels)), slot)
+        self._resize(Arms([self._labels[i] for i in kept], self._arms.unused), [self._pulls[i] for i in kept], kept)
+
+    def _resize(self, arms: Arms, pulls: list[int], kept: IntArray) -> None:
+        same, fresh = (fresh_state(self.policy, len(labels), self.horizon) for labels in (self._labels, arms.labels))
+        self._adopt(arms, pulls, carried(self._state, same, fresh, kept))
+
+    def save(self, path: str | Path) -> None:
+        """Write the agent to a file; a crash while writing leaves the old file as it was.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     agent.save(f"{folder}/agent")
+        ...     hb.Agent.load(f"{folder}/agent")
+        Agent(UCB(c=1.0), 2 arms, 0 rewards)
+        """
+        agent_file.write(Path(path), self.__getstate__())
+
+    @classmethod
+    def load(cls, path: str | Path, policy: Policy[Any] | None = None) -> Agent:
+        """Read an agent that decides exactly as the saved one would have; see :meth:`save`.
+
+        Reading a file never runs code that it names, so a policy of your own must be given again as ``policy``.
+        """
+        if policy is not None:
+            _require_policy(policy)
+        agent = cls.__new__(cls)
+        agent.__setstate__(agent_file.read(Path(path), policy))
+        return agent
+
+    def __repr__(self) -> str:
+        return f"Agent({self.policy!r}, {len(self._labels)} arms, {self._seen} rewards)"
+
+    def __str__(self) -> str:
+        """Table of the arms, or of those pulled most if there are many."""
+        value, index = (getattr(self.policy, name, None) for name in ("value", "index_of"))
+        rows: list[tuple[str, ...]] = [("arm", "pulls", "estimate", "index")]
+        for slot in sorted(heapq.nlargest(ROWS, range(len(self._labels)), key=self._pulls.__getitem__)):
+            with np.errstate(all="ignore"):  # as silent as compiled code
+                estimate = value(self._state, slot) if value else math.nan
+                height = index(self._state, slot, self._seen) if index else math.nan
+            numbers = ("-" if math.isnan(x) else f"{x:.4g}" for x in (estimate, height))
+            rows.append((str(self._labels[slot]), str(self._pulls[slot]), *numbers))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in rows]
+        if len(self._labels) > ROWS:
+            lines.append(f"... and {len(self._labels) - ROWS} more")
+        return "\n".join([f"{self.policy!r}, {self._seen} rewards", *lines])
+
+
+def _require_policy(policy: Any) -> None:
+    methods = all(callable(getattr(policy, name, None)) for name in ("init", "select", "update"))
+    if not (isinstance(policy, tuple) and methods):
+        raise TypeError(f"Agent: policy must be a policy such as hb.make('sgd-ucb'), got {policy!r}")
+
+
+def _reward(reward: Any) -> float:
+    if type(reward) is not float:
+        lacks_one = not hasattr(reward, "__float__") or isinstance(reward, np.complexfloating)
+        if lacks_one or getattr(reward, "ndim", 0) > 0:
+            raise TypeError(f"Agent: reward must be a number, got {brief(reward)}")
+        try:
+            reward = float(reward)
+        except OverflowError:  # a whole number beyond the floats
+            reward = math.inf if reward > 0 else -math.inf
+        except (TypeError, ValueError):
+            raise TypeError(f"Agent: reward must be a number, got {brief(reward)}") from None
+    if reward != reward:
+        raise ValueError(f"Agent: reward must not be NaN (leave out what is missing), got {reward!r}")
+    return reward  # type: ignore[no-any-return]

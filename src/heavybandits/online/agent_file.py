@@ -1,0 +1,152 @@
+"""The file an agent is saved in: a line that says what it is, a line of JSON, then the state's arrays byte for byte.
+
+The first line holds the format, its version and the SHA-256 of all that follows, so a damaged file is always noticed;
+but a checksum is no signature: load files that you trust.  There is no pickle in it, and nothing in it is ever run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validate import count, whole
+from ..algorithms.kit.state import arrays, fresh_state, rebuilt
+from ..algorithms.registry import estimators, make, policies, to_spec
+from ..engine.compile.methods import uses_rng
+
+FORMAT, VERSION = "heavybandits-agent", 1
+
+
+class Saved(NamedTuple):
+    """All that an agent is."""
+
+    policy: Any
+    horizon: int | None
+    labels: list[Any]
+    unused: int  # the first number that never named an arm
+    pulls: list[int]  # rewards seen, per arm
+    seen: int  # rewards seen, those of removed arms included
+    rng: np.random.Generator | None
+    state: Any
+
+
+def write(path: Path, agent: Saved) -> None:
+    """Write to another file beside ``path`` and move it there: whoever reads ``path`` sees the old agent or the new."""
+    for label in agent.labels:
+        if not isinstance(label, str | int | float):
+            raise TypeError(f"Agent: to be saved, arms must be named by text or numbers, got {label!r}")
+    layout = [(place, array.dtype.str, array.shape) for place, array in arrays(agent.state)]
+    rng = None if agent.rng is None else agent.rng.bit_generator.state
+    header = {**agent._asdict(), "policy": _described(agent.policy), "rng": rng, "state": layout}
+    parts = [json.dumps(header).encode() + b"\n", *(array.tobytes() for _, array in arrays(agent.state))]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    target = path.resolve()  # a link stays a link
+    temporary = target.with_name(f".heavybandits-{secrets.token_hex(8)}")
+    try:
+        with temporary.open("xb") as file:
+            file.write(f"{FORMAT} {VERSION} {digest.hexdigest()}\n".encode())
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())  # else a crash of the machine could leave the new name with no contents
+        os.replace(temporary, target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        with contextlib.suppress(OSError):  # there is none if all went well
+            temporary.unlink()
+
+
+def read(path: Path, policy: Any = None) -> Saved:
+    """Read and check a file; ``policy`` is needed if the saved one is a user's own."""
+    with path.open("rb") as file:
+        words = file.readline(200).split(b" ")
+        if len(words) != 3 or words[0] != FORMAT.encode():
+            raise ValueError(f"{path}: this is not a saved agent")
+        if words[1] != str(VERSION).encode():
+            version = words[1].decode(errors="replace")
+            raise ValueError(f"{path}: an agent saved in format {version!r}, of which this version of heavybandits "
+                             f"knows {VERSION} only")  # fmt: skip
+        body = file.read()
+    if words[2] != f"{hashlib.sha256(body).hexdigest()}\n".encode():
+        raise ValueError(f"{path}: the file is damaged, its contents do not match its checksum")
+    text, _, data = body.partition(b"\n")
+    try:
+        header = json.loads(text)
+        policy = _policy(header["policy"], policy)
+        return _decoded(header, data, policy)
+    except Exception as error:  # the file is whole, so it is of another version, or not written by `write`
+        reason = str(error) if type(error) is ValueError else f"{type(error).__name__} {error}"
+        raise ValueError(f"{path}: cannot use the agent saved here: {reason}") from error
+
+
+def _decoded(header: dict[str, Any], data: bytes, policy: Any) -> Saved:
+    labels, horizon = header["labels"], header["horizon"]
+    for name in ("seen", "unused"):
+        whole("agent", name, header[name])
+    if horizon is not None:
+        count("agent", "horizon", horizon)
+    if len(set(labels)) != len([whole("agent", "pulls", n) for n in header["pulls"]]):
+        raise ValueError("there must be as many labels as pulls")
+    rng = np.random.default_rng(0) if uses_rng(policy) else None
+    if rng is not None:
+        rng.bit_generator.state = header["rng"]
+    values: dict[str, npt.NDArray[Any]] = {}
+    offset = 0
+    for place, dtype, shape in header["state"]:
+        values[place] = np.frombuffer(data, dtype, math.prod(shape), offset).reshape(shape).copy()
+        offset += values[place].nbytes
+    if offset != len(data):
+        raise ValueError(f"the state has {offset} bytes, got {len(data)}")
+    template = fresh_state(policy, len(labels), horizon)
+    if list(values) != [place for place, _ in arrays(template)]:
+        raise ValueError(f"its state is one of another version of {header['policy']['kind']}")
+    state = rebuilt(template, values)
+    return Saved(**{**header, "policy": policy, "rng": rng, "state": state})
+
+
+def _policy(spec: dict[str, Any], policy: Any) -> Any:
+    """The policy that was saved: made by name if all of it is ours, else the one given."""
+    if policy is None:
+        for kind in _kinds(spec):
+            if kind not in policies() and kind not in estimators():
+                name = kind.removeprefix(":")
+                raise ValueError(f"{name} is not part of this package; give the policy, Agent.load(path, policy=...)")
+        return make(**spec)
+    if _described(policy) != spec:
+        raise ValueError(f"policy must be the saved one, {spec}, got {_described(policy)}")
+    return policy
+
+
+def _described(policy: Any) -> Any:
+    """The policy as JSON keeps it; a user's own class by its bare name, for files are moved and machines differ."""
+
+    def plain(value: Any) -> Any:
+        if not isinstance(value, np.generic | np.ndarray):
+            raise TypeError(f"Agent: to be saved, a policy's parameters must be text, numbers or lists, got {value!r}")
+        return value.tolist()
+
+    def bare(spec: dict[str, Any]) -> dict[str, Any]:
+        _, colon, name = str(spec.get("kind", "")).rpartition(":")
+        return {**spec, "kind": colon + name} if colon else spec
+
+    return json.loads(json.dumps(to_spec(policy), default=plain), object_hook=bare)
+
+
+def _kinds(spec: dict[str, Any]) -> Iterator[str]:
+    """Names of all classes in a policy's description."""
+    yield spec["kind"]
+    for value in spec.values():
+        if isinstance(value, dict):
+            yield from _kinds(value)

@@ -1,0 +1,1 @@
+"""What is played against: noises and instances."""

@@ -1,0 +1,121 @@
+"""What every law has, worked out from its distribution function and its density."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._validate import finite
+from .integrals import Floats, integrate, invert
+
+Size = int | tuple[int, ...]
+
+LARGEST = float(np.finfo(np.float64).max)
+HALF_STEP = 2.0**-54  # half the spacing of the uniforms, which may be exactly zero where a law must not
+
+
+class Noise(ABC):
+    """A law of the noise.
+
+    ``cdf``, ``log_pdf``, ``pdf`` and ``quantile`` take and return arrays of one shape.
+
+    Examples
+    --------
+    A law of one's own, here the logistic:
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Logistic(Noise):
+    ...     moment_order = math.inf
+    ...     def cdf(self, x):
+    ...         return 1 / (1 + np.exp(-np.asarray(x)))
+    ...     def log_pdf(self, x):
+    ...         return -2 * np.logaddexp(np.asarray(x) / 2, -np.asarray(x) / 2)
+    >>> law = Logistic()
+    >>> print(law.quantile([0.25, 0.75]).round(6), law.is_symmetric, round(law.kl_shift(1.0), 6))
+    [-1.098612  1.098612] True 0.163953
+    """
+
+    @abstractmethod
+    def cdf(self, x: ArrayLike) -> Floats:
+        """Return the probability of a draw of at most ``x``."""
+
+    @abstractmethod
+    def log_pdf(self, x: ArrayLike) -> Floats:
+        """Return the logarithm of the density, which is minus infinity outside the support."""
+
+    @property
+    @abstractmethod
+    def moment_order(self) -> float:
+        """Supremum of the orders q for which the q-th absolute moment is finite."""
+
+    def pdf(self, x: ArrayLike) -> Floats:
+        """Return the density."""
+        return np.exp(self.log_pdf(x))
+
+    def quantile(self, u: ArrayLike) -> Floats:
+        """Return the smallest x with ``cdf(x) >= u``, for ``u`` in [0, 1]."""
+        return invert(self.cdf, probability(u), -np.inf, np.inf)
+
+    def sample(self, rng: np.random.Generator, size: Size) -> Floats:
+        """Return independent draws, an array of shape ``size``."""
+        return self.quantile(np.maximum(rng.random(size), HALF_STEP))
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the law is symmetric about zero."""
+        u = np.array([0.0137, 0.0731, 0.1519, 0.2357, 0.3163, 0.4129, 0.4813])
+        return bool(np.allclose(self.quantile(u), -self.quantile(1 - u), rtol=1e-6, atol=1e-9))
+
+    def kl_shift(self, d: float) -> float:
+        r"""Return the Kullback-Leibler divergence from the law to itself shifted up by ``d``.
+
+        It is :math:`\int f(x) \ln \frac{f(x)}{f(x - d)}\,dx`: what a draw, on average, tells against the
+        arm being better by ``d`` than it is.  For positive ``d`` and a law that is bounded below it is
+        infinite, since a draw near the lower end rules the shift out; a negative ``d`` shifts down.
+        """
+        d = finite(type(self).__name__, "d", d)
+        if d == 0:
+            return 0.0
+        bottom, top = self.quantile([0.0, 1.0])
+        if (d > 0 and bottom > -np.inf) or (d < 0 and top < np.inf):
+            return math.inf
+        marks = np.concatenate((self._marks(), self._marks() + d))
+        return self._expect(lambda x: self.log_pdf(x) - self.log_pdf(x - d), marks)
+
+    def _marks(self) -> Floats:
+        """Return where the bulk of the law is, and its ends if there are any."""
+        marks = self.quantile([0.0, 0.25, 0.5, 0.75, 1.0])
+        return marks[np.isfinite(marks)]
+
+    def _expect(self, function: Callable[[Floats], Floats], marks: Floats) -> float:
+        """Return the mean of a function that is smooth between ``marks``."""
+        return integrate(lambda u: function(self.quantile(u)), self.cdf(marks))
+
+
+def check(noise: Noise, **rules: Callable[[str, str, object], float]) -> None:
+    """Validate parameters of a frozen dataclass, and store them as floats."""
+    for name, rule in rules.items():
+        object.__setattr__(noise, name, rule(type(noise).__name__, name, getattr(noise, name)))
+
+
+def probability(u: ArrayLike) -> Floats:
+    u = np.asarray(u, float)
+    if not np.all((u >= 0) & (u <= 1)):
+        raise ValueError("quantile: u must lie in [0, 1]")
+    return u
+
+
+def bounded_exp(x: Floats) -> Floats:
+    """Exponentiate in place; what would overflow becomes the largest double, so that no draw is infinite."""
+    return np.exp(np.minimum(x, math.log(LARGEST), out=x), out=x)
+
+
+def special(name: str) -> Callable[..., Floats]:
+    """Return a function of scipy.special, imported late because that takes long."""
+    import scipy.special
+
+    function: Callable[..., Floats] = getattr(scipy.special, name)
+    return function

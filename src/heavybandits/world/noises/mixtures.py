@@ -1,0 +1,207 @@
+"""Mixtures of laws, the two of the paper among them."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._validate import in_range, positive
+from .base import Noise, Size, check, probability
+from .integrals import Floats, invert
+from .skewed import Pareto
+from .symmetric import Cauchy
+
+
+class _Mixed(Noise):
+    """A mixture of other laws; subclasses say of which."""
+
+    @abstractmethod
+    def _parts(self) -> Sequence[tuple[float, Noise]]:
+        """Return the laws, each after its positive weight."""
+
+    @property
+    def moment_order(self) -> float:
+        return min(noise.moment_order for _, noise in self._parts())
+
+    def sample(self, rng: np.random.Generator, size: Size) -> Floats:
+        # All draws come from the likeliest part, and some are then overwritten: quicker than to select first.
+        (edge, main), *others = sorted(self._parts(), key=lambda part: -part[0])
+        x = main.sample(rng, size)
+        u = rng.random(size)
+        for weight, noise in others:
+            chosen = np.flatnonzero((u >= edge) & (u < edge + weight))
+            x.reshape(-1)[chosen] = noise.sample(rng, chosen.size)
+            edge += weight
+        return x
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        probability: Floats = np.add.reduce([weight * noise.cdf(x) for weight, noise in self._parts()])
+        return probability
+
+    def log_pdf(self, x: ArrayLike) -> Floats:
+        terms = [math.log(weight) + noise.log_pdf(x) for weight, noise in self._parts()]
+        log_density: Floats = np.logaddexp.reduce(terms)
+        return log_density
+
+    def quantile(self, u: ArrayLike) -> Floats:
+        p = probability(u)
+        ends = [noise.quantile(p) for _, noise in self._parts()]
+        return invert(self.cdf, p, np.min(ends, axis=0), np.max(ends, axis=0))
+
+    def _marks(self) -> Floats:
+        return np.concatenate([noise._marks() for _, noise in self._parts()])
+
+    def _expect(self, function: Callable[[Floats], Floats], marks: Floats) -> float:
+        return sum(weight * noise._expect(function, marks) for weight, noise in self._parts())
+
+
+@dataclass(frozen=True)
+class _Exponential(Noise):
+    """Standard exponential noise."""
+
+    is_symmetric = False
+    moment_order = math.inf
+
+    def sample(self, rng: np.random.Generator, size: Size) -> Floats:
+        return rng.standard_exponential(size)
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        return -np.expm1(-np.maximum(x, 0.0))
+
+    def quantile(self, u: ArrayLike) -> Floats:
+        with np.errstate(divide="ignore"):
+            return -np.log1p(-probability(u))
+
+    def log_pdf(self, x: ArrayLike) -> Floats:
+        return np.where(np.asarray(x) >= 0, -np.asarray(x, float), -np.inf)
+
+
+@dataclass(frozen=True)
+class _Shifted(Noise):
+    """Another law, moved."""
+
+    noise: Noise
+    by: float
+
+    @property
+    def moment_order(self) -> float:
+        return self.noise.moment_order
+
+    def sample(self, rng: np.random.Generator, size: Size) -> Floats:
+        x = self.noise.sample(rng, size)
+        x += self.by
+        return x
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        return self.noise.cdf(np.asarray(x, float) - self.by)
+
+    def quantile(self, u: ArrayLike) -> Floats:
+        return self.noise.quantile(u) + self.by
+
+    def log_pdf(self, x: ArrayLike) -> Floats:
+        return self.noise.log_pdf(np.asarray(x, float) - self.by)
+
+
+@dataclass(frozen=True)
+class _CauchyAnd(_Mixed):
+    """Standard Cauchy noise mixed with another law."""
+
+    weight: float = 0.7
+
+    def __post_init__(self) -> None:
+        check(self, weight=partial(in_range, low=0, high=1))
+
+    @abstractmethod
+    def _other(self) -> Noise:
+        """Return the other law."""
+
+    def _parts(self) -> Sequence[tuple[float, Noise]]:
+        parts = (self.weight, Cauchy()), (1 - self.weight, self._other())
+        return [part for part in parts if part[0] > 0]
+
+
+@dataclass(frozen=True)
+class CauchyExponential(_CauchyAnd):
+    r"""Standard Cauchy noise mixed with an exponential law: asymmetric, without a mean.
+
+    The exponential part has density :math:`e^{-(x + 1)}` for :math:`x \ge -1`, and mean zero.
+
+    Parameters
+    ----------
+    weight
+        Probability of the Cauchy part, in [0, 1].
+
+    Examples
+    --------
+    >>> CauchyExponential().cdf([-0.11696, 0.0]).round(6)
+    array([0.5     , 0.539636])
+    """
+
+    def _other(self) -> Noise:
+        return _Shifted(_Exponential(), -1.0)
+
+
+@dataclass(frozen=True)
+class CauchyPareto(_CauchyAnd):
+    r"""Standard Cauchy noise mixed with a Pareto law: asymmetric, without a mean.
+
+    The Pareto part has density :math:`3/(x + 1.5)^4` for :math:`x \ge -0.5`, and mean zero.
+
+    Parameters
+    ----------
+    weight
+        Probability of the Cauchy part, in [0, 1].
+
+    Examples
+    --------
+    >>> CauchyPareto().cdf([-0.139469, 0.0]).round(6)
+    array([0.5     , 0.561111])
+    """
+
+    def _other(self) -> Noise:
+        return _Shifted(Pareto(3.0), -1.5)
+
+
+@dataclass(frozen=True)
+class Mixture(_Mixed):
+    """A mixture of any laws.
+
+    Parameters
+    ----------
+    weights
+        Probabilities of the parts, positive, with sum 1.
+    noises
+        The parts, one per weight.
+
+    Examples
+    --------
+    Gaussian noise in which one draw in twenty is a Cauchy one:
+
+    >>> from heavybandits.world.noises import Gaussian
+    >>> contaminated = Mixture(weights=[0.95, 0.05], noises=[Gaussian(), Cauchy()])
+    >>> contaminated.moment_order, contaminated.is_symmetric
+    (1.0, True)
+    """
+
+    weights: Sequence[float]
+    noises: Sequence[Noise]
+
+    def __post_init__(self) -> None:
+        weights = tuple(positive("Mixture", "each of weights", weight) for weight in self.weights)
+        noises = tuple(self.noises)
+        for noise in noises:
+            if not isinstance(noise, Noise):
+                raise TypeError(f"Mixture: each of noises must be a Noise, got {noise!r}")
+        if len(weights) != len(noises):
+            raise ValueError(f"Mixture: needs one weight per noise, got {len(weights)} and {len(noises)}")
+        if not math.isclose(math.fsum(weights), 1.0, abs_tol=1e-9):
+            raise ValueError(f"Mixture: weights must have sum 1, got {self.weights!r}")
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "noises", noises)
+
+    def _parts(self) -> Sequence[tuple[float, Noise]]:
+        return tuple(zip(self.weights, self.noises, strict=True))

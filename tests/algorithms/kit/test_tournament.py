@@ -1,0 +1,178 @@
+"""Choosing the highest of many lines."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heavybandits.algorithms.kit.tournament import (
+    LAST,
+    SCAN,
+    UNTIL,
+    VALUE,
+    Choice,
+    choose,
+    height,
+    highest,
+    init_choice,
+    place,
+)
+
+
+class Lines(NamedTuple):
+    """As much of a state as `choose` needs."""
+
+    pulls: np.ndarray
+    choice: Choice
+
+
+class Steady:
+    """As much of a policy as `choose` needs."""
+
+    def level(self, state: Lines, t: int) -> float:
+        return 1.0
+
+
+def top(choice: Choice, level: float) -> int:
+    return highest(choice.line, choice.open, choice.tree, level)
+
+
+def naive_heights(values: np.ndarray, widths: np.ndarray, level: float) -> np.ndarray:
+    return np.where(np.isinf(widths), math.inf, values + level * np.where(np.isinf(widths), 0.0, widths))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 200), st.integers(0, 2**32 - 1), st.booleans())
+def test_highest_is_the_argmax_of_all_lines(n_arms: int, seed: int, tied: bool) -> None:
+    """Scan and tournament agree with a plain argmax while lines move and the level rises."""
+    rng = np.random.default_rng(seed)
+    choice = init_choice(n_arms)
+    values, widths = np.full(n_arms, math.nan), np.full(n_arms, math.inf)
+    level = 0.0
+    for _ in range(300):
+        arm = top(choice, level) if rng.random() < 0.7 else int(rng.integers(n_arms))
+        values[arm] = rng.integers(3) if tied else rng.standard_normal()
+        widths[arm] = rng.integers(1, 3) if tied else rng.exponential()
+        place(choice, arm, values[arm], widths[arm])
+        level += rng.integers(2) if tied else 0.1 * rng.exponential()
+        heights = naive_heights(values, widths, level)
+        chosen = top(choice, level)
+        if tied:  # small integers: all sums are exact, so ties must go to the lowest arm
+            assert chosen == int(np.argmax(heights))
+        else:
+            assert heights[chosen] >= heights.max() - 1e-12
+
+
+@pytest.mark.parametrize("n_arms", [5, SCAN + 10])
+def test_closed_arms_are_never_chosen(n_arms: int) -> None:
+    choice = init_choice(n_arms)
+    for arm in range(n_arms):
+        place(choice, arm, float(arm), 1.0)
+    assert top(choice, 1.0) == n_arms - 1
+    choice.restrict(np.array([1, 3]))
+    assert top(choice, 1.0) == 3
+    assert height(choice.line, choice.open, 0, 1.0) == -math.inf
+    choice.restrict(None)
+    assert top(choice, 1.0) == n_arms - 1
+
+
+@pytest.mark.parametrize("value", [-math.inf, math.nan])
+@pytest.mark.parametrize("n_arms", [5, SCAN + 10])
+def test_an_open_arm_is_chosen_however_bad_it_is(n_arms: int, value: float) -> None:
+    choice = init_choice(n_arms)
+    for arm in range(n_arms):
+        place(choice, arm, value if arm == 2 else 1.0, 1.0)
+    assert top(choice, 1.0) == 0
+    choice.restrict(np.array([2]))
+    assert top(choice, 1.0) == 2
+
+
+@pytest.mark.parametrize("n_arms", [3, SCAN + 2])
+def test_levels_may_be_negative(n_arms: int) -> None:
+    class Low:
+        def level(self, state: Lines, t: int) -> float:
+            return -2.0
+
+    state = Lines(np.ones(n_arms, np.int64), init_choice(n_arms))
+    for arm in range(n_arms):
+        place(state.choice, arm, 5.0 if arm == 1 else 1.0, 0.25)
+    carried = Lines(state.pulls, state.choice.carry(init_choice(n_arms), np.arange(n_arms)))
+    assert [choose(Low(), carried, t, 1, 1) for t in range(5)] == [1] * 5
+
+
+@pytest.mark.parametrize("n_arms", [4, SCAN + 1])
+def test_all_unknown_arms_tie_and_the_first_wins(n_arms: int) -> None:
+    choice = init_choice(n_arms)
+    assert top(choice, 1.0) == 0
+    place(choice, 0, 1e300, 1.0)
+    assert top(choice, 1.0) == 1  # infinity beats any estimate
+
+
+def test_choose_asks_for_initial_pulls_in_order_then_plays_batches() -> None:
+    choice, pulls = init_choice(2), np.zeros(2, np.int64)
+    state = Lines(pulls, choice)
+    assert [choose(Steady(), state, 10, 3, 2) for _ in range(6)] == [0, 0, 0, 1, 1, 1]
+    pulls[:] = 3
+    place(choice, 0, 0.0, 1.0)
+    place(choice, 1, 5.0, 1.0)
+    assert choose(Steady(), state, 10, 3, 2) == 1
+    place(choice, 0, 99.0, 1.0)  # the batch goes on, whatever else happens
+    assert choose(Steady(), state, 10, 3, 2) == 1
+    assert choose(Steady(), state, 10, 3, 2) == 0
+
+
+def test_rewards_that_came_unasked_count_as_initial_pulls() -> None:
+    state = Lines(np.array([0, 3, 1]), init_choice(3))
+    assert [choose(Steady(), state, 10, 2, 1) for _ in range(3)] == [0, 0, 2]
+
+
+def test_an_initial_pull_is_not_lost_when_its_arm_was_unavailable() -> None:
+    choice, pulls = init_choice(2), np.zeros(2, np.int64)
+    state = Lines(pulls, choice)
+    choice.restrict(np.array([1]))
+    assert choose(Steady(), state, 10, 1, 1) == 1
+    choice.restrict(None)
+    assert choose(Steady(), state, 10, 1, 1) == 0
+
+
+def test_carry_keeps_the_lines_of_the_arms_that_stay() -> None:
+    choice = init_choice(3)
+    for arm in range(3):
+        place(choice, arm, float(arm), 0.5)
+    kept = choice.carry(init_choice(2), np.array([0, 2]))
+    assert kept.line[:, VALUE].tolist() == [0.0, 2.0]
+    assert top(kept, 1.0) == 1
+    grown = choice.carry(init_choice(SCAN + 1), np.arange(3))
+    assert top(grown, 1.0) == 3  # the first arm that nothing is known of
+
+
+class Rising:
+    """A level that grows with time."""
+
+    def level(self, state: Lines, t: int) -> float:
+        return math.sqrt(math.log(t))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 150), st.integers(0, 2**32 - 1), st.sampled_from([0.001, 0.1, 3.0]))
+def test_a_lead_is_never_kept_too_long(n_arms: int, seed: int, noise: float) -> None:
+    """Whatever moves, the leader or a rival, the choice is the arm with the highest index at that very round."""
+    rng = np.random.default_rng(seed)
+    state, policy = Lines(np.ones(n_arms, np.int64), init_choice(n_arms)), Rising()
+    means = rng.standard_normal(n_arms)
+    for arm in range(n_arms):
+        place(state.choice, arm, means[arm], 1.0)
+    leads = 0
+    for t in range(n_arms + 1, n_arms + 600):
+        chosen = choose(policy, state, t, 1, 1)
+        line = state.choice.line
+        heights = line[:, 0] + policy.level(state, t) * line[:, 1]
+        assert heights[chosen] >= heights.max() - 1e-12
+        leads += t < state.choice.turn[UNTIL] or policy.level(state, t) < state.choice.lead[LAST]
+        arm = chosen if rng.random() < 0.9 else int(rng.integers(n_arms))
+        state.pulls[arm] += 1
+        place(state.choice, arm, means[arm] + noise * rng.standard_normal(), 1.0 / math.sqrt(state.pulls[arm]))
+    assert leads > 0  # else nothing was tested

@@ -1,0 +1,171 @@
+"""Rules and measures that decide claims: thresholds, standard errors, times to a target."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from worlds import ENVS, MED, RUCB, SGD, SMOM, find, papers_world, race, study
+
+from heavybandits.engine.results import Result
+from heavybandits.engine.time_to_target import late_quantile, pulls_to_target, seconds_to_target
+from heavybandits.reproduce import verdicts
+from heavybandits.reproduce.measures import (
+    CLOSE_ARMS,
+    COST,
+    DISTINCT_ARMS,
+    EACH,
+    GROWTH,
+    LOG_REGRET,
+    NEARER_ARMS,
+    REGRET,
+    Measure,
+    Measured,
+    measured,
+)
+from heavybandits.reproduce.rules import Comparison, Rule, below, contradiction, decide, faster
+
+
+def rule(*strengths: float) -> Rule:
+    return Rule("", lambda study: [Comparison(f"{place}", 10.0 * s, 10.0) for place, s in enumerate(strengths)])
+
+
+@pytest.mark.parametrize(
+    ("strengths", "outcome"),
+    [
+        ((2.01,), "holds"), ((1.99,), "undecided"), ((-1.99,), "undecided"), ((-2.01,), "does not hold"),
+        ((2.01, 9.0), "holds"), ((9.0, 1.99), "undecided"), ((9.0, -2.2), "undecided"), ((9.0, -2.3), "does not hold"),
+    ],
+)  # fmt: skip
+def test_thresholds(strengths: tuple[float, ...], outcome: str) -> None:
+    any_study = papers_world()["runtime"]
+    decided, numbers = decide(rule(*strengths), any_study)
+    assert decided == outcome
+    weakest = min(range(len(strengths)), key=lambda place: strengths[place])
+    assert f"{weakest}; margin {10 * strengths[weakest]:.0f} ± 10." in numbers
+
+
+def test_contradicting_one_of_many_by_chance_is_as_rare_as_contradicting_one() -> None:
+    def tail(z: float) -> float:
+        return 0.5 * math.erfc(-z / math.sqrt(2.0))
+
+    for comparisons in (1, 4, 12):
+        assert comparisons * tail(contradiction(comparisons)) == pytest.approx(tail(-2.0), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("margin", "error", "strength"),
+    [(3.0, 1.5, 2.0), (0.0, 0.0, 0.0), (1.0, 0.0, math.inf), (-1.0, 0.0, -math.inf), (-math.inf, 1.0, -math.inf),
+     (-math.inf, math.inf, 0.0), (math.nan, 1.0, 0.0), (1.0, math.inf, 0.0)],
+)  # fmt: skip
+def test_strength_of_a_comparison(margin: float, error: float, strength: float) -> None:
+    assert Comparison("", margin, error).strength == strength
+
+
+def test_errors_are_those_of_paired_differences_within_and_independent_between_instances() -> None:
+    rng = np.random.default_rng(1)
+    a, b, c = rng.normal(size=(3, 40))
+    difference = Measured({"Env1": a, "Env2": c}) - Measured({"Env1": a + b}) * 2.0
+    paired = a - 2.0 * (a + b)
+    assert difference.value == pytest.approx(paired.mean() + c.mean())
+    assert difference.error == pytest.approx(math.sqrt(paired.var(ddof=1) / 40 + c.var(ddof=1) / 40))
+    assert (difference + 1.0).value == pytest.approx(difference.value + 1.0)
+
+
+def test_a_paired_difference_may_decide_where_the_spread_is_large() -> None:
+    luck = np.random.default_rng(2).exponential(100.0, 30)
+    regret = np.stack([luck, luck + 1.0])[:, :, None]
+    made = Result(
+        ENVS["Env1"], ("A", "B"), np.array([10]), regret, np.zeros((2, 30, 10), np.int64), np.ones((2, 30)),
+        horizon=10, seed=0,
+    )  # fmt: skip
+    assert decide(below([("A", "B")], EACH), study("", {"Env1": made}))[0] == "holds"
+    assert decide(below([("B", "A")], EACH), study("", {"Env1": made}))[0] == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("measure", "function"),
+    [
+        (LOG_REGRET, lambda final, late, cost: math.log(final.mean())),
+        (GROWTH, lambda final, late, cost: late.mean() / final.mean()),
+        (COST, lambda final, late, cost: np.median(cost)),
+    ],
+)
+def test_errors_against_bootstrap(measure: Measure, function: Callable[..., float]) -> None:
+    rng = np.random.default_rng(3)
+    final = rng.gamma(2.0, 50.0, 400)
+    late = final * rng.uniform(0.2, 0.8, 400)  # per pull, as a multiple of the average
+    cost = rng.gamma(3.0, 10.0, 400)
+    regret = np.stack([final - 0.1 * late, final], axis=1)[None]
+    made = Result(
+        ENVS["Env1"], ("A",), np.array([900, 1000]), regret, np.zeros((1, 400, 10), np.int64), cost[None],
+        horizon=1000, seed=0,
+    )  # fmt: skip
+    found = measured(study("", {"Env1": made}), "A", measure, ["Env1"])
+    assert found.value == pytest.approx(function(final, late, cost))
+    resampled = [function(final[row], late[row], cost[row]) for row in rng.integers(400, size=(2000, 400))]
+    assert found.error == pytest.approx(np.std(resampled), rel=0.2)
+
+
+def test_numbers_of_a_verdict_are_those_of_the_results() -> None:
+    world = papers_world()
+    decided = find(verdicts(world), "only slightly faster")
+    final = world["cauchy"].results["Env3"].regret.isel(round=-1)
+    smom, rucb = (final.sel(policy=family).to_numpy() for family in (SMOM, RUCB))
+    shown = [
+        f"{values.mean():.3f} ± {values.std(ddof=1) / math.sqrt(50):.3f}" for values in (smom, rucb, 1.25 * rucb - smom)
+    ]
+    assert decided.rule == f"Mean regret at the horizon in Env3: each of {SGD}, {MED}, {SMOM} below 1.25 times {RUCB}."
+    assert decided.numbers == (
+        f"3 of 3 comparisons for it, 0 against. The weakest: Env3, {SMOM} {shown[0]}, {RUCB} {shown[1]}; "
+        f"margin {shown[2]}."
+    )
+
+
+def curve_result(curves: list[list[float]], horizon: int, cost: list[float]) -> Result:
+    regret = np.array([curves])
+    return Result(
+        ENVS["Env1"], ("A",), np.arange(1, horizon + 1), regret, np.zeros((1, len(curves), 10), np.int64),
+        np.array([cost]), horizon=horizon, seed=0,
+    )  # fmt: skip
+
+
+def test_pulls_to_target_by_hand() -> None:
+    rounds = np.arange(1, 101)
+    lucky_start = np.where(rounds <= 2, 0.0, rounds)  # the first fiftieth does not count
+    at_once = np.zeros(100)
+    at_40 = np.where(rounds < 40, rounds, 3.9)  # 3.9 / 39 is not below 0.1
+    just_never = rounds * 0.1
+    made = curve_result([list(c) for c in (lucky_start, at_once, at_40, just_never)], 100, [5.0, 10.0, 20.0, 1000.0])
+    assert pulls_to_target(made, 0.1).tolist() == [[math.inf, 3, 40, math.inf]]
+    assert seconds_to_target(made, 0.1) == pytest.approx(np.array([[math.inf, 45e-9, 600e-9, math.inf]]))
+
+
+def test_late_quantile_is_over_those_who_got_there() -> None:
+    rng = np.random.default_rng(0)
+    times = rng.exponential(size=(20, 15))
+    failed = rng.random(times.shape) < 0.3
+    expected = [np.quantile(row[~lost], 0.9) for row, lost in zip(times, failed, strict=True)]
+    assert late_quantile(np.where(failed, math.inf, times)) == pytest.approx(expected)
+    assert late_quantile(np.array([math.inf, 7.0, math.inf])) == 7.0
+    assert late_quantile(np.full(3, math.inf)) == math.inf
+
+
+def test_never_is_slower_than_late() -> None:
+    made = race({"never": 4.0, "late": 40.0}, {"never": 50, "late": 0}, {"never": 1.0, "late": 100.0}, 50)
+    assert decide(faster([("late", "never")], 0.1), made)[0] == "holds"
+    assert decide(faster([("never", "late")], 0.1), made)[0] == "does not hold"
+    assert decide(faster([("never", "never")], 0.1), made)[0] == "undecided"
+
+
+def test_which_gaps_are_close_and_which_distinct() -> None:
+    for made in (papers_world()["delta-gaussian"], papers_world()["delta-cauchy"]):
+        assert CLOSE_ARMS.groups(made) == [["0.1", "0.2"]]
+        assert NEARER_ARMS.groups(made) == [["0.1", "0.2", "0.4"]]
+        assert DISTINCT_ARMS.groups(made) == [["0.6", "0.8", "1.0"]]
+
+
+def test_measure_of_regret_is_the_mean_of_the_best_variant() -> None:
+    world = papers_world()["frechet-1.25"]
+    expected = [world.results[label].regret.sel(policy=MED)[:, -1].mean() for label in ("Env1", "Env3")]
+    assert measured(world, MED, REGRET, ["Env1", "Env3"]).value == pytest.approx(np.mean(expected))

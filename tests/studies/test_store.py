@@ -1,0 +1,369 @@
+"""The store: whole chunks, found again after any interruption, refused when they are not this study's."""
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import heavybandits as hb
+from heavybandits.engine.results import StudyResult
+from heavybandits.report import Artist
+from heavybandits.studies.run import Step, run_studies, workers
+from heavybandits.studies.schema import StudyError
+from heavybandits.studies.store import Archive, ArchiveError
+from heavybandits.studies.study import Study, read_study
+
+# A chunk per instance, and enough of them to be interrupted between.
+TEXT = """
+[study]
+horizon = 500
+replications = 20
+[instance.two]
+kind = "delta-cauchy"
+delta = { linspace = [0, 3, 12] }
+[policy.UCB]
+kind = "ucb"
+c = [0.1, 1.0]
+[policy.Thompson]
+kind = "thompson-gaussian"
+"""
+RUN = """
+import sys
+from heavybandits.studies.run import run_studies, workers
+from heavybandits.studies.study import read_study
+with workers(1) as executor:
+    run_studies({sys.argv[2]: read_study(sys.argv[1])}, executor, lambda step: print(step.pulls, flush=True))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Holds the study file, and the store of a run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("studies")
+    (folder / "small.toml").write_text(TEXT)
+    run(read_study(folder / "small.toml"), folder / "whole.zarr")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def study(folder: Path) -> Study:
+    return read_study(folder / "small.toml")
+
+
+@pytest.fixture(scope="module")
+def whole(folder: Path) -> StudyResult:
+    """The results of a run that nothing disturbed."""
+    return Archive(str(folder / "whole.zarr")).load()
+
+
+@pytest.fixture
+def location(folder: Path, tmp_path: Path) -> Path:
+    """A copy of its store."""
+    return Path(shutil.copytree(folder / "whole.zarr", tmp_path / "whole.zarr"))
+
+
+def run(study: Study, location: Path) -> tuple[list[str], int]:
+    """Run a study; return what was damaged, and how many pulls were played."""
+    steps: list[Step] = []
+    with workers(2) as executor:
+        damaged = run_studies({str(location): study}, executor, steps.append)
+    return damaged, steps[-1].pulls
+
+
+def same(one: StudyResult, other: StudyResult) -> bool:
+    return list(one.results) == list(other.results) and all(
+        one.results[label].regret.identical(other.results[label].regret)
+        and one.results[label].pulls.identical(other.results[label].pulls)
+        for label in one.results
+    )
+
+
+def test_stored_results_are_those_of_simulate(study: Study, whole: StudyResult) -> None:
+    for label, case in study.cases.items():
+        direct = hb.simulate(case.instance, study.policies(label), horizon=500, replications=20, seed=0)
+        assert direct.regret.identical(whole.results[label].regret)
+        assert direct.pulls.identical(whole.results[label].pulls)
+    assert whole.provenance["complete"]
+    assert whole.families == {"UCB c=0.1": "UCB", "UCB c=1": "UCB", "Thompson": "Thompson"}
+
+
+def test_xarray_opens_it_as_a_tree_with_its_provenance(study: Study, whole: StudyResult, location: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tree = xr.open_datatree(str(location), engine="zarr")
+    node = tree["two delta=3"]
+    assert node["regret"].dims == ("policy", "replication", "round")
+    np.testing.assert_array_equal(node["regret"].sel(policy="UCB c=1"),
+                                  whole.results["two delta=3"].regret.sel(policy="UCB c=1"))  # fmt: skip
+    assert (node["pulls"].sum("arm") == 500).all()
+    assert (node["wall_time"] > 0).all()
+    assert tree.attrs["digest"] == study.digest
+    assert tree.attrs["spec"] == study.spec
+    assert tree.attrs["seed"] == 0
+    assert {"python", "numpy", "numba"} <= set(tree.attrs["versions"])
+    assert [session["pulls"] for session in tree.attrs["sessions"]] == [12 * 500 * 20 * 3]
+
+
+def test_what_is_stored_is_not_played_again(study: Study, location: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in location.rglob("c/*")}
+    assert run(study, location) == ([], 0)
+    assert before == {path: path.stat().st_mtime_ns for path in location.rglob("c/*")}
+
+
+@pytest.mark.parametrize("moment", range(4))
+def test_killed_at_any_moment_it_goes_on_to_the_same_results(
+    study: Study, whole: StudyResult, folder: Path, tmp_path: Path, moment: int
+) -> None:
+    location = tmp_path / "killed.zarr"
+    rng = random.Random(moment)
+    command = [sys.executable, "-c", RUN, str(folder / "small.toml"), str(location)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    if moment:  # else it is killed while the store is laid out
+        for _ in range(rng.randrange(2, 8)):  # one at the start, one after each chunk
+            process.stdout.readline()
+    else:
+        while not location.exists():
+            time.sleep(0.001)
+    time.sleep(rng.uniform(0, 0.01))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    damaged, pulls = run(study, location)
+    assert damaged == []
+    assert same(Archive(str(location)).load(), whole)
+    if moment:
+        assert pulls < 12 * 500 * 20 * 3
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "remove"])
+@pytest.mark.parametrize("array", ["regret", "pulls", "wall_time"])
+def test_a_damaged_chunk_is_named_and_computed_again(
+    study: Study, whole: StudyResult, location: Path, harm: str, array: str
+) -> None:
+    (file,) = (path for path in (location / "two delta=3" / array / "c").rglob("*") if path.is_file())
+    data = bytearray(file.read_bytes())
+    if harm == "flip":
+        data[len(data) // 2] ^= 255
+        file.write_bytes(data)
+    elif harm == "cut":
+        file.write_bytes(data[:-5])
+    else:
+        file.unlink()
+    with pytest.raises(ArchiveError, match="damaged: two delta=3, replications 0 to 19; run the study again"):
+        Archive(str(location)).load()
+    damaged, pulls = run(study, location)
+    assert damaged == ["small: two delta=3, replications 0 to 19"]
+    assert pulls == 500 * 20 * 3
+    assert same(Archive(str(location)).load(), whole)
+
+
+@pytest.mark.parametrize("harm", ["flip", "empty"])
+def test_a_damaged_checksum_is_named_and_its_chunk_computed_again(
+    study: Study, whole: StudyResult, location: Path, harm: str
+) -> None:
+    file = location / "two delta=3" / "checksum" / "c" / "0"
+    file.write_bytes(file.read_bytes()[::-1] if harm == "flip" else b"")
+    with pytest.raises(ArchiveError, match="damaged: two delta=3, replications 0 to 19; run the study again"):
+        Archive(str(location)).load()
+    assert run(study, location) == (["small: two delta=3, replications 0 to 19"], 500 * 20 * 3)
+    assert same(Archive(str(location)).load(), whole)
+
+
+@pytest.mark.parametrize("protocol", ["file", "local"])
+def test_an_address_of_a_folder_is_that_folder(study: Study, tmp_path: Path, protocol: str) -> None:
+    Archive.create(f"{protocol}://{tmp_path}/new/small.zarr", study)
+    assert Archive(str(tmp_path / "new" / "small.zarr")).study == study
+    assert Archive(f"{protocol}://{tmp_path}/new/small.zarr").study == study
+
+
+def test_an_address_that_nothing_understands_is_named(study: Study) -> None:
+    with pytest.raises(ArchiveError, match=r"foo://x is not the store of a study: .*foo.*; choose another place"):
+        Archive.create("foo://x", study)
+
+
+def test_a_second_run_at_the_same_time_is_refused(study: Study, whole: StudyResult, location: Path) -> None:
+    with Archive(str(location)).reserved():
+        with pytest.raises(ArchiveError, match=r"whole\.zarr: another run is at work on it; let that one finish"):
+            run(study, location)
+        assert same(Archive(str(location)).load(), whole)  # to read is fine
+    assert run(study, location) == ([], 0)
+
+
+def test_what_draws_does_not_hear_ctrl_c(study: Study, whole: StudyResult, location: Path, tmp_path: Path) -> None:
+    with Artist(tmp_path) as artist:
+        os.kill(artist._process.pid or 0, signal.SIGINT)  # while it is still importing
+        artist.draw(str(location))
+        assert artist.sections()[str(location)].study.results.keys() == whole.results.keys()
+
+
+@pytest.mark.parametrize(
+    ("harm", "part"),
+    [("remove", "regret"), ("remove", "round"), ("remove", "."), ("overwrite", "pulls"), ("overwrite", "checksum")],
+)
+def test_an_instance_whose_layout_is_damaged_is_computed_again(
+    study: Study, whole: StudyResult, location: Path, harm: str, part: str
+) -> None:
+    target = location / "two delta=3" / part
+    if harm == "remove":
+        shutil.rmtree(target)
+    else:
+        (target / "zarr.json").write_text("garbage")
+    _, pulls = run(study, location)
+    assert pulls == 500 * 20 * 3
+    assert same(Archive(str(location)).load(), whole)
+
+
+def test_a_store_that_cannot_be_read_is_named(study: Study, location: Path) -> None:
+    (location / "zarr.json").write_text("garbage")
+    with pytest.raises(
+        ArchiveError, match=r"\.zarr is not the store of a study: .*; choose another place, or delete what is there"
+    ):
+        run(study, location)
+
+
+def test_the_store_of_another_study_is_refused_and_kept(study: Study, whole: StudyResult, location: Path) -> None:
+    other = study.with_replications(10)
+    with pytest.raises(ArchiveError, match=r"made from another study \(study.replications was 20, is 10\); choose"):
+        run(other, location)
+    assert same(Archive(str(location)).load(), whole)
+
+
+def test_a_store_without_chunks_gives_way_to_another_study(study: Study, tmp_path: Path) -> None:
+    Archive.create(str(tmp_path / "new.zarr"), study)
+    other = study.with_replications(1)
+    assert len(Archive.create(str(tmp_path / "new.zarr"), other).missing()[0]) == 12
+    assert Archive(str(tmp_path / "new.zarr")).study == other
+
+
+def test_instances_that_were_not_played_yet_are_left_out(study: Study, location: Path, tmp_path: Path) -> None:
+    shutil.rmtree(location / "two delta=0" / "checksum" / "c")
+    loaded = Archive(str(location)).load()
+    assert len(loaded.results) == 11
+    assert loaded.provenance["missing replications"] == 20
+
+
+def test_parameters_may_be_infinite(tmp_path: Path) -> None:
+    (tmp_path / "inf.toml").write_text(
+        TEXT.split("[policy.UCB]")[0] + "[policy.T]\nkind = 'thompson-gaussian'\nprior_scale = inf\n"
+    )
+    study = read_study(tmp_path / "inf.toml").with_replications(1)
+    assert study.policies("two delta=0")["T"].prior_scale == float("inf")
+    Archive.create(str(tmp_path / "inf.zarr"), study)
+    assert Archive.create(str(tmp_path / "inf.zarr"), study).study == study
+
+
+MINE = """
+from typing import NamedTuple
+import numpy as np
+
+class State(NamedTuple):
+    pulls: np.ndarray
+
+class Mine(NamedTuple):
+    c: float = 1.0
+    def init(self, n_arms, horizon):
+        return State(np.zeros(n_arms))
+    def select(self, state, t, rng):
+        {}
+    def update(self, state, arm, reward):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        ("return 7", "two delta=0, replications 0 to 1: IndexError: Mine: select must return the number of an arm"),
+        (
+            "if t > 1: raise ValueError('no')\n        return 0",
+            "two delta=0, replications 0 to 1: ValueError: Mine: no",
+        ),
+        ("import os; return 0", "mine: policy.M: TypeError: Mine cannot be compiled by numba"),
+        ("return state.nothing[0]", "mine: policy.M: TypeError: Mine cannot be compiled by numba"),
+    ],
+)
+def test_an_error_in_a_users_policy_is_one_line_that_says_where(tmp_path: Path, body: str, complaint: str) -> None:
+    (tmp_path / "mine.py").write_text(MINE.format(body))
+    (tmp_path / "mine.toml").write_text(TEXT.split("[policy.UCB]")[0] + "[policy.M]\nkind = 'mine.py:Mine'\n")
+    study = read_study(tmp_path / "mine.toml").with_replications(2)
+    with pytest.raises(StudyError) as caught, workers(1) as executor:
+        run_studies({str(tmp_path / "mine.zarr"): study}, executor)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="is not the store of a study"):
+        Archive(str(tmp_path))
+    with pytest.raises(ArchiveError, match="is not the store of a study"):
+        Archive(str(tmp_path / "nothing.zarr"))
+
+
+def test_results_of_an_unfinished_study_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text("""
+        [study]
+        horizon = 1_000_000
+        replications = 12
+        [instance.pair]
+        means = [0, 1]
+        noise = { kind = "gaussian" }
+        [policy.UCB]
+        kind = "ucb"
+        """)
+    study = read_study(tmp_path / "long.toml")
+    archive = Archive.create(str(tmp_path / "long.zarr"), study)
+    with pytest.raises(ArchiveError, match="nothing is stored yet; run the study to go on"):
+        archive.load()
+    items = list(archive.items())
+    assert [len(item.replications) for item in items] == [5, 5, 2]
+    zeros = np.zeros((1, 5, len(study.cases["pair"].rounds)))
+    archive.write(items[1], (zeros, np.zeros((1, 5, 2), np.int64), np.zeros((1, 5))))
+    loaded = archive.load()
+    assert loaded.results["pair"].regret.sizes["replication"] == 5
+    assert loaded.provenance["missing replications"] == 7
+    assert not loaded.provenance["complete"]
+
+
+def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
+    # regret is zero where arms are equal, which takes no space, and large where it is kept at every round
+    (tmp_path / "two.toml").write_text("""
+        [study]
+        horizon = 5000
+        replications = 200
+        checkpoints = "all"
+        [instance.two]
+        kind = "delta-cauchy"
+        delta = [0.0, 3.0]
+        [policy.UCB]
+        kind = "ucb"
+        """)
+    study, location = read_study(tmp_path / "two.toml"), tmp_path / "full.zarr"
+    run(study, tmp_path / "first.zarr")  # compiles, which writes files too
+    command = [sys.executable, "-c", RUN, str(tmp_path / "two.toml"), str(location)]
+    limit = (30_000, resource.RLIM_INFINITY)
+    process = subprocess.run(command, capture_output=True, text=True, check=False,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))  # fmt: skip
+    assert process.returncode == 1
+    assert "OSError" in process.stderr
+    missing, damaged = Archive.create(str(location), study).missing()
+    assert ([str(item) for item in missing], damaged) == (["two delta=3, replications 0 to 199"], [])
+    assert not list(location.rglob("*.partial"))
+    assert run(study, location) == ([], 5000 * 200)
+    assert Archive(str(location)).load().provenance["complete"]
+
+
+def test_the_store_may_be_any_fsspec_address(study: Study, whole: StudyResult) -> None:
+    location = f"memory://heavybandits-{os.getpid()}/small.zarr"
+    with workers(2) as executor:
+        run_studies({location: study}, executor)
+    assert same(Archive(location).load(), whole)

@@ -1,0 +1,217 @@
+"""Study files: what they mean, and one clear sentence for each way to get them wrong."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+from heavybandits.studies.schema import StudyError
+from heavybandits.studies.study import ITEM, Study, differences, read_study, studies
+
+HEAD = "[study]\nhorizon = 50\nreplications = 3\n"
+PAIR = "[instance.pair]\nmeans = [0, 1]\nnoise = { kind = 'cauchy' }\n"
+UCB = "[policy.UCB]\nkind = 'ucb'\n"
+MINE = """
+from typing import NamedTuple
+import numpy as np
+
+class State(NamedTuple):
+    pulls: np.ndarray
+
+class First(NamedTuple):
+    arm: int = 0
+    def init(self, n_arms, horizon):
+        return State(np.zeros(n_arms, np.int64))
+    def select(self, state, t, rng):
+        return self.arm
+    def update(self, state, arm, reward):
+        state.pulls[arm] += 1
+
+class Coin:
+    def __init__(self, size=1.0):
+        self.size = size
+    def sample(self, rng, size):
+        return rng.choice([-self.size, self.size], size)
+"""
+
+
+def study(tmp_path: Path, text: str, name: str = "mine") -> Study:
+    file = tmp_path / f"{name}.toml"
+    file.write_text(text)
+    return read_study(file)
+
+
+def test_a_list_makes_a_sweep_of_all_combinations(tmp_path: Path) -> None:
+    grid = study(tmp_path, HEAD + PAIR + "[policy.SGD]\nkind = 'sgd-ucb'\ncoeff = [0.1, 0.2]\nclip = [1.0, 5.0]\n")
+    made = grid.policies("pair")
+    assert list(made) == ["SGD coeff=0.1, clip=1", "SGD coeff=0.1, clip=5",
+                          "SGD coeff=0.2, clip=1", "SGD coeff=0.2, clip=5"]  # fmt: skip
+    assert [(policy.coeff, policy.clip) for policy in made.values()] == [(0.1, 1), (0.1, 5), (0.2, 1), (0.2, 5)]
+    assert set(grid.families.values()) == {"SGD"}
+
+
+def test_instances_sweep_and_keep_lists_that_are_lists_by_nature(tmp_path: Path) -> None:
+    text = """
+    [instance.spaced]
+    means = { linspace = [0, 1, 3] }
+    noise = { kind = "frechet", alpha = [1.0, 1.5] }
+    [instance.mixed]
+    means = [0, 1]
+    noise = { kind = "mixture", weights = [0.9, 0.1], noises = [{ kind = "gaussian" }, { kind = "cauchy" }] }
+    [instance.each]
+    means = [0, 1]
+    noise = [{ kind = "gaussian", scale = 2.0 }, { kind = "cauchy" }]
+    horizon = 70
+    replications = 2
+    [instance.two]
+    kind = "delta-gaussian"
+    delta = { linspace = [0, 0.5, 2] }
+    """
+    cases = study(tmp_path, HEAD + text + UCB).cases
+    assert list(cases) == ["spaced alpha=1", "spaced alpha=1.5", "mixed", "each", "two delta=0", "two delta=0.5"]
+    assert cases["spaced alpha=1.5"].instance == hb.Instance([0, 0.5, 1], hb.Frechet(alpha=1.5))
+    assert cases["spaced alpha=1.5"].swept == {"alpha": 1.5}
+    assert cases["mixed"].instance.noise == hb.Mixture([0.9, 0.1], [hb.Gaussian(), hb.Cauchy()])
+    assert cases["each"].instance == hb.Instance([0, 1], [hb.Gaussian(2.0), hb.Cauchy()])
+    assert (cases["each"].horizon, cases["each"].replications) == (70, 2)
+    assert (cases["mixed"].horizon, cases["mixed"].replications) == (50, 3)
+    assert cases["two delta=0.5"].instance == hb.delta_gaussian(0.5)
+
+
+def test_a_policy_is_told_of_the_instance(tmp_path: Path) -> None:
+    text = "[policy.SGD]\nkind = 'sgd-ucb'\nclip = { instance = 'largest-mean' }\n"
+    both = study(tmp_path, HEAD + "[instance.low]\nmeans = [-7, 1]\nnoise = { kind = 'cauchy' }\n"
+                 "[instance.flat]\nmeans = [0, 0]\nnoise = { kind = 'cauchy' }\n" + text)  # fmt: skip
+    assert both.policies("low")["SGD"].clip == 7.0
+    assert both.policies("flat")["SGD"].clip == 1.0
+
+
+def test_policies_and_noises_from_files_beside_the_study(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    text = (HEAD + "[instance.coin]\nmeans = [0, 1]\nnoise = { kind = 'mine.py:Coin', size = 2.0 }\n"
+            "[policy.First]\nkind = 'mine.py:First'\narm = [0, 1]\n")  # fmt: skip
+    own = study(tmp_path, text)
+    assert [policy.arm for policy in own.policies("coin").values()] == [0, 1]
+    noise = own.cases["coin"].instance.noise
+    assert set(noise.sample(np.random.default_rng(0), 50)) == {-2.0, 2.0}
+    (tmp_path / "mine.py").write_text(MINE + "\n# edited\n")
+    edited = study(tmp_path, text)
+    assert differences(own.identity, edited.identity) == ["mine.py has changed"]
+    assert own.digest != edited.digest
+
+
+def test_what_results_do_not_depend_on_is_not_part_of_a_studys_identity(tmp_path: Path) -> None:
+    plain = study(tmp_path, HEAD + PAIR + UCB)
+    titled = study(tmp_path, HEAD + "title = 'a title'\n" + PAIR + UCB + "[report]\nfigure = 'matrix'\n")
+    longer = study(tmp_path, HEAD.replace("50", "60") + PAIR + UCB)
+    assert plain.digest == titled.digest
+    assert differences(plain.identity, longer.identity) == ["study.horizon was 50, is 60"]
+
+
+def test_a_policy_can_be_left_out(tmp_path: Path) -> None:
+    both = study(tmp_path, HEAD + PAIR + UCB + "[policy.Thompson]\nkind = 'thompson-gaussian'\n")
+    assert list(both.without("Thompson").policies("pair")) == ["UCB"]
+    assert list(both.families) == ["UCB", "Thompson"]
+
+
+def test_a_study_survives_pickling(tmp_path: Path) -> None:
+    original = study(tmp_path, HEAD + PAIR + UCB)
+    copy = pickle.loads(pickle.dumps(original))
+    assert copy == original
+    assert copy is pickle.loads(pickle.dumps(original))  # a worker checks it once
+    assert copy.spec == original.spec
+    assert original != study(tmp_path, HEAD + "seed = 5\n" + PAIR + UCB)
+
+
+def test_work_items_are_about_equally_long(tmp_path: Path) -> None:
+    text = "[study]\nhorizon = {}\nreplications = 100000\n"
+    for horizon in (10, 1000, 10 * ITEM):
+        sized = study(tmp_path, text.format(horizon) + PAIR + UCB)
+        pulls = sized.chunk("pair") * horizon
+        assert pulls >= min(ITEM, 100_000 * horizon)
+        assert pulls < ITEM + horizon
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[study", "mine.toml: is not TOML: "),
+        (PAIR + UCB, "mine.toml: needs study"),
+        (HEAD + UCB, "mine.toml: needs instance"),
+        (HEAD + PAIR, "mine.toml: needs policy"),
+        (HEAD + "horizn = 5\n" + PAIR + UCB, "mine.toml: study: unknown key 'horizn'; did you mean 'horizon'? Known: "),
+        (HEAD + PAIR + UCB + "[reprot]\n", "mine.toml: unknown key 'reprot'; did you mean 'report'? Known: "),
+        (HEAD.replace("50", "-50") + PAIR + UCB, "study.horizon: it should be greater than or equal to 1, got -50"),
+        (HEAD.replace("50", "'long'") + PAIR + UCB, "study.horizon: it should be a valid integer, got 'long'"),
+        (HEAD.replace("50", "2.5") + PAIR + UCB, "study.horizon: it should be a valid integer, got 2.5"),
+        (HEAD.replace("50", "9" * 20) + PAIR + UCB, "study.horizon: it should be less than or equal to 1000000000000"),
+        (HEAD + PAIR.replace("[0, 1]", "[0, nan]") + UCB, "instance.pair: Instance: means must be finite, got [0,"),
+        (HEAD + "checkpoints = 'often'\n" + PAIR + UCB, "study.checkpoints"),
+        (HEAD + "checkpoints = [60]\n" + PAIR + UCB, "instance.pair: simulate: checkpoints must be increasing rounds"),
+        (HEAD + PAIR + UCB + "c = -1\n", "mine.toml: policy.UCB: UCB: c must be a non-negative finite number, got -1"),
+        (HEAD + PAIR + UCB + "cc = 1\n", "policy.UCB: ucb: unknown parameter 'cc'; did you mean 'c'? Known: c"),
+        (HEAD + PAIR + UCB + "c = []\n", "policy.UCB: c must have at least one value, got []"),
+        (HEAD + PAIR + UCB + "c = { linspace = [0, 1] }\n", "policy.UCB: linspace must be [first, last, how many]"),
+        (HEAD + PAIR + UCB + "c = { instance = 'luck' }\n", "policy.UCB: unknown fact of an instance 'luck'"),
+        (HEAD + PAIR + "[policy.X]\nkind = 'ubc'\n", "policy.X: unknown policy 'ubc'; did you mean 'ucb'?"),
+        (HEAD + PAIR + "[policy.X]\nc = 1\n", "needs policy.X.kind"),
+        (HEAD + PAIR + "[policy.X]\nkind = 'none.py:Mine'\n", "policy.X: "),
+        (HEAD + PAIR + "[policy.X]\nkind = 'rucb-median'\n", "policy.X: rucb-median: needs eps and v"),
+        (HEAD + "[instance.x]\nmeans = [0]\n" + UCB, "instance.x: needs noise, or the kind of an instance"),
+        (HEAD + "[instance.x]\nkind = 'env9'\n" + UCB, "instance.x: unknown instance 'env9'"),
+        (HEAD + "[instance.x]\nkind = 'env1'\n" + UCB, "instance.x: "),
+        (HEAD + "[instance.x]\nmeans = [0]\nnoise = 'cauchy'\n" + UCB, "instance.x: noise must be a table"),
+        (HEAD + PAIR.replace("cauchy", "cauchi") + UCB, "instance.pair: unknown noise 'cauchi'; did you"),
+        (HEAD + PAIR.replace("pair", "'a/b'") + UCB, "a label may have letters"),
+    ],
+)  # fmt: skip
+def test_one_sentence_says_what_is_wrong(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        study(tmp_path, text)
+    message = str(caught.value)
+    assert complaint in message
+    assert message.startswith(str(tmp_path / "mine.toml") + ": ")
+    assert "\n" not in message
+
+
+def test_a_study_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"there is no file .*none\.toml"):
+        read_study(tmp_path / "none.toml")
+    with pytest.raises(StudyError, match="unknown study 'cauchi'; did you mean 'cauchy'"):
+        read_study("cauchi")
+
+
+@pytest.mark.parametrize("name", studies())
+def test_shipped_studies_can_be_used(name: str) -> None:
+    shipped = read_study(name)
+    assert shipped.spec["study"]["title"]
+    assert list(shipped.policies(next(iter(shipped.cases)))) == list(shipped.families)
+
+
+def test_the_zoo_has_every_policy() -> None:
+    assert {table["kind"] for table in read_study("zoo").spec["policy"].values()} == set(hb.policies())
+
+
+@pytest.mark.parametrize("name", ["cauchy", "frechet-1", "frechet-1.25", "cauchy-exp", "cauchy-pareto"])
+def test_the_papers_heavy_tails(name: str) -> None:
+    cases = read_study(name).cases
+    assert [case.instance.n_arms for case in cases.values()] == [10, 10, 100]
+    assert [case.horizon for case in cases.values()] == [10_000, 10_000, 15_000]
+    assert {case.replications for case in cases.values()} == {120}
+    assert len({case.instance.noise for case in cases.values()}) == 1
+
+
+def test_the_papers_other_experiments() -> None:
+    gaussian, close, far, runtime = map(read_study, ("gaussian", "delta-gaussian", "delta-cauchy", "runtime"))
+    assert [case.instance for case in gaussian.cases.values()] == [
+        hb.gaussian_env1(), hb.gaussian_env2(), hb.gaussian_env3()]  # fmt: skip
+    assert {(case.horizon, case.replications) for case in gaussian.cases.values()} == {(3000, 150)}
+    for sweep, step, make in ((close, 0.04, hb.delta_gaussian), (far, 0.4, hb.delta_cauchy)):
+        np.testing.assert_allclose([case.swept["delta"] for case in sweep.cases.values()], step * np.arange(26))
+        assert all(case.instance == make(case.swept["delta"]) for case in sweep.cases.values())
+        assert {(case.horizon, case.replications) for case in sweep.cases.values()} == {(2000, 300)}
+    (case,) = runtime.cases.values()
+    assert (case.instance, case.horizon, case.replications) == (hb.env1(hb.Cauchy()), 10_000, 100)
+    assert len(case.rounds) == 10_000
