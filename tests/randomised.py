@@ -37,7 +37,7 @@ def choose(policy: Any, state: Any, t: int) -> FloatArray:
     """Probabilities of round t + 1; whatever is drawn is forgotten, so that any arm may get a reward."""
     policy.select(state, t, np.random.default_rng(0))
     state.draws.awaited[:] = 0.0
-    return state.draws.chance.copy()
+    return np.array(state.draws.chance)
 
 
 def solved(loss: FloatArray, rate: float, q: float) -> FloatArray:

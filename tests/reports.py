@@ -15,7 +15,7 @@ INSTANCE = hb.Instance([0.0, 1.0], hb.Cauchy())
 def result(*slopes: list[float], instance: hb.Instance = INSTANCE, labels: tuple[str, ...] = ()) -> Result:
     """Regret that grows linearly: a slope for each policy and replication."""
     given_slopes = np.array(slopes, float)
-    regret = given_slopes[:, :, None] * ROUNDS
+    regret = given_slopes[:, :, None] * ROUNDS.astype(float)
     pulls = np.zeros((*given_slopes.shape, instance.n_arms), np.int64)
     duration = np.arange(1.0, 1 + given_slopes.size).reshape(given_slopes.shape)
     labels = labels or tuple("abcdefghijklmnop"[: len(slopes)])

@@ -64,7 +64,7 @@ def regret_of(name: str) -> dict[str, str]:
 
 
 def rewards_of(seed: int, n: int) -> list[float]:
-    return np.random.default_rng(seed).standard_cauchy(n).tolist()
+    return list(map(float, np.random.default_rng(seed).standard_cauchy(n)))
 
 
 def trained(name: str) -> hb.Agent:

@@ -1,7 +1,7 @@
 """Results made by hand: worlds in which all claims of the paper hold, none does, and nothing can be told."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -42,7 +42,11 @@ def study(name: str, results: dict[str, Result], swept: dict[str, dict[str, floa
 
 
 def environments(
-    name: str, shares: dict[str, tuple[float, ...]], growth: dict[str, float], cost: dict[str, float], replications: int
+    name: str,
+    shares: Mapping[str, tuple[float, ...]],
+    growth: dict[str, float],
+    cost: dict[str, float],
+    replications: int,
 ) -> StudyResult:
     """Regrets given as shares of what choosing at random loses."""
     results = {}

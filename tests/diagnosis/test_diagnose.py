@@ -3,6 +3,7 @@
 import io
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +92,7 @@ def test_files_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"none\.csv: there is no such file"):
         read_rewards(str(tmp_path / "none.csv"))
     with pytest.raises(TypeError, match="diagnose: source must be a file, its path, or a pandas table, got 3"):
-        read_rewards(3)  # type: ignore[arg-type]
+        read_rewards(3)
     with pytest.raises(ValueError, match="got arm;reward; separate columns by commas"):
         parse("arm;reward\na;1\n")
     with pytest.raises(ValueError, match=r": must be a file, not a folder"):
@@ -195,13 +196,14 @@ def test_ranks_share_ties() -> None:
 
 def noise_of(law: str, size: int = 6000) -> FloatArray:
     rng = np.random.default_rng(1)
-    return {
+    draws: dict[str, Callable[[], FloatArray]] = {
         "normal": lambda: rng.standard_normal(size),
         "cauchy": lambda: rng.standard_cauchy(size),
         "log-normal": lambda: np.exp(rng.standard_normal(size)),
         "clicks": lambda: (rng.random(size) < 0.2).astype(float),
         "orders": lambda: np.where(rng.random(size) < 0.3, 1 + rng.pareto(1.5, size), 0.0),
-    }[law]()
+    }
+    return draws[law]()
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_noise_may_come_in_whole_numbers_or_in_pieces_of_memory() -> None:
         def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
             return rng.integers(-5, 6, 2 * size)[::2]
 
-    drawn = draw_noise(hb.Instance([0.0, 0.5, 1.0], Steps()), np.random.default_rng(0), 7)  # type: ignore[arg-type]
+    drawn = draw_noise(hb.Instance([0.0, 0.5, 1.0], Steps()), np.random.default_rng(0), 7)
     expected = np.random.default_rng(0).integers(-5, 6, 14)[::2]
     np.testing.assert_array_equal(drawn, np.tile(expected[:, None], 3))
     assert drawn.dtype == float
@@ -190,7 +190,9 @@ def test_summary_is_what_it_says() -> None:
 
 def test_figure_shows_every_policy_and_the_limit() -> None:
     figure = hb.simulate(INSTANCE, POLICIES, horizon=200, replications=3).plot()
-    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    found = figure.axes[0].get_legend()
+    assert found is not None
+    legend = [text.get_text() for text in found.get_texts()]
     assert legend == [*POLICIES, "Lai-Robbins slope"]
 
 

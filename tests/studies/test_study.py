@@ -95,6 +95,7 @@ def test_policies_and_noises_from_files_beside_the_study(tmp_path: Path) -> None
     own = study(tmp_path, text)
     assert [policy.arm for policy in own.policies("coin").values()] == [0, 1]
     noise = own.cases["coin"].instance.noise
+    assert not isinstance(noise, tuple)
     assert set(noise.sample(np.random.default_rng(0), 50)) == {-2.0, 2.0}
     (tmp_path / "mine.py").write_text(MINE + "\n# edited\n")
     edited = study(tmp_path, text)

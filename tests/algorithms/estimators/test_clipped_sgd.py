@@ -263,7 +263,7 @@ def test_two_point_descent_is_clipped_descent(stream: list[float], tau: float) -
 
 
 @pytest.mark.parametrize("make", [lambda: ClippedSGD(clip=-1), lambda: ClippedSGD(m=-1), lambda: ClippedSGD(n=0),
-                                  lambda: ClippedSGD(init_pulls=2), lambda: ClippedSGD(schedule="fast"),
+                                  lambda: ClippedSGD(init_pulls=2), lambda: ClippedSGD(schedule="fast"),  # type: ignore[arg-type]
                                   lambda: TwoPoint(tau=0), lambda: ClippedSSTM(a=math.nan)])  # fmt: skip
 def test_bad_parameters_are_named(make: object) -> None:
     with pytest.raises(ValueError, match=r"^(ClippedSGD|TwoPoint|ClippedSSTM): \w+ must be .*, got "):

@@ -174,5 +174,5 @@ def test_ranked_rewards(rewards: list[float], limit: float, threshold: float) ->
     threshold = max(limit, threshold)
     kept = [x for x in rewards if abs(x) <= threshold]
     found = sums(ranked, 0, inside(ranked, 0, threshold))
-    assert found == (pytest.approx(sum(kept)), pytest.approx(sum(x * x for x in kept)))
+    assert found == pytest.approx((sum(kept), sum(x * x for x in kept)))
     assert inside(ranked, 0, threshold) == sum(limit < abs(x) <= threshold for x in rewards if x != 0.0)

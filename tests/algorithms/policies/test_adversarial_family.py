@@ -64,10 +64,10 @@ def reference_htinf(policy: hb.HTINF, n_arms: int, horizon: int) -> Any:
     alpha = 1 + policy.eps
 
     def eta(t: int) -> float:
-        return 1 / (policy.scale * t ** (1 / alpha))
+        return float(1 / (policy.scale * t ** (1 / alpha)))
 
     def chances(loss: list[float], t: int) -> list[float]:
-        return solved(np.array(loss), eta(t), alpha / (alpha - 1)).tolist()
+        return list(solved(np.array(loss), eta(t), alpha / (alpha - 1)))
 
     def learn(loss: list[float], x: list[float], t: int, arm: int, reward: float) -> None:
         own = policy.offset - reward
@@ -81,7 +81,7 @@ def reference_ada_tinf(policy: hb.AdaTINF, n_arms: int, horizon: int) -> Any:
     doublings, costs, unit = 0, 0.0, math.sqrt(n_arms * (horizon + 1))
 
     def chances(loss: list[float], t: int) -> list[float]:
-        return solved(np.array(loss), 1 / (2.0**doublings * math.sqrt(t)), 2).tolist()
+        return list(solved(np.array(loss), 1 / (2.0**doublings * math.sqrt(t)), 2))
 
     def learn(loss: list[float], x: list[float], t: int, arm: int, reward: float) -> None:
         nonlocal doublings, costs
@@ -104,7 +104,7 @@ def reference_inf_clip(policy: hb.INFClip, n_arms: int, horizon: int) -> Any:
     rate = math.sqrt(2 / (horizon * level ** (1 - a) * scale ** (1 + a)))
 
     def chances(loss: list[float], t: int) -> list[float]:
-        return solved(np.array(loss), rate, 2).tolist()
+        return list(solved(np.array(loss), rate, 2))
 
     def learn(loss: list[float], x: list[float], t: int, arm: int, reward: float) -> None:
         loss[arm] += clip(policy.offset - reward, level) / x[arm]
@@ -116,7 +116,7 @@ def reference_uni_inf(policy: hb.UniINF, n_arms: int, horizon: int) -> Any:
     barrier = 4.0
 
     def chances(loss: list[float], t: int) -> list[float]:
-        return solved(np.array(loss), 1 / barrier, 1).tolist()
+        return list(solved(np.array(loss), 1 / barrier, 1))
 
     def learn(loss: list[float], x: list[float], t: int, arm: int, reward: float) -> None:
         nonlocal barrier
@@ -174,7 +174,7 @@ def test_median_inf_plays_as_inf_on_medians(kind: str, m: int) -> None:
         n_draws = horizon / (2 * m + 1)
 
         def chances(loss: list[float], t: int) -> list[float]:
-            return solved(np.array(loss), math.sqrt(2 / n_draws) / policy.scale, 2).tolist()
+            return list(solved(np.array(loss), math.sqrt(2 / n_draws) / policy.scale, 2))
 
         def learn(loss: list[float], x: list[float], t: int, arm: int, reward: float) -> None:
             loss[arm] += clip(policy.offset - reward, policy.scale * math.sqrt(n_draws)) / x[arm]

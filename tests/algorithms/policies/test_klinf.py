@@ -31,7 +31,7 @@ def optimum(rewards: list[float], eps: float, bound: float, budget: float) -> Fl
     state = fed(policy, [rewards])
     solve(state.rewards, 0, state.dual, budget, eps)
     unit = policy.unit()
-    return np.array([unit, unit / bound, 1.0, unit]) * state.dual[0]
+    return np.asarray(np.array([unit, unit / bound, 1.0, unit]) * state.dual[0])
 
 
 def index(rewards: list[float], eps: float, bound: float, budget: float) -> float:
@@ -63,7 +63,7 @@ def reference_index(rewards: list[float], eps: float, bound: float, budget: floa
         return min(float(found.fun), dual(border, second))
 
     found = optimize.minimize_scalar(best_first, bounds=(-30, 10), method="bounded", options={"xatol": 1e-9})
-    return unit * float(found.fun)
+    return float(unit * found.fun)
 
 
 def test_index_vectors() -> None:

@@ -1,6 +1,7 @@
 """Student Thompson sampling: modes and posteriors against numerical integration, invariances, corners."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,7 +103,7 @@ def test_a_few_outliers_are_not_believed() -> None:
 
 
 def test_it_is_better_than_a_normal_model_on_cauchy_noise() -> None:
-    policies = {"student": hb.StudentThompson(1.0, 1.0), "normal": hb.ThompsonGaussian(1.0)}
+    policies: dict[str, Any] = {"student": hb.StudentThompson(1.0, 1.0), "normal": hb.ThompsonGaussian(1.0)}
     result = hb.simulate(hb.env1(hb.Cauchy()), policies, horizon=2000, replications=20)
     regret = result.summary()["mean"]
     assert regret["student"] < 0.2 * regret["normal"]
