@@ -94,14 +94,14 @@ def check_policy(policy: Any, *, horizon: int = 300) -> None:
 def _check_states(policy: Any, name: str, horizon: int) -> None:
     """States are arrays of their own, and the number of arms shows in their first axis or not at all."""
     first, second, larger = (policy.init(n_arms, horizon) for n_arms in (3, 3, 4))
-    for (place, array), (_, other), (_, grown) in zip(arrays(first), arrays(second), arrays(larger), strict=True):
+    for (path, array), (_, other), (_, grown) in zip(arrays(first), arrays(second), arrays(larger), strict=True):
         _require(
-            isinstance(array, np.ndarray), f"{name}: {place} must be an array (a number that changes: of one element)"
+            isinstance(array, np.ndarray), f"{name}: {path} must be an array (a number that changes: of one element)"
         )
-        _require(array.dtype.kind in "bif", f"{name}: {place} must hold numbers or truth values, not {array.dtype}")
-        _require(array.dtype == grown.dtype, f"{name}: the type of {place} must not depend on the number of arms")
-        _require(not np.shares_memory(array, other), f"{name}.init must make a fresh {place} each time")
-        _require(_same(array, other), f"{name}.init must make the same {place} each time")
+        _require(array.dtype.kind in "bif", f"{name}: {path} must hold numbers or truth values, not {array.dtype}")
+        _require(array.dtype == grown.dtype, f"{name}: the type of {path} must not depend on the number of arms")
+        _require(not np.shares_memory(array, other), f"{name}.init must make a fresh {path} each time")
+        _require(_same(array, other), f"{name}.init must make the same {path} each time")
     _check_shapes(name, "state", first, larger)
     try:
         policy.init(3, None)
@@ -111,15 +111,15 @@ def _check_states(policy: Any, name: str, horizon: int) -> None:
         )
 
 
-def _check_shapes(name: str, place: str, three: Any, four: Any) -> None:
+def _check_shapes(name: str, path: str, three: Any, four: Any) -> None:
     """States for three and four arms agree but for the first axis; one that can ``carry`` sees to that itself."""
     if is_named_tuple(three):
         for field, one, two in zip(three._fields, three, four, strict=True):
             if not hasattr(one, "carry"):
-                _check_shapes(name, f"{place}.{field}", one, two)
+                _check_shapes(name, f"{path}.{field}", one, two)
         return
     rows = (three.shape[:1], four.shape[:1]) == ((3,), (4,)) and three.shape[1:] == four.shape[1:]
-    _require(rows or three.shape == four.shape, f"{name}: {place} must have a row per arm, or always the same shape")
+    _require(rows or three.shape == four.shape, f"{name}: {path} must have a row per arm, or always the same shape")
 
 
 def _check_repetition(policy: Any, name: str, n_arms: int, horizon: int) -> tuple[IntArray, Any]:
@@ -141,8 +141,8 @@ def _check_compiled(policy: Any, name: str, n_arms: int, horizon: int, arms: Int
         raise AssertionError(f"{name} must compile: {error}") from error
     play(bare, fresh, rng, rewards, machine)
     _require(_same(arms, machine), f"{name} must choose the same arms compiled as interpreted")
-    for (place, one), (_, two) in zip(arrays(state), arrays(fresh), strict=True):
-        _require(_same(one, two), f"{name}: {place} must come out the same compiled as interpreted, to the last bit")
+    for (path, one), (_, two) in zip(arrays(state), arrays(fresh), strict=True):
+        _require(_same(one, two), f"{name}: {path} must come out the same compiled as interpreted, to the last bit")
 
 
 def _play(policy: Any, state: Any, rng: Any, rewards: FloatArray, arms: IntArray) -> None:
@@ -175,9 +175,9 @@ def _check_wild_rewards(policy: Any, name: str, horizon: int) -> None:
     wild = tame.copy()
     wild[: 2 * len(WILD)] = np.random.default_rng(6).permuted(np.tile(WILD, (3, 2)), axis=1).T
     tame_seen, wild_seen = (_numbers_after(policy, table) for table in (tame, wild))
-    for place, array in wild_seen.items():
-        new = np.isnan(array) & ~np.isnan(tame_seen[place])
-        _require(not new.any(), f"{name}: {place} must not be NaN after infinite rewards")
+    for path, array in wild_seen.items():
+        new = np.isnan(array) & ~np.isnan(tame_seen[path])
+        _require(not new.any(), f"{name}: {path} must not be NaN after infinite rewards")
 
 
 def _numbers_after(policy: Any, table: FloatArray) -> dict[str, FloatArray]:
@@ -187,7 +187,7 @@ def _numbers_after(policy: Any, table: FloatArray) -> dict[str, FloatArray]:
     for row in table.tolist():
         for arm, reward in enumerate(row):
             bare.update(state, arm, reward)
-    seen = {place: array.astype(float) for place, array in arrays(state)}
+    seen = {path: array.astype(float) for path, array in arrays(state)}
     if hasattr(bare, "value"):
         seen["value"] = np.array([bare.value(state, arm) for arm in range(n_arms)])
     if hasattr(bare, "index_of"):

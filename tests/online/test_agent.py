@@ -65,7 +65,7 @@ def test_among_keeps_to_the_arms_given_and_takes_the_best_of_them(name: str, n_a
         if step % 3 == 0:
             free = agent.select()
             agent.update(free, reward_of(rng, free))
-    assert all(agent._state.open if name in ("kl-ucb", "thompson-gaussian") else agent._state.choice.open)
+    assert all(agent._state.open if name in ("kl-ucb", "thompson-gaussian") else agent._state.tournament.open)
 
 
 @every_policy

@@ -70,7 +70,7 @@ def test_any_damage_is_noticed(good: bytes, tmp_path: Path, data: st.DataObject)
         (b"PK\x03\x04" + bytes(100), "not a saved agent"),
         (pickle.dumps({"policy": "ucb"}), "not a saved agent"),
         (b"heavybandits-agent", "not a saved agent"),
-        (b"heavybandits-agent 2 " + b"0" * 64 + b"\nanything", "saved in format '2', of which .* knows 1 only"),
+        (b"heavybandits-agent 3 " + b"0" * 64 + b"\nanything", "saved in format '3', but .* knows only formats 1 to 2"),
         (b"heavybandits-agent 1 " + b"0" * 64 + b"\nanything", "the file is damaged"),
         (bytes(10**6), "not a saved agent"),
     ],
@@ -95,7 +95,8 @@ def forged(good: bytes, change: Callable[[dict[str, Any]], Any]) -> bytes:
     header = json.loads(text)
     change(header)
     body = json.dumps(header).encode() + b"\n" + data
-    return f"heavybandits-agent 1 {hashlib.sha256(body).hexdigest()}\n".encode() + body
+    digest = hashlib.sha256(b"heavybandits-agent 2\n" + body).hexdigest()
+    return f"heavybandits-agent 2 {digest}\n".encode() + body
 
 
 def test_a_forgery_with_nothing_changed_loads(good: bytes, tmp_path: Path) -> None:

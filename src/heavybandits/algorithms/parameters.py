@@ -12,15 +12,15 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 from .._validate import count, finite, fraction, in_range, non_negative, odd_or_zero, positive, whole
 
 Class = TypeVar("Class", bound=type)
-Rule = Callable[[str, str, Any], Any]  # owner, name and value to the checked value
+Check = Callable[[str, str, Any], Any]  # owner, name and value to the checked value
 
 
 def _positive_or_infinite(owner: str, name: str, value: object) -> float:
     return math.inf if value == math.inf else positive(owner, name, value)
 
 
-def has_methods(*names: str) -> Rule:
-    """The rule for a parameter that is an estimator with these methods, and the usual ones.
+def has_methods(*names: str) -> Check:
+    """The check for a parameter that is an estimator with these methods, and the usual ones.
 
     Examples
     --------
@@ -31,12 +31,12 @@ def has_methods(*names: str) -> Rule:
     """
     needed = ("init", "observe", "value", *names)
 
-    def rule(owner: str, name: str, value: Any) -> Any:
+    def check(owner: str, name: str, value: Any) -> Any:
         if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in needed):
             raise TypeError(f"{owner}: {name} must be an estimator with the methods {', '.join(needed)}, got {value!r}")
         return value
 
-    return rule
+    return check
 
 
 Finite = Annotated[float, finite]
@@ -78,8 +78,8 @@ def validated(cls: Class) -> Class:
     @functools.wraps(make)
     def checked(kind: Any, /, *arguments: Any, **keywords: Any) -> Any:
         raw = make(kind, *arguments, **keywords)
-        rules = _rules(kind)
-        made = kind._make(rules[name](kind.__name__, name, value) for name, value in raw._asdict().items())
+        checks = _checks(kind)
+        made = kind._make(checks[name](kind.__name__, name, value) for name, value in raw._asdict().items())
         if hasattr(made, "check"):
             made.check()
         return made
@@ -89,12 +89,12 @@ def validated(cls: Class) -> Class:
 
 
 @functools.cache
-def _rules(cls: type) -> dict[str, Rule]:
+def _checks(cls: type) -> dict[str, Check]:
     hints = get_type_hints(cls, include_extras=True)
-    return {name: _rule(hints[name]) for name in cls._fields}  # type: ignore[attr-defined]
+    return {name: _check(hints[name]) for name in cls._fields}  # type: ignore[attr-defined]
 
 
-def _rule(hint: Any) -> Rule:
+def _check(hint: Any) -> Check:
     if get_origin(hint) is Annotated:
         return get_args(hint)[1]  # type: ignore[no-any-return]
     if get_origin(hint) is Literal:

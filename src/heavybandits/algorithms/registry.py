@@ -19,7 +19,7 @@ from .._validate import unknown
 from ..world.noises import noises
 from . import estimators as _estimators
 from . import policies as _policies
-from .facts import Facts
+from .entries import Facts
 
 Factory = Callable[..., Any]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._validate import count, whole
-from ..algorithms.kit.state import carried, find_open, fresh_state, stores, with_room
+from ..algorithms.kit.state import carried, find_open, fresh_state, pools, with_room
 from ..engine.compile.methods import compiled, uses_rng, without_text
 from ..protocols import IntArray, Policy
 from . import agent_file
@@ -98,7 +98,7 @@ class Agent:
         self._update = compiled(type(self.policy).update, self._bare, state, 0, 0.0)
         self._arms, self._pulls, self._state = arms, pulls, state
         self._labels, self._slot = arms.labels, arms.slot
-        self._stores = list(stores(state))
+        self._pools = list(pools(state))
 
     @property
     def arms(self) -> list[Any]:
@@ -189,9 +189,9 @@ class Agent:
             self._learn(slot, value)
 
     def _learn(self, slot: int, reward: float) -> None:
-        if self._stores and any(store.grown() is not store for store in self._stores):  # rarely, and then done again
+        if self._pools and any(pool.grown() is not pool for pool in self._pools):  # rarely, and then done again
             self._state = with_room(self._state)
-            self._stores = list(stores(self._state))
+            self._pools = list(pools(self._state))
         self._update(self._bare, self._state, slot, reward)
         self._pulls[slot] += 1
         self._seen += 1

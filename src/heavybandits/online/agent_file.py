@@ -1,7 +1,8 @@
 """The file an agent is saved in: a line that says what it is, a line of JSON, then the state's arrays byte for byte.
 
-The first line holds the format, its version and the SHA-256 of all that follows, so a damaged file is always noticed;
-but a checksum is no signature: load files that you trust.  There is no pickle in it, and nothing in it is ever run.
+The first line holds the format, its version and the SHA-256 of everything else, so a damaged file is always noticed;
+but a checksum is no signature: load only files that you trust.  There is no pickle in a file, and nothing in it is ever
+run.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from .._validate import count, whole
 from ..algorithms.kit.state import arrays, fresh_state, rebuilt
 from ..algorithms.registry import estimators, make, policies, to_spec
 from ..engine.compile.methods import uses_rng
+from . import agent_file_v1
 
-FORMAT, VERSION = "heavybandits-agent", 1
+FORMAT, VERSION = "heavybandits-agent", 2
 
 
 class Saved(NamedTuple):
@@ -45,11 +47,11 @@ def write(path: Path, agent: Saved) -> None:
     for label in agent.labels:
         if not isinstance(label, str | int | float):
             raise TypeError(f"Agent: to be saved, arms must be named by text or numbers, got {label!r}")
-    layout = [(place, array.dtype.str, array.shape) for place, array in arrays(agent.state)]
+    layout = [(path, array.dtype.str, array.shape) for path, array in arrays(agent.state)]
     rng = None if agent.rng is None else agent.rng.bit_generator.state
     header = {**agent._asdict(), "policy": _described(agent.policy), "rng": rng, "state": layout}
     parts = [json.dumps(header).encode() + b"\n", *(array.tobytes() for _, array in arrays(agent.state))]
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(f"{FORMAT} {VERSION}\n".encode())
     for part in parts:
         digest.update(part)
     target = path.resolve()  # a link stays a link
@@ -74,24 +76,25 @@ def read(path: Path, policy: Any = None) -> Saved:
         words = file.readline(200).split(b" ")
         if len(words) != 3 or words[0] != FORMAT.encode():
             raise ValueError(f"{path}: this is not a saved agent")
-        if words[1] != str(VERSION).encode():
-            version = words[1].decode(errors="replace")
-            raise ValueError(f"{path}: an agent saved in format {version!r}, of which this version of heavybandits "
-                             f"knows {VERSION} only")  # fmt: skip
+        version = words[1].decode(errors="replace")
+        if version not in ("1", str(VERSION)):
+            raise ValueError(f"{path}: the agent is saved in format {version!r}, but this version of heavybandits "
+                             f"knows only formats 1 to {VERSION}")  # fmt: skip
         body = file.read()
-    if words[2] != f"{hashlib.sha256(body).hexdigest()}\n".encode():
+    first = b"" if version == "1" else b" ".join(words[:2]) + b"\n"
+    if words[2] != f"{hashlib.sha256(first + body).hexdigest()}\n".encode():
         raise ValueError(f"{path}: the file is damaged, its contents do not match its checksum")
     text, _, data = body.partition(b"\n")
     try:
         header = json.loads(text)
         policy = _policy(header["policy"], policy)
-        return _decoded(header, data, policy)
+        return _decoded(header, data, policy, version)
     except Exception as error:  # the file is whole, so it is of another version, or not written by `write`
         reason = str(error) if type(error) is ValueError else f"{type(error).__name__} {error}"
         raise ValueError(f"{path}: cannot use the agent saved here: {reason}") from error
 
 
-def _decoded(header: dict[str, Any], data: bytes, policy: Any) -> Saved:
+def _decoded(header: dict[str, Any], data: bytes, policy: Any, version: str) -> Saved:
     labels, horizon = header["labels"], header["horizon"]
     for name in ("seen", "unused"):
         whole("agent", name, header[name])
@@ -104,13 +107,16 @@ def _decoded(header: dict[str, Any], data: bytes, policy: Any) -> Saved:
         rng.bit_generator.state = header["rng"]
     values: dict[str, npt.NDArray[Any]] = {}
     offset = 0
-    for place, dtype, shape in header["state"]:
-        values[place] = np.frombuffer(data, dtype, math.prod(shape), offset).reshape(shape).copy()
-        offset += values[place].nbytes
+    for path, dtype, shape in header["state"]:
+        values[path] = np.frombuffer(data, dtype, math.prod(shape), offset).reshape(shape).copy()
+        offset += values[path].nbytes
     if offset != len(data):
         raise ValueError(f"the state has {offset} bytes, got {len(data)}")
     template = fresh_state(policy, len(labels), horizon)
-    if list(values) != [place for place, _ in arrays(template)]:
+    today = dict(arrays(template))
+    if version == "1":
+        values = agent_file_v1.converted(values, today)
+    if list(values) != list(today):
         raise ValueError(f"its state is one of another version of {header['policy']['kind']}")
     state = rebuilt(template, values)
     return Saved(**{**header, "policy": policy, "rng": rng, "state": state})

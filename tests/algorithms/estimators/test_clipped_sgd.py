@@ -22,7 +22,7 @@ from heavybandits.algorithms.kit.numerics import (
     saturate,
     small_median,
 )
-from heavybandits.algorithms.kit.smom import Batch, collect, init_batch, smoothed, smoothed_median
+from heavybandits.algorithms.kit.smom import Waiting, collect, init_waiting, smoothed, smoothed_median
 from heavybandits.engine.compile.methods import compiled
 from heavybandits.theory import practical_step
 
@@ -63,21 +63,21 @@ def test_running_mean_of_extremes_is_finite() -> None:
     assert mean == pytest.approx(np.mean(values), rel=1e-14)
 
 
-def fill(policy: hb.UCB, batch: Batch, draws: np.ndarray) -> None:
+def fill(policy: hb.UCB, waiting: Waiting, draws: np.ndarray) -> None:
     """Draw, compiled."""
     for i in range(len(draws)):
-        draws[i] = next_normal(batch.stream)
+        draws[i] = next_normal(waiting.stream)
 
 
 def test_smoothing_stream_is_normal_and_independent() -> None:
-    batch, draws = init_batch(1, 1), np.zeros(5_000_000)
-    compiled(fill, hb.UCB(), batch, draws)(hb.UCB(), batch, draws)
+    waiting, draws = init_waiting(1, 1), np.zeros(5_000_000)
+    compiled(fill, hb.UCB(), waiting, draws)(hb.UCB(), waiting, draws)
     assert stats.kstest(draws, "norm").pvalue > 1e-3
     assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < 4 / math.sqrt(len(draws))
     for edge in (3.442619855899, 4.5):  # the tails are there, and as heavy as they should be
         share = 2 * stats.norm.sf(edge)
         assert np.mean(np.abs(draws) > edge) == pytest.approx(share, abs=4 * math.sqrt(share / len(draws)))
-    stream = init_batch(1, 1).stream
+    stream = init_waiting(1, 1).stream
     assert [next_normal(stream) for _ in range(2000)] == draws[:2000].tolist()  # interpreted
 
 
@@ -103,11 +103,11 @@ def test_whole_numbers_are_those_of_multiplication_with_carry() -> None:
         assert next_number(stream) == state % base
 
 
-def smom(values: list[float], m: int, n: int, theta: float = 0.0, batch: Batch | None = None) -> float:
-    batch = init_batch(1, len(values)) if batch is None else batch
+def smom(values: list[float], m: int, n: int, theta: float = 0.0, waiting: Waiting | None = None) -> float:
+    waiting = init_waiting(1, len(values)) if waiting is None else waiting
     for value in values:
-        collect(batch, 0, value, len(values))
-    return smoothed_median(batch, 0, m, n, theta)
+        collect(waiting, 0, value, len(values))
+    return smoothed_median(waiting, 0, m, n, theta)
 
 
 def test_smoothed_median_of_means_vector() -> None:
@@ -123,20 +123,20 @@ def test_smoothed_median_of_means_is_the_median_of_block_means(m: int, n: int, r
 
 
 def test_smoothing_adds_noise_of_the_given_scale_to_each_block() -> None:
-    batch = init_batch(1, 1)
-    draws = [smoothed(batch, 3.0, 0.25) for _ in range(5000)]
+    waiting = init_waiting(1, 1)
+    draws = [smoothed(waiting, 3.0, 0.25) for _ in range(5000)]
     assert stats.kstest((np.array(draws) - 3.0) / 0.25, "norm").pvalue > 1e-3
-    batch, stream, means = init_batch(1, 3), init_batch(1, 1).stream, (1.0, 5.0, -2.0)
+    waiting, stream, means = init_waiting(1, 3), init_waiting(1, 1).stream, (1.0, 5.0, -2.0)
     for _ in range(50):
         expected = np.median([mean + 0.25 * next_normal(stream) for mean in means])
-        assert smom(list(means), 1, 1, 0.25, batch) == pytest.approx(expected)
+        assert smom(list(means), 1, 1, 0.25, waiting) == pytest.approx(expected)
 
 
 @given(st.lists(rewards, min_size=6, max_size=6), st.sampled_from([0.0, 1e-3, 1e308]))
 def test_smoothed_median_of_extremes_is_a_number(values: list[float], theta: float) -> None:
     for m, n in ((0, 6), (1, 2)):
         assert not math.isnan(smom(values, m, n, theta))
-    assert not math.isnan(smoothed(init_batch(1, 1), values[0], theta))
+    assert not math.isnan(smoothed(init_waiting(1, 1), values[0], theta))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_truncated_mean_vector() -> None:
     mean = TruncatedMean(eps=0.5, u=10.0)
     rewards = [1.0, -2.0, 50.0, 3.0, -8.0, 0.5]
     state = fed(mean, rewards)
-    heap = state.heap.pool[state.heap.start[0] :][: 2 * state.heap.size[0]].reshape(-1, 2)
+    heap = state.heap.records[state.heap.start[0] :][: 2 * state.heap.size[0]].reshape(-1, 2)
     kappas = sorted(heap.tolist(), key=lambda pair: rewards.index(pair[1]))
     expected = [10, 7.071068, 0.084853, 7.698004, 2.209709, 169.705627]
     assert [kappa for kappa, _ in kappas] == pytest.approx(expected, abs=5e-7)

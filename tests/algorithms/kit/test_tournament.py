@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heavybandits.algorithms.kit.tournament import (
-    LAST,
+    END,
     SCAN,
     UNTIL,
     VALUE,
-    Choice,
+    Tournament,
     choose,
     height,
     highest,
-    init_choice,
-    place,
+    init_tournament,
+    set_line,
 )
 
 
@@ -26,7 +26,7 @@ class Lines(NamedTuple):
     """As much of a state as `choose` needs."""
 
     pulls: np.ndarray
-    choice: Choice
+    tournament: Tournament
 
 
 class Steady:
@@ -36,8 +36,8 @@ class Steady:
         return 1.0
 
 
-def top(choice: Choice, level: float) -> int:
-    return highest(choice.line, choice.open, choice.tree, level)
+def top(tournament: Tournament, level: float) -> int:
+    return highest(tournament.line, tournament.open, tournament.tree, level)
 
 
 def naive_heights(values: np.ndarray, widths: np.ndarray, level: float) -> np.ndarray:
@@ -49,17 +49,17 @@ def naive_heights(values: np.ndarray, widths: np.ndarray, level: float) -> np.nd
 def test_highest_is_the_argmax_of_all_lines(n_arms: int, seed: int, tied: bool) -> None:
     """Scan and tournament agree with a plain argmax while lines move and the level rises."""
     rng = np.random.default_rng(seed)
-    choice = init_choice(n_arms)
+    tournament = init_tournament(n_arms)
     values, widths = np.full(n_arms, math.nan), np.full(n_arms, math.inf)
     level = 0.0
     for _ in range(300):
-        arm = top(choice, level) if rng.random() < 0.7 else int(rng.integers(n_arms))
+        arm = top(tournament, level) if rng.random() < 0.7 else int(rng.integers(n_arms))
         values[arm] = rng.integers(3) if tied else rng.standard_normal()
         widths[arm] = rng.integers(1, 3) if tied else rng.exponential()
-        place(choice, arm, values[arm], widths[arm])
+        set_line(tournament, arm, values[arm], widths[arm])
         level += rng.integers(2) if tied else 0.1 * rng.exponential()
         heights = naive_heights(values, widths, level)
-        chosen = top(choice, level)
+        chosen = top(tournament, level)
         if tied:  # small integers: all sums are exact, so ties must go to the lowest arm
             assert chosen == int(np.argmax(heights))
         else:
@@ -68,26 +68,26 @@ def test_highest_is_the_argmax_of_all_lines(n_arms: int, seed: int, tied: bool) 
 
 @pytest.mark.parametrize("n_arms", [5, SCAN + 10])
 def test_closed_arms_are_never_chosen(n_arms: int) -> None:
-    choice = init_choice(n_arms)
+    tournament = init_tournament(n_arms)
     for arm in range(n_arms):
-        place(choice, arm, float(arm), 1.0)
-    assert top(choice, 1.0) == n_arms - 1
-    choice.restrict(np.array([1, 3]))
-    assert top(choice, 1.0) == 3
-    assert height(choice.line, choice.open, 0, 1.0) == -math.inf
-    choice.restrict(None)
-    assert top(choice, 1.0) == n_arms - 1
+        set_line(tournament, arm, float(arm), 1.0)
+    assert top(tournament, 1.0) == n_arms - 1
+    tournament.restrict(np.array([1, 3]))
+    assert top(tournament, 1.0) == 3
+    assert height(tournament.line, tournament.open, 0, 1.0) == -math.inf
+    tournament.restrict(None)
+    assert top(tournament, 1.0) == n_arms - 1
 
 
 @pytest.mark.parametrize("value", [-math.inf, math.nan])
 @pytest.mark.parametrize("n_arms", [5, SCAN + 10])
 def test_an_open_arm_is_chosen_however_bad_it_is(n_arms: int, value: float) -> None:
-    choice = init_choice(n_arms)
+    tournament = init_tournament(n_arms)
     for arm in range(n_arms):
-        place(choice, arm, value if arm == 2 else 1.0, 1.0)
-    assert top(choice, 1.0) == 0
-    choice.restrict(np.array([2]))
-    assert top(choice, 1.0) == 2
+        set_line(tournament, arm, value if arm == 2 else 1.0, 1.0)
+    assert top(tournament, 1.0) == 0
+    tournament.restrict(np.array([2]))
+    assert top(tournament, 1.0) == 2
 
 
 @pytest.mark.parametrize("n_arms", [3, SCAN + 2])
@@ -96,56 +96,56 @@ def test_levels_may_be_negative(n_arms: int) -> None:
         def level(self, state: Lines, t: int) -> float:
             return -2.0
 
-    state = Lines(np.ones(n_arms, np.int64), init_choice(n_arms))
+    state = Lines(np.ones(n_arms, np.int64), init_tournament(n_arms))
     for arm in range(n_arms):
-        place(state.choice, arm, 5.0 if arm == 1 else 1.0, 0.25)
-    carried = Lines(state.pulls, state.choice.carry(init_choice(n_arms), np.arange(n_arms)))
+        set_line(state.tournament, arm, 5.0 if arm == 1 else 1.0, 0.25)
+    carried = Lines(state.pulls, state.tournament.carry(init_tournament(n_arms), np.arange(n_arms)))
     assert [choose(Low(), carried, t, 1, 1) for t in range(5)] == [1] * 5
 
 
 @pytest.mark.parametrize("n_arms", [4, SCAN + 1])
 def test_all_unknown_arms_tie_and_the_first_wins(n_arms: int) -> None:
-    choice = init_choice(n_arms)
-    assert top(choice, 1.0) == 0
-    place(choice, 0, 1e300, 1.0)
-    assert top(choice, 1.0) == 1  # infinity beats any estimate
+    tournament = init_tournament(n_arms)
+    assert top(tournament, 1.0) == 0
+    set_line(tournament, 0, 1e300, 1.0)
+    assert top(tournament, 1.0) == 1  # infinity beats any estimate
 
 
 def test_choose_asks_for_initial_pulls_in_order_then_plays_batches() -> None:
-    choice, pulls = init_choice(2), np.zeros(2, np.int64)
-    state = Lines(pulls, choice)
+    tournament, pulls = init_tournament(2), np.zeros(2, np.int64)
+    state = Lines(pulls, tournament)
     assert [choose(Steady(), state, 10, 3, 2) for _ in range(6)] == [0, 0, 0, 1, 1, 1]
     pulls[:] = 3
-    place(choice, 0, 0.0, 1.0)
-    place(choice, 1, 5.0, 1.0)
+    set_line(tournament, 0, 0.0, 1.0)
+    set_line(tournament, 1, 5.0, 1.0)
     assert choose(Steady(), state, 10, 3, 2) == 1
-    place(choice, 0, 99.0, 1.0)  # the batch goes on, whatever else happens
+    set_line(tournament, 0, 99.0, 1.0)  # the batch goes on, whatever else happens
     assert choose(Steady(), state, 10, 3, 2) == 1
     assert choose(Steady(), state, 10, 3, 2) == 0
 
 
 def test_rewards_that_came_unasked_count_as_initial_pulls() -> None:
-    state = Lines(np.array([0, 3, 1]), init_choice(3))
+    state = Lines(np.array([0, 3, 1]), init_tournament(3))
     assert [choose(Steady(), state, 10, 2, 1) for _ in range(3)] == [0, 0, 2]
 
 
 def test_an_initial_pull_is_not_lost_when_its_arm_was_unavailable() -> None:
-    choice, pulls = init_choice(2), np.zeros(2, np.int64)
-    state = Lines(pulls, choice)
-    choice.restrict(np.array([1]))
+    tournament, pulls = init_tournament(2), np.zeros(2, np.int64)
+    state = Lines(pulls, tournament)
+    tournament.restrict(np.array([1]))
     assert choose(Steady(), state, 10, 1, 1) == 1
-    choice.restrict(None)
+    tournament.restrict(None)
     assert choose(Steady(), state, 10, 1, 1) == 0
 
 
 def test_carry_keeps_the_lines_of_the_arms_that_stay() -> None:
-    choice = init_choice(3)
+    tournament = init_tournament(3)
     for arm in range(3):
-        place(choice, arm, float(arm), 0.5)
-    kept = choice.carry(init_choice(2), np.array([0, 2]))
+        set_line(tournament, arm, float(arm), 0.5)
+    kept = tournament.carry(init_tournament(2), np.array([0, 2]))
     assert kept.line[:, VALUE].tolist() == [0.0, 2.0]
     assert top(kept, 1.0) == 1
-    grown = choice.carry(init_choice(SCAN + 1), np.arange(3))
+    grown = tournament.carry(init_tournament(SCAN + 1), np.arange(3))
     assert top(grown, 1.0) == 3  # the first arm that nothing is known of
 
 
@@ -161,18 +161,18 @@ class Rising:
 def test_a_lead_is_never_kept_too_long(n_arms: int, seed: int, noise: float) -> None:
     """Whatever moves, the leader or a rival, the choice is the arm with the highest index at that very round."""
     rng = np.random.default_rng(seed)
-    state, policy = Lines(np.ones(n_arms, np.int64), init_choice(n_arms)), Rising()
+    state, policy = Lines(np.ones(n_arms, np.int64), init_tournament(n_arms)), Rising()
     means = rng.standard_normal(n_arms)
     for arm in range(n_arms):
-        place(state.choice, arm, means[arm], 1.0)
+        set_line(state.tournament, arm, means[arm], 1.0)
     leads = 0
     for t in range(n_arms + 1, n_arms + 600):
         chosen = choose(policy, state, t, 1, 1)
-        line = state.choice.line
+        line = state.tournament.line
         heights = line[:, 0] + policy.level(state, t) * line[:, 1]
         assert heights[chosen] >= heights.max() - 1e-12
-        leads += t < state.choice.turn[UNTIL] or policy.level(state, t) < state.choice.lead[LAST]
+        leads += t < state.tournament.turn[UNTIL] or policy.level(state, t) < state.tournament.lead[END]
         arm = chosen if rng.random() < 0.9 else int(rng.integers(n_arms))
         state.pulls[arm] += 1
-        place(state.choice, arm, means[arm] + noise * rng.standard_normal(), 1.0 / math.sqrt(state.pulls[arm]))
+        set_line(state.tournament, arm, means[arm] + noise * rng.standard_normal(), 1.0 / math.sqrt(state.pulls[arm]))
     assert leads > 0  # else nothing was tested

@@ -108,8 +108,8 @@ def test_settled_rewards_lose_nothing(horizon: int | None) -> None:
     rewards = np.random.default_rng(2).standard_cauchy(6000)
     policy = hb.AdarUCB()
     state = fed(policy, [rewards.tolist()], horizon)
-    assert state.second.records.size[0] < (1000 if horizon is None else 250)
-    assert state.first.records.size[0] < (1200 if horizon is None else 350)
+    assert state.second.pool.size[0] < (1000 if horizon is None else 250)
+    assert state.first.pool.size[0] < (1200 if horizon is None else 350)
     for rounds in (3000, 4000):
         assert policy.index_of(state, 0, 2 * (rounds - 1)) == pytest.approx(definition(rewards, rounds), rel=1e-9)
 
@@ -157,7 +157,7 @@ def test_permuted_arms(seed: int) -> None:
         assert one == two[::-1]
         assert hb.AdarUCB().select(states[0], t, None) != hb.AdarUCB().select(states[1], t, None)
         for state in states:
-            state.batch.plan[1] = 0
+            state.turn.left[0] = 0
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)

@@ -48,7 +48,7 @@ def test_probabilities_of_given_losses(rate: float, q: float, nu: float | None, 
     tsallis(draws, q)
     assert draws.chance.tolist() == pytest.approx(expected, abs=1e-9)
     if nu is not None:
-        assert draws.root[0] == pytest.approx(nu, abs=1e-11)
+        assert draws.root.nu[0] == pytest.approx(nu, abs=1e-11)
 
 
 def hard_losses(n_arms: int, rng: np.random.Generator) -> list[FloatArray]:
@@ -73,8 +73,8 @@ def test_newton_needs_few_steps_and_finds_the_root(n_arms: int, q: float) -> Non
         draws.loss[:] = loss
         for rate in (1e-5, 0.1, 30.0):
             expected = solved(loss, rate, q)
-            for start in (draws.root[0], 1.0, float(n_arms)):
-                draws.rate[0], draws.root[0] = rate, start
+            for start in (draws.root.nu[0], 1.0, float(n_arms)):
+                draws.rate[0], draws.root.nu[0] = rate, start
                 assert tsallis(draws, q) <= 8
                 assert np.allclose(draws.chance, expected, rtol=1e-10, atol=1e-14)
                 assert math.fsum(draws.chance) == pytest.approx(1.0, abs=1e-13)
@@ -101,7 +101,9 @@ def test_what_is_foreseen_may_be_wrong(q: float) -> None:
     for _ in range(100):
         for _ in range(int(rng.integers(4))):
             charge(draws, int(rng.integers(3)), float(rng.choice([1e-3, 3.0, -3.0, 1e300, -1e300, math.inf])))
-        draws.root[:4] = draws.root[:4] if rng.random() < 0.5 else rng.choice([1e-9, 2.0, 250.0, 1e300], 4)
+        if rng.random() < 0.5:
+            for known in (draws.root.nu, draws.root.low, draws.root.rate, draws.root.slope):
+                known[0] = rng.choice([1e-9, 2.0, 250.0, 1e300])
         draws.rate[0] = 10.0 ** rng.uniform(-6, 2)
         tsallis(draws, q)
         assert np.allclose(draws.chance, solved(draws.loss, draws.rate[0], q), rtol=1e-9, atol=1e-14)

@@ -17,7 +17,7 @@ from playing import (
 from scipy import optimize
 
 import heavybandits as hb
-from heavybandits.algorithms.policies._klinf import FIRST, SECOND, VALUE, solve
+from heavybandits.algorithms.policies._klinf import LAMBDA_1, LAMBDA_2, OPTIMUM, solve
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -35,7 +35,7 @@ def optimum(rewards: list[float], eps: float, bound: float, budget: float) -> Fl
 
 
 def index(rewards: list[float], eps: float, bound: float, budget: float) -> float:
-    return float(optimum(rewards, eps, bound, budget)[VALUE])
+    return float(optimum(rewards, eps, bound, budget)[OPTIMUM])
 
 
 def reference_index(rewards: list[float], eps: float, bound: float, budget: float) -> float:
@@ -200,4 +200,4 @@ def test_it_finds_the_best_arm() -> None:
 def test_the_first_pair_is_on_the_border() -> None:
     """Where every law is allowed, and so it is a sound place to begin for any rewards."""
     state = hb.KLinfUCB(0.5, 4.0).init(2, None)
-    assert state.dual[0, FIRST] == pytest.approx(0.5 / 1.5 * (1.5 * state.dual[0, SECOND]) ** (-2.0))
+    assert state.dual[0, LAMBDA_1] == pytest.approx(0.5 / 1.5 * (1.5 * state.dual[0, LAMBDA_2]) ** (-2.0))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from playing import seeds
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.level_set import CLOCK, KEPT, LAW, SCALE, insert, minimiser, upper_end
+from heavybandits.algorithms.kit.level_set import KEPT, insert, minimiser, upper_end
 from heavybandits.algorithms.kit.loss_tables import BINS, TwoPiece, at, footing, shift_of, tabulate
 from heavybandits.algorithms.policies.level_set_ucb import LAWS
 from heavybandits.protocols import FloatArray
@@ -170,7 +170,7 @@ def test_indices_follow_the_formula() -> None:
     state = policy.init(2, None)
     for n, reward in enumerate(rewards, 1):
         policy.update(state, 0, reward)
-        share = state.pool[CLOCK] / (2 * n)
+        share = state.shared.clock[0] / (2 * n)
         level = math.log(1 + 3 / 2 * (1 + share * (1 + 0.5 * math.log(1 + share) ** 2))) * n / (n - 0.75)
         if n <= KEPT:
             x, upper = slow_set(np.array(rewards[:n]), 2.0, level)
@@ -179,7 +179,7 @@ def test_indices_follow_the_formula() -> None:
         else:
             upper = policy.value(state, 0) + 2 * 2.0 * math.sqrt(math.exp(level / n) - 1)
             assert policy.index_of(state, 0, n) == pytest.approx(upper, abs=0.05)
-    assert state.pool[SCALE] == 2.0
+    assert state.shared.scale[0] == 2.0
 
 
 def test_all_indices_are_refreshed_from_time_to_time() -> None:
@@ -206,14 +206,14 @@ def test_location_after_many_rewards() -> None:
 def test_the_scale_is_learned(scale: float) -> None:
     rewards = scale * np.random.default_rng(3).standard_cauchy((4, 500)) + 10 * scale
     state = fed(AUTO, list(rewards))
-    assert state.pool[SCALE] == pytest.approx(scale, rel=0.2)
+    assert state.shared.scale[0] == pytest.approx(scale, rel=0.2)
 
 
 def test_the_scale_follows_a_change() -> None:
     rng = np.random.default_rng(4)
     quiet, loud = rng.standard_cauchy(2000), 1e6 * rng.standard_cauchy(12_000)
     state = fed(hb.LevelSetUCB(), [[*quiet, *loud]])
-    assert state.pool[SCALE] == pytest.approx(1e6, rel=0.3)
+    assert state.shared.scale[0] == pytest.approx(1e6, rel=0.3)
     assert math.isfinite(hb.LevelSetUCB().index_of(state, 0, 14_000))
 
 
@@ -224,7 +224,7 @@ def test_the_scale_follows_a_change() -> None:
 )
 def test_the_law_is_learned(noise: Any, law: tuple[int, ...]) -> None:
     rewards = noise.sample(np.random.default_rng(5), 1500).reshape(3, 500)
-    assert int(fed(AUTO, list(rewards)).pool[LAW]) in law
+    assert int(fed(AUTO, list(rewards)).shared.law[0]) in law
 
 
 # Invariances.
@@ -352,6 +352,6 @@ def test_the_law_is_judged_by_a_thousand_residuals(scale: float) -> None:
     state, after = policy.init(1, None), {}
     for t in range(2000):
         policy.update(state, 0, rng.standard_normal())
-        after[t] = state.evidence.tolist()
+        after[t] = state.shared.evidence.tolist()
     assert after[900] != after[800]
     assert after[1999] == after[1100]

@@ -162,7 +162,7 @@ def test_catoni_index_is_close_to_the_exact_one() -> None:
             for a in range(3):
                 start, n = state.mean.rewards.start[a], state.mean.rewards.size[a]
                 exact = mean.init(1, int(n))
-                for reward in state.mean.rewards.pool[start : start + n]:
+                for reward in state.mean.rewards.records[start : start + n]:
                     mean.observe(exact, 0, reward)
                 index = mean.refresh(exact, 0, log_term) + mean.width(n) * mean.factor(log_term)
                 if index < math.inf:
@@ -183,7 +183,7 @@ def test_finds_the_best_arm(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["median", "truncated", "infinite"])
 def test_compiled_equals_interpreted(name: str) -> None:
-    """Bit for bit, in every array of the state; and a full store is noticed by compiled code too."""
+    """Bit for bit, in every array of the state; and a full pool is noticed by compiled code too."""
     policy = POLICIES[name]
     for n, n_arms, wild in ((700, 3, (0.0, 1e17, 1e300, -1e300, math.inf, -math.inf)), (300, 70, (0.0, 1e17, -1e17))):
         table = rewards_for(n, n_arms, wild)
@@ -195,7 +195,7 @@ def test_compiled_equals_interpreted(name: str) -> None:
         for (place, ours), (_, theirs) in zip(arrays(state), arrays(machine), strict=True):
             assert np.array_equal(ours, theirs, equal_nan=True), place
     if name != "truncated":  # which keeps few of its rewards
-        with pytest.raises(IndexError, match="the store is full"):
+        with pytest.raises(IndexError, match="the pool is full"):
             kernel(policy, policy.init(n_arms, 10), table, machine_arms)
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from ..._validate import in_range
 from ...protocols import FloatArray, IntArray, compilable
 from ..kit.numerics import saturate
-from ..kit.pool import Store, append, init_store
+from ..kit.pool import Pool, append, init_pool
 from ..parameters import Fraction, Positive, validated
 
 GROWTH = 1.01  # of n or L, until the equation is solved anew
@@ -38,7 +38,7 @@ GROWTH = 1.01  # of n or L, until the equation is solved anew
 class CatoniState(NamedTuple):
     """All rewards, and the last root per arm."""
 
-    rewards: Store
+    rewards: Pool
     least: FloatArray
     most: FloatArray
     value: FloatArray  # last root, NaN before the first
@@ -216,19 +216,19 @@ class CatoniInfiniteVariance(NamedTuple):
 
 def _init(n_arms: int, horizon: int | None) -> CatoniState:
     return CatoniState(
-        init_store(n_arms, horizon, 1),
-        np.full(n_arms, math.inf),
-        np.full(n_arms, -math.inf),
-        np.full(n_arms, math.nan),
-        np.zeros(n_arms, np.int64),
-        np.zeros(n_arms),
+        rewards=init_pool(n_arms, horizon, 1),
+        least=np.full(n_arms, math.inf),
+        most=np.full(n_arms, -math.inf),
+        value=np.full(n_arms, math.nan),
+        solved=np.zeros(n_arms, np.int64),
+        log_term=np.zeros(n_arms),
     )
 
 
 @compilable
 def _keep(state: CatoniState, arm: int, reward: float) -> None:
     x = saturate(float(reward))
-    state.rewards.pool[append(state.rewards, arm)] = x
+    state.rewards.records[append(state.rewards, arm)] = x
     state.least[arm] = min(state.least[arm], x)
     state.most[arm] = max(state.most[arm], x)
 
@@ -280,7 +280,7 @@ def influence(z: float, c: float, p: float) -> tuple[float, float]:
 @compilable
 def _solve(state: CatoniState, arm: int, alpha: float, c: float, p: float) -> None:
     """Find the root by Newton's method from the last one, inside a bracket that bisection shrinks if it must."""
-    pool, start, n = state.rewards.pool, state.rewards.start[arm], state.rewards.size[arm]
+    records, start, n = state.rewards.records, state.rewards.start[arm], state.rewards.size[arm]
     alpha = min(max(alpha, 1e-300), 1e300)
     low, high = float(state.least[arm]), float(state.most[arm])
     root = float(state.value[arm])
@@ -289,7 +289,7 @@ def _solve(state: CatoniState, arm: int, alpha: float, c: float, p: float) -> No
     for tries in range(100):
         total, slope = 0.0, 0.0
         for i in range(start, start + n):
-            psi, derivative = influence(saturate(alpha * saturate(float(pool[i]) - root)), c, p)
+            psi, derivative = influence(saturate(alpha * saturate(float(records[i]) - root)), c, p)
             total += psi
             slope += derivative
         step = total / slope / alpha if slope > 0.0 else math.inf

@@ -33,7 +33,7 @@ from ...theory import (
     proven_step,
 )
 from ..kit.numerics import clip, saturate, small_median
-from ..kit.smom import Batch, collect, init_batch, smoothed, smoothed_median
+from ..kit.smom import Waiting, collect, init_waiting, smoothed, smoothed_median
 from ..parameters import Count, Finite, NonNegative, OddOrZero, Positive, Whole, validated
 
 
@@ -42,7 +42,7 @@ class Iterates(NamedTuple):
 
     x: FloatArray
     steps: IntArray  # gradient steps made; -1 before the first estimate
-    batch: Batch
+    waiting: Waiting
     schedule: FloatArray  # step, first clipping level, its rate of decay, and what the bound needs
 
 
@@ -51,7 +51,12 @@ def init_iterates(n_arms: int, batch_size: int, initial: int, start: float, *sch
     x = np.full(n_arms, start)
     steps = np.full(n_arms, -1 if initial else 0, np.int64)
     limited = np.array([saturate(number) for number in schedule])  # no step may become infinite
-    return Iterates(x, steps, init_batch(n_arms, max(batch_size, initial)), limited)
+    return Iterates(
+        x=x,
+        steps=steps,
+        waiting=init_waiting(n_arms, max(batch_size, initial)),
+        schedule=limited,
+    )
 
 
 @compilable
@@ -59,15 +64,15 @@ def descend(state: Iterates, arm: int, reward: float, m: int, n: int, theta: flo
     """Take in a reward; true if that completed a batch and moved the iterate."""
     k = state.steps[arm]
     if k >= 0 and m == 0 and n == 1:  # a batch of one has nothing to wait for
-        centre = smoothed(state.batch, reward, theta)
-    elif not collect(state.batch, arm, reward, initial if k < 0 else (2 * m + 1) * n):
+        centre = smoothed(state.waiting, reward, theta)
+    elif not collect(state.waiting, arm, reward, initial if k < 0 else (2 * m + 1) * n):
         return False
     elif k < 0:
-        state.x[arm] = small_median(state.batch.rewards[arm], initial)
+        state.x[arm] = small_median(state.waiting.rewards[arm], initial)
         state.steps[arm] = 0
         return True
     else:
-        centre = smoothed_median(state.batch, arm, m, n, theta)
+        centre = smoothed_median(state.waiting, arm, m, n, theta)
     step, level, decay = state.schedule[0], state.schedule[1], state.schedule[2]
     if decay > 0.0:
         level *= math.exp(-decay * k)

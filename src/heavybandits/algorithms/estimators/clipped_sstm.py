@@ -24,7 +24,7 @@ from ..._validate import required_horizon
 from ...protocols import FloatArray, IntArray
 from ...theory import confidence
 from ..kit.numerics import clip, saturate
-from ..kit.smom import Batch, collect, init_batch, smoothed_median
+from ..kit.smom import Waiting, collect, init_waiting, smoothed_median
 from ..parameters import Count, Finite, NonNegative, Positive, Whole, validated
 
 
@@ -34,7 +34,7 @@ class ClippedSSTMState(NamedTuple):
     y: FloatArray
     z: FloatArray
     steps: IntArray
-    batch: Batch
+    waiting: Waiting
     schedule: FloatArray  # a, clipping level, and whether the level is divided by alpha
 
 
@@ -91,7 +91,11 @@ class ClippedSSTM(NamedTuple):
         start = np.full(n_arms, self.start)
         schedule = np.array([a, level, divided])
         return ClippedSSTMState(
-            start, start.copy(), np.zeros(n_arms, np.int64), init_batch(n_arms, self.batch_size()), schedule
+            y=start,
+            z=start.copy(),
+            steps=np.zeros(n_arms, np.int64),
+            waiting=init_waiting(n_arms, self.batch_size()),
+            schedule=schedule,
         )
 
     def batch_size(self) -> int:
@@ -100,7 +104,7 @@ class ClippedSSTM(NamedTuple):
 
     def observe(self, state: ClippedSSTMState, arm: int, reward: float) -> None:
         """Take in a reward."""
-        if not collect(state.batch, arm, reward, (2 * self.m + 1) * self.n):
+        if not collect(state.waiting, arm, reward, (2 * self.m + 1) * self.n):
             return
         k = state.steps[arm]
         a, level = state.schedule[0], state.schedule[1]
@@ -110,7 +114,7 @@ class ClippedSSTM(NamedTuple):
         x = (1.0 - share) * state.y[arm] + share * state.z[arm]
         if state.schedule[2] > 0.0:
             level /= alpha
-        centre = smoothed_median(state.batch, arm, self.m, self.n, self.theta)
+        centre = smoothed_median(state.waiting, arm, self.m, self.n, self.theta)
         state.z[arm] -= alpha * clip(saturate(x - centre), level)
         state.y[arm] = (1.0 - share) * state.y[arm] + share * state.z[arm]
         state.steps[arm] = k + 1

@@ -31,7 +31,7 @@ import numpy as np
 from ..._validate import in_range
 from ...protocols import FloatArray, IntArray, compilable
 from ..kit.numerics import clip, saturate
-from ..kit.pool import Store, append, init_store
+from ..kit.pool import Pool, append, init_pool
 from ..parameters import Positive, validated
 
 MOST_BLOCKS = 1399  # 1 + 8 L at delta = t^-4, t = 2^63
@@ -40,7 +40,7 @@ MOST_BLOCKS = 1399  # 1 + 8 L at delta = t^-4, t = 2^63
 class MedianOfMeansState(NamedTuple):
     """Sums over aligned ranges of each arm's rewards, and the estimates."""
 
-    sums: Store
+    sums: Pool
     value: FloatArray  # per arm: last estimate
     blocks: IntArray  # per arm: k and N of that estimate
     length: IntArray
@@ -82,11 +82,11 @@ class MedianOfMeans(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> MedianOfMeansState:
         """No rewards."""
         return MedianOfMeansState(
-            init_store(n_arms, horizon, 2),
-            np.full(n_arms, math.nan),
-            np.zeros(n_arms, np.int64),
-            np.zeros(n_arms, np.int64),
-            np.zeros(MOST_BLOCKS),
+            sums=init_pool(n_arms, horizon, 2),
+            value=np.full(n_arms, math.nan),
+            blocks=np.zeros(n_arms, np.int64),
+            length=np.zeros(n_arms, np.int64),
+            means=np.zeros(MOST_BLOCKS),
         )
 
     def initial_pulls(self) -> int:
@@ -134,27 +134,27 @@ class MedianOfMeans(NamedTuple):
 
 
 @compilable
-def keep(sums: Store, arm: int, reward: float) -> None:
-    """Keep a reward, and the sums over the ranges that it completes, in a store of width 2."""
+def keep(sums: Pool, arm: int, reward: float) -> None:
+    """Keep a reward, and the sums over the ranges that it completes, in a pool of width 2."""
     leaf = append(sums, arm)
-    pool, i = sums.pool, sums.size[arm] - 1
+    records, i = sums.records, sums.size[arm] - 1
     total = saturate(float(reward))
-    pool[leaf] = total
-    # The sum of the `size` rewards from number a on, a multiple of `size`, is kept at place 2a + size - 1.
+    records[leaf] = total
+    # The sum of the `size` rewards from number a on, a multiple of `size`, is kept at position 2a + size - 1.
     size = 1
     while i & size:
-        total = saturate(float(pool[leaf + 1 - 3 * size]) + total)
+        total = saturate(float(records[leaf + 1 - 3 * size]) + total)
         size *= 2
-        pool[leaf + 1 - size] = total
+        records[leaf + 1 - size] = total
 
 
 @compilable
-def median_of_blocks(sums: Store, arm: int, k: int, means: FloatArray) -> float:
+def median_of_blocks(sums: Pool, arm: int, k: int, means: FloatArray) -> float:
     """Median of the means of k blocks of equal length; ``means`` is scratch.
 
     Examples
     --------
-    >>> sums = init_store(n_arms=1, horizon=None, width=2)
+    >>> sums = init_pool(n_arms=1, horizon=None, width=2)
     >>> for reward in (1.0, 3.0, 10.0, -2.0, 0.0, 4.0, 99.0):
     ...     keep(sums, 0, reward)
     >>> median_of_blocks(sums, 0, 3, np.zeros(3))  # 99 is left over
@@ -167,19 +167,19 @@ def median_of_blocks(sums: Store, arm: int, k: int, means: FloatArray) -> float:
 
 
 @compilable
-def _range_sum(sums: Store, arm: int, begin: int, end: int) -> float:
+def _range_sum(sums: Pool, arm: int, begin: int, end: int) -> float:
     """Sum of the arm's rewards number begin, ..., end - 1, from as few of the kept sums as can be."""
-    pool, start = sums.pool, sums.start[arm]
+    records, start = sums.records, sums.start[arm]
     total, size = 0.0, 1
     while begin + size <= end:  # ranges grow until the next would reach too far ...
         if begin & size:
-            total = saturate(total + float(pool[start + 2 * begin + size - 1]))
+            total = saturate(total + float(records[start + 2 * begin + size - 1]))
             begin += size
         size *= 2
     while begin < end:  # ... and shrink again
         size //= 2
         if begin + size <= end:
-            total = saturate(total + float(pool[start + 2 * begin + size - 1]))
+            total = saturate(total + float(records[start + 2 * begin + size - 1]))
             begin += size
     return total
 
@@ -196,7 +196,7 @@ def median(values: FloatArray, n: int) -> float:
     middle = n // 2
     low, high = 0, n - 1
     while low < high:
-        # Values below place i are at most the pivot, and those above place j at least.
+        # Values below position i are at most the pivot, and those above position j at least.
         pivot = values[(low + high) // 2]
         i, j = low, high
         while i <= j:

@@ -22,14 +22,14 @@ import math
 from typing import NamedTuple
 
 from ..kit.numerics import saturate
-from ..kit.pool import Store, append, init_store
+from ..kit.pool import Pool, append, init_pool
 from ..parameters import Fraction, validated
 
 
 class OrderStatisticState(NamedTuple):
     """The rewards of each arm, sorted."""
 
-    rewards: Store
+    rewards: Pool
 
 
 @validated
@@ -55,32 +55,32 @@ class OrderStatistic(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> OrderStatisticState:
         """No rewards."""
-        return OrderStatisticState(init_store(n_arms, horizon, 1))
+        return OrderStatisticState(init_pool(n_arms, horizon, 1))
 
     def initial_pulls(self) -> int:
         """Pulls of each arm before its index counts."""
         return 1
 
     def observe(self, state: OrderStatisticState, arm: int, reward: float) -> None:
-        """Put a reward into its place."""
+        """Put a reward where it belongs in the order."""
         end = append(state.rewards, arm)
-        pool, low, high = state.rewards.pool, state.rewards.start[arm], end
+        records, low, high = state.rewards.records, state.rewards.start[arm], end
         while low < high:
             middle = (low + high) // 2
-            if pool[middle] <= reward:
+            if records[middle] <= reward:
                 low = middle + 1
             else:
                 high = middle
         for i in range(end, low, -1):  # a bare loop, which the compiler makes quick
-            pool[i] = pool[i - 1]
-        pool[low] = saturate(reward)
+            records[i] = records[i - 1]
+        records[low] = saturate(reward)
 
     def value(self, state: OrderStatisticState, arm: int) -> float:
         """Sample quantile."""
         n = state.rewards.size[arm]
         if n == 0:
             return math.nan
-        return float(state.rewards.pool[state.rewards.start[arm] + min(int(n * self.quantile), n - 1)])
+        return float(state.rewards.records[state.rewards.start[arm] + min(int(n * self.quantile), n - 1)])
 
     def rank_of(self, n: int, log_term: float) -> int:
         """k, counted from 1."""
@@ -90,7 +90,7 @@ class OrderStatistic(NamedTuple):
         """Bound at L = ``log_term``; infinite if there are too few rewards."""
         n = state.rewards.size[arm]
         k = self.rank_of(n, log_term)
-        return float(state.rewards.pool[state.rewards.start[arm] + k - 1]) if 0 < k <= n else math.inf
+        return float(state.rewards.records[state.rewards.start[arm] + k - 1]) if 0 < k <= n else math.inf
 
     def until(self, state: OrderStatisticState, arm: int, log_term: float) -> float:
         """L up to which the bound stays as it is if no reward comes."""

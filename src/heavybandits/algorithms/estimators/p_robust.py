@@ -28,7 +28,7 @@ import numpy as np
 
 from ...protocols import FloatArray, IntArray, compilable
 from ..kit.numerics import saturate
-from ..kit.pool import Store, append, init_store
+from ..kit.pool import Pool, append, init_pool
 from .catoni import influence
 
 GROWTH = 1.05  # of n, until the sum is worked out anew
@@ -37,7 +37,7 @@ GROWTH = 1.05  # of n, until the sum is worked out anew
 class PRobustState(NamedTuple):
     """All rewards, and per arm what its estimate is made of."""
 
-    rewards: Store
+    rewards: Pool
     anchor: IntArray  # n for which the sum was worked out
     total: FloatArray  # sum of psi(z), z at the scale of that n
     slope: FloatArray  # sum of z psi'(z) there
@@ -53,11 +53,11 @@ def init_p_robust(n_arms: int, horizon: int | None) -> PRobustState:
     array([nan, nan])
     """
     return PRobustState(
-        init_store(n_arms, horizon, 1),
-        np.zeros(n_arms, np.int64),
-        np.zeros(n_arms),
-        np.zeros(n_arms),
-        np.full(n_arms, math.nan),
+        rewards=init_pool(n_arms, horizon, 1),
+        anchor=np.zeros(n_arms, np.int64),
+        total=np.zeros(n_arms),
+        slope=np.zeros(n_arms),
+        value=np.full(n_arms, math.nan),
     )
 
 
@@ -86,7 +86,7 @@ def observe_p_robust(state: PRobustState, arm: int, reward: float, p: float, c: 
     3.004501585
     """
     rewards = state.rewards
-    rewards.pool[append(rewards, arm)] = saturate(float(reward))
+    rewards.records[append(rewards, arm)] = saturate(float(reward))
     n, b = rewards.size[arm], influence_constant(p)
     first, last = rewards.start[arm] + n - 1, rewards.start[arm] + n
     total, slope = float(state.total[arm]), float(state.slope[arm])
@@ -95,7 +95,7 @@ def observe_p_robust(state: PRobustState, arm: int, reward: float, p: float, c: 
         first, total, slope = rewards.start[arm], 0.0, 0.0
     scale = c * float(state.anchor[arm]) ** (1.0 / p)
     for i in range(first, last):
-        z = saturate(float(rewards.pool[i]) / scale)
+        z = saturate(float(rewards.records[i]) / scale)
         psi, derivative = influence(z, b, p)
         total += psi
         slope += z * derivative

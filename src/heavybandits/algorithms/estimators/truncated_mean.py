@@ -26,7 +26,7 @@ import numpy as np
 
 from ...protocols import FloatArray, IntArray, compilable
 from ..kit.numerics import saturate
-from ..kit.pool import Store, append, init_store
+from ..kit.pool import Pool, append, init_pool
 from ..parameters import Fraction, Positive, validated
 
 FOR_GOOD = 4.0 * 63.0 * math.log(2.0)  # L at delta = t^-4, t = 2^63
@@ -35,7 +35,7 @@ FOR_GOOD = 4.0 * 63.0 * math.log(2.0)  # L at delta = t^-4, t = 2^63
 class TruncatedMeanState(NamedTuple):
     """Sums of the rewards that count, and those among them that may still be left out."""
 
-    heap: Store  # per arm: pairs (kappa, X), the lowest kappa on top
+    heap: Pool  # per arm: pairs (kappa, X), the lowest kappa on top
     total: FloatArray  # per arm: sum of the rewards that count; before the first estimate, of those not in the heap
     pulls: IntArray
     log_term: FloatArray  # per arm: L of the last estimate
@@ -76,11 +76,11 @@ class TruncatedMean(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> TruncatedMeanState:
         """No rewards."""
         return TruncatedMeanState(
-            init_store(n_arms, horizon, 2),
-            np.zeros(n_arms),
-            np.zeros(n_arms, np.int64),
-            np.zeros(n_arms),
-            np.full(n_arms, math.nan),
+            heap=init_pool(n_arms, horizon, 2),
+            total=np.zeros(n_arms),
+            pulls=np.zeros(n_arms, np.int64),
+            log_term=np.zeros(n_arms),
+            value=np.full(n_arms, math.nan),
         )
 
     def initial_pulls(self) -> int:
@@ -113,14 +113,14 @@ class TruncatedMean(NamedTuple):
             return math.inf
         heap, at, first = state.heap, state.heap.start[arm], math.isnan(state.value[arm])
         total = float(state.total[arm])
-        while heap.size[arm] > 0 and heap.pool[at] < log_term:
+        while heap.size[arm] > 0 and heap.records[at] < log_term:
             x = _pop(heap, arm)
             if not first:
                 total = saturate(total - x)
         if first:
             # Only now is it known which rewards count: had the others ever been in the sum, 1e17 would have ruined it.
             for i in range(heap.size[arm]):
-                total = saturate(total + float(heap.pool[at + 2 * i + 1]))
+                total = saturate(total + float(heap.records[at + 2 * i + 1]))
         state.log_term[arm] = max(state.log_term[arm], log_term)
         state.total[arm] = total
         state.value[arm] = total / state.pulls[arm]
@@ -128,7 +128,7 @@ class TruncatedMean(NamedTuple):
 
     def until(self, state: TruncatedMeanState, arm: int, log_term: float) -> float:
         """L above which the estimate changes if no reward comes."""
-        return float(state.heap.pool[state.heap.start[arm]]) if state.heap.size[arm] > 0 else math.inf
+        return float(state.heap.records[state.heap.start[arm]]) if state.heap.size[arm] > 0 else math.inf
 
     def width(self, n: int) -> float:
         """Radius after n rewards, in units of the factor."""
@@ -141,30 +141,30 @@ class TruncatedMean(NamedTuple):
 
 
 @compilable
-def _push(heap: Store, arm: int, kappa: float, x: float) -> None:
+def _push(heap: Pool, arm: int, kappa: float, x: float) -> None:
     append(heap, arm)
-    pool, at, i = heap.pool, heap.start[arm], heap.size[arm] - 1
-    while i > 0 and pool[at + 2 * ((i - 1) // 2)] > kappa:
+    records, at, i = heap.records, heap.start[arm], heap.size[arm] - 1
+    while i > 0 and records[at + 2 * ((i - 1) // 2)] > kappa:
         parent = (i - 1) // 2
-        pool[at + 2 * i], pool[at + 2 * i + 1] = pool[at + 2 * parent], pool[at + 2 * parent + 1]
+        records[at + 2 * i], records[at + 2 * i + 1] = records[at + 2 * parent], records[at + 2 * parent + 1]
         i = parent
-    pool[at + 2 * i], pool[at + 2 * i + 1] = kappa, x
+    records[at + 2 * i], records[at + 2 * i + 1] = kappa, x
 
 
 @compilable
-def _pop(heap: Store, arm: int) -> float:
+def _pop(heap: Pool, arm: int) -> float:
     """Take the lowest kappa from the heap and return its reward."""
-    pool, at, n = heap.pool, heap.start[arm], heap.size[arm] - 1
+    records, at, n = heap.records, heap.start[arm], heap.size[arm] - 1
     heap.size[arm] = n
-    top = float(pool[at + 1])
-    kappa, x = pool[at + 2 * n], pool[at + 2 * n + 1]
+    top = float(records[at + 1])
+    kappa, x = records[at + 2 * n], records[at + 2 * n + 1]
     i, child = 0, 1
     while child < n:
-        if child + 1 < n and pool[at + 2 * child + 2] < pool[at + 2 * child]:
+        if child + 1 < n and records[at + 2 * child + 2] < records[at + 2 * child]:
             child += 1
-        if pool[at + 2 * child] >= kappa:
+        if records[at + 2 * child] >= kappa:
             break
-        pool[at + 2 * i], pool[at + 2 * i + 1] = pool[at + 2 * child], pool[at + 2 * child + 1]
+        records[at + 2 * i], records[at + 2 * i + 1] = records[at + 2 * child], records[at + 2 * child + 1]
         i, child = child, 2 * child + 1
-    pool[at + 2 * i], pool[at + 2 * i + 1] = kappa, x
+    records[at + 2 * i], records[at + 2 * i + 1] = kappa, x
     return top

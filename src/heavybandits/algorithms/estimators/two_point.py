@@ -20,7 +20,7 @@ import numpy as np
 
 from ...protocols import FloatArray, IntArray
 from ..kit.numerics import saturate, small_median
-from ..kit.smom import Batch, collect, init_batch
+from ..kit.smom import Waiting, collect, init_waiting
 from ..parameters import OddOrZero, Positive, validated
 
 
@@ -29,7 +29,7 @@ class TwoPointState(NamedTuple):
 
     x: FloatArray
     steps: IntArray  # -1 before the first estimate
-    batch: Batch  # the initial rewards
+    waiting: Waiting  # the initial rewards
 
 
 @validated
@@ -68,14 +68,18 @@ class TwoPoint(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> TwoPointState:
         """Fresh iterates."""
         steps = np.full(n_arms, -1 if self.init_pulls else 0, np.int64)
-        return TwoPointState(np.zeros(n_arms), steps, init_batch(n_arms, max(self.init_pulls, 1)))
+        return TwoPointState(
+            x=np.zeros(n_arms),
+            steps=steps,
+            waiting=init_waiting(n_arms, max(self.init_pulls, 1)),
+        )
 
     def observe(self, state: TwoPointState, arm: int, reward: float) -> None:
         """Take in a reward."""
         k = state.steps[arm]
         if k < 0:
-            if collect(state.batch, arm, reward, self.init_pulls):
-                state.x[arm] = small_median(state.batch.rewards[arm], self.init_pulls)
+            if collect(state.waiting, arm, reward, self.init_pulls):
+                state.x[arm] = small_median(state.waiting.rewards[arm], self.init_pulls)
                 state.steps[arm] = 0
             return
         x, reward = state.x[arm], saturate(reward)

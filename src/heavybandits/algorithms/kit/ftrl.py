@@ -35,7 +35,14 @@ from .numerics import power, saturate
 Flags = npt.NDArray[np.bool_]
 
 
-NU, LOW, RATE, SLOPE, Q = range(5)  # places in Draws.root
+class Root(NamedTuple):
+    """The root at the last choice and what it was found for; each field is an array of one."""
+
+    nu: FloatArray
+    low: FloatArray  # lowest loss
+    rate: FloatArray
+    slope: FloatArray  # how fast the sum of probabilities fell with nu
+    q: FloatArray  # 0 before the first choice
 
 
 class Draws(NamedTuple):
@@ -46,26 +53,25 @@ class Draws(NamedTuple):
     awaited: FloatArray  # per arm: probability of the draw whose reward has not come, or 0
     open: Flags  # per arm: may be drawn now
     rate: FloatArray  # learning rate
-    root: FloatArray  # nu, lowest loss and rate of the last choice, how fast the sum then fell with nu, and q
+    root: Root
 
     def carry(self, fresh: Draws, rows: IntArray) -> Draws:
         """Move what is known of the arms ``rows`` into the first rows of ``fresh``; a new arm is taken for the best."""
-        for old, new in zip(self[:4], fresh[:4], strict=True):
-            new[: len(rows)] = old[rows]
+        for name in ("loss", "chance", "awaited", "open"):
+            getattr(fresh, name)[: len(rows)] = getattr(self, name)[rows]
         fresh.loss[len(rows) :] = self.loss[rows].min()
-        fresh.rate[:], fresh.root[:] = self.rate, self.root
-        return fresh
+        return fresh._replace(rate=self.rate, root=self.root)
 
 
 def init_draws(n_arms: int, rate: float) -> Draws:
-    """Nothing is known, and all arms are as likely."""
+    """Return a state in which nothing is known, and all arms are as likely."""
     return Draws(
-        np.zeros(n_arms),
-        np.full(n_arms, 1.0 / n_arms),
-        np.zeros(n_arms),
-        np.ones(n_arms, np.bool_),
-        np.array([rate]),
-        np.array([1.0, 0.0, 1.0, 1.0, 0.0]),
+        loss=np.zeros(n_arms),
+        chance=np.full(n_arms, 1.0 / n_arms),
+        awaited=np.zeros(n_arms),
+        open=np.ones(n_arms, np.bool_),
+        rate=np.array([rate]),
+        root=Root(nu=np.ones(1), low=np.zeros(1), rate=np.ones(1), slope=np.ones(1), q=np.zeros(1)),
     )
 
 
@@ -99,9 +105,9 @@ def tsallis(draws: Draws, q: float) -> int:
     """
     loss, chance, root = draws.loss, draws.chance, draws.root
     rate = saturate(max(draws.rate[0], 1e-308))  # differences of losses may be zero or infinite
-    low, nu = lowest(loss), root[NU]
-    if root[Q] == q:
-        nu += rate * (low - root[LOW]) - (rate / root[RATE] - 1.0) * (q / root[SLOPE] - nu)
+    low, nu = lowest(loss), root.nu[0]
+    if root.q[0] == q:
+        nu += rate * (low - root.low[0]) - (rate / root.rate[0] - 1.0) * (q / root.slope[0] - nu)
     if not 1.0 <= nu <= len(loss):
         nu = 1.0
     step, near, passes = 0.0, False, 0
@@ -136,7 +142,7 @@ def tsallis(draws: Draws, q: float) -> int:
     for arm in range(len(loss)):
         u = step / (rate * (loss[arm] - low) + nu)
         chance[arm] *= 1.0 - q * u * (1.0 - (q + 1.0) / 2.0 * u * (1.0 - (q + 2.0) / 3.0 * u))
-    root[NU], root[LOW], root[RATE], root[SLOPE], root[Q] = nu + step, low, rate, first, q
+    root.nu[0], root.low[0], root.rate[0], root.slope[0], root.q[0] = nu + step, low, rate, first, q
     return passes
 
 
@@ -182,12 +188,13 @@ def charge(draws: Draws, arm: int, loss: float) -> None:
     chance, root, before = draws.chance[arm], draws.root, draws.loss[arm]
     after = saturate(before + saturate(loss))
     draws.loss[arm] = after
-    q, old, new = root[Q], root[RATE] * (before - root[LOW]) + root[NU], root[RATE] * (after - root[LOW]) + root[NU]
+    q, low, nu, rate = root.q[0], root.low[0], root.nu[0], root.rate[0]
+    old, new = rate * (before - low) + nu, rate * (after - low) + nu
     if q > 0.0 and old > 0.5 and new > 0.5:  # else the arm is far below what was the lowest, and all begins anew
         moved = power(1.0 / new, q)
-        slope = root[SLOPE] + q * (moved / new - chance / old)
+        slope = root.slope[0] + q * (moved / new - chance / old)
         if slope > 0.0:
-            root[NU], root[SLOPE] = root[NU] + (moved - chance) / slope, slope
+            root.nu[0], root.slope[0] = root.nu[0] + (moved - chance) / slope, slope
 
 
 @compilable
@@ -205,4 +212,4 @@ def charge_likely(draws: Draws, chance: float, loss: float) -> None:
     for arm in range(len(draws.loss)):
         if draws.chance[arm] >= chance:
             draws.loss[arm] = saturate(draws.loss[arm] + loss)
-    draws.root[LOW] += loss
+    draws.root.low[0] += loss

@@ -27,16 +27,30 @@ import numpy as np
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .loss_tables import Losses, at, shift_of
 from .numerics import LARGEST, clip, saturate
-from .tournament import Choice, init_choice, place
+from .tournament import Tournament, init_tournament, set_line
 
 KEPT = 8  # rewards of an arm whose level set is exact
-FIRST = 16  # residuals whose median starts the scale
+FIRST_SIZES = 16  # residuals whose median starts the scale
 ENOUGH = 5  # residuals from which on it is theirs, and not that of the differences between arms
 MEMORY = 1000.0  # residuals that the scale remembers, and from which the law is learned
 GROWTH = 1.1  # of t between two refreshes of all indices
 FAR = 10.0  # scales below the best arm at which one or two rewards are not believed
 STEP = 4.0  # longest step of x, in units of the scale, and then divided by n
-SCALE, DIFFERENCES, RESIDUALS, LAST, CLOCK, DUE, LAW, TOP = range(8)  # places in LevelSets.pool
+DIFFERENCES, RESIDUALS = range(2)  # rows of Shared.sizes: between first rewards of two arms, and from minimisers
+
+
+class Shared(NamedTuple):
+    """What the arms share: the noise and the clock."""
+
+    scale: FloatArray  # of the noise
+    sizes: FloatArray  # (2, FIRST_SIZES): first differences and residuals, sorted
+    seen: IntArray  # (2,): how many of them there were
+    latest: FloatArray  # first reward of the arm that got its first reward last
+    evidence: FloatArray  # per law: its log likelihood
+    law: IntArray  # the likeliest at the last refresh
+    clock: IntArray  # rewards
+    due: FloatArray  # clock at the next refresh
+    top: FloatArray  # highest minimiser at the last refresh
 
 
 class LevelSets(NamedTuple):
@@ -45,25 +59,36 @@ class LevelSets(NamedTuple):
     pulls: IntArray
     x: FloatArray  # minimisers
     kept: FloatArray  # (arm, KEPT): first rewards, sorted
-    pool: FloatArray  # scale; differences and residuals seen; latest first reward; rewards; next refresh; law; best x
-    sizes: FloatArray  # (2, FIRST): first differences and residuals, sorted
-    evidence: FloatArray  # per law: its log likelihood
+    shared: Shared
     losses: Losses
-    choice: Choice
+    tournament: Tournament
 
 
 def init_level_sets(n_arms: int, losses: Losses, evidence: FloatArray, scale: float) -> LevelSets:
-    """No rewards yet; with ``scale`` 0 it is to be learned."""
-    pool = np.array([scale, 0.0, 0.0, math.nan, 0.0, n_arms, 0.0, -math.inf])
+    """Return a state without rewards; a ``scale`` of 0 is to be learned."""
     return LevelSets(
-        np.zeros(n_arms, np.int64), np.zeros(n_arms), np.zeros((n_arms, KEPT)), pool, np.zeros((2, FIRST)), evidence,
-        losses, init_choice(n_arms),
-    )  # fmt: skip
+        pulls=np.zeros(n_arms, np.int64),
+        x=np.zeros(n_arms),
+        kept=np.zeros((n_arms, KEPT)),
+        shared=Shared(
+            scale=np.array([scale]),
+            sizes=np.zeros((2, FIRST_SIZES)),
+            seen=np.zeros(2, np.int64),
+            latest=np.array([math.nan]),
+            evidence=evidence,
+            law=np.zeros(1, np.int64),
+            clock=np.zeros(1, np.int64),
+            due=np.array([float(n_arms)]),
+            top=np.array([-math.inf]),
+        ),
+        losses=losses,
+        tournament=init_tournament(n_arms),
+    )
 
 
 @compilable
 def insert(values: FloatArray, n: int, x: float) -> None:
-    """Put x into its place among n sorted values."""
+    """Insert x among n sorted values."""
     while n > 0 and values[n - 1] > x:
         values[n] = values[n - 1]
         n -= 1
@@ -132,60 +157,60 @@ def upper_end(rho: FloatArray, rewards: FloatArray, n: int, scale: float, x: flo
 
 
 @compilable
-def learn_scale(pool: FloatArray, sizes: FloatArray, row: int, size: float) -> None:
-    """Follow the median of the residuals (row 1) that are not 0; differences between arms (row 0) only stand in."""
+def learn_scale(shared: Shared, row: int, size: float) -> None:
+    """Follow the median size of the residuals that are not 0; differences between arms only stand in at first."""
     if size == 0.0:
         return
-    seen = int(pool[DIFFERENCES + row])
-    pool[DIFFERENCES + row] += 1.0
-    residuals = pool[RESIDUALS]
-    if seen < FIRST:
+    scale, sizes, seen = shared.scale, shared.sizes, shared.seen[row]
+    shared.seen[row] = seen + 1
+    residuals = shared.seen[RESIDUALS]
+    if seen < FIRST_SIZES:
         insert(sizes[row], seen, size)
-        if (row == 0 and residuals < ENOUGH) or (row == 1 and (residuals >= ENOUGH or pool[DIFFERENCES] == 0.0)):
-            pool[SCALE] = 0.5 * sizes[row, seen // 2] + 0.5 * sizes[row, (seen + 1) // 2]
-    elif row == 1:
-        gain = 1.5 / min(residuals, MEMORY)
-        pool[SCALE] = min(max(pool[SCALE] * math.exp(gain if size > pool[SCALE] else -gain), 1e-300), LARGEST)
+        if residuals < ENOUGH if row == DIFFERENCES else residuals >= ENOUGH or shared.seen[DIFFERENCES] == 0:
+            scale[0] = 0.5 * sizes[row, seen // 2] + 0.5 * sizes[row, (seen + 1) // 2]
+    elif row == RESIDUALS:
+        gain = 1.5 / min(float(residuals), MEMORY)
+        scale[0] = min(max(scale[0] * math.exp(gain if size > scale[0] else -gain), 1e-300), LARGEST)
 
 
 @compilable
 def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
     """Bring the arm's index up to date, where ``reward`` is the latest one if it is new."""
-    pool, losses, n_arms, n = state.pool, state.losses, len(state.pulls), state.pulls[arm]
-    scale, law = pool[SCALE], int(pool[LAW])
-    share, slack = pool[CLOCK] / (n_arms * n), losses.slack[law]
+    shared, losses, n_arms, n = state.shared, state.losses, len(state.pulls), state.pulls[arm]
+    scale, law = shared.scale[0], shared.law[0]
+    share, slack = shared.clock[0] / (n_arms * n), losses.slack[law]
     lead = math.log(1.0 + share)
     caution = 1.0 + slack / 1.5 * lead * lead
     level = math.log(1.0 + c / n_arms * (1.0 + share * caution)) * n / (n - slack)
     if scale == 0.0:  # all rewards so far are equal
         state.x[arm] = upper = reward
-    elif n <= 2 and state.kept[arm, n - 1] < pool[TOP] - FAR * scale:  # no level is high enough for what may be slips
-        state.x[arm], upper = state.kept[arm, n - 1], LARGEST
+    elif n <= 2 and state.kept[arm, n - 1] < shared.top[0] - FAR * scale:
+        state.x[arm], upper = state.kept[arm, n - 1], LARGEST  # no level is high enough for what may be slips
     elif n <= KEPT:
         rho, rewards, x = losses.rho[law], state.kept[arm], state.x[arm] if n > 1 else reward
         x = minimiser(rho, losses.score[law], losses.information[law], rewards, n, scale, x, reward)
         state.x[arm], upper = x, upper_end(rho, rewards, n, scale, x, level)
     else:
         upper = state.x[arm] + scale * shift_of(losses.divergence[law], level / n)
-    place(state.choice, arm, saturate(upper), 0.0)
+    set_line(state.tournament, arm, saturate(upper), 0.0)
 
 
 @compilable
 def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: bool) -> None:
     """Learn from a reward."""
-    pool, losses, evidence = state.pool, state.losses, state.evidence
+    shared, losses, evidence = state.shared, state.losses, state.shared.evidence
     reward, n, x = saturate(reward), state.pulls[arm], state.x[arm]
     residual = saturate(reward - x)
     if learns_scale and n > 0:
-        learn_scale(pool, state.sizes, 1, abs(residual) * (0.5 if n == 1 else 1.0))  # x is then a single reward
+        learn_scale(shared, RESIDUALS, abs(residual) * (0.5 if n == 1 else 1.0))  # x is then a single reward
     elif n > 0:
-        pool[RESIDUALS] += 1.0
+        shared.seen[RESIDUALS] += 1
     elif learns_scale:
-        if not math.isnan(pool[LAST]):
-            learn_scale(pool, state.sizes, 0, 0.5 * abs(saturate(reward - pool[LAST])))
-        pool[LAST] = reward
-    scale, law = pool[SCALE], int(pool[LAW])
-    if n >= 3 and scale > 0.0 and len(evidence) > 1 and pool[RESIDUALS] < MEMORY:
+        if not math.isnan(shared.latest[0]):
+            learn_scale(shared, DIFFERENCES, 0.5 * abs(saturate(reward - shared.latest[0])))
+        shared.latest[0] = reward
+    scale, law = shared.scale[0], shared.law[0]
+    if n >= 3 and scale > 0.0 and len(evidence) > 1 and shared.seen[RESIDUALS] < MEMORY:
         for i in range(len(evidence)):
             evidence[i] -= 0.5 * at(losses.rho[i], residual / scale, 2.0)  # half: x is not exact, nor is the scale
     if n < KEPT:
@@ -194,8 +219,8 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
         step = clip(at(losses.score[law], residual / scale, 0.0) / losses.information[law], STEP)
         state.x[arm] = saturate(x + scale * step / (n + 1))
     state.pulls[arm] = n + 1
-    pool[CLOCK] += 1.0
-    if pool[CLOCK] < pool[DUE]:
+    shared.clock[0] += 1
+    if shared.clock[0] < shared.due[0]:
         renew(state, arm, reward, c)
     else:
         refresh(state, arm, reward, c)
@@ -204,15 +229,15 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
 @rarely_called
 def refresh(state: LevelSets, arm: int, reward: float, c: float) -> None:
     """Settle on the likeliest law, and bring all indices up to date; ``reward`` is the arm's latest."""
-    pool, evidence = state.pool, state.evidence
-    pool[DUE] = max(GROWTH * pool[CLOCK], pool[CLOCK] + len(state.pulls))
+    shared, evidence = state.shared, state.shared.evidence
+    shared.due[0] = max(GROWTH * shared.clock[0], shared.clock[0] + len(state.pulls))
     for i in range(len(evidence)):
-        if evidence[i] > evidence[int(pool[LAW])]:
-            pool[LAW] = i
-    pool[TOP] = -math.inf
+        if evidence[i] > evidence[shared.law[0]]:
+            shared.law[0] = i
+    shared.top[0] = -math.inf
     for other in range(len(state.pulls)):
         if state.pulls[other] > 1:
-            pool[TOP] = max(pool[TOP], state.x[other])
+            shared.top[0] = max(shared.top[0], state.x[other])
     for other in range(len(state.pulls)):
         if state.pulls[other] > 0:
             renew(state, other, reward if other == arm else state.x[other], c)

@@ -51,13 +51,13 @@ def at(table: FloatArray, z: float, tail: float) -> float:
     """
     z = max(-FARTHEST, min(FARTHEST, z))
     size = abs(z)
-    place = (z / (1.0 + size) + 1.0) * (BINS / 2) - 0.5
-    if place <= 0.0:
+    position = (z / (1.0 + size) + 1.0) * (BINS / 2) - 0.5
+    if position <= 0.0:
         return float(table[0] + tail * math.log((1.0 + size) / BINS))
-    if place >= BINS - 1.0:
+    if position >= BINS - 1.0:
         return float(table[BINS - 1] + tail * math.log((1.0 + size) / BINS))
-    left = int(place)
-    return float(table[left] + (place - left) * (table[left + 1] - table[left]))
+    left = int(position)
+    return float(table[left] + (position - left) * (table[left + 1] - table[left]))
 
 
 @compilable

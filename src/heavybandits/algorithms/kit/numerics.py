@@ -84,7 +84,7 @@ def power(x: float, exponent: float) -> float:
 
 @rarely_called
 def small_median(values: FloatArray, n: int) -> float:
-    """Median of ``values[:n]``, which it sorts in place; even n: the mean of the middle two.  For short arrays.
+    """Median of ``values[:n]``, which it sorts in position; even n: the mean of the middle two.  For short arrays.
 
     Examples
     --------
@@ -128,9 +128,9 @@ def next_number(stream: IntArray) -> int:
 
 
 # Marsaglia and Tsang (2000): the bell curve is covered by layers of equal area, of which the lowest has all that is
-# beyond an edge.  Places in a layer are the odd numbers between -2^24 and 2^24.  Of each layer: the width of one place,
-# and the first place that may be above the curve.
-_LAYERS, _PLACES, _EDGE, _AREA = 128, 1 << 24, 3.442619855899, 9.91256303526217e-3
+# beyond an edge.  Positions in a layer are the odd numbers between -2^24 and 2^24.  Of each layer: the width of one
+# position, and the first position that may be above the curve.
+_LAYERS, _POSITIONS, _EDGE, _AREA = 128, 1 << 24, 3.442619855899, 9.91256303526217e-3
 
 
 def _layers() -> tuple[FloatArray, IntArray]:
@@ -139,7 +139,7 @@ def _layers() -> tuple[FloatArray, IntArray]:
         density = _AREA / widths[-1] + math.exp(-0.5 * widths[-1] * widths[-1])
         widths.append(math.sqrt(-2.0 * math.log(density)))
     shares = np.array([*widths[1:], 0.0]) / widths
-    return np.array(widths) / _PLACES, np.floor(_PLACES * shares).astype(np.int64)
+    return np.array(widths) / _POSITIONS, np.floor(_POSITIONS * shares).astype(np.int64)
 
 
 _WIDTHS, _BELOW = _layers()
@@ -156,29 +156,29 @@ def next_normal(stream: IntArray) -> float:
     [0.669, -0.719, 1.076]
     """
     number = next_number(stream)
-    layer, place = number & (_LAYERS - 1), (number >> 6 | 1) - _PLACES  # its last 7 bits, and the other 24
-    if abs(place) < _BELOW[layer]:
-        return float(place * _WIDTHS[layer])
-    return next_from_rim(stream, layer, place)
+    layer, position = number & (_LAYERS - 1), (number >> 6 | 1) - _POSITIONS  # its last 7 bits, and the other 24
+    if abs(position) < _BELOW[layer]:
+        return float(position * _WIDTHS[layer])
+    return next_from_rim(stream, layer, position)
 
 
 @rarely_called
-def next_from_rim(stream: IntArray, layer: int, place: int) -> float:
-    """Next normal number if the first place tried may be above the curve, or is in the layer with the tail."""
-    x = place * _WIDTHS[layer]
-    while abs(place) >= _BELOW[layer]:
+def next_from_rim(stream: IntArray, layer: int, position: int) -> float:
+    """Next normal number if the first position tried may be above the curve, or is in the layer with the tail."""
+    x = position * _WIDTHS[layer]
+    while abs(position) >= _BELOW[layer]:
         share = (next_number(stream) + 0.5) / (_WORD + 1)
         if layer == 0:
             x = -math.log(share) / _EDGE
             share = (next_number(stream) + 0.5) / (_WORD + 1)
             if -2.0 * math.log(share) > x * x:
-                return math.copysign(_EDGE + x, place)
+                return math.copysign(_EDGE + x, position)
         else:
-            outer, inner = _PLACES * _WIDTHS[layer], _BELOW[layer] * _WIDTHS[layer]
+            outer, inner = _POSITIONS * _WIDTHS[layer], _BELOW[layer] * _WIDTHS[layer]
             low, high = math.exp(0.5 * (x - outer) * (x + outer)), math.exp(0.5 * (x - inner) * (x + inner))
             if low + share * (high - low) < 1.0:  # in units of the density at x
                 break
             number = next_number(stream)
-            layer, place = number & (_LAYERS - 1), (number >> 6 | 1) - _PLACES
-            x = place * _WIDTHS[layer]
+            layer, position = number & (_LAYERS - 1), (number >> 6 | 1) - _POSITIONS
+            x = position * _WIDTHS[layer]
     return float(x)

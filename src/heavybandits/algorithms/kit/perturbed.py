@@ -28,7 +28,7 @@ class PerturbedState(NamedTuple):
     mean: PRobustState
     width: FloatArray
     open: npt.NDArray[np.bool_]
-    law: FloatArray  # its place in LAWS, shape and scale
+    law: FloatArray  # its number in LAWS, shape and scale
     horizon: FloatArray
 
 
@@ -43,19 +43,19 @@ def init_perturbed(
     array([1., 1., 1.])
     """
     return PerturbedState(
-        np.zeros(n_arms, np.int64),
-        np.zeros(n_arms, np.int64),
-        init_p_robust(n_arms, horizon),
-        np.full(n_arms, math.inf),
-        np.ones(n_arms, np.bool_),
-        np.array([LAWS.index(law), shape, scale]),
-        np.array([math.inf if horizon is None else float(horizon)]),
+        pulls=np.zeros(n_arms, np.int64),
+        asked=np.zeros(n_arms, np.int64),
+        mean=init_p_robust(n_arms, horizon),
+        width=np.full(n_arms, math.inf),
+        open=np.ones(n_arms, np.bool_),
+        law=np.array([LAWS.index(law), shape, scale]),
+        horizon=np.array([math.inf if horizon is None else float(horizon)]),
     )
 
 
 @compilable
 def perturbation(law: float, shape: float, scale: float, exponential: float) -> float:
-    """A number from the law of this place in ``LAWS``, made of one from the exponential law.
+    """A number from the law of this number in ``LAWS``, made of one from the exponential law.
 
     Examples
     --------

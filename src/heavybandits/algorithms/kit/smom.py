@@ -1,4 +1,4 @@
-r"""Batches of rewards and their smoothed median of means (Puchkin, Gorbunov, Kutuzov, Gasnikov 2024).
+r"""Rewards that wait for one another, and their smoothed median of means (Puchkin, Gorbunov, Kutuzov, Gasnikov 2024).
 
 A batch of :math:`b = (2m + 1) n` values is cut into :math:`2m + 1` blocks; with independent standard normal
 :math:`\eta_j`,
@@ -21,51 +21,55 @@ from ...protocols import FloatArray, IntArray, compilable
 from .numerics import SEED, next_normal, saturate, small_median
 
 
-class Batch(NamedTuple):
-    """Rewards on their way into an estimate."""
+class Waiting(NamedTuple):
+    """Rewards collected towards one smoothed median of means, a row per arm."""
 
-    rewards: FloatArray  # (arm, place)
-    filled: IntArray  # per arm: rewards waiting
+    rewards: FloatArray  # (arm, size)
+    filled: IntArray  # per arm: how many are waiting
     stream: IntArray  # generator of the smoothing noise
 
 
-def init_batch(n_arms: int, size: int) -> Batch:
-    """No rewards waiting, room for ``size`` per arm."""
-    return Batch(np.zeros((n_arms, size)), np.zeros(n_arms, np.int64), np.array([SEED]))
+def init_waiting(n_arms: int, size: int) -> Waiting:
+    """Return a state without rewards, with room for ``size`` per arm."""
+    return Waiting(
+        rewards=np.zeros((n_arms, size)),
+        filled=np.zeros(n_arms, np.int64),
+        stream=np.array([SEED]),
+    )
 
 
 @compilable
-def collect(batch: Batch, arm: int, reward: float, size: int) -> bool:
-    """Put a reward into the arm's row; true when ``size`` are there, which are then to be used before the next."""
-    place = batch.filled[arm]
-    batch.rewards[arm, place] = saturate(reward)
-    batch.filled[arm] = place + 1 if place + 1 < size else 0
-    return bool(place + 1 >= size)
+def collect(waiting: Waiting, arm: int, reward: float, size: int) -> bool:
+    """Add a reward to the arm's row; return whether it has ``size`` now, which must be used before the next comes."""
+    filled = waiting.filled[arm] + 1
+    waiting.rewards[arm, filled - 1] = saturate(reward)
+    waiting.filled[arm] = filled if filled < size else 0
+    return bool(filled >= size)
 
 
 @compilable
-def smoothed(batch: Batch, mean: float, theta: float) -> float:
+def smoothed(waiting: Waiting, mean: float, theta: float) -> float:
     """The mean of a block, plus its noise."""
     mean = saturate(mean)
-    return saturate(mean + theta * next_normal(batch.stream)) if theta > 0.0 else mean
+    return saturate(mean + theta * next_normal(waiting.stream)) if theta > 0.0 else mean
 
 
 @compilable
-def smoothed_median(batch: Batch, arm: int, m: int, n: int, theta: float) -> float:
+def smoothed_median(waiting: Waiting, arm: int, m: int, n: int, theta: float) -> float:
     """Smoothed median of means of the arm's row.
 
     Examples
     --------
-    >>> batch = init_batch(n_arms=1, size=6)
-    >>> [collect(batch, 0, reward, 6) for reward in (1, 3, 10, -2, 0, 4)][-1]
+    >>> waiting = init_waiting(n_arms=1, size=6)
+    >>> [collect(waiting, 0, reward, 6) for reward in (1, 3, 10, -2, 0, 4)][-1]
     True
-    >>> smoothed_median(batch, 0, m=1, n=2, theta=0.0)
+    >>> smoothed_median(waiting, 0, m=1, n=2, theta=0.0)
     2.0
     """
-    row, share = batch.rewards[arm], 1.0 / n
+    row, share = waiting.rewards[arm], 1.0 / n
     for j in range(2 * m + 1):
         mean = 0.0
         for i in range(j * n, (j + 1) * n):
             mean += share * row[i]
-        row[j] = smoothed(batch, mean, theta)  # the block's rewards are read already
+        row[j] = smoothed(waiting, mean, theta)  # the block's rewards are read already
     return small_median(row, 2 * m + 1)

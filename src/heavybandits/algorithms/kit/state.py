@@ -1,4 +1,4 @@
-"""Walks through nested states: what happens to them when arms come and go, when stores fill up, and on disk."""
+"""Walks through nested states: what happens to them when arms come and go, when pools fill up, and on disk."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import numpy as np
 import numpy.typing as npt
 
 from ...protocols import IntArray, is_named_tuple
-from .pool import Store
+from .pool import Pool
 
 
 def fresh_state(policy: Any, n_arms: int, horizon: int | None) -> Any:
-    """The policy's fresh state with stores that begin small.
+    """Return a fresh state of the policy whose pools start small.
 
-    In a simulation they must have room for the whole horizon; online they grow, and so do files of saved agents.
+    In a simulation pools must have room for the whole horizon; online they grow, and so do files of saved agents.
 
     Examples
     --------
     >>> import heavybandits as hb
     >>> policy = hb.make("rucb-catoni", v=1)
-    >>> policy.init(2, 10**6).mean.rewards.pool.nbytes, fresh_state(policy, 2, 10**6).mean.rewards.pool.nbytes
+    >>> policy.init(2, 10**6).mean.rewards.records.nbytes, fresh_state(policy, 2, 10**6).mean.rewards.records.nbytes
     (32000000, 8192)
     """
     return _small(policy.init(n_arms, horizon))
 
 
 def _small(state: Any) -> Any:
-    if isinstance(state, Store):
-        return state._replace(pool=np.zeros(0)).grown()
+    if isinstance(state, Pool):
+        return state._replace(records=np.zeros(0)).grown()
     return state._make(map(_small, state)) if is_named_tuple(state) else state
 
 
@@ -88,20 +88,20 @@ def find_open(state: Any) -> Callable[[IntArray | None], None] | None:
     return restrict
 
 
-def stores(state: Any) -> Iterator[Store]:
+def pools(state: Any) -> Iterator[Pool]:
     """Where the state keeps rewards, and so may need room for more.
 
     Examples
     --------
     >>> import heavybandits as hb
-    >>> len(list(stores(hb.UCB().init(2, None)))), len(list(stores(hb.make("rucb-catoni", v=1).init(2, None))))
+    >>> len(list(pools(hb.UCB().init(2, None)))), len(list(pools(hb.make("rucb-catoni", v=1).init(2, None))))
     (0, 1)
     """
-    if isinstance(state, Store):
+    if isinstance(state, Pool):
         yield state
     elif is_named_tuple(state):
         for field in state:
-            yield from stores(field)
+            yield from pools(field)
 
 
 def with_room(state: Any) -> Any:
@@ -118,13 +118,13 @@ def with_room(state: Any) -> Any:
     >>> int(state.pulls[0])
     100
     """
-    if isinstance(state, Store):
+    if isinstance(state, Pool):
         return state.grown()
     return state._make(map(with_room, state)) if is_named_tuple(state) else state
 
 
 def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """The arrays of a state with their places in it.
+    """Yield the arrays of a state, each with its path in the state.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[A
 
 
 def rebuilt(template: Any, values: dict[str, npt.NDArray[Any]], path: str = "state", grows: bool = False) -> Any:
-    """A state like ``template`` with other arrays, of the same types and shapes; only a store's pool ``grows``.
+    """Return a state like ``template`` with other arrays of the same types and shapes; only records of a pool may grow.
 
     Compiled code does not check indices, so arrays of other shapes must not get through.
 
@@ -159,8 +159,8 @@ def rebuilt(template: Any, values: dict[str, npt.NDArray[Any]], path: str = "sta
         return None
     if is_named_tuple(template):
         fields = zip(template._fields, template, strict=True)
-        pool = "pool" if isinstance(template, Store) else None
-        return template._make(rebuilt(field, values, f"{path}.{name}", name == pool) for name, field in fields)
+        growing = "records" if isinstance(template, Pool) else None
+        return template._make(rebuilt(field, values, f"{path}.{name}", name == growing) for name, field in fields)
     value = values[path]
     shapes = (len(template.shape), len(value.shape)) if grows else (template.shape, value.shape)
     if value.dtype != template.dtype or shapes[0] != shapes[1]:

@@ -1,4 +1,4 @@
-r"""Which arm next: initial pulls, batches, and the highest of many indices.
+r"""Which arm next: initial pulls, pulls in a row, and the highest of many indices.
 
 The index of nearly every policy here is a line in a common, never decreasing *level*,
 
@@ -26,17 +26,18 @@ from .numerics import LARGEST
 
 Flags = npt.NDArray[np.bool_]
 
-SCAN = 64  # up to this many arms a scan is quicker than the tournament
-VALUE, WIDTH, WINNER, EXPIRY = range(4)  # columns of Choice.tree, and the first two of Choice.line
-# Places in Choice.turn: the next arm to look at for initial pulls; pulls left in the batch; the arm chosen last; the
+SCAN = 64  # up to this many arms a scan is quicker than the tree
+VALUE, WIDTH, WINNER, EXPIRY = range(4)  # columns of Tournament.tree, and the first two of Tournament.line
+# These numbers lie in two arrays, not in seven: in the busiest code of all that saves a tenth of the time.
+# Columns of Tournament.turn: the next arm to look at for initial pulls; pulls left in a row; the arm chosen last; the
 # round up to which its lead surely lasts.
 NEXT, LEFT, ARM, UNTIL = range(4)
-# Places in Choice.lead: the levels at which the lead began and ends, and a rival's highest index till then.
-FIRST, LAST, RIVAL = range(3)
+# Columns of Tournament.lead: the levels at which the lead starts and ends, and a rival's highest index till then.
+START, END, RIVAL = range(3)
 _NEVER = -math.inf  # below every level: the end of a lead that is none
 
 
-class Choice(NamedTuple):
+class Tournament(NamedTuple):
     """The part of a policy's state that :func:`choose` works on."""
 
     line: FloatArray  # (arm, 2): value and width; NaN and infinite before the first estimate
@@ -44,14 +45,15 @@ class Choice(NamedTuple):
     open: Flags  # per arm: may be chosen now
     turn: IntArray
     lead: FloatArray
-    # (node, 4): the tournament; node i has children 2i and 2i + 1, leaves are the last K nodes.  A node has a copy of
-    # its winner's line, for what lies elsewhere is slow to reach.  With few arms there is no tree, nor code for it.
+    # (node, 4): the kinetic tournament; node i has children 2i and 2i + 1, leaves are the last K nodes.  A node has a
+    # copy of its winner's line, for what lies elsewhere is slow to reach.  With few arms there is no tree, nor code for
+    # it.
     tree: FloatArray | None
 
-    def carry(self, fresh: Choice, rows: IntArray) -> Choice:
+    def carry(self, fresh: Tournament, rows: IntArray) -> Tournament:
         """Move what is known of the arms ``rows`` into the first rows of ``fresh``; the rest is worked out anew."""
-        for old, new in zip(self[:3], fresh[:3], strict=True):
-            new[: len(rows)] = old[rows]
+        kept = len(rows)
+        fresh.line[:kept], fresh.asked[:kept], fresh.open[:kept] = self.line[rows], self.asked[rows], self.open[rows]
         if fresh.tree is not None:
             plant(fresh.tree, fresh.line, fresh.open)
         return fresh
@@ -63,18 +65,24 @@ class Choice(NamedTuple):
             self.open[among] = True
         if self.tree is not None:
             plant(self.tree, self.line, self.open)
-        self.turn[NEXT], self.turn[UNTIL], self.lead[LAST] = 0, 0, _NEVER
+        self.turn[NEXT], self.turn[UNTIL], self.lead[END] = 0, 0, _NEVER
 
 
-def init_choice(n_arms: int) -> Choice:
-    """No arm has an estimate, all may be chosen."""
+def init_tournament(n_arms: int) -> Tournament:
+    """Return a tournament in which no arm has an estimate yet, and all may be chosen."""
     line, open = np.full((n_arms, 2), math.inf), np.ones(n_arms, np.bool_)
     line[:, VALUE] = math.nan
     tree = np.empty((2 * n_arms, 4)) if n_arms > SCAN else None
     if tree is not None:
         plant(tree, line, open)
-    lead = np.array([0.0, _NEVER, 0.0])
-    return Choice(line, np.zeros(n_arms, np.int64), open, np.zeros(4, np.int64), lead, tree)
+    return Tournament(
+        line=line,
+        asked=np.zeros(n_arms, np.int64),
+        open=open,
+        turn=np.zeros(4, np.int64),
+        lead=np.array([0.0, _NEVER, 0.0]),
+        tree=tree,
+    )
 
 
 def plant(tree: FloatArray, line: FloatArray, open: Flags) -> None:
@@ -97,16 +105,16 @@ def height(line: FloatArray, open: Flags, arm: int, level: float) -> float:
 
 
 @compilable
-def place(choice: Choice, arm: int, value: float, width: float) -> None:
+def set_line(tournament: Tournament, arm: int, value: float, width: float) -> None:
     """Give the arm a new line."""
-    line, lead = choice.line, choice.lead
+    line, lead = tournament.line, tournament.lead
     line[arm, VALUE] = value if value >= -LARGEST else -LARGEST  # above that of a closed arm, even if it is NaN
     line[arm, WIDTH] = width
-    if arm != choice.turn[ARM] and lead[LAST] > _NEVER:
-        rival = height(line, choice.open, arm, lead[LAST])
+    if arm != tournament.turn[ARM] and lead[END] > _NEVER:
+        rival = height(line, tournament.open, arm, lead[END])
         if rival > lead[RIVAL]:
             lead[RIVAL] = rival
-    enter(choice.tree, line, choice.open, arm)
+    enter(tournament.tree, line, tournament.open, arm)
 
 
 @compilable
@@ -175,9 +183,9 @@ def foresee(
     highest_rival = -math.inf
     if tree is None:
         for arm in range(len(line)):
-            rival = height(line, open, arm, last)
-            if arm != leader and rival > highest_rival:
-                highest_rival = rival
+            index = height(line, open, arm, last)
+            if arm != leader and index > highest_rival:
+                highest_rival = index
     else:  # its rivals are the winners beside its way to the root, for as long as they stay that
         node = leader + len(line)
         while node > 1:
@@ -192,37 +200,37 @@ def foresee(
 
 
 @compilable
-def choose(policy: Any, state: Any, t: int, initial: int, batch: int) -> int:
-    """Arm to pull: ``initial`` times each arm in order, then ``batch`` times in a row the one with the highest index.
+def choose(policy: Any, state: Any, t: int, initial: int, in_a_row: int) -> int:
+    """Return the arm to pull: each arm ``initial`` times, then the one of highest index, so often ``in_a_row``.
 
     Initial pulls that were asked for count as done, so several may be under way at once; and so do rewards that came
     unasked.  ``policy.level(state, t)`` never falls as t grows.
     """
-    choice, pulls = state.choice, state.pulls
-    line, open, turn, lead = choice.line, choice.open, choice.turn, choice.lead
+    tournament, pulls = state.tournament, state.pulls
+    line, open, turn, lead = tournament.line, tournament.open, tournament.turn, tournament.lead
     leader: int = turn[ARM]
     # A lead begins after all initial pulls, and ends when other arms may be chosen; so it may be looked at first.
-    if turn[LEFT] <= 0 and t < turn[UNTIL] and line[leader, VALUE] + lead[FIRST] * line[leader, WIDTH] > lead[RIVAL]:
-        turn[LEFT] = batch - 1
+    if turn[LEFT] <= 0 and t < turn[UNTIL] and line[leader, VALUE] + lead[START] * line[leader, WIDTH] > lead[RIVAL]:
+        turn[LEFT] = in_a_row - 1
         return leader  # whatever the level is by now, so there is no need to work it out
     while turn[NEXT] < len(pulls):
         arm: int = turn[NEXT]
-        if open[arm] and choice.asked[arm] < initial and pulls[arm] < initial:
-            choice.asked[arm] += 1
+        if open[arm] and tournament.asked[arm] < initial and pulls[arm] < initial:
+            tournament.asked[arm] += 1
             return arm
         turn[NEXT] += 1
     if turn[LEFT] > 0 and open[leader]:
         turn[LEFT] -= 1
         return leader
-    turn[LEFT] = batch - 1
+    turn[LEFT] = in_a_row - 1
     level = policy.level(state, t)
-    if level <= lead[LAST] and line[leader, VALUE] + level * line[leader, WIDTH] > lead[RIVAL]:
+    if level <= lead[END] and line[leader, VALUE] + level * line[leader, WIDTH] > lead[RIVAL]:
         return leader
-    arm = highest(line, open, choice.tree, level)
-    turn[ARM], turn[UNTIL], lead[LAST] = arm, 0, _NEVER
+    arm = highest(line, open, tournament.tree, level)
+    turn[ARM], turn[UNTIL], lead[END] = arm, 0, _NEVER
     if arm == leader:
         until = t + t // 32 + 1
         last = policy.level(state, until)
-        held = foresee(line, open, choice.tree, lead, arm, last)
-        lead[FIRST], lead[LAST], turn[UNTIL] = level, held, until if held >= last else 0
+        held = foresee(line, open, tournament.tree, lead, arm, last)
+        lead[START], lead[END], turn[UNTIL] = level, held, until if held >= last else 0
     return arm

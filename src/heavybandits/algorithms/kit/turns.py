@@ -1,4 +1,4 @@
-"""Playing an arm several times in a row."""
+"""Turns: several pulls of one arm in a row."""
 
 from __future__ import annotations
 
@@ -10,48 +10,49 @@ import numpy.typing as npt
 from ...protocols import IntArray, compilable
 
 
-class Batch(NamedTuple):
-    """The part of a policy's state that says which arm is being played, and for how many more pulls."""
+class Turn(NamedTuple):
+    """The part of a policy's state that says whose turn it is, and for how many more pulls."""
 
-    plan: IntArray  # arm, pulls left
+    arm: IntArray
+    left: IntArray
 
-    def carry(self, fresh: Batch, rows: IntArray) -> Batch:
-        """A batch ends when arms come or go."""
+    def carry(self, fresh: Turn, rows: IntArray) -> Turn:
+        """End the turn, for arms come or go."""
         return fresh
 
 
-def init_batch() -> Batch:
-    """No batch is under way.
+def init_turn() -> Turn:
+    """Return a turn that is over.
 
     Examples
     --------
-    >>> init_batch()
-    Batch(plan=array([0, 0]))
+    >>> init_turn()
+    Turn(arm=array([0]), left=array([0]))
     """
-    return Batch(np.zeros(2, np.int64))
+    return Turn(arm=np.zeros(1, np.int64), left=np.zeros(1, np.int64))
 
 
 @compilable
-def begin(batch: Batch, arm: int, pulls: int) -> int:
-    """Plan to play the arm this often, now for the first time, and return it.
+def begin(turn: Turn, arm: int, pulls: int) -> int:
+    """Begin a turn of this many pulls, the first of which is now, and return the arm.
 
     Examples
     --------
-    >>> batch = init_batch()
-    >>> begin(batch, arm=1, pulls=3)
+    >>> turn = init_turn()
+    >>> begin(turn, arm=1, pulls=3)
     1
-    >>> [int(again(batch, np.array([True, True]))) for _ in range(3)]
+    >>> [int(again(turn, np.array([True, True]))) for _ in range(3)]
     [1, 1, -1]
     """
-    batch.plan[0], batch.plan[1] = arm, pulls - 1
+    turn.arm[0], turn.left[0] = arm, pulls - 1
     return arm
 
 
 @compilable
-def again(batch: Batch, open: npt.NDArray[np.bool_]) -> int:
-    """The arm of the batch under way, or -1 if there is none, or if the arm may not be chosen now."""
-    arm = batch.plan[0]
-    if batch.plan[1] <= 0 or not open[arm]:
+def again(turn: Turn, open: npt.NDArray[np.bool_]) -> int:
+    """Return the arm whose turn it is, or -1 if the turn is over or the arm may not be chosen now."""
+    arm = turn.arm[0]
+    if turn.left[0] <= 0 or not open[arm]:
         return -1
-    batch.plan[1] -= 1
+    turn.left[0] -= 1
     return arm  # type: ignore[no-any-return]

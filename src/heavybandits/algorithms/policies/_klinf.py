@@ -17,33 +17,33 @@ from __future__ import annotations
 import math
 
 from ...protocols import FloatArray, rarely_called
-from ..kit.pool import Store
+from ..kit.pool import Pool
 
-FIRST, SECOND, LOG_MEAN, VALUE = range(4)  # columns of a table of optima: the pair, the mean of ln z there, and F
+LAMBDA_1, LAMBDA_2, LOG_MEAN, OPTIMUM = range(4)  # columns of a table of optima; the last two: mean of ln z, and F
 ENOUGH = 1e-9  # decrement at which the quadratic model is exact to the last digits
 RIDGE = 1.0 + 1e-10  # two rewards have a covariance of rank one
 
 
 @rarely_called
-def moments(rewards: Store, arm: int, first: float, second: float) -> tuple[float, float, float, float, float, float]:
+def moments(rewards: Pool, arm: int, first: float, second: float) -> tuple[float, float, float, float, float, float]:
     """Mean of ln z; means of 1/z and a/z; their variance, covariance and variance.  Records are pairs (x, a = |x|^p).
 
     Examples
     --------
-    >>> from heavybandits.algorithms.kit.pool import append, init_store
-    >>> store = init_store(n_arms=1, horizon=None, width=2)
-    >>> at = append(store, 0)
-    >>> store.pool[at : at + 2] = 1.0, 1.0
-    >>> [float(x) for x in moments(store, 0, 1.5, 0.5)]
+    >>> from heavybandits.algorithms.kit.pool import append, init_pool
+    >>> pool = init_pool(n_arms=1, horizon=None, width=2)
+    >>> at = append(pool, 0)
+    >>> pool.records[at : at + 2] = 1.0, 1.0
+    >>> [float(x) for x in moments(pool, 0, 1.5, 0.5)]
     [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     """
-    pool, start, n = rewards.pool, rewards.start[arm], rewards.size[arm]
+    records, start, n = rewards.records, rewards.start[arm], rewards.size[arm]
     least = 1e-14 * first  # rounding must not make z negative
     log, product = 0.0, 1.0  # logarithms of products are cheaper than sums of logarithms
     sum_1, sum_2, sum_11, sum_12, sum_22 = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(start, start + 2 * n, 2):
-        a = float(pool[i + 1])
-        z = max(first - float(pool[i]) + second * a, least)
+        a = float(records[i + 1])
+        z = max(first - float(records[i]) + second * a, least)
         if z > 1e50:
             log += math.log(z)
         else:
@@ -64,11 +64,11 @@ def moments(rewards: Store, arm: int, first: float, second: float) -> tuple[floa
 
 
 @rarely_called
-def solve(rewards: Store, arm: int, optima: FloatArray, budget: float, eps: float) -> None:
+def solve(rewards: Pool, arm: int, optima: FloatArray, budget: float, eps: float) -> None:
     """Replace the arm's row of ``optima`` by the optimum at C = ``budget``, beginning at the pair that is there."""
     p = 1.0 + eps
     shrink = 1.0 - max(0.2, math.exp(-3.0 * eps))  # how much smaller the second may become: y grows by a factor of 20
-    first, second = float(optima[arm, FIRST]), float(optima[arm, SECOND])
+    first, second = float(optima[arm, LAMBDA_1]), float(optima[arm, LAMBDA_2])
     log, m1, m2, c11, c12, c22 = moments(rewards, arm, first, second)
     value = math.inf
     for _ in range(100):
@@ -108,5 +108,5 @@ def solve(rewards: Store, arm: int, optima: FloatArray, budget: float, eps: floa
             log = moments(rewards, arm, first, second)[0]
             break
         first, second = first_new, second_new
-    optima[arm, FIRST], optima[arm, SECOND], optima[arm, LOG_MEAN] = first, second, log
-    optima[arm, VALUE] = min(max(value, -1.0), 1.0)
+    optima[arm, LAMBDA_1], optima[arm, LAMBDA_2], optima[arm, LOG_MEAN] = first, second, log
+    optima[arm, OPTIMUM] = min(max(value, -1.0), 1.0)

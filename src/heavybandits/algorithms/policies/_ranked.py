@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...protocols import FloatArray, compilable, rarely_called
-from ..kit.pool import Store, append, init_store
+from ..kit.pool import Pool, append, init_pool
 
 WIDTH = 3  # a record: the reward, and the sums of rewards and of squares up to it, settled ones left out
 
@@ -18,7 +18,7 @@ WIDTH = 3  # a record: the reward, and the sums of rewards and of squares up to 
 class Ranked(NamedTuple):
     """The part of a policy's state that :func:`insert` works on."""
 
-    records: Store  # per arm: in order of magnitude
+    pool: Pool  # per arm: in order of magnitude
     settled: FloatArray  # (arm, 2): sums of the settled rewards and of their squares
 
 
@@ -30,12 +30,12 @@ def init_ranked(n_arms: int, horizon: int | None) -> Ranked:
     >>> init_ranked(n_arms=1, horizon=None).settled
     array([[0., 0.]])
     """
-    return Ranked(init_store(n_arms, horizon, WIDTH), np.zeros((n_arms, 2)))
+    return Ranked(init_pool(n_arms, horizon, WIDTH), np.zeros((n_arms, 2)))
 
 
 @compilable
 def insert(ranked: Ranked, arm: int, x: float, limit: float) -> None:
-    """Put a reward in its place, or settle it if its magnitude is not above the limit.
+    """Insert a reward by its magnitude, or settle it if its magnitude is not above the limit.
 
     Examples
     --------
@@ -49,29 +49,29 @@ def insert(ranked: Ranked, arm: int, x: float, limit: float) -> None:
         ranked.settled[arm, 0] += x
         ranked.settled[arm, 1] += x * x
         return
-    append(ranked.records, arm)
-    pool, start = ranked.records.pool, ranked.records.start[arm]
-    at = start + WIDTH * (ranked.records.size[arm] - 1)
-    while at > start and abs(pool[at - WIDTH]) > abs(x):
-        pool[at] = pool[at - WIDTH]
-        pool[at + 1] = pool[at - WIDTH + 1] + x
-        pool[at + 2] = pool[at - WIDTH + 2] + x * x
+    append(ranked.pool, arm)
+    records, start = ranked.pool.records, ranked.pool.start[arm]
+    at = start + WIDTH * (ranked.pool.size[arm] - 1)
+    while at > start and abs(records[at - WIDTH]) > abs(x):
+        records[at] = records[at - WIDTH]
+        records[at + 1] = records[at - WIDTH + 1] + x
+        records[at + 2] = records[at - WIDTH + 2] + x * x
         at -= WIDTH
-    pool[at] = x
-    pool[at + 1] = x + (pool[at - WIDTH + 1] if at > start else 0.0)
-    pool[at + 2] = x * x + (pool[at - WIDTH + 2] if at > start else 0.0)
+    records[at] = x
+    records[at + 1] = x + (records[at - WIDTH + 1] if at > start else 0.0)
+    records[at + 2] = x * x + (records[at - WIDTH + 2] if at > start else 0.0)
 
 
 @compilable
 def magnitude(ranked: Ranked, arm: int, i: int) -> float:
     """That of the i-th record."""
-    return float(abs(ranked.records.pool[ranked.records.start[arm] + WIDTH * i]))
+    return float(abs(ranked.pool.records[ranked.pool.start[arm] + WIDTH * i]))
 
 
 @compilable
 def inside(ranked: Ranked, arm: int, limit: float) -> int:
     """How many records have a magnitude up to the limit."""
-    low, high = 0, ranked.records.size[arm]
+    low, high = 0, ranked.pool.size[arm]
     while low < high:
         middle = (low + high) // 2
         if magnitude(ranked, arm, middle) <= limit:
@@ -86,8 +86,8 @@ def sums(ranked: Ranked, arm: int, n: int) -> tuple[float, float]:
     """Sum of the settled rewards and the first n records, and of their squares."""
     total, squares = ranked.settled[arm, 0], ranked.settled[arm, 1]
     if n > 0:
-        at = ranked.records.start[arm] + WIDTH * (n - 1)
-        total, squares = total + ranked.records.pool[at + 1], squares + ranked.records.pool[at + 2]
+        at = ranked.pool.start[arm] + WIDTH * (n - 1)
+        total, squares = total + ranked.pool.records[at + 1], squares + ranked.pool.records[at + 2]
     return total, squares
 
 
@@ -101,17 +101,17 @@ def settle(ranked: Ranked, arm: int, limit: float) -> None:
     >>> for x in (1.0, -4.0, 2.0):
     ...     insert(ranked, 0, x, limit=0.0)
     >>> settle(ranked, 0, limit=2.0)
-    >>> ranked.settled.tolist(), int(ranked.records.size[0])
+    >>> ranked.settled.tolist(), int(ranked.pool.size[0])
     ([[3.0, 5.0]], 1)
     """
     n = inside(ranked, arm, limit)
     total, squares = sums(ranked, arm, n)
     ranked.settled[arm, 0], ranked.settled[arm, 1] = total, squares
-    pool, start = ranked.records.pool, ranked.records.start[arm]
-    ranked.records.size[arm] -= n
+    records, start = ranked.pool.records, ranked.pool.start[arm]
+    ranked.pool.size[arm] -= n
     total, squares = 0.0, 0.0
-    for i in range(ranked.records.size[arm]):  # differences of sums would be inexact, so they are added up anew
-        x = pool[start + WIDTH * (i + n)]
+    for i in range(ranked.pool.size[arm]):  # differences of sums would be inexact, so they are added up anew
+        x = records[start + WIDTH * (i + n)]
         total, squares = total + x, squares + x * x
         at = start + WIDTH * i
-        pool[at], pool[at + 1], pool[at + 2] = x, total, squares
+        records[at], records[at + 1], records[at + 2] = x, total, squares

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..._validate import required_horizon
 from ...protocols import FloatArray
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from ..kit.numerics import saturate
 from ..parameters import Finite, validated
@@ -78,7 +78,12 @@ class AdaTINF(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> AdaTINFState:
         """Fresh state."""
         budget = math.sqrt(n_arms * (required_horizon("ada-tinf", horizon, "scale") + 1))
-        return AdaTINFState(init_draws(n_arms, 1.0), np.ones(1), np.zeros(1), np.array([budget]))
+        return AdaTINFState(
+            draws=init_draws(n_arms, 1.0),
+            scale=np.ones(1),
+            costs=np.zeros(1),
+            budget=np.array([budget]),
+        )
 
     def select(self, state: AdaTINFState, t: int, rng: Any) -> int:
         """An arm drawn by the probabilities of this round."""

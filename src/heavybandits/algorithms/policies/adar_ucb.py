@@ -34,8 +34,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray, compilable
-from ..facts import Facts
-from ..kit.turns import Batch, again, begin, init_batch
+from ..entries import Facts
+from ..kit.turns import Turn, again, begin, init_turn
 from ..parameters import Positive, validated
 from ._ranked import Ranked, init_ranked, insert, inside, magnitude, settle, sums
 
@@ -64,7 +64,7 @@ class AdarUCBState(NamedTuple):
     limit: FloatArray  # (arm, 2): magnitude up to which rewards are settled, and pairs when that was found
     piece: FloatArray  # (arm, 5): mean, sqrt(2V/N), sum of squares inside, X' outside; L up to which these hold
     open: npt.NDArray[np.bool_]
-    batch: Batch
+    turn: Turn
     most: FloatArray  # the largest L there will be
 
 
@@ -91,16 +91,16 @@ class AdarUCB(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> AdarUCBState:
         """Fresh state."""
         return AdarUCBState(
-            np.zeros(n_arms, np.int64),
-            np.zeros(n_arms),
-            init_ranked(n_arms, horizon),
-            init_ranked(n_arms, horizon),
-            np.zeros(n_arms, np.int64),
-            np.zeros((n_arms, 2)),
-            np.full((n_arms, 5), _PAST),
-            np.ones(n_arms, np.bool_),
-            init_batch(),
-            np.array([3.0 * math.log(2**63 if horizon is None else max((horizon + 1) // 2, 2))]),
+            pulls=np.zeros(n_arms, np.int64),
+            waiting=np.zeros(n_arms),
+            first=init_ranked(n_arms, horizon),
+            second=init_ranked(n_arms, horizon),
+            filled=np.zeros(n_arms, np.int64),
+            limit=np.zeros((n_arms, 2)),
+            piece=np.full((n_arms, 5), _PAST),
+            open=np.ones(n_arms, np.bool_),
+            turn=init_turn(),
+            most=np.array([3.0 * math.log(2**63 if horizon is None else max((horizon + 1) // 2, 2))]),
         )
 
     def log_of(self, state: AdarUCBState, t: int) -> float:
@@ -120,7 +120,7 @@ class AdarUCB(NamedTuple):
 
     def select(self, state: AdarUCBState, t: int, rng: Any) -> int:
         """Two pulls of the arm with the highest index."""
-        arm = again(state.batch, state.open)
+        arm = again(state.turn, state.open)
         if arm >= 0:
             return arm
         best, highest, log_term = -1, -math.inf, self.log_of(state, t)
@@ -131,7 +131,7 @@ class AdarUCB(NamedTuple):
                     best, highest = arm, height
                 if height == math.inf:
                     break
-        return begin(state.batch, best, 2)
+        return begin(state.turn, best, 2)
 
     def update(self, state: AdarUCBState, arm: int, reward: float) -> None:
         """Wait for the second reward of a pair, then rank both."""
@@ -150,7 +150,7 @@ class AdarUCB(NamedTuple):
         most = C * state.most[0]
         if state.filled[arm] > most and pairs >= 1.25 * limit[arm, 1]:
             n = rank_of_threshold(state.second, arm, most)
-            outside = state.second.records.size[arm] - n
+            outside = state.second.pool.size[arm] - n
             limit[arm, 0] = max(limit[arm, 0], math.sqrt(sums(state.second, arm, n)[1] / (most - outside)))
             limit[arm, 1] = pairs
             settle(state.first, arm, limit[arm, 0])
@@ -169,7 +169,7 @@ class AdarUCB(NamedTuple):
 @compilable
 def rank_of_threshold(second: Ranked, arm: int, target: float) -> int:
     """How many records of X' lie inside the root M of the equation whose right side is ``target``."""
-    low, high, size = 0, second.records.size[arm], second.records.size[arm]
+    low, high, size = 0, second.pool.size[arm], second.pool.size[arm]
     while low < high:  # at M equal to a magnitude the left side is known, and falls with M
         middle = (low + high) // 2
         m = magnitude(second, arm, middle)
@@ -185,7 +185,7 @@ def fit(state: AdarUCBState, arm: int, log_term: float) -> None:
     """Find the piece of the arm's index that holds at L = ``log_term``."""
     pairs, piece, target = state.pulls[arm] // 2, state.piece, C * log_term
     n = rank_of_threshold(state.second, arm, target)
-    outside, squares = state.second.records.size[arm] - n, sums(state.second, arm, n)[1]
+    outside, squares = state.second.pool.size[arm] - n, sums(state.second, arm, n)[1]
     m = inside(state.first, arm, math.sqrt(squares / (target - outside)))
     total, own_squares = sums(state.first, arm, m)
     mean = total / pairs

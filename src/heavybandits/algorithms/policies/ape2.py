@@ -24,8 +24,8 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, NamedTuple
 
+from ..entries import Facts
 from ..estimators.p_robust import observe_p_robust
-from ..facts import Facts
 from ..kit.perturbed import PerturbedState, choose_perturbed, init_perturbed
 from ..parameters import MomentOrder, Positive, validated
 

@@ -27,9 +27,9 @@ import numpy as np
 from ..._validate import required_horizon
 from ...protocols import IntArray
 from ...theory import confidence, first_clip, practical_step, printed_rate, printed_step
+from ..entries import Facts
 from ..estimators.clipped_sgd import Iterates, descend, init_iterates
-from ..facts import Facts
-from ..kit.tournament import VALUE, Choice, choose, height, init_choice, place
+from ..kit.tournament import VALUE, Tournament, choose, height, init_tournament, set_line
 from ..parameters import Count, NonNegative, OddOrZero, Positive, Whole, validated
 
 FACTS = Facts(
@@ -47,7 +47,7 @@ class ClippedSGDUCBState(NamedTuple):
 
     pulls: IntArray
     sgd: Iterates
-    choice: Choice
+    tournament: Tournament
 
 
 @validated
@@ -101,7 +101,11 @@ class ClippedSGDUCB(NamedTuple):
             rate = printed_rate(0, delta, horizon, self.clip, 1.0)
         batch_size = (2 * self.m + 1) * self.n
         iterates = init_iterates(n_arms, batch_size, self.init_pulls, start, step, level, decay, rate)
-        return ClippedSGDUCBState(np.zeros(n_arms, np.int64), iterates, init_choice(n_arms))
+        return ClippedSGDUCBState(
+            pulls=np.zeros(n_arms, np.int64),
+            sgd=iterates,
+            tournament=init_tournament(n_arms),
+        )
 
     def level(self, state: ClippedSGDUCBState, t: int) -> float:
         """Common factor of the bonuses."""
@@ -125,15 +129,15 @@ class ClippedSGDUCB(NamedTuple):
             width = math.sqrt(2.0 * state.sgd.schedule[3] / (state.sgd.steps[arm] + 1))
         else:
             width = self.coeff / math.sqrt(pulls)
-        place(state.choice, arm, state.sgd.x[arm], width)
+        set_line(state.tournament, arm, state.sgd.x[arm], width)
 
     def value(self, state: ClippedSGDUCBState, arm: int) -> float:
         """Current iterate."""
-        return float(state.choice.line[arm, VALUE])
+        return float(state.tournament.line[arm, VALUE])
 
     def index_of(self, state: ClippedSGDUCBState, arm: int, t: int) -> float:
         """Iterate plus bonus."""
-        return float(height(state.choice.line, state.choice.open, arm, self.level(state, t)))
+        return float(height(state.tournament.line, state.tournament.open, arm, self.level(state, t)))
 
 
 PRESETS = {

@@ -20,7 +20,7 @@ import math
 from typing import Any, NamedTuple
 
 from ..._validate import require_range, required_horizon
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.ftrl import Draws, charge, draw, init_draws, lowest, probability
 from ..kit.numerics import share
 from ..parameters import Finite, validated

@@ -21,8 +21,8 @@ import numpy as np
 from ..._validate import required_horizon
 from ...protocols import FloatArray, IntArray
 from ...theory import confidence
-from ..facts import Facts
-from ..kit.tournament import VALUE, Choice, choose, height, init_choice, place
+from ..entries import Facts
+from ..kit.tournament import VALUE, Tournament, choose, height, init_tournament, set_line
 from ..parameters import Optimizer, validated
 
 FACTS = Facts(
@@ -39,7 +39,7 @@ class TemplateState(NamedTuple):
 
     pulls: IntArray
     optimizer: Optimizer
-    choice: Choice
+    tournament: Tournament
     turns: IntArray  # initial pulls per arm, pulls in a row
     delta: FloatArray
 
@@ -50,11 +50,11 @@ def init_template(name: str, optimizer: Any, n_arms: int, horizon: int | None) -
     size = optimizer.batch_size() if hasattr(optimizer, "batch_size") else 1
     initial = getattr(optimizer, "init_pulls", 0) or size
     return TemplateState(
-        np.zeros(n_arms, np.int64),
-        optimizer.init(n_arms, horizon),
-        init_choice(n_arms),
-        np.array([initial, size]),
-        np.array([confidence(horizon)]),
+        pulls=np.zeros(n_arms, np.int64),
+        optimizer=optimizer.init(n_arms, horizon),
+        tournament=init_tournament(n_arms),
+        turns=np.array([initial, size]),
+        delta=np.array([confidence(horizon)]),
     )
 
 
@@ -97,12 +97,12 @@ class FOUCB(NamedTuple):
         self.optimizer.observe(state.optimizer, arm, reward)
         rate = self.optimizer.bound(state.optimizer, arm, state.delta[0])
         if rate < math.inf:
-            place(state.choice, arm, self.optimizer.value(state.optimizer, arm), math.sqrt(2.0 * rate))
+            set_line(state.tournament, arm, self.optimizer.value(state.optimizer, arm), math.sqrt(2.0 * rate))
 
     def value(self, state: TemplateState, arm: int) -> float:
         """The optimiser's iterate; NaN before there is one."""
-        return float(state.choice.line[arm, VALUE])
+        return float(state.tournament.line[arm, VALUE])
 
     def index_of(self, state: TemplateState, arm: int, t: int) -> float:
         """Iterate plus radius."""
-        return float(height(state.choice.line, state.choice.open, arm, self.level(state, t)))
+        return float(height(state.tournament.line, state.tournament.open, arm, self.level(state, t)))

@@ -33,9 +33,9 @@ import numpy.typing as npt
 
 from ..._validate import in_range
 from ...protocols import FloatArray, IntArray, compilable
+from ..entries import Facts
 from ..estimators.median_of_means import keep, median_of_blocks
-from ..facts import Facts
-from ..kit.pool import Store, init_store
+from ..kit.pool import Pool, init_pool
 from ..parameters import validated
 
 FACTS = Facts(
@@ -93,7 +93,7 @@ class ForceMOMState(NamedTuple):
     pulls: IntArray  # rewards learned from
     asked: IntArray  # exploration pulls, whether or not their rewards have come
     greedy: IntArray  # other pulls whose rewards have not come
-    sums: Store
+    sums: Pool
     estimate: FloatArray  # NaN before the first
     means: FloatArray  # scratch: the blocks' means
     open: npt.NDArray[np.bool_]
@@ -124,13 +124,13 @@ class ForceMOM(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> ForceMOMState:
         """Fresh state."""
         return ForceMOMState(
-            np.zeros(n_arms, np.int64),
-            np.zeros(n_arms, np.int64),
-            np.zeros(n_arms, np.int64),
-            init_store(n_arms, horizon, 2),
-            np.full(n_arms, math.nan),
-            np.zeros(MOST_BLOCKS),
-            np.ones(n_arms, np.bool_),
+            pulls=np.zeros(n_arms, np.int64),
+            asked=np.zeros(n_arms, np.int64),
+            greedy=np.zeros(n_arms, np.int64),
+            sums=init_pool(n_arms, horizon, 2),
+            estimate=np.full(n_arms, math.nan),
+            means=np.zeros(MOST_BLOCKS),
+            open=np.ones(n_arms, np.bool_),
         )
 
     def select(self, state: ForceMOMState, t: int, rng: Any) -> int:

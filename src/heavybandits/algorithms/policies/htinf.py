@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...protocols import FloatArray
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from ..kit.numerics import power
 from ..parameters import Finite, Fraction, Positive, validated

@@ -30,7 +30,7 @@ import numpy as np
 
 from ..._validate import required_horizon
 from ...protocols import FloatArray
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from ..kit.numerics import clip
 from ..parameters import Finite, Fraction, Positive, validated

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from ..._validate import require_range
 from ...protocols import FloatArray, IntArray, compilable
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.numerics import running_mean, share
 from ..parameters import Finite, NonNegative, validated
 
@@ -127,12 +127,12 @@ class KLUCB(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> KLUCBState:
         """Fresh state."""
         return KLUCBState(
-            np.zeros(n_arms, np.int64),
-            np.zeros(n_arms, np.int64),
-            np.zeros(n_arms),
-            np.zeros(n_arms),
-            np.ones(n_arms, np.bool_),
-            np.zeros(1, np.int64),
+            pulls=np.zeros(n_arms, np.int64),
+            asked=np.zeros(n_arms, np.int64),
+            mean=np.zeros(n_arms),
+            constant=np.zeros(n_arms),
+            open=np.ones(n_arms, np.bool_),
+            last=np.zeros(1, np.int64),
         )
 
     def threshold(self, t: int) -> float:

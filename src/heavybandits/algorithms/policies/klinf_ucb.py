@@ -18,7 +18,7 @@ practice :math:`g = \ln t`; the proof has :math:`\ln t + 2 \ln\ln t + 2 \ln(1 + 
 
 *Cost*: O(n) for each of some 3 to 8 Newton steps from the arm's last optimum.  For a fixed pair the function is an
 upper bound on the index at any later time too, and nearly touches it; so only arms whose bound is the highest are
-solved, mostly the one just played: O(1/h) for a pull, and O(K) for a batch.  At most 64 bytes per reward.
+solved, mostly the one just played: O(1/h) for a pull, and O(K) for a turn.  At most 64 bytes per reward.
 
 *Reference*: S. Agrawal, S. Juneja, W. M. Koolen, Regret minimization in heavy-tailed bandits, COLT 2021.
 """
@@ -34,12 +34,12 @@ import numpy.typing as npt
 
 from ..._validate import in_range
 from ...protocols import FloatArray, IntArray
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.numerics import running_mean, saturate
-from ..kit.pool import Store, append, init_store
-from ..kit.turns import Batch, again, begin, init_batch
+from ..kit.pool import Pool, append, init_pool
+from ..kit.turns import Turn, again, begin, init_turn
 from ..parameters import Positive, validated
-from ._klinf import FIRST, LOG_MEAN, SECOND, VALUE, solve
+from ._klinf import LAMBDA_1, LAMBDA_2, LOG_MEAN, OPTIMUM, solve
 
 FACTS = Facts(
     needs="moment order, moment bound",
@@ -58,11 +58,11 @@ class KLinfUCBState(NamedTuple):
     pulls: IntArray
     asked: IntArray
     mean: FloatArray
-    rewards: Store  # per arm: pairs (X, |X|^p)
+    rewards: Pool  # per arm: pairs (X, |X|^p)
     dual: FloatArray  # (arm, 4)
     solved: IntArray  # (arm, 2): rewards and clock for which the optimum was found
     open: npt.NDArray[np.bool_]
-    batch: Batch
+    turn: Turn
     theory: IntArray  # whether the threshold is the proof's
 
 
@@ -101,15 +101,15 @@ class KLinfUCB(NamedTuple):
         """Fresh state."""
         p = 1.0 + self.eps
         return KLinfUCBState(
-            np.zeros(n_arms, np.int64),
-            np.zeros(n_arms, np.int64),
-            np.zeros(n_arms),
-            init_store(n_arms, horizon, 2),
-            np.tile([self.eps / p, 1.0 / p, math.nan, math.inf], (n_arms, 1)),
-            np.zeros((n_arms, 2), np.int64),
-            np.ones(n_arms, np.bool_),
-            init_batch(),
-            np.array([int(self.threshold == "theory")]),
+            pulls=np.zeros(n_arms, np.int64),
+            asked=np.zeros(n_arms, np.int64),
+            mean=np.zeros(n_arms),
+            rewards=init_pool(n_arms, horizon, 2),
+            dual=np.tile([self.eps / p, 1.0 / p, math.nan, math.inf], (n_arms, 1)),
+            solved=np.zeros((n_arms, 2), np.int64),
+            open=np.ones(n_arms, np.bool_),
+            turn=init_turn(),
+            theory=np.array([int(self.threshold == "theory")]),
         )
 
     def unit(self) -> float:
@@ -129,13 +129,13 @@ class KLinfUCB(NamedTuple):
             return math.inf
         dual = state.dual
         if state.solved[arm, 1] == t:
-            return float(dual[arm, VALUE])
+            return float(dual[arm, OPTIMUM])
         gain = math.exp(min(dual[arm, LOG_MEAN] - self.budget(state, arm, t), 700.0))
-        return float(min(max(dual[arm, FIRST] + dual[arm, SECOND] - gain, -1.0), 1.0))
+        return float(min(max(dual[arm, LAMBDA_1] + dual[arm, LAMBDA_2] - gain, -1.0), 1.0))
 
     def select(self, state: KLinfUCBState, t: int, rng: Any) -> int:
         """Each arm once, then batches of the arm with the highest index."""
-        arm = again(state.batch, state.open)
+        arm = again(state.turn, state.open)
         if arm >= 0:
             return arm
         for arm in range(len(state.pulls)):
@@ -151,7 +151,7 @@ class KLinfUCB(NamedTuple):
                         best, highest = arm, bound
             n = state.pulls[best]
             if n == 0 or (state.solved[best, 0] == n and state.solved[best, 1] == t):
-                return begin(state.batch, best, max(1, math.ceil(self.h * n)))
+                return begin(state.turn, best, max(1, math.ceil(self.h * n)))
             solve(state.rewards, best, state.dual, self.budget(state, best, t), self.eps)
             state.solved[best, 0], state.solved[best, 1] = n, t
 
@@ -163,7 +163,7 @@ class KLinfUCB(NamedTuple):
         limit = LARGEST_POWER ** (1.0 / p)
         x = min(max(saturate(reward / self.unit()), -limit), limit)
         at = append(state.rewards, arm)
-        state.rewards.pool[at], state.rewards.pool[at + 1] = x, abs(x) ** p
+        state.rewards.records[at], state.rewards.records[at + 1] = x, abs(x) ** p
 
     def value(self, state: KLinfUCBState, arm: int) -> float:
         """Mean reward."""
@@ -175,4 +175,4 @@ class KLinfUCB(NamedTuple):
             return math.inf
         dual = state.dual.copy()
         solve(state.rewards, arm, dual, self.budget(state, arm, t), self.eps)
-        return float(self.unit() * dual[arm, VALUE])
+        return float(self.unit() * dual[arm, OPTIMUM])

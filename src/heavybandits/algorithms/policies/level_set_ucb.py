@@ -36,7 +36,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ...world.noises import Cauchy, Noise, make_noise, noise_spec
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.level_set import LevelSets, init_level_sets, observe
 from ..kit.loss_tables import TwoPiece, footing, tabulate
 from ..kit.tournament import choose, height
@@ -124,7 +124,7 @@ class LevelSetUCB(NamedTuple):
 
     def index_of(self, state: LevelSets, arm: int, t: int) -> float:
         """Upper end of the level set, as of the latest refresh."""
-        return float(height(state.choice.line, state.choice.open, arm, 0.0))
+        return float(height(state.tournament.line, state.tournament.open, arm, 0.0))
 
 
 def adaptive_level_set_ucb(c: float = 4.0) -> LevelSetUCB:

@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.numerics import small_median
 from ..kit.state import find_open
-from ..kit.turns import Batch, again, begin, init_batch
+from ..kit.turns import Turn, again, begin, init_turn
 from ..parameters import Count, validated
 
 FACTS = Facts(
@@ -53,7 +53,7 @@ class MeanOfMediansState(NamedTuple):
     medians: IntArray  # how many the policy has seen
     inner: Any
     open: npt.NDArray[np.bool_]
-    batch: Batch
+    turn: Turn
 
     def restrict(self, among: IntArray | None) -> None:
         """Let only these arms be chosen, or all if ``None``."""
@@ -95,20 +95,20 @@ class MeanOfMedians(NamedTuple):
         """Fresh state."""
         size = 2 * self.m + 1
         return MeanOfMediansState(
-            np.zeros(n_arms, np.int64),
-            np.zeros((n_arms, size)),
-            np.zeros(1, np.int64),
-            self.policy.init(n_arms, None if horizon is None else max(1, horizon // size)),
-            np.ones(n_arms, np.bool_),
-            init_batch(),
+            pulls=np.zeros(n_arms, np.int64),
+            waiting=np.zeros((n_arms, size)),
+            medians=np.zeros(1, np.int64),
+            inner=self.policy.init(n_arms, None if horizon is None else max(1, horizon // size)),
+            open=np.ones(n_arms, np.bool_),
+            turn=init_turn(),
         )
 
     def select(self, state: MeanOfMediansState, t: int, rng: Any) -> int:
         """As many pulls of the arm that the policy selects as a median takes."""
-        arm = again(state.batch, state.open)
+        arm = again(state.turn, state.open)
         if arm >= 0:
             return arm
-        return begin(state.batch, self.policy.select(state.inner, state.medians[0], rng), 2 * self.m + 1)
+        return begin(state.turn, self.policy.select(state.inner, state.medians[0], rng), 2 * self.m + 1)
 
     def update(self, state: MeanOfMediansState, arm: int, reward: float) -> None:
         """Pass the median on to the policy when there is one."""

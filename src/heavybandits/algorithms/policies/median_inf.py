@@ -31,10 +31,10 @@ import numpy as np
 
 from ..._validate import required_horizon
 from ...protocols import FloatArray, IntArray
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from ..kit.numerics import clip, small_median
-from ..kit.smom import Batch, collect, init_batch
+from ..kit.smom import Waiting, collect, init_waiting
 from ..parameters import Finite, Positive, Whole, validated
 
 FACTS = Facts(
@@ -50,7 +50,7 @@ class MedianINFState(NamedTuple):
     """Losses, and rewards on their way into medians."""
 
     draws: Draws
-    batch: Batch
+    waiting: Waiting
     left: IntArray  # per arm: selections until its batch is complete
     last: IntArray  # the arm drawn last
     level: FloatArray
@@ -87,11 +87,11 @@ class MedianINF(NamedTuple):
         """Fresh state."""
         n_draws = required_horizon("median-inf", horizon, "rate") / (2 * self.m + 1)
         return MedianINFState(
-            init_draws(n_arms, math.sqrt(2.0 / n_draws) / self.scale),
-            init_batch(n_arms, 2 * self.m + 1),
-            np.zeros(n_arms, np.int64),
-            np.zeros(1, np.int64),
-            np.array([self.scale * math.sqrt(n_draws)]),
+            draws=init_draws(n_arms, math.sqrt(2.0 / n_draws) / self.scale),
+            waiting=init_waiting(n_arms, 2 * self.m + 1),
+            left=np.zeros(n_arms, np.int64),
+            last=np.zeros(1, np.int64),
+            level=np.array([self.scale * math.sqrt(n_draws)]),
         )
 
     def select(self, state: MedianINFState, t: int, rng: Any) -> int:
@@ -107,8 +107,8 @@ class MedianINF(NamedTuple):
 
     def update(self, state: MedianINFState, arm: int, reward: float) -> None:
         """Take in the median loss when a batch is complete."""
-        if collect(state.batch, arm, reward, 2 * self.m + 1):
-            loss = clip(self.offset - small_median(state.batch.rewards[arm], 2 * self.m + 1), state.level[0])
+        if collect(state.waiting, arm, reward, 2 * self.m + 1):
+            loss = clip(self.offset - small_median(state.waiting.rewards[arm], 2 * self.m + 1), state.level[0])
             charge(state.draws, arm, loss / probability(state.draws, arm))
 
     def index_of(self, state: MedianINFState, arm: int, t: int) -> float:

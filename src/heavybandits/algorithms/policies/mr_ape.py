@@ -20,8 +20,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..._validate import required_horizon
+from ..entries import Facts
 from ..estimators.p_robust import observe_p_robust
-from ..facts import Facts
 from ..kit.perturbed import PerturbedState, choose_perturbed, init_perturbed
 from ..parameters import MomentOrder, Positive, validated
 from .mr_ucb import minimax_width

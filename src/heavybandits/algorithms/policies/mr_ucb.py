@@ -23,9 +23,9 @@ import numpy as np
 
 from ..._validate import required_horizon
 from ...protocols import FloatArray, IntArray, compilable
+from ..entries import Facts
 from ..estimators.p_robust import PRobustState, init_p_robust, observe_p_robust
-from ..facts import Facts
-from ..kit.tournament import Choice, choose, height, init_choice, place
+from ..kit.tournament import Tournament, choose, height, init_tournament, set_line
 from ..parameters import MomentOrder, Positive, validated
 
 FACTS = Facts(
@@ -54,7 +54,7 @@ class MRUCBState(NamedTuple):
 
     pulls: IntArray
     mean: PRobustState
-    choice: Choice
+    tournament: Tournament
     horizon: FloatArray
 
 
@@ -85,7 +85,10 @@ class MRUCB(NamedTuple):
         """Fresh state."""
         horizon = required_horizon("mr-ucb", horizon, "bonus")
         return MRUCBState(
-            np.zeros(n_arms, np.int64), init_p_robust(n_arms, horizon), init_choice(n_arms), np.array([float(horizon)])
+            pulls=np.zeros(n_arms, np.int64),
+            mean=init_p_robust(n_arms, horizon),
+            tournament=init_tournament(n_arms),
+            horizon=np.array([float(horizon)]),
         )
 
     def level(self, state: MRUCBState, t: int) -> float:
@@ -101,7 +104,7 @@ class MRUCB(NamedTuple):
         state.pulls[arm] += 1
         estimate = observe_p_robust(state.mean, arm, reward, self.p, self.c)
         width = minimax_width(self.c, self.p, state.pulls[arm], state.horizon[0] / len(state.pulls))
-        place(state.choice, arm, estimate, width)
+        set_line(state.tournament, arm, estimate, width)
 
     def value(self, state: MRUCBState, arm: int) -> float:
         """The p-robust estimate."""
@@ -109,4 +112,4 @@ class MRUCB(NamedTuple):
 
     def index_of(self, state: MRUCBState, arm: int, t: int) -> float:
         """Estimate plus bonus."""
-        return float(height(state.choice.line, state.choice.open, arm, 1.0))
+        return float(height(state.tournament.line, state.tournament.open, arm, 1.0))

@@ -14,7 +14,7 @@ makes bad arms look good.
 
 from __future__ import annotations
 
-from ..facts import Facts
+from ..entries import Facts
 from .htinf import HTINF
 
 FACTS = Facts(

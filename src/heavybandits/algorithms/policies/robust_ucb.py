@@ -26,12 +26,12 @@ from typing import Annotated, Any, NamedTuple, Protocol
 import numpy as np
 
 from ...protocols import FloatArray, IntArray
+from ..entries import Facts
 from ..estimators.catoni import Catoni, CatoniInfiniteVariance
 from ..estimators.median_of_means import MedianOfMeans
 from ..estimators.order_statistic import OrderStatistic
 from ..estimators.truncated_mean import TruncatedMean
-from ..facts import Facts
-from ..kit.tournament import VALUE, WIDTH, Choice, choose, init_choice, place
+from ..kit.tournament import VALUE, WIDTH, Tournament, choose, init_tournament, set_line
 from ..parameters import Positive, has_methods, validated
 
 FACTS = Facts(
@@ -80,11 +80,11 @@ class RobustMean(Protocol):
 
 
 class RobustUCBState(NamedTuple):
-    """Estimates up to date for the rewards seen; the choice holds them, and the radii in units of the factor."""
+    """Estimates up to date for the rewards seen; the tournament has them, and the radii in units of the factor."""
 
     pulls: IntArray
     mean: Any
-    choice: Choice
+    tournament: Tournament
     until: FloatArray  # per arm: L at which its estimate is due
     due: FloatArray  # not above any of them
     clock: IntArray  # rewards seen
@@ -122,12 +122,12 @@ class RobustUCB(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> RobustUCBState:
         """Fresh state."""
         return RobustUCBState(
-            np.zeros(n_arms, np.int64),
-            self.estimator.init(n_arms, horizon),
-            init_choice(n_arms),
-            np.full(n_arms, math.inf),
-            np.zeros(1),
-            np.zeros(1, np.int64),
+            pulls=np.zeros(n_arms, np.int64),
+            mean=self.estimator.init(n_arms, horizon),
+            tournament=init_tournament(n_arms),
+            until=np.full(n_arms, math.inf),
+            due=np.zeros(1),
+            clock=np.zeros(1, np.int64),
         )
 
     def log_term(self, t: int) -> float:
@@ -157,7 +157,7 @@ class RobustUCB(NamedTuple):
             if other == arm or log_term >= until[other]:
                 estimate = self.estimator.refresh(mean, other, log_term)
                 until[other] = self.estimator.until(mean, other, log_term)
-                place(state.choice, other, estimate, self.estimator.width(pulls[other]))
+                set_line(state.tournament, other, estimate, self.estimator.width(pulls[other]))
             if until[other] < due[0]:
                 due[0] = until[other]
 
@@ -169,7 +169,8 @@ class RobustUCB(NamedTuple):
         """Robust mean plus radius, infinite while there are too few rewards."""
         if state.pulls[arm] == 0:
             return math.inf
-        return float(state.choice.line[arm, VALUE]) + self.level(state, t) * float(state.choice.line[arm, WIDTH])
+        line = state.tournament.line
+        return float(line[arm, VALUE]) + self.level(state, t) * float(line[arm, WIDTH])
 
 
 def rucb_median(eps: float, v: float, exponent: float = 2.0) -> RobustUCB:

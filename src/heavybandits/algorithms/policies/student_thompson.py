@@ -29,9 +29,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.numerics import clip, saturate, small_median
-from ..kit.pool import Store, append, init_store
+from ..kit.pool import Pool, append, init_pool
 from ..parameters import Positive, validated
 
 FACTS = Facts(
@@ -52,7 +52,7 @@ class StudentThompsonState(NamedTuple):
 
     pulls: IntArray
     asked: IntArray
-    rewards: Store
+    rewards: Pool
     mode: FloatArray
     curvature: FloatArray
     anchor: IntArray  # n when the mode was found
@@ -86,14 +86,14 @@ class StudentThompson(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> StudentThompsonState:
         """No rewards."""
         return StudentThompsonState(
-            np.zeros(n_arms, np.int64),
-            np.zeros(n_arms, np.int64),
-            init_store(n_arms, horizon, 1),
-            np.zeros(n_arms),
-            np.zeros(n_arms),
-            np.zeros(n_arms, np.int64),
-            np.zeros(FEW),
-            np.ones(n_arms, np.bool_),
+            pulls=np.zeros(n_arms, np.int64),
+            asked=np.zeros(n_arms, np.int64),
+            rewards=init_pool(n_arms, horizon, 1),
+            mode=np.zeros(n_arms),
+            curvature=np.zeros(n_arms),
+            anchor=np.zeros(n_arms, np.int64),
+            scratch=np.zeros(FEW),
+            open=np.ones(n_arms, np.bool_),
         )
 
     def select(self, state: StudentThompsonState, t: int, rng: Any) -> int:
@@ -118,7 +118,7 @@ class StudentThompson(NamedTuple):
     def update(self, state: StudentThompsonState, arm: int, reward: float) -> None:
         """Keep a reward and move the mode."""
         x = saturate(float(reward))
-        state.rewards.pool[append(state.rewards, arm)] = x
+        state.rewards.records[append(state.rewards, arm)] = x
         n = state.rewards.size[arm]
         state.pulls[arm] = n
         if n >= GROWTH * state.anchor[arm]:
@@ -158,17 +158,17 @@ def least_curvature(n: int, df: float) -> float:
 @rarely_called
 def find_mode(state: StudentThompsonState, arm: int, df: float, scale: float) -> None:
     """Climb from the last mode, or if there are few rewards from their median, to the next mode."""
-    pool, start, n = state.rewards.pool, state.rewards.start[arm], state.rewards.size[arm]
+    records, start, n = state.rewards.records, state.rewards.start[arm], state.rewards.size[arm]
     mode = float(state.mode[arm])
     if n <= FEW:
         for i in range(n):
-            state.scratch[i] = pool[start + i]
+            state.scratch[i] = records[start + i]
         mode = small_median(state.scratch, n)
     least, curvature = least_curvature(n, df), 0.0
     for _ in range(50):
         slope, curvature, weights = 0.0, 0.0, 0.0
         for i in range(start, start + n):
-            pull, bend, weight = terms(pool[i], mode, df, scale)
+            pull, bend, weight = terms(records[i], mode, df, scale)
             slope += pull
             curvature += bend
             weights += weight

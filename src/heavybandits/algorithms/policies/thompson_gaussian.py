@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.numerics import saturate
 from ..parameters import Finite, Positive, PositiveOrInfinite, validated
 
@@ -68,11 +68,11 @@ class ThompsonGaussian(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> ThompsonGaussianState:
         """The prior."""
         return ThompsonGaussianState(
-            np.zeros(n_arms, np.int64),
-            np.zeros(n_arms, np.int64),
-            np.full(n_arms, self.prior_mean),
-            np.full(n_arms, (self.scale / self.prior_scale) * (self.scale / self.prior_scale)),
-            np.ones(n_arms, np.bool_),
+            pulls=np.zeros(n_arms, np.int64),
+            asked=np.zeros(n_arms, np.int64),
+            mean=np.full(n_arms, self.prior_mean),
+            weight=np.full(n_arms, (self.scale / self.prior_scale) * (self.scale / self.prior_scale)),
+            open=np.ones(n_arms, np.bool_),
         )
 
     def select(self, state: ThompsonGaussianState, t: int, rng: Any) -> int:

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validate import require_range
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.ftrl import Draws, charge, charge_likely, draw, init_draws, probability, tsallis
 from ..kit.numerics import share
 from ..parameters import Finite, validated

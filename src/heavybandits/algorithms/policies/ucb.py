@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...protocols import IntArray
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.numerics import running_mean
-from ..kit.tournament import VALUE, Choice, choose, height, init_choice, place
+from ..kit.tournament import VALUE, Tournament, choose, height, init_tournament, set_line
 from ..parameters import NonNegative, validated
 
 FACTS = Facts(
@@ -33,10 +33,10 @@ FACTS = Facts(
 
 
 class UCBState(NamedTuple):
-    """Pulls per arm; the means are the choice's values."""
+    """Pulls per arm; the tournament has the means."""
 
     pulls: IntArray
-    choice: Choice
+    tournament: Tournament
 
 
 @validated
@@ -63,7 +63,7 @@ class UCB(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> UCBState:
         """Fresh state."""
-        return UCBState(np.zeros(n_arms, np.int64), init_choice(n_arms))
+        return UCBState(np.zeros(n_arms, np.int64), init_tournament(n_arms))
 
     def level(self, state: UCBState, t: int) -> float:
         """Common factor of the bonuses."""
@@ -77,13 +77,13 @@ class UCB(NamedTuple):
         """Move the arm's mean."""
         n = state.pulls[arm] + 1
         state.pulls[arm] = n
-        before = state.choice.line[arm, VALUE] if n > 1 else 0.0
-        place(state.choice, arm, running_mean(before, n, reward), self.c / math.sqrt(n))
+        before = state.tournament.line[arm, VALUE] if n > 1 else 0.0
+        set_line(state.tournament, arm, running_mean(before, n, reward), self.c / math.sqrt(n))
 
     def value(self, state: UCBState, arm: int) -> float:
         """Mean reward."""
-        return float(state.choice.line[arm, VALUE])
+        return float(state.tournament.line[arm, VALUE])
 
     def index_of(self, state: UCBState, arm: int, t: int) -> float:
         """Mean plus bonus."""
-        return float(height(state.choice.line, state.choice.open, arm, self.level(state, t)))
+        return float(height(state.tournament.line, state.tournament.open, arm, self.level(state, t)))

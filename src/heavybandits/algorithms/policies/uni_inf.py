@@ -32,7 +32,7 @@ import numpy as np
 
 from ..._validate import required_horizon
 from ...protocols import FloatArray
-from ..facts import Facts
+from ..entries import Facts
 from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from ..parameters import Finite, validated
 
@@ -83,7 +83,11 @@ class UniINF(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> UniINFState:
         """Fresh state."""
         growth = n_arms * math.log(max(required_horizon("uni-inf", horizon, "barrier"), 2))
-        return UniINFState(init_draws(n_arms, 0.25), np.array([4.0]), np.array([growth]))
+        return UniINFState(
+            draws=init_draws(n_arms, 0.25),
+            barrier=np.array([4.0]),
+            growth=np.array([growth]),
+        )
 
     def select(self, state: UniINFState, t: int, rng: Any) -> int:
         """An arm drawn by the probabilities of this round."""

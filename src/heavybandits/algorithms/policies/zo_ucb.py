@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..facts import Facts
-from ..kit.tournament import VALUE, choose, height, place
+from ..entries import Facts
+from ..kit.tournament import VALUE, choose, height, set_line
 from ..parameters import Optimizer, validated
 from .fo_ucb import TemplateState, init_template
 
@@ -67,12 +67,12 @@ class ZOUCB(NamedTuple):
         self.optimizer.observe(state.optimizer, arm, reward)
         rate = self.optimizer.bound(state.optimizer, arm, state.delta[0])
         if rate < math.inf:
-            place(state.choice, arm, self.optimizer.value(state.optimizer, arm), rate)
+            set_line(state.tournament, arm, self.optimizer.value(state.optimizer, arm), rate)
 
     def value(self, state: TemplateState, arm: int) -> float:
         """The optimiser's iterate; NaN before there is one."""
-        return float(state.choice.line[arm, VALUE])
+        return float(state.tournament.line[arm, VALUE])
 
     def index_of(self, state: TemplateState, arm: int, t: int) -> float:
         """Iterate plus radius."""
-        return float(height(state.choice.line, state.choice.open, arm, self.level(state, t)))
+        return float(height(state.tournament.line, state.tournament.open, arm, self.level(state, t)))

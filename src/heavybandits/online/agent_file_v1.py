@@ -1,0 +1,54 @@
+"""Agents saved in format 1, by version 0.1.0: what its arrays were called, and which of them held several things."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+RENAMED = (  # what to find at the end of a path, and what it is called today
+    (r"\.choice\.(\w+)$", r".tournament.\1"),
+    (r"\.records\.(start|room|size|plan)$", r".pool.\1"),
+    (r"\.records\.pool$", ".pool.records"),
+    (r"\.(rewards|sums|heap)\.pool$", r".\1.records"),
+    (r"\.batch\.(rewards|filled|stream)$", r".waiting.\1"),
+    (r"\.(sizes|evidence)$", r".shared.\1"),
+)
+SPLIT = {  # the end of a path, and for each of the numbers that it held where it is today
+    ".draws.root": ("draws.root.nu", "draws.root.low", "draws.root.rate", "draws.root.slope", "draws.root.q"),
+    ".batch.plan": ("turn.arm", "turn.left"),
+    ".pool": ("shared.scale", "shared.seen", "shared.seen", "shared.latest", "shared.clock", "shared.due", "shared.law",
+              "shared.top"),
+}  # fmt: skip
+
+
+def converted(values: Arrays, today: Arrays) -> Arrays:
+    """Return the arrays of a file by the names, and in the order, of ``today``, the arrays of a fresh state.
+
+    A state that is not ours has kept its names.  One that cannot be converted is returned as far as it could be.
+
+    Examples
+    --------
+    >>> today = {"state.turn.arm": np.zeros(1, np.int64), "state.turn.left": np.zeros(1, np.int64)}
+    >>> converted({"state.batch.plan": np.array([2, 5])}, today)
+    {'state.turn.arm': array([2]), 'state.turn.left': array([5])}
+    """
+    if list(values) == list(today):
+        return values
+    found: Arrays = {}
+    for path, array in values.items():
+        for pattern, name in RENAMED:
+            path = re.sub(pattern, name, path)
+        end = next(filter(path.endswith, SPLIT), None)
+        if end is None:
+            found[path] = array
+            continue
+        for name in dict.fromkeys(SPLIT[end]):
+            part = f"{path.removesuffix(end)}.{name}"
+            numbers = array[np.equal(SPLIT[end], name)]
+            found[part] = numbers.astype(today[part].dtype) if part in today else numbers  # all were floats
+    return {path: found[path] for path in today} if set(found) == set(today) else found
