@@ -1,4 +1,119 @@
-"""The colours of figures, pages and terminals."""
+"""How policies look in figures, pages and terminals: one colour and one line for each name."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, NamedTuple
 
 # Eight colours that stay apart for colour-blind readers (Okabe and Ito 2008), the pale yellow left out.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+
+# The same hues for policies.  Orange, sky blue and grey are darker than the originals: thin lines must show on white.
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY = (
+    "#0072b2", "#d55e00", "#009e73", "#b8629a", "#cc8400", "#3f9ed8", "#707070",
+)  # fmt: skip
+HERO = "#c2185b"  # of `auto`, and of nobody else
+SOLID, DASHED, DASH_DOT, DASH_DOT_DOT, SHORT = LINES = (
+    (), (5.0, 2.0), (6.0, 1.5, 1.2, 1.5), (6.0, 1.5, 1.2, 1.5, 1.2, 1.5), (2.2, 1.2),
+)  # fmt: skip
+WHITE, NIGHT = "#ffffff", "#14171c"  # the two backgrounds of a page
+
+_KNOWN: dict[str, tuple[str, tuple[float, ...]]] = {
+    "auto": (HERO, SOLID), "auto-mean": (HERO, DASHED), "linear-auto": (HERO, DASH_DOT),
+    "lipschitz-auto": (HERO, SHORT),
+    "ucb": (GREY, SOLID), "kl-ucb": (GREY, DASHED), "klinf-ucb": (GREY, DASH_DOT), "oracle-ucb": (GREY, SHORT),
+    "sgd-ucb": (BLUE, SOLID), "sgd-ucb-median": (SKY, DASHED), "sgd-ucb-smom": (GREEN, DASH_DOT),
+    "clipped-sgd-ucb": (BLUE, DASHED), "fo-ucb": (BLUE, DASH_DOT), "zo-ucb": (BLUE, SHORT),
+    "rucb-median": (ORANGE, SOLID), "rucb-truncated": (ORANGE, DASHED), "rucb-catoni": (ORANGE, DASH_DOT),
+    "robust-ucb": (ORANGE, SHORT), "mean-of-medians": (ORANGE, DASH_DOT_DOT),
+    "level-set-ucb": (PURPLE, SOLID), "adaptive-level-set-ucb": (PURPLE, DASHED),
+    "order-statistic-ucb": (PURPLE, SHORT),
+    "mr-ucb": (VERMILION, SOLID), "adar-ucb": (VERMILION, DASHED), "ape2": (VERMILION, DASH_DOT),
+    "mr-ape": (VERMILION, SHORT), "force-mom": (VERMILION, DASH_DOT_DOT),
+    "thompson-gaussian": (GREEN, SOLID), "student-thompson": (GREEN, DASHED), "exp3": (GREEN, SHORT),
+    "tsallis-inf": (SKY, SOLID), "htinf": (SKY, DASH_DOT), "opt-tinf": (SKY, SHORT), "ada-tinf": (SKY, DASH_DOT_DOT),
+    "inf-clip": (GREEN, DASH_DOT_DOT), "median-inf": (PURPLE, DASH_DOT), "uni-inf": (PURPLE, DASH_DOT_DOT),
+}  # fmt: skip
+HUES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
+
+
+class Look(NamedTuple):
+    """How a policy is drawn."""
+
+    colour: str
+    dashes: tuple[float, ...]  # lengths of dash and gap in line widths; none for a solid line
+    width: float
+
+    @property
+    def text(self) -> str:
+        """The colour for text on white."""
+        return readable(self.colour, WHITE)
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """The keywords of matplotlib's ``plot``."""
+        return {"color": self.colour, "linestyle": (0, self.dashes) if self.dashes else "-", "linewidth": self.width}
+
+
+def look(name: str) -> Look:
+    """Return how the policy of this name is drawn, everywhere.
+
+    The policies of the library have looks of their own.  Any other name always gets the same look, which it may share.
+    A known name followed by a space and parameters keeps its colour and gets another line.
+
+    Examples
+    --------
+    >>> look("auto")
+    Look(colour='#c2185b', dashes=(), width=2.6)
+    >>> look("UCB").colour == look("ucb c=0.1").colour
+    True
+    """
+    key = name.strip().lower()
+    code = zlib.crc32(key.encode(errors="replace"))
+    first = key.partition(" ")[0]
+    if key in _KNOWN:
+        colour, dashes = _KNOWN[key]
+    elif first in _KNOWN:
+        colour, dashes = _KNOWN[first][0], LINES[1 + code % (len(LINES) - 1)]
+    else:
+        colour, dashes = HUES[code % len(HUES)], LINES[code // len(HUES) % len(LINES)]
+    return Look(colour, dashes, 2.6 if colour == HERO else 1.5)
+
+
+def readable(colour: str, background: str, contrast: float = 4.5) -> str:
+    """Return the colour, mixed with black or white until it has this contrast to the background.
+
+    Contrast is that of the Web Content Accessibility Guidelines, which ask for 4.5 in text.
+
+    Examples
+    --------
+    >>> readable("#cc8400", WHITE), readable("#0072b2", NIGHT)
+    ('#a36a00', '#2687be')
+    """
+    far = (0, 0, 0) if _luminance(_rgb(background)) > 0.5 else (255, 255, 255)
+    for step in range(21):
+        mixed = tuple(round(a + (b - a) * step / 20) for a, b in zip(_rgb(colour), far, strict=True))
+        low, high = sorted((_luminance(mixed), _luminance(_rgb(background))))
+        if (high + 0.05) / (low + 0.05) >= contrast:
+            break
+    return "#{:02x}{:02x}{:02x}".format(*mixed)
+
+
+def _rgb(colour: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(colour[1:]))
+
+
+def _luminance(rgb: tuple[int, ...]) -> float:
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in (part / 255 for part in rgb)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def printable(text: str) -> str:
+    """Return the text with every control character written out, so that no name can steer a terminal or break a file.
+
+    Examples
+    --------
+    >>> printable("red\\x1b[31m and\\nblue")
+    'red\\\\x1b[31m and\\\\nblue'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -188,12 +188,9 @@ def test_summary_is_what_it_says() -> None:
     assert table["failures"].to_numpy() == pytest.approx((late / 100 > 0.1).mean(axis=1))
 
 
-def test_figure_shows_every_policy_and_the_limit() -> None:
-    figure = hb.simulate(INSTANCE, POLICIES, horizon=200, replications=3).plot()
-    found = figure.axes[0].get_legend()
-    assert found is not None
-    legend = [text.get_text() for text in found.get_texts()]
-    assert legend == [*POLICIES, "Lai-Robbins slope"]
+def test_figure_names_every_policy() -> None:
+    axes = hb.simulate(INSTANCE, POLICIES, horizon=200, replications=3).plot().axes[0]
+    assert {text.get_text().removesuffix(" ↑") for text in axes.texts} == set(POLICIES)
 
 
 class Broken:

@@ -88,7 +88,7 @@ def test_pulls_time_and_fails_of_a_curve_made_by_hand() -> None:
     assert best["ms to 0.1"].tolist() == [True, False]
     assert best["ms to 0.05"].tolist() == [False, False]  # it got there in one replication of three
     assert best["fails at 0.05"].tolist() == [True, False]
-    shares = {line.get_label(): line.get_xydata() for line in draw(timed).figure.axes[0].lines}
+    shares = {line.get_gid(): line.get_xydata() for line in draw(timed).figure.subfigs[0].axes[0].lines}
     assert shares["a"].tolist() == [[0, 0], [41, 1 / 3], [81, 2 / 3], [HORIZON, 2 / 3]]
     assert shares["b"].tolist() == [[0, 0], [HORIZON, 0]]
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..palette import OKABE_ITO
+from .._validate import unknown
 from ..protocols import FloatArray, IntArray
 from ..world.instances import Instance
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -132,24 +134,63 @@ class Result:
         }
         return pd.DataFrame(columns, index=pd.Index(self._labels, name="policy"))
 
-    def plot(self) -> Figure:
-        """Mean regret over rounds with a band from the 10% to the 90% quantile, and the Lai-Robbins slope if finite."""
-        from matplotlib.figure import Figure
+    def plot(
+        self, ax: Axes | None = None, policies: Sequence[str] | None = None, band: Sequence[str] | None = None,
+        scale: str = "linear",
+    ) -> Figure:  # fmt: skip
+        """Draw mean regret over rounds, each policy's name at the right end of its line.
 
-        figure = Figure(figsize=(7, 4.5), layout="constrained")
-        axes = figure.subplots()
-        for place, label in enumerate(self._labels):
-            curves, colour = self._regret[place], OKABE_ITO[place % len(OKABE_ITO)]
-            dashes = ("-", "--", "-.")[place // len(OKABE_ITO) % 3]
-            axes.plot(self._rounds, curves.mean(axis=0), dashes, color=colour, label=label)
-            low, high = np.quantile(curves, (0.1, 0.9), axis=0)
-            axes.fill_between(self._rounds, low, high, color=colour, alpha=0.15, linewidth=0)
-        if math.isfinite(slope := self.lai_robbins_slope):
-            axes.plot(self._rounds, slope * np.log(self._rounds), "k:", linewidth=1, label="Lai-Robbins slope")
-        axes.set(xlabel="round", ylabel="regret", xlim=(0, self.horizon), ylim=(0, None))
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False)
+        Parameters
+        ----------
+        ax
+            The axis to draw into; by default that of a new figure.
+        policies
+            Labels of the policies to draw; by default all.
+        band
+            Labels of the policies that get a band from the 10% to the 90% quantile; by default the two best.
+        scale
+            ``"linear"``, or ``"log"`` for two logarithmic axes.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, to be changed or saved.  The Lai-Robbins line is part of it where it lies below all curves.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> policies = {"UCB": hb.UCB(), "KL-UCB": hb.KLUCB()}
+        >>> result = hb.simulate(hb.gaussian_env1(), policies, horizon=100, replications=5)
+        >>> figure = result.plot(policies=["UCB"], band=[])
+        >>> figure.axes[0].get_ylabel()
+        'mean regret'
+        """
+        from .plot import Picture, plot_regret
+
+        if scale not in ("linear", "log"):
+            raise ValueError(f"plot: scale must be 'linear' or 'log', got {scale!r}")
+        drawn = self._known("policies", self._labels if policies is None else policies)
+        if not drawn:
+            raise ValueError(f"plot: policies must name at least one policy, got {policies!r}")
+        final = dict(zip(self._labels, self._regret[:, :, -1].mean(axis=1), strict=True))
+        banded = sorted(drawn, key=final.__getitem__)[:2] if band is None else self._known("band", band)
+        if ax is None:
+            ax = Picture(figsize=(7, 4.2), layout="constrained").subplots()
+        regret = {label: self._regret[self._labels.index(label)] for label in drawn}
+        plot_regret(ax, self._rounds, regret, banded, limit=self.lai_robbins_slope, scale=scale)
+        ax.set(xlabel="pulls", ylabel="mean regret")
+        figure = ax.get_figure(root=True)
+        assert figure is not None  # of an axis that can be drawn into
         return figure
+
+    def _known(self, argument: str, labels: Sequence[str]) -> list[str]:
+        """Return the labels if all are of this result."""
+        if isinstance(labels, str):
+            raise TypeError(f"plot: {argument} must be a list of labels, got {labels!r}")
+        for label in labels:
+            if label not in self._labels:
+                raise ValueError(f"plot: {unknown('policy', label, self._labels)} ({argument})")
+        return list(labels)
 
     def __repr__(self) -> str:
         replications = self._regret.shape[1]

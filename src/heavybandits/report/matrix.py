@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ..engine.results import Result, StudyResult
-from .style import Drawing, shown, variants_note
+from ..palette import HERO, VERMILION, look
+from .drawing import Drawing, Panel, replications, shown, variants_note
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
 
 FAILS = 0.1  # a policy fails in an instance if at least this share of its replications does
 DARKEST = 10.0  # times the regret of the best
@@ -53,22 +58,34 @@ def geometric_mean(ratios: pd.DataFrame) -> pd.Series:
 
 
 def draw_matrix(study: StudyResult) -> Drawing:
-    """A cell per policy and instance: the ratio, coloured, with a mark where the policy fails."""
-    from matplotlib.colors import LogNorm
-    from matplotlib.figure import Figure
-
+    """Draw a cell per policy and instance: the ratio, coloured, with a mark where the policy fails."""
     ratios, names = ratio_matrix(study), shown(study)
-    fails = failure_matrix(study).loc[ratios.index].to_numpy() >= FAILS
-    overall = geometric_mean(ratios)
     rows, columns = ratios.shape
     longest_row = max(len(names[label]) for label in ratios.index)
     longest_column = max(len(label) for label in ratios.columns)
     left, top = 0.25 + 0.075 * longest_row, 0.2 + 0.075 * longest_column * math.sin(math.radians(50))
     right = 0.3 + 0.075 * longest_column * math.cos(math.radians(50))
     width, height = left + 0.46 * (columns + 1) + right, top + 0.25 * rows + 0.1
-    figure = Figure(figsize=(width, height), dpi=150)
-    axes = figure.add_axes((left / width, 0.1 / height, 0.46 * (columns + 1) / width, 0.25 * rows / height))
-    values = np.column_stack([overall.to_numpy(), ratios.to_numpy()])
+    box = (left / width, 0.1 / height, 0.46 * (columns + 1) / width, 0.25 * rows / height)
+    caption = (
+        f"Mean regret at the horizon, over {replications(study)}, as a multiple of the lowest in that instance; 1 is "
+        "the best. The first column is the geometric mean over all instances. A dot marks failure: at least "
+        f"{FAILS:.0%} of the replications ended in linear regret."
+    )
+
+    def draw(figure: FigureBase) -> None:
+        fails = failure_matrix(study).loc[ratios.index].to_numpy() >= FAILS
+        _draw_cells(figure.add_axes(box), ratios, [names[label] for label in ratios.index], fails)
+
+    return Drawing([Panel(study.title, width, height, draw)], caption + variants_note(study))
+
+
+def _draw_cells(axes: Axes, ratios: pd.DataFrame, names: list[str], fails: Any) -> None:
+    from matplotlib.colors import LogNorm
+
+    from ..engine.plot import plain
+
+    values = np.column_stack([geometric_mean(ratios).to_numpy(), ratios.to_numpy()])
     axes.pcolormesh(values, cmap="YlGnBu", norm=LogNorm(1, DARKEST), edgecolors="white", linewidth=0.6)
     for row, column in np.ndindex(values.shape):
         value = float(values[row, column])
@@ -76,22 +93,19 @@ def draw_matrix(study: StudyResult) -> Drawing:
         axes.text(column + 0.5, row + 0.5, ratio_text(value), ha="center", va="center", fontsize=7,
                   color="white" if dark else "black", weight="bold" if column == 0 else "normal")  # fmt: skip
     marked = np.argwhere(fails)
-    axes.scatter(marked[:, 1] + 1.88, marked[:, 0] + 0.22, marker="o", s=11, color="#D55E00", edgecolors="white",
+    axes.scatter(marked[:, 1] + 1.88, marked[:, 0] + 0.22, marker="o", s=11, color=VERMILION, edgecolors="white",
                  linewidths=0.4)  # fmt: skip
     axes.axvline(1, color="black", linewidth=1)
-    axes.set_yticks(np.arange(rows) + 0.5, [names[label] for label in ratios.index], fontsize=8)
-    axes.set_xticks(np.arange(columns + 1) + 0.5, ["all", *ratios.columns], fontsize=8, rotation=50, ha="left",
-                    rotation_mode="anchor")  # fmt: skip
+    axes.set_yticks(np.arange(len(names)) + 0.5, list(map(plain, names)), fontsize=8)
+    for name, tick in zip(names, axes.get_yticklabels(), strict=True):
+        if look(name).colour == HERO:
+            tick.set(color=HERO, weight="bold")
+    axes.set_xticks(np.arange(values.shape[1]) + 0.5, ["all", *map(plain, ratios.columns)], fontsize=8, rotation=50,
+                    ha="left", rotation_mode="anchor")  # fmt: skip
     axes.xaxis.tick_top()
     axes.invert_yaxis()
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    caption = (
-        "Mean regret at the horizon as a multiple of the smallest in that instance; 1 is the best. The first column is "
-        f"the geometric mean over all instances. A dot marks failure: at least {FAILS:.0%} of the replications ended "
-        "in linear regret."
-    )
-    return Drawing(figure, caption + variants_note(study))
 
 
 def ratio_text(value: float) -> str:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Protocol
 import pandas as pd
 
 from ..engine.results import StudyResult
+from .drawing import save
 from .figures import draw
 from .matrix import advice, ratio_matrix
 from .provenance import facts, missing, what_was_run
 from .runtimes import NOTE, best_times, runtime_table
-from .style import save
 from .tables import failed_table, latex_table, lowest, number, summary_table
 
 SHOWN_IN_LATEX = ["instance", "policy", "mean", "se", "median", "q10", "q90", "worst", "failed", "above best",

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ..engine.results import StudyResult
 from ..engine.time_to_target import late_quantile, pulls_to_target, seconds_to_target
-from .style import Drawing, add_legend, look, shown, tidy, variants_note
+from ..palette import look
+from ..protocols import FloatArray
+from .curves import mark_lines
+from .drawing import Drawing, Panel, replications, shown, variants_note
 from .tables import lowest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
 
 NOTE = (
     "Time and pulls are 90% quantiles over the replications that got there; here a replication fails if it never does. "
@@ -67,37 +73,43 @@ def best_times(study: StudyResult, table: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def draw_runtimes(study: StudyResult) -> Drawing:
-    """The share of replications that reached each target against pulls; a row per instance, a column per target."""
-    from matplotlib.figure import Figure
+    """Draw the share of replications that reached each target against pulls; a panel per instance and target."""
+    names, order = shown(study), list(study.families)
 
-    names, order, goals = shown(study), list(study.families), targets(study)
-    rows, columns = len(study.results), len(goals)
-    width = max(5.5, 3.8 * columns)
-    figure = Figure(figsize=(width, 1), dpi=150)
-    grid = figure.subplots(rows, columns, squeeze=False)
-    for row, (instance, result) in enumerate(study.results.items()):
-        for column, target in enumerate(goals):
-            axes, pulls = grid[row, column], pulls_to_target(result, target)
-            for place, (label, name) in enumerate(names.items()):
-                arrived = np.sort(pulls[order.index(label)])
-                share = np.arange(1, len(arrived) + 1) / len(arrived)
-                finite = np.isfinite(arrived)
-                reached = share[finite][-1] if finite.any() else 0.0
-                x = np.concatenate([[0.0], arrived[finite], [result.horizon]])
-                y = np.concatenate([[0.0], share[finite], [reached]])
-                axes.step(x, y, where="post", label=name, linewidth=1.6, **look(place))
-            axes.set_title(f"{instance}: regret per pull below {target:g}", fontsize=10)
-            axes.set(xlim=(0, result.horizon), ylim=(0, 1.02))
-            tidy(axes)
-        grid[row, 0].set_ylabel("share of replications", fontsize=9)
-    for axes in grid[-1]:
-        axes.set_xlabel("pulls", fontsize=9)
-    legend = add_legend(figure, grid[0, 0], columns=max(2, int(width // 2.6)))
-    height = 0.35 + 2.7 * rows + 0.5 + legend
-    figure.set_size_inches(width, height)
-    figure.subplots_adjust(
-        left=0.6 / width, right=1 - 0.25 / width, top=1 - 0.35 / height, bottom=(0.5 + legend) / height, wspace=0.18,
-        hspace=0.4,
-    )  # fmt: skip
-    caption = "Share of replications whose regret per pull has been below the target by then." + variants_note(study)
-    return Drawing(figure, caption)
+    def panel(instance: str, target: float) -> Panel:
+        result = study.results[instance]
+        reached = pulls_to_target(result, target)
+        pulls = {family: reached[order.index(label)] for label, family in names.items()}
+        heading = f"{instance}: regret per pull below {target:g}"
+
+        def draw(figure: FigureBase) -> None:
+            _draw_panel(figure, heading, pulls, result.horizon)
+
+        return Panel(heading, 4.1, 2.75, draw)
+
+    panels = [panel(instance, target) for instance in study.results for target in targets(study)]
+    caption = (
+        f"Share of {replications(study)} whose regret per pull has fallen below the target by then. Higher and further "
+        "to the left is better."
+    )
+    return Drawing(panels, caption + variants_note(study))
+
+
+def _draw_panel(figure: FigureBase, heading: str, pulls: dict[str, FloatArray], horizon: int) -> None:
+    from ..engine.plot import name_lines, plain, tidy
+
+    axes = figure.add_axes((0.14, 0.16, 0.57, 0.72))
+    lines = []
+    for name, arrivals in sorted(pulls.items(), key=lambda one: look(one[0]).width):
+        arrived = np.sort(arrivals)
+        share = np.arange(1, len(arrived) + 1) / len(arrived)
+        finite = np.isfinite(arrived)
+        end = share[finite][-1] if finite.any() else 0.0
+        x = np.concatenate([[0.0], arrived[finite], [horizon]])
+        y = np.concatenate([[0.0], share[finite], [end]])
+        lines += axes.plot(x, y, drawstyle="steps-post", label=plain(name), **look(name).line)
+    axes.set(xlim=(0, horizon), ylim=(0, 1.02), xlabel="pulls", ylabel="share of replications")
+    axes.set_title(plain(heading), loc="left")
+    tidy(axes)
+    name_lines(axes, lines)
+    mark_lines(axes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..engine.results import StudyResult
-from .style import shown
+from .drawing import shown
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -1,0 +1,225 @@
+"""Draws regret over rounds: one line per policy with its name at the right end."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+
+from ..palette import Look, look, printable
+from ..protocols import FloatArray, IntArray
+
+INK, FAINT = "#333a45", "#c9ced6"
+MOST_LABELS = 14  # more names do not fit beside a panel
+LONGEST_NAME = 22  # characters
+FAR = 2.0  # a policy that loses this many times what the next better one does may leave the panel
+
+
+class Picture(Figure):
+    """A figure that notebooks show even if pyplot is not loaded."""
+
+    def _repr_png_(self) -> bytes:
+        file = io.BytesIO()
+        self.savefig(file, format="png")
+        return file.getvalue()
+
+
+def plain(text: str) -> str:
+    r"""Return text that matplotlib shows as it is: no formulas, no control characters.
+
+    Examples
+    --------
+    >>> print(plain(r"$\frac$"))
+    \$\frac\$
+    """
+    return printable(text).replace("$", r"\$")
+
+
+def plot_regret(
+    axes: Axes, rounds: IntArray, regret: Mapping[str, FloatArray], band: Sequence[str] = (), *,
+    looks: Mapping[str, Look] | None = None, limit: float = math.nan, scale: str = "linear",
+) -> None:  # fmt: skip
+    """Draw mean regret over rounds into an axis.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    rounds
+        The checkpoints.
+    regret
+        Regret by the name of the policy: (replication, round).
+    band
+        Names of the policies with a band from the 10% to the 90% quantile.
+    looks
+        How to draw each name; by default :func:`~heavybandits.palette.look`.
+    limit
+        What a unit of ln(t) adds to the Lai-Robbins limit.  The limit is left out where it lies above a curve.
+    scale
+        ``"linear"``, or ``"log"`` for two logarithmic axes.
+    """
+    looks = looks or {name: look(name) for name in regret}
+    means = {name: curves.mean(axis=0) for name, curves in regret.items()}
+    lines = []
+    for order, name in enumerate(sorted(means, key=lambda name: looks[name].width)):  # what is bold lies on top
+        lines += axes.plot(rounds, means[name], label=plain(name), zorder=3 + 0.01 * order, **looks[name].line)
+        if name in band:
+            low, high = np.quantile(regret[name], (0.1, 0.9), axis=0)
+            axes.fill_between(rounds, low, high, color=looks[name].colour, alpha=0.14, linewidth=0, zorder=1)
+    if scale == "log":
+        axes.set(xscale="log", yscale="log")
+    else:
+        axes.set(xlim=(0, rounds[-1]), ylim=(0, visible_top([float(mean[-1]) for mean in means.values()])))
+    late = rounds >= rounds[-1] // 10
+    bound = limit * np.log(rounds)
+    if math.isfinite(limit) and all((bound[late] <= mean[late]).all() for mean in means.values()):
+        axes.plot(rounds, bound, color=INK, linestyle=":", linewidth=1, label="Lai-Robbins", zorder=2)
+    tidy(axes)
+    name_lines(axes, lines)
+
+
+def visible_top(ends: Sequence[float]) -> float:
+    """Return where an axis ends so that one policy far above does not flatten the others.
+
+    The better half of the policies is always visible.
+
+    Examples
+    --------
+    >>> visible_top([1.0, 2.0, 3.0, 10.0]), visible_top([1.0, 2.0, 3.0, 5.0]), visible_top([0.0])
+    (3.75, 5.4, 1.0)
+    """
+    ordered = sorted(ends)
+    for place in range((len(ordered) - 1) // 2, len(ordered) - 1):
+        if ordered[place + 1] > FAR * ordered[place] > 0:
+            return 1.25 * ordered[place]
+    return 1.08 * ordered[-1] or 1.0
+
+
+def tidy(axes: Axes) -> None:
+    """Remove the box, and show thousands as 1k."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(FAINT)
+    axes.tick_params(colors=INK, length=3, color=FAINT)
+    for axis in (axes.xaxis, axes.yaxis):
+        if axis.get_scale() == "linear":
+            axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        else:
+            few_log_ticks(axis)
+        axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axes.grid(axis="y", color=FAINT, alpha=0.35, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def few_log_ticks(axis: Any) -> None:
+    """Use powers of ten only, and more ticks only if there would be fewer than two."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    low, high = sorted(axis.get_view_interval())
+    axis.set_major_locator(LogLocator(subs=(1.0,) if high > 50 * low else (1.0, 2.0, 5.0), numticks=6))
+    axis.set_minor_locator(NullLocator())
+
+
+def short(value: float) -> str:
+    """Write a number as a tick label.
+
+    Examples
+    --------
+    >>> [short(value) for value in (0.0, 0.05, 800.0, 2500.0, 10_000.0, 3e6, 2e12)]
+    ['0', '0.05', '800', '2.5k', '10k', '3M', '2e+12']
+    """
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if size <= abs(value) < 1e9:
+            return f"{value / size:.4g}{letter}"
+    return f"{value:.4g}"
+
+
+def name_lines(axes: Axes, lines: Sequence[Line2D], size: float | None = None) -> None:
+    """Write the name of each line at its right end; names keep apart, whatever becomes of the axis later.
+
+    An arrow marks a line that leaves the axis.  If there are too many names, the lowest lines are named.
+    """
+    ordered = sorted(lines, key=lambda line: float(np.asarray(line.get_ydata())[-1]))
+    named = ordered if len(ordered) <= MOST_LABELS else ordered[: MOST_LABELS - 1]
+    texts = {}
+    for line in named:
+        drawn = Look(str(line.get_color()), (), line.get_linewidth())
+        texts[line] = axes.text(
+            1.0, 0.0, "", transform=axes.transAxes, color=drawn.text, fontsize=size, va="center",
+            weight="bold" if drawn.width > 2 else "normal", in_layout=True,
+        )  # fmt: skip
+    rest = len(ordered) - len(named)
+    if rest:
+        axes.text(1.02, 1.0, f"and {rest} more above", transform=axes.transAxes, color=INK, fontsize=size, va="bottom")
+    arranger = _Arranger(axes, texts)
+    axes.add_artist(arranger)
+    arranger.arrange()
+
+
+class _Arranger(Artist):
+    """Moves names apart each time before they are drawn; it draws nothing itself."""
+
+    def __init__(self, axes: Axes, texts: dict[Line2D, Text]) -> None:
+        super().__init__()
+        self._axes, self._texts = axes, texts
+        self.set_zorder(-100)
+        self.set_in_layout(False)
+
+    def draw(self, renderer: object) -> None:
+        self.arrange()
+
+    def arrange(self) -> None:
+        """Keep each name as near to the end of its line as the others allow."""
+        axes, figure = self._axes, self._axes.get_figure(root=True)
+        if not self._texts or figure is None:
+            return
+        (low, high), transform = axes.get_ylim(), axes.transData + axes.transAxes.inverted()
+        right = axes.get_xlim()[1]
+        points = max(float(text.get_fontsize()) for text in self._texts.values())
+        gap = 1.2 * points * figure.dpi / 72 / max(axes.bbox.height, 1.0)
+        wanted = []
+        for line, text in self._texts.items():
+            end = float(np.asarray(line.get_ydata())[-1])
+            beyond = end > high
+            at = 1.0 if beyond else float(transform.transform((right, max(end, low)))[1])
+            text.set_text(_brief(str(line.get_label())) + (" \N{UPWARDS ARROW}" if beyond else ""))
+            wanted.append((at, end, text))
+        wanted.sort(key=lambda one: one[:2])
+        for at, (_, _, text) in zip(apart([one[0] for one in wanted], gap), wanted, strict=True):
+            text.set_position((1.02, at))
+
+
+def _brief(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1].removesuffix("\\") + "…"
+
+
+def apart(wanted: Sequence[float], gap: float) -> list[float]:
+    """Return increasing positions at least a gap apart, as near as can be to the wanted ones, which increase.
+
+    Those that come too close form a group about the middle of what its members want.  All are at most 1, and at least 0
+    if there is room.
+
+    Examples
+    --------
+    >>> apart([0.25, 0.5, 0.5, 1.0, 1.0], 0.125)
+    [0.25, 0.4375, 0.5625, 0.875, 1.0]
+    """
+    groups: list[list[float]] = []  # the sum of what the members want, each less its own offset; and their number
+    for place, value in enumerate(wanted):
+        groups.append([value - place * gap, 1])
+        while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
+            total, size = groups.pop()
+            groups[-1][0] += total
+            groups[-1][1] += size
+    starts = [total / size for total, size in groups for _ in range(int(size))]
+    last = 1 - (len(wanted) - 1) * gap
+    return [min(max(start, 0.0), last) + place * gap for place, start in enumerate(starts)]
