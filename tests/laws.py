@@ -10,19 +10,28 @@ import scipy.stats
 from numpy.typing import ArrayLike
 
 from heavybandits.world.noises import (
+    Bernoulli,
+    Beta,
     Cauchy,
     CauchyExponential,
     CauchyPareto,
+    Empirical,
+    Exponential,
     Frechet,
     Gaussian,
     Laplace,
     LogNormal,
     Mixture,
+    Negative,
+    NegativeBinomial,
     Noise,
     Pareto,
+    Poisson,
     ScipyNoise,
+    Shifted,
     StudentT,
     SymmetricStable,
+    ZeroInflated,
 )
 from heavybandits.world.noises.integrals import Floats
 
@@ -49,6 +58,30 @@ ASYMMETRIC: list[Noise] = [
     CauchyPareto(weight=0.9),
     Mixture([0.2, 0.5, 0.3], [Pareto(2.0), Gaussian(), Laplace()]),
     ScipyNoise(scipy.stats.gumbel_r(scale=2.0)),
+    Exponential(scale=3.0),
+    Beta(0.5, 2.0),
+    Negative(LogNormal()),
+    Shifted(Pareto(1.5), -4.0),
+]
+DISCRETE: list[Noise] = [
+    Bernoulli(0.02),
+    Bernoulli(0.5),
+    Poisson(0.3),
+    Poisson(40.0),
+    NegativeBinomial(0.5, 0.1),
+    NegativeBinomial(20.0, 0.7),
+    Empirical([3.0, -1.0, 0.0, 0.0, 2.5]),
+    Empirical([1.0, 2.0, 4.0, 9.0], weights=[4, 0, 1, 2]),
+    Negative(Poisson(2.0)),
+    Negative(Bernoulli(0.5)),
+    Shifted(Bernoulli(0.3), -0.3),
+    ZeroInflated(0.4, Poisson(2.0)),
+]
+MIXED: list[Noise] = [  # zeros among numbers that never repeat
+    ZeroInflated(0.02, LogNormal()),
+    ZeroInflated(0.6, Cauchy()),
+    ZeroInflated(1.0, Laplace()),
+    Negative(ZeroInflated(0.3, Pareto(3.0))),
 ]
 LAWS = SYMMETRIC + ASYMMETRIC
 

@@ -37,8 +37,7 @@ from .engine.results import Result
 from .online.agent import Agent
 from .protocols import compilable
 from .testing import check_noise, check_policy
-from .world.instances import (
-    Instance,
+from .world.environments import (
     delta_cauchy,
     delta_gaussian,
     env1,
@@ -49,20 +48,30 @@ from .world.instances import (
     gaussian_env3,
     instances,
 )
+from .world.instances import Instance
 from .world.noises import (
+    Bernoulli,
+    Beta,
     Cauchy,
     CauchyExponential,
     CauchyPareto,
+    Empirical,
+    Exponential,
     Frechet,
     Gaussian,
     Laplace,
     LogNormal,
     Mixture,
+    Negative,
+    NegativeBinomial,
     Noise,
     Pareto,
+    Poisson,
     ScipyNoise,
+    Shifted,
     StudentT,
     SymmetricStable,
+    ZeroInflated,
     make_noise,
     noises,
 )
@@ -70,12 +79,13 @@ from .world.noises import (
 __version__: str
 
 __all__ = [
-    "APE2", "FOUCB", "HTINF", "KLUCB", "MRAPE", "MRUCB", "UCB", "ZOUCB", "AdaTINF", "AdarUCB", "Agent", "Catoni",
-    "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "ClippedSGD", "ClippedSGDUCB",
-    "ClippedSSTM", "Exp3", "ForceMOM", "Frechet", "Gaussian", "INFClip", "Instance", "KLinfUCB", "Laplace",
-    "LevelSetUCB", "LogNormal", "MeanOfMedians", "MedianINF", "MedianOfMeans", "Mixture", "Noise", "OrderStatistic",
-    "Pareto", "Result", "RobustUCB", "ScipyNoise", "StudentT", "StudentThompson", "SymmetricStable", "ThompsonGaussian",
-    "TruncatedMean", "TsallisINF", "TwoPoint", "UniINF", "check_noise", "check_policy", "compilable", "delta_cauchy",
+    "APE2", "FOUCB", "HTINF", "KLUCB", "MRAPE", "MRUCB", "UCB", "ZOUCB", "AdaTINF", "AdarUCB", "Agent", "Bernoulli",
+    "Beta", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "ClippedSGD",
+    "ClippedSGDUCB", "ClippedSSTM", "Empirical", "Exp3", "Exponential", "ForceMOM", "Frechet", "Gaussian", "INFClip",
+    "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LogNormal", "MeanOfMedians", "MedianINF", "MedianOfMeans",
+    "Mixture", "Negative", "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson", "Result", "RobustUCB",
+    "ScipyNoise", "Shifted", "StudentT", "StudentThompson", "SymmetricStable", "ThompsonGaussian", "TruncatedMean",
+    "TsallisINF", "TwoPoint", "UniINF", "ZeroInflated", "check_noise", "check_policy", "compilable", "delta_cauchy",
     "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2",
     "gaussian_env3", "instances", "make", "make_noise", "noises", "policies", "simulate",
 ]  # fmt: skip

@@ -137,7 +137,7 @@ def _listed(what: str) -> dict[str, str]:
     from ._validate import unknown
     from .algorithms.registry import estimators, policies
     from .studies.study import read_study, studies
-    from .world.instances import instances
+    from .world.environments import instances
     from .world.noises import noises
 
     if what == "studies":

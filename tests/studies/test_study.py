@@ -160,7 +160,7 @@ def test_work_items_are_about_equally_long(tmp_path: Path) -> None:
         (HEAD + PAIR + "[policy.X]\nc = 1\n", "needs policy.X.kind"),
         (HEAD + PAIR + "[policy.X]\nkind = 'none.py:Mine'\n", "policy.X: "),
         (HEAD + PAIR + "[policy.X]\nkind = 'rucb-median'\n", "policy.X: rucb-median: needs eps and v"),
-        (HEAD + "[instance.x]\nmeans = [0]\n" + UCB, "instance.x: needs noise, or the kind of an instance"),
+        (HEAD + "[instance.x]\nmeans = [0]\n" + UCB, "instance.x: needs noise, or laws, or the kind of an instance"),
         (HEAD + "[instance.x]\nkind = 'env9'\n" + UCB, "instance.x: unknown instance 'env9'"),
         (HEAD + "[instance.x]\nkind = 'env1'\n" + UCB, "instance.x: "),
         (HEAD + "[instance.x]\nmeans = [0]\nnoise = 'cauchy'\n" + UCB, "instance.x: noise must be a table"),

@@ -193,19 +193,19 @@ def play_chunk(
     instance: Instance, runs: list[Run], horizon: int, seed: int, replications: range, workers: int = 1
 ) -> tuple[FloatArray, IntArray, FloatArray]:
     """Regret at checkpoints, pulls per arm and nanoseconds per pull, for these runs and replications."""
-    means, gaps = np.array(instance.means, dtype=float), np.array(instance.gaps, dtype=float)
+    shifts, gaps = np.array(instance.shifts, dtype=float), np.array(instance.gaps, dtype=float)
     regret = np.empty((len(runs), len(replications), len(runs[0].rounds)))
     pulls = np.empty((len(runs), len(replications), instance.n_arms), np.int64)
     duration = np.zeros((len(runs), len(replications)))
     noise_key, block = stream_key(seed, instance.key), block_length(instance)
 
     def play_one(place: int) -> None:
-        rng = generator(noise_key, replications[place])
+        rng, fresh = generator(noise_key, replications[place]), instance.begin()
         progress = [run.begin(replications[place]) for run in runs]
         for start in range(0, horizon, block):
-            noise = draw_noise(instance, rng, min(block, horizon - start))
+            noise = draw_noise(fresh, rng, min(block, horizon - start))
             for row, run in enumerate(runs):
-                duration[row, place] += run.advance(progress[row], start, means, noise, gaps)
+                duration[row, place] += run.advance(progress[row], start, shifts, noise, gaps)
         for row in range(len(runs)):
             regret[row, place], pulls[row, place] = progress[row].regret, progress[row].pulls
 

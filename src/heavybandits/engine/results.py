@@ -83,7 +83,8 @@ class Result:
     @cached_property
     def lai_robbins(self) -> float:
         """The regret that no policy can beat as the horizon grows, at this horizon; NaN if it is not known."""
-        return self.instance.lai_robbins(self.horizon)
+        limit = self.instance.lai_robbins(self.horizon)
+        return math.nan if limit is None else limit
 
     @property
     def lai_robbins_slope(self) -> float:

@@ -27,7 +27,8 @@ from .._version import __version__
 from ..algorithms.registry import class_from_file, make
 from ..engine.loop import checkpoint_rounds
 from ..protocols import IntArray
-from ..world.instances import Instance, instances
+from ..world.environments import instances
+from ..world.instances import Instance
 from ..world.noises import make_noise
 from .schema import StudyError, with_defaults
 from .sweep import combinations, described
@@ -162,10 +163,15 @@ class Study:
         if "noise" in values:
             noise = values["noise"]
             values["noise"] = [self._noise(one) for one in noise] if isinstance(noise, list) else self._noise(noise)
+        if "laws" in values:
+            laws = values.pop("laws")
+            return Instance(laws=[self._noise(law) for law in (laws if isinstance(laws, list) else [laws])], **values)
         if "kind" not in values:
             for key in ("means", "noise"):
                 if key not in values:
-                    raise ValueError(f"needs {key}, or the kind of an instance, one of {', '.join(instances())}")
+                    raise ValueError(
+                        f"needs {key}, or laws, or the kind of an instance, one of {', '.join(instances())}"
+                    )
             return Instance(**values)
         kind, known = values.pop("kind"), instances()
         if kind not in known:

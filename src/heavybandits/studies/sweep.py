@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-LISTS = ("means", "weights", "noises")  # keys whose value is a list by nature
+LISTS = ("means", "laws", "weights", "noises", "values")  # keys whose value is a list by nature
 
 
 def combinations(value: Any, name: str = "") -> list[tuple[dict[str, Any], Any]]:

@@ -1,83 +1,150 @@
-"""Instances: the locations of the arms and the noise around them, and what theory says of the pair."""
+"""Instances: what the arms pay, what they are compared by, and what theory says of them."""
 
+from __future__ import annotations
+
+import copy
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._validate import count, non_negative
+from .._validate import count
 from ..protocols import FloatArray, Sampler
-from .noises import Cauchy, Gaussian
-
-__all__ = [
-    "Instance", "delta_cauchy", "delta_gaussian", "env1", "env2", "env3", "gaussian_env1", "gaussian_env2",
-    "gaussian_env3", "instances",
-]  # fmt: skip
+from .identity import centres, same_law, texts
+from .noises import Noise
 
 
-@dataclass(frozen=True, init=False, eq=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Instance:
-    """A bandit: arm ``i`` pays ``means[i]`` plus a fresh draw of its noise.
+    """A bandit: what each arm pays, and what regret is measured by.
 
-    Instances are equal if their locations and the laws of their noise are.
+    Give ``means`` and ``noise``, and arm ``i`` pays ``means[i]`` plus a fresh draw of its noise; or give ``laws``, and
+    arm ``i`` pays a fresh draw of ``laws[i]``.
+
+    Two instances are equal if their arms are.  Laws of this package are equal if their class and parameters are.  Two
+    objects of a class of your own are never taken for the same law, however alike they look.
 
     Parameters
     ----------
     means
-        Locations of the arms: their means if the noise is centred.  Only differences count if it is not.
+        Locations of the arms: their means if the noise is centred.  Regret counts differences between them, so noises
+        that differ between arms should have one centre.
     noise
         One noise for all arms, or a sequence with one per arm.  Anything with a method ``sample(rng, size)``
         will do; see :mod:`.noises`.
+    laws
+        Laws of the arms, instead of ``means`` and ``noise``.
+    goal
+        What arms given by ``laws`` are compared by: their ``"mean"``, or their ``"location"``, which is the median and
+        exists for every law.
 
     Attributes
     ----------
     means
-        Locations, an array that cannot be written to.
+        What arms are compared by, an array that cannot be written to: the locations, or the means or medians of laws.
+    shifts
+        What is added to each draw of an arm: the locations, or zero for laws.
     noises
-        The noise of each arm.
+        The noise or law of each arm.
     shared_noise
-        Whether all arms have the same law of noise.
+        Whether all arms have the same law of noise.  They then share its draws.
+    goal
+        ``"location"`` for arms given by ``means``.
+    is_of_laws
+        Whether the arms were given as laws.
     key
-        A digest of locations and noise.  It stays the same from run to run, and keys the random streams.
+        A digest of the arms.  It stays the same from run to run, and keys the random streams.
 
     Examples
     --------
+    >>> from heavybandits.world.noises import Bernoulli, Cauchy, LogNormal, ZeroInflated
     >>> instance = Instance(means=[0, 1, 2], noise=Cauchy(scale=1.0))
     >>> instance.n_arms, instance.best_arm, instance.gaps
     (3, 2, array([2., 1., 0.]))
     >>> round(instance.lai_robbins(horizon=10_000), 6)
     67.850829
+
+    Two arms of another kind: who clicks pays little, who buys pays much.
+
+    >>> arms = Instance(laws=[Bernoulli(0.04), ZeroInflated(0.03, LogNormal(1.0))])
+    >>> arms.means.round(4), arms.best_arm
+    (array([0.04  , 0.0495]), 1)
     """
 
     means: FloatArray
+    shifts: FloatArray
     noise: Sampler | tuple[Sampler, ...]
-    noises: tuple[Sampler, ...] = field(repr=False)
-    shared_noise: bool = field(repr=False)
-    key: str = field(repr=False)
+    noises: tuple[Sampler, ...]
+    shared_noise: bool
+    goal: str
+    is_of_laws: bool
+    key: str
 
-    def __init__(self, means: ArrayLike, noise: Sampler | Sequence[Sampler]) -> None:
-        locations = _locations(means)
-        noises = _per_arm(noise, locations.size)
-        laws = [_describe(one) for one in noises]
-        text = "\n".join([*(mean.hex() for mean in locations.tolist()), *laws])
+    def __init__(
+        self,
+        means: ArrayLike | None = None,
+        noise: Sampler | Sequence[Sampler] | None = None,
+        *,
+        laws: Sequence[Sampler] | None = None,
+        goal: Literal["mean", "location"] | None = None,
+    ) -> None:
+        if laws is None:
+            if means is None or noise is None:
+                given = f"means={means!r} and noise={noise!r}"
+                raise TypeError(f"Instance: means and noise must both be given, or laws instead, got {given}")
+            if goal not in (None, "location"):
+                raise ValueError(f"Instance: arms given by means are compared by them; to compare means of rewards, "
+                                 f"give the arms as laws; got goal={goal!r}")  # fmt: skip
+            goal, locations = "location", _locations(means)
+            noises = _per_arm("noise", noise, locations.size)
+            shifts, heads = locations, [mean.hex() for mean in locations.tolist()]
+            _warn_of_centres(noises)
+        else:
+            if means is not None or noise is not None:
+                raise TypeError("Instance: laws take the place of means and noise; give one or the other, got both")
+            goal, noises = _goal(goal), _listed_laws(laws)
+            locations, heads = _locations([_location(law, goal) for law in noises]), [f"laws by {goal}"]
+            shifts = np.zeros(len(noises))
+            shifts.flags.writeable = False
+        described = texts(noises)
         self.__dict__.update(
             means=locations,
+            shifts=shifts,
             noise=noise if hasattr(noise, "sample") else noises,
             noises=noises,
-            shared_noise=len(set(laws)) == 1,
-            key=hashlib.sha256(text.encode()).hexdigest(),
+            shared_noise=len(set(described)) == 1,
+            goal=goal,
+            is_of_laws=laws is not None,
+            key=hashlib.sha256("\n".join([*heads, *described]).encode()).hexdigest(),
         )
 
+    def __repr__(self) -> str:
+        if not self.is_of_laws:
+            return f"Instance(means={self.means!r}, noise={self.noise!r})"
+        return f"Instance(laws={list(self.noises)!r}, goal={self.goal!r})"
+
     def __eq__(self, other: object) -> bool:
-        return self.key == other.key if isinstance(other, Instance) else NotImplemented
+        if not isinstance(other, Instance):
+            return NotImplemented
+        return self.key == other.key and all(map(same_law, self.noises, other.noises))
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    def begin(self) -> Instance:
+        """Return the instance for one replication, in which data without replacement start afresh."""
+        fresh = tuple(noise.begin() if isinstance(noise, Noise) else noise for noise in self.noises)
+        if all(one is two for one, two in zip(fresh, self.noises, strict=True)):
+            return self
+        instance = copy.copy(self)
+        instance.__dict__["noises"] = fresh
+        return instance
 
     @property
     def n_arms(self) -> int:
@@ -95,13 +162,14 @@ class Instance:
         """The arm with the highest location, the first of them if there are several."""
         return int(self.means.argmax())
 
-    def lai_robbins(self, horizon: int) -> float:
+    def lai_robbins(self, horizon: int) -> float | None:
         r"""Return the regret that no consistent policy can asymptotically beat, by Lai and Robbins (1985).
 
         It is :math:`\ln T \sum_i \Delta_i / \mathrm{KL}_i` over the arms with a gap :math:`\Delta_i > 0`, for
         policies that know the shape of the noise but not the locations: :math:`\mathrm{KL}_i` is
         :meth:`~heavybandits.world.noises.Noise.kl_shift` of the arm's own noise at its gap.  An arm that one lucky
-        draw can rule out, because that divergence is infinite, adds nothing.
+        draw can rule out, because that divergence is infinite, adds nothing.  Arms given as laws are not shifts of each
+        other, so for them the limit is not defined, unless all arms are equally good.
 
         The limit concerns large horizons; at a short one a good policy may stay below it.
 
@@ -112,132 +180,32 @@ class Instance:
 
         Returns
         -------
-        float
-            The limit; NaN if the noise of an arm with a gap has no method ``kl_shift``.
+        float or None
+            The limit; None if it is not defined, or if the noise of an arm with a gap has no method ``kl_shift``.
 
         Examples
         --------
-        >>> round(gaussian_env1().lai_robbins(3000), 3)
-        452.995
+        >>> from heavybandits.world.noises import Gaussian
+        >>> round(Instance([0, 0.5], Gaussian()).lai_robbins(3000), 3)
+        32.025
         """
-        return math.log(count("lai_robbins", "horizon", horizon)) * self._lai_robbins_constant
+        logarithm, constant = math.log(count("lai_robbins", "horizon", horizon)), self._lai_robbins_constant
+        return None if constant is None else logarithm * constant
 
     @cached_property
-    def _lai_robbins_constant(self) -> float:
+    def _lai_robbins_constant(self) -> float | None:
         divergences: dict[tuple[int, float], float] = {}
         total = 0.0
         for gap, noise in zip(self.gaps.tolist(), self.noises, strict=True):
             if gap == 0:
                 continue
-            if not hasattr(noise, "kl_shift"):
-                return math.nan
+            if self.is_of_laws or not hasattr(noise, "kl_shift"):
+                return None
             if (id(noise), gap) not in divergences:
                 divergences[id(noise), gap] = noise.kl_shift(gap)
             divergence = divergences[id(noise), gap]
             total += gap / divergence if divergence else math.inf  # a divergence that underflows is zero
         return total
-
-
-def env1(noise: Sampler | Sequence[Sampler]) -> Instance:
-    """Return ten arms at 0, 1, ..., 9.
-
-    Examples
-    --------
-    >>> env1(Cauchy()).means
-    array([0., 1., 2., 3., 4., 5., 6., 7., 8., 9.])
-    """
-    return Instance(np.arange(10), noise)
-
-
-def env2(noise: Sampler | Sequence[Sampler]) -> Instance:
-    """Return ten arms at 0, 0.1, ..., 0.9.
-
-    Examples
-    --------
-    >>> env2(Cauchy()).means
-    array([0. , 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
-    """
-    return Instance(np.arange(10) / 10, noise)
-
-
-def env3(noise: Sampler | Sequence[Sampler]) -> Instance:
-    """Return a hundred arms at 0, 0.02, ..., 1.98.
-
-    Examples
-    --------
-    >>> env3(Cauchy()).means[[0, 1, 99]]
-    array([0.  , 0.02, 1.98])
-    """
-    return Instance(np.arange(100) / 50, noise)
-
-
-def gaussian_env1() -> Instance:
-    """Return ten arms at 0, 0.1, ..., 0.9 with standard Gaussian noise.
-
-    Examples
-    --------
-    >>> gaussian_env1().noise
-    Gaussian(scale=1.0)
-    """
-    return env2(Gaussian())
-
-
-def gaussian_env2() -> Instance:
-    """Return ten arms at 0, 0.02, ..., 0.18 with standard Gaussian noise.
-
-    Examples
-    --------
-    >>> gaussian_env2().means[[0, 1, 9]]
-    array([0.  , 0.02, 0.18])
-    """
-    return Instance(np.arange(10) / 50, Gaussian())
-
-
-def gaussian_env3() -> Instance:
-    """Return a hundred arms at 0, 0.02, ..., 1.98 with standard Gaussian noise.
-
-    Examples
-    --------
-    >>> gaussian_env3().n_arms
-    100
-    """
-    return env3(Gaussian())
-
-
-def delta_gaussian(delta: float) -> Instance:
-    """Return two arms at 0 and ``delta`` with standard Gaussian noise.
-
-    Examples
-    --------
-    >>> delta_gaussian(0.5).gaps
-    array([0.5, 0. ])
-    """
-    return Instance([0.0, non_negative("delta_gaussian", "delta", delta)], Gaussian())
-
-
-def delta_cauchy(delta: float) -> Instance:
-    """Return four arms at 0 and one at ``delta`` with standard Cauchy noise.
-
-    Examples
-    --------
-    >>> delta_cauchy(2).gaps
-    array([2., 2., 2., 2., 0.])
-    """
-    return Instance([0.0] * 4 + [non_negative("delta_cauchy", "delta", delta)], Cauchy())
-
-
-def instances() -> dict[str, Callable[..., Instance]]:
-    """Return the functions that make the instances of the literature, by name.
-
-    Examples
-    --------
-    >>> instances()["delta-cauchy"](2) == delta_cauchy(2)
-    True
-    """
-    makers: list[Callable[..., Instance]] = [
-        env1, env2, env3, gaussian_env1, gaussian_env2, gaussian_env3, delta_gaussian, delta_cauchy,
-    ]  # fmt: skip
-    return {make.__name__.replace("_", "-"): make for make in makers}
 
 
 def _locations(means: ArrayLike) -> FloatArray:
@@ -258,33 +226,51 @@ def _locations(means: ArrayLike) -> FloatArray:
     return locations
 
 
-def _per_arm(noise: Any, n_arms: int) -> tuple[Sampler, ...]:
+def _per_arm(name: str, noise: Any, n_arms: int) -> tuple[Sampler, ...]:
     # A noise may be a tuple itself, namely a NamedTuple with a method.
     several = isinstance(noise, Sequence) and not isinstance(noise, str) and not hasattr(noise, "sample")
     noises = tuple(noise) if several else (noise,) * n_arms
     for one in noises:
         if isinstance(one, type) or not callable(getattr(one, "sample", None)):
             hint = "; wrap a law of SciPy in hb.ScipyNoise" if hasattr(one, "rvs") else ""
-            raise TypeError(f"Instance: noise must be an object with a method sample(rng, size), got {one!r}{hint}")
+            raise TypeError(f"Instance: {name} must be an object with a method sample(rng, size), got {one!r}{hint}")
     if len(noises) != n_arms:
         raise ValueError(f"Instance: needs one noise per arm, got {len(noises)} for {n_arms} arms")
     return noises
 
 
-def _describe(thing: object) -> str:
-    """Return a text that is the same in every process: ``repr``, unless cut short or with an address."""
-    text = repr(thing)
-    if " at 0x" not in text and "..." not in text:
-        return text
-    if isinstance(thing, np.ndarray):
-        return f"array({thing.dtype}, {thing.shape}, {hashlib.sha256(thing.tobytes()).hexdigest()})"
-    inside: Iterable[tuple[Any, Any]]
-    if isinstance(thing, Mapping):
-        inside = thing.items()
-    elif isinstance(thing, list | tuple):
-        inside = enumerate(thing)
-    else:
-        inside = sorted(getattr(thing, "__dict__", {}).items())
-    named: Any = thing if hasattr(thing, "__qualname__") else type(thing)  # a function, or an object
-    parts = ", ".join(f"{key}={_describe(part)}" for key, part in inside)
-    return f"{named.__module__}.{named.__qualname__}({parts})"
+def _listed_laws(laws: Any) -> tuple[Sampler, ...]:
+    if not isinstance(laws, Sequence) or isinstance(laws, str) or hasattr(laws, "sample") or not laws:
+        raise TypeError(f"Instance: laws must be a sequence of at least one law, got {laws!r}")
+    return _per_arm("each of laws", laws, len(laws))
+
+
+def _goal(goal: object) -> Literal["mean", "location"]:
+    if goal is None or goal == "mean":
+        return "mean"
+    if goal == "location":
+        return "location"
+    raise ValueError(f"Instance: goal must be 'mean' or 'location', got {goal!r}")
+
+
+def _location(law: Any, goal: str) -> float:
+    """Return what a law is compared by."""
+    needed = "mean" if goal == "mean" else "quantile"
+    if not hasattr(law, needed):
+        raise TypeError(f"Instance: for goal={goal!r} each of laws must have {needed!r}, got {law!r}, which does not")
+    if goal == "location":
+        return float(law.quantile(0.5))
+    if law.mean is None:
+        raise ValueError(f"Instance: {law!r} has no mean; use goal='location' to compare arms by their medians")
+    return float(law.mean)
+
+
+def _warn_of_centres(noises: tuple[Sampler, ...]) -> None:
+    """Warn if rewards of the arms differ by more than their ``means`` do."""
+    found = centres(noises)
+    if found and not all(math.isclose(found[0], centre, rel_tol=1e-6, abs_tol=1e-9) for centre in found):
+        warnings.warn(
+            f"Instance: the noises have different centres, from {min(found):.4g} to {max(found):.4g}, but regret "
+            "counts only means; to measure it by true means, give the arms as laws=[...] (hb.Shifted moves a law)",
+            stacklevel=3,
+        )

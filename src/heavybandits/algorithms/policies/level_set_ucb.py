@@ -64,7 +64,10 @@ def _law(owner: str, name: str, value: Any) -> str | None:
         return None
     try:
         spec = json.loads(value) if isinstance(value, str) else value
-        return json.dumps(noise_spec(spec if isinstance(spec, Noise) else make_noise(**spec)))
+        law = spec if isinstance(spec, Noise) else make_noise(**spec)
+        if not law.has_density:
+            raise ValueError("some values have a positive probability")
+        return json.dumps(noise_spec(law))
     except (TypeError, ValueError) as error:
         rule = "must be a noise with a density, such as hb.Cauchy(), or None to be learned"
         raise ValueError(f"{owner}: {name} {rule}, got {value!r}: {error}") from error

@@ -1,8 +1,8 @@
-r"""What a pull adds to the location of its arm: the laws, their draws and their information.
+r"""Laws of rewards: as noise they are added to the location of an arm; as an arm they are its rewards.
 
-Each law is a frozen dataclass of its parameters.  ``sample`` is all that a simulation needs; the other
-methods serve theory and tests.  A law of one's own needs ``cdf``, ``log_pdf`` and ``moment_order``, and
-inherits the rest from :class:`Noise`; one that is only to be simulated needs ``sample`` and no base class.
+Each law is a frozen dataclass of its parameters.  A simulation needs only ``sample``; the other methods serve
+theory and tests.  A law of your own needs ``cdf``, ``log_pdf`` and ``moment_order``, and inherits the rest from
+:class:`Noise`; if you only want to simulate it, it needs ``sample`` and no base class.
 
 ``repr`` spells a law out completely, because the random streams are keyed by it.
 """
@@ -11,17 +11,22 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+import numpy as np
+
 from ..._validate import unknown
 from .adaptor import ScipyNoise
 from .base import Noise
+from .counts import Bernoulli, NegativeBinomial, Poisson
+from .empirical import Empirical
 from .mixtures import CauchyExponential, CauchyPareto, Mixture
-from .skewed import Frechet, LogNormal, Pareto
+from .skewed import Beta, Exponential, Frechet, LogNormal, Pareto
 from .symmetric import Cauchy, Gaussian, Laplace, StudentT, SymmetricStable
+from .transformed import Negative, Shifted, ZeroInflated
 
 __all__ = [
-    "Cauchy", "CauchyExponential", "CauchyPareto", "Frechet", "Gaussian", "Laplace", "LogNormal", "Mixture",
-    "Noise", "Pareto", "ScipyNoise", "StudentT", "SymmetricStable", "make_noise", "noise_spec",
-    "noises",
+    "Bernoulli", "Beta", "Cauchy", "CauchyExponential", "CauchyPareto", "Empirical", "Exponential", "Frechet",
+    "Gaussian", "Laplace", "LogNormal", "Mixture", "Negative", "NegativeBinomial", "Noise", "Pareto", "Poisson",
+    "ScipyNoise", "Shifted", "StudentT", "SymmetricStable", "ZeroInflated", "make_noise", "noise_spec", "noises",
 ]  # fmt: skip
 
 
@@ -44,6 +49,15 @@ def noises() -> dict[str, type[Noise]]:
         "pareto": Pareto,
         "log-normal": LogNormal,
         "laplace": Laplace,
+        "exponential": Exponential,
+        "beta": Beta,
+        "bernoulli": Bernoulli,
+        "poisson": Poisson,
+        "negative-binomial": NegativeBinomial,
+        "empirical": Empirical,
+        "negative": Negative,
+        "shifted": Shifted,
+        "zero-inflated": ZeroInflated,
         "mixture": Mixture,
         "scipy": ScipyNoise,
     }
@@ -52,8 +66,8 @@ def noises() -> dict[str, type[Noise]]:
 def make_noise(kind: str, **parameters: Any) -> Noise:
     """Make a noise from its registered name and its parameters, as a study file gives them.
 
-    Each part of a mixture is a noise, or a mapping of ``kind`` and parameters.  For a ``"scipy"`` noise,
-    ``law`` names the law, and all other parameters are that law's.
+    A parameter that is itself a law, or a list of them, may be given as mappings with ``kind`` and parameters.
+    For a ``"scipy"`` noise, ``law`` names the law, and all other parameters are that law's.
 
     Examples
     --------
@@ -61,6 +75,8 @@ def make_noise(kind: str, **parameters: Any) -> Noise:
     Cauchy(scale=2.0)
     >>> make_noise("mixture", weights=[0.9, 0.1], noises=[{"kind": "gaussian"}, Cauchy()])
     Mixture(weights=(0.9, 0.1), noises=(Gaussian(scale=1.0), Cauchy(scale=1.0)))
+    >>> make_noise("zero-inflated", share=0.1, law={"kind": "log-normal"})
+    ZeroInflated(share=0.1, law=LogNormal(sigma=1.0))
     >>> make_noise("scipy", law="t", df=3)
     ScipyNoise(t(df=3.0))
     """
@@ -76,10 +92,16 @@ def make_noise(kind: str, **parameters: Any) -> Noise:
     for name, field in accepted.items():
         if field.default is MISSING and name not in parameters:
             raise ValueError(f"{kind}: parameter {name!r} is missing")
-    if kind == "mixture":
-        parts = parameters["noises"]
-        parameters["noises"] = [make_noise(**part) if isinstance(part, Mapping) else part for part in parts]
-    return known[kind](**parameters)
+    return known[kind](**{name: _made(value) for name, value in parameters.items()})
+
+
+def _made(value: Any) -> Any:
+    """Return a parameter with its laws made, if it has any."""
+    if isinstance(value, list | tuple) and any(isinstance(part, Mapping) for part in value):
+        return [_made(part) for part in value]
+    if isinstance(value, Mapping) and "kind" in value:
+        return make_noise(**value)
+    return value
 
 
 def noise_spec(noise: Noise) -> dict[str, Any]:
@@ -96,9 +118,16 @@ def noise_spec(noise: Noise) -> dict[str, Any]:
     if isinstance(noise, ScipyNoise):
         return {"kind": "scipy", "law": noise.frozen.dist.name, **noise._parameters()}
     values = {field.name: getattr(noise, field.name) for field in fields(noise)}  # type: ignore[arg-type]
-    if isinstance(noise, Mixture):
-        values["noises"] = [noise_spec(part) for part in noise.noises]
-    return {"kind": kinds[type(noise)], **values}
+    return {"kind": kinds[type(noise)], **{name: _plain(value) for name, value in values.items()}}
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter in plain values."""
+    if isinstance(value, Noise):
+        return noise_spec(value)
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _make_scipy(law: str = "", **parameters: Any) -> ScipyNoise:

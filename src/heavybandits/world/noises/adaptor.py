@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import finite
-from .base import Noise, Size, probability
+from .base import Noise, Size, finite_or_none, probability
 from .integrals import Floats
 
 
@@ -54,22 +54,41 @@ class ScipyNoise(Noise):
         defaults = {"loc": 0.0, "scale": 1.0}
         return {name: value for name, value in values.items() if value != defaults.get(name)}
 
-    def __repr__(self) -> str:
+    @property
+    def is_scipys_own(self) -> bool:
+        """Whether the law is one that SciPy defines, so that its name and parameters say all."""
         import scipy.stats
 
         dist = self.frozen.dist
+        own: Any = getattr(scipy.stats, dist.name, None)
+        return type(dist) is type(own) and (dist.a, dist.b) == (own.a, own.b)
+
+    def __repr__(self) -> str:
+        dist = self.frozen.dist
         parameters = [f"{name}={value!r}" for name, value in self._parameters().items()]
-        if type(dist) is not type(getattr(scipy.stats, dist.name, None)):
+        if not self.is_scipys_own:
             # A law of the user's own, such as a histogram: its name says little, its quantiles nearly all.
             quantiles = np.asarray(self.frozen.ppf(np.arange(1, 256) / 256), float)
             parameters.append(f"quantiles={hashlib.sha256(quantiles.tobytes()).hexdigest()[:16]}")
         return f"ScipyNoise({dist.name}({', '.join(parameters)}))"
 
     def __eq__(self, other: object) -> bool:
-        return repr(self) == repr(other) if isinstance(other, ScipyNoise) else NotImplemented
+        if not isinstance(other, ScipyNoise):
+            return NotImplemented
+        if self.is_scipys_own and other.is_scipys_own:
+            return repr(self) == repr(other)
+        return self.frozen is other.frozen  # the code of a user's law may do anything
 
     def __hash__(self) -> int:
         return hash(repr(self))
+
+    @property
+    def mean(self) -> float | None:
+        return finite_or_none(self.frozen.mean())
+
+    @property
+    def has_density(self) -> bool:  # type: ignore[override]
+        return hasattr(self.frozen.dist, "logpdf")
 
     @property
     def moment_order(self) -> float:
@@ -95,16 +114,13 @@ class ScipyNoise(Noise):
         return np.asarray(self.frozen.ppf(probability(u)), float)
 
     def log_pdf(self, x: ArrayLike) -> Floats:
-        return np.asarray((self.frozen.logpmf if self._is_discrete() else self.frozen.logpdf)(x), float)
+        return np.asarray((self.frozen.logpdf if self.has_density else self.frozen.logpmf)(x), float)
 
     def kl_shift(self, d: float) -> float:
         # A discrete law without ends lives on the integers.
-        return math.inf if self._is_discrete() and finite("ScipyNoise", "d", d) % 1 else super().kl_shift(d)
-
-    def _is_discrete(self) -> bool:
-        return not hasattr(self.frozen.dist, "logpdf")
+        return math.inf if not self.has_density and finite("ScipyNoise", "d", d) % 1 else super().kl_shift(d)
 
     def _expect(self, function: Callable[[Floats], Floats], marks: Floats) -> float:
-        if self._is_discrete():
+        if not self.has_density:
             return float(self.frozen.expect(function))
         return super()._expect(function, marks)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import finite
+from ...protocols import Sampler
 from .integrals import Floats, integrate, invert
 
 Size = int | tuple[int, ...]
@@ -51,6 +52,23 @@ class Noise(ABC):
     def moment_order(self) -> float:
         """Supremum of the orders q for which the q-th absolute moment is finite."""
 
+    has_density = True  #: Whether no single value has a positive probability.
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of the law, or None if it has none: if it is undefined, infinite, or too large for a float.
+
+        Unless a law says otherwise, this integrates its quantiles.  A law whose moment order is only just above 1 needs
+        a formula of its own, because the integral then hangs on quantiles too close to the end for floats.
+        """
+        if not self.moment_order > 1:
+            return None
+        return 0.0 if self.is_symmetric else self._expect(lambda x: x, self._marks())
+
+    def begin(self) -> Sampler:
+        """Return what one replication draws from; a law with a memory returns a fresh start."""
+        return self
+
     def pdf(self, x: ArrayLike) -> Floats:
         """Return the density."""
         return np.exp(self.log_pdf(x))
@@ -74,7 +92,8 @@ class Noise(ABC):
 
         It is :math:`\int f(x) \ln \frac{f(x)}{f(x - d)}\,dx`: what a draw, on average, tells against the
         arm being better by ``d`` than it is.  For positive ``d`` and a law that is bounded below it is
-        infinite, since a draw near the lower end rules the shift out; a negative ``d`` shifts down.
+        infinite, since a draw near the lower end rules the shift out; a negative ``d`` shifts down.  Of a law
+        of whole numbers it is infinite unless ``d`` is whole, and otherwise a sum.
         """
         d = finite(type(self).__name__, "d", d)
         if d == 0:
@@ -99,6 +118,11 @@ def check(noise: Noise, **rules: Callable[[str, str, object], float]) -> None:
     """Validate parameters of a frozen dataclass, and store them as floats."""
     for name, rule in rules.items():
         object.__setattr__(noise, name, rule(type(noise).__name__, name, getattr(noise, name)))
+
+
+def finite_or_none(x: float) -> float | None:
+    """Return a number, but None if it is infinite or NaN."""
+    return float(x) if math.isfinite(x) else None
 
 
 def probability(u: ArrayLike) -> Floats:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import in_range, positive
-from .base import Noise, Size, check, probability
+from .base import Noise, Size, check, finite_or_none, probability
 from .integrals import Floats, invert
-from .skewed import Pareto
+from .skewed import Exponential, Pareto
 from .symmetric import Cauchy
+from .transformed import Shifted, inner
 
 
 class _Mixed(Noise):
@@ -26,6 +27,13 @@ class _Mixed(Noise):
     @property
     def moment_order(self) -> float:
         return min(noise.moment_order for _, noise in self._parts())
+
+    @property
+    def mean(self) -> float | None:
+        means = [(weight, noise.mean) for weight, noise in self._parts()]
+        if any(mean is None for _, mean in means):
+            return None
+        return finite_or_none(math.fsum(weight * mean for weight, mean in means if mean is not None))
 
     def sample(self, rng: np.random.Generator, size: Size) -> Floats:
         # All draws come from the likeliest part, and some are then overwritten: quicker than to select first.
@@ -57,53 +65,6 @@ class _Mixed(Noise):
 
     def _expect(self, function: Callable[[Floats], Floats], marks: Floats) -> float:
         return sum(weight * noise._expect(function, marks) for weight, noise in self._parts())
-
-
-@dataclass(frozen=True)
-class _Exponential(Noise):
-    """Standard exponential noise."""
-
-    is_symmetric = False
-    moment_order = math.inf
-
-    def sample(self, rng: np.random.Generator, size: Size) -> Floats:
-        return rng.standard_exponential(size)
-
-    def cdf(self, x: ArrayLike) -> Floats:
-        return -np.expm1(-np.maximum(x, 0.0))
-
-    def quantile(self, u: ArrayLike) -> Floats:
-        with np.errstate(divide="ignore"):
-            return -np.log1p(-probability(u))
-
-    def log_pdf(self, x: ArrayLike) -> Floats:
-        return np.where(np.asarray(x) >= 0, -np.asarray(x, float), -np.inf)
-
-
-@dataclass(frozen=True)
-class _Shifted(Noise):
-    """Another law, moved."""
-
-    noise: Noise
-    by: float
-
-    @property
-    def moment_order(self) -> float:
-        return self.noise.moment_order
-
-    def sample(self, rng: np.random.Generator, size: Size) -> Floats:
-        x = self.noise.sample(rng, size)
-        x += self.by
-        return x
-
-    def cdf(self, x: ArrayLike) -> Floats:
-        return self.noise.cdf(np.asarray(x, float) - self.by)
-
-    def quantile(self, u: ArrayLike) -> Floats:
-        return self.noise.quantile(u) + self.by
-
-    def log_pdf(self, x: ArrayLike) -> Floats:
-        return self.noise.log_pdf(np.asarray(x, float) - self.by)
 
 
 @dataclass(frozen=True)
@@ -142,7 +103,7 @@ class CauchyExponential(_CauchyAnd):
     """
 
     def _other(self) -> Noise:
-        return _Shifted(_Exponential(), -1.0)
+        return Shifted(Exponential(), -1.0)
 
 
 @dataclass(frozen=True)
@@ -163,7 +124,7 @@ class CauchyPareto(_CauchyAnd):
     """
 
     def _other(self) -> Noise:
-        return _Shifted(Pareto(3.0), -1.5)
+        return Shifted(Pareto(3.0), -1.5)
 
 
 @dataclass(frozen=True)
@@ -192,16 +153,17 @@ class Mixture(_Mixed):
 
     def __post_init__(self) -> None:
         weights = tuple(positive("Mixture", "each of weights", weight) for weight in self.weights)
-        noises = tuple(self.noises)
-        for noise in noises:
-            if not isinstance(noise, Noise):
-                raise TypeError(f"Mixture: each of noises must be a Noise, got {noise!r}")
+        noises = tuple(inner("Mixture", "each of noises", noise) for noise in self.noises)
         if len(weights) != len(noises):
             raise ValueError(f"Mixture: needs one weight per noise, got {len(weights)} and {len(noises)}")
         if not math.isclose(math.fsum(weights), 1.0, abs_tol=1e-9):
             raise ValueError(f"Mixture: weights must have sum 1, got {self.weights!r}")
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "noises", noises)
+
+    @property
+    def has_density(self) -> bool:  # type: ignore[override]
+        return all(noise.has_density for noise in self.noises)
 
     def _parts(self) -> Sequence[tuple[float, Noise]]:
         return tuple(zip(self.weights, self.noises, strict=True))

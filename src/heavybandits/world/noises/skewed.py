@@ -1,4 +1,4 @@
-"""Laws on one side: Fréchet, Pareto, log-normal."""
+"""Laws of positive numbers: Fréchet, Pareto, log-normal, exponential, beta."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import positive
-from .base import HALF_STEP, Noise, Size, bounded_exp, check, probability
+from .base import HALF_STEP, Noise, Size, bounded_exp, check, finite_or_none, probability, special
 from .integrals import Floats
 from .symmetric import Gaussian
 
@@ -38,6 +38,10 @@ class Frechet(Noise):
     @property
     def moment_order(self) -> float:
         return self.alpha
+
+    @property
+    def mean(self) -> float | None:
+        return math.gamma(1 - 1 / self.alpha) if self.alpha > 1 else None
 
     def sample(self, rng: np.random.Generator, size: Size) -> Floats:
         x = rng.standard_exponential(size)
@@ -92,6 +96,10 @@ class Pareto(Noise):
     def moment_order(self) -> float:
         return self.shape
 
+    @property
+    def mean(self) -> float | None:
+        return finite_or_none(self.scale * (self.shape / (self.shape - 1))) if self.shape > 1 else None
+
     def sample(self, rng: np.random.Generator, size: Size) -> Floats:
         x = rng.standard_exponential(size)
         x /= self.shape
@@ -134,6 +142,11 @@ class LogNormal(Noise):
     def __post_init__(self) -> None:
         check(self, sigma=positive)
 
+    @property
+    def mean(self) -> float | None:
+        with np.errstate(over="ignore"):
+            return finite_or_none(np.exp(0.5 * np.float64(self.sigma) ** 2))
+
     def sample(self, rng: np.random.Generator, size: Size) -> Floats:
         return bounded_exp(Gaussian(self.sigma).sample(rng, size))
 
@@ -149,3 +162,89 @@ class LogNormal(Noise):
         x = np.asarray(x, float)
         with np.errstate(all="ignore"):
             return np.where(x > 0, Gaussian(self.sigma).log_pdf(np.log(x)) - np.log(x), -np.inf)
+
+
+@dataclass(frozen=True)
+class Exponential(Noise):
+    """Exponential noise: positive, with a density that is highest at zero.
+
+    Parameters
+    ----------
+    scale
+        Mean.
+
+    Examples
+    --------
+    >>> Exponential(scale=2).cdf([0.0, 2.0]).round(6)
+    array([0.      , 0.632121])
+    """
+
+    scale: float = 1.0
+    is_symmetric = False
+    moment_order = math.inf
+
+    def __post_init__(self) -> None:
+        check(self, scale=positive)
+
+    @property
+    def mean(self) -> float:
+        return self.scale
+
+    def sample(self, rng: np.random.Generator, size: Size) -> Floats:
+        x = rng.standard_exponential(size)
+        x *= self.scale
+        return x
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        return -np.expm1(-np.maximum(x, 0.0) / self.scale)
+
+    def quantile(self, u: ArrayLike) -> Floats:
+        with np.errstate(divide="ignore"):
+            return -self.scale * np.log1p(-probability(u))
+
+    def log_pdf(self, x: ArrayLike) -> Floats:
+        z = np.asarray(x, float) / self.scale
+        return np.where(z >= 0, -z - math.log(self.scale), -np.inf)
+
+
+@dataclass(frozen=True)
+class Beta(Noise):
+    r"""Beta law: numbers between 0 and 1, with density proportional to :math:`x^{a-1} (1-x)^{b-1}`.
+
+    Parameters
+    ----------
+    a, b
+        Shape; the mean is :math:`a/(a + b)`.
+
+    Examples
+    --------
+    >>> Beta(2, 6).mean, Beta(1, 1).quantile(0.3).round(6)
+    (0.25, np.float64(0.3))
+    """
+
+    a: float
+    b: float
+    is_symmetric = False
+    moment_order = math.inf
+
+    def __post_init__(self) -> None:
+        check(self, a=positive, b=positive)
+
+    @property
+    def mean(self) -> float:
+        return 1 / (1 + self.b / self.a)
+
+    def sample(self, rng: np.random.Generator, size: Size) -> Floats:
+        return np.asarray(rng.beta(self.a, self.b, size), float)
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        return special("betainc")(self.a, self.b, np.clip(x, 0.0, 1.0))
+
+    def quantile(self, u: ArrayLike) -> Floats:
+        return special("betaincinv")(self.a, self.b, probability(u))
+
+    def log_pdf(self, x: ArrayLike) -> Floats:
+        x = np.asarray(x, float)
+        inner = np.clip(x, 0.0, 1.0)
+        log_x, log_rest = special("xlogy")(self.a - 1, inner), special("xlog1py")(self.b - 1, -inner)
+        return np.where((x >= 0) & (x <= 1), log_x + log_rest - special("betaln")(self.a, self.b), -np.inf)

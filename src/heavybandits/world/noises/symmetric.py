@@ -1,4 +1,4 @@
-"""Laws that are symmetric about zero."""
+"""Laws that are symmetric about zero, which is their mean if they have one."""
 
 import math
 from collections.abc import Callable
@@ -33,6 +33,7 @@ class Cauchy(Noise):
     scale: float = 1.0
     is_symmetric = True
     moment_order = 1.0
+    mean = None
 
     def __post_init__(self) -> None:
         check(self, scale=positive)
@@ -80,6 +81,7 @@ class Gaussian(Noise):
     scale: float = 1.0
     is_symmetric = True
     moment_order = math.inf
+    mean = 0.0
 
     def __post_init__(self) -> None:
         check(self, scale=positive)
@@ -120,6 +122,7 @@ class Laplace(Noise):
     scale: float = 1.0
     is_symmetric = True
     moment_order = math.inf
+    mean = 0.0
 
     def __post_init__(self) -> None:
         check(self, scale=positive)

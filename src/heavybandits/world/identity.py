@@ -1,0 +1,100 @@
+"""Which laws are the same: decided by what they are, never by how they print."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from .noises import Noise, ScipyNoise, noises
+
+
+def same_law(one: Any, two: Any) -> bool:
+    """Return whether two laws are certainly the same.
+
+    They are if they are one object, or of one class of this package with equal parameters.  A class of your own may
+    hide what its ``repr``, its ``==`` or its attributes do not show, so two objects of it are never taken for equal.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> same_law(hb.Cauchy(1), hb.Cauchy(1.0)), same_law(hb.Cauchy(1), hb.Cauchy(2))
+    (True, False)
+    """
+    if one is two:
+        return True
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, ScipyNoise):
+        return type(one) is ScipyNoise and one == two
+    if type(one) in noises().values():
+        return all(same_law(getattr(one, field.name), getattr(two, field.name)) for field in fields(one))
+    if type(one) is tuple:
+        return len(one) == len(two) and all(map(same_law, one, two))
+    if type(one) is np.ndarray:
+        return np.array_equal(one, two)
+    return type(one) in (float, bool) and one == two
+
+
+def texts(laws: Sequence[object]) -> list[str]:
+    """Describe laws such that the same laws have one text, and different laws different texts.
+
+    The texts are the same in every process.  Laws that read alike but may differ are numbered.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> texts([hb.Cauchy(), hb.Gaussian(), hb.Cauchy()])
+    ['Cauchy(scale=1.0)', 'Gaussian(scale=1.0)', 'Cauchy(scale=1.0)']
+    """
+    known: dict[str, list[object]] = {}  # different laws by what they read like
+    by_object: dict[int, str] = {}
+    found = []
+    for law in laws:
+        if id(law) not in by_object:
+            text = describe(law)
+            alike = known.setdefault(text, [])
+            number = next((i for i, other in enumerate(alike) if same_law(law, other)), len(alike))
+            if number == len(alike):
+                alike.append(law)
+            by_object[id(law)] = f"{text} (another, number {number + 1})" if number else text
+        found.append(by_object[id(law)])
+    return found
+
+
+def describe(thing: object) -> str:
+    """Return a text that is the same in every process: ``repr``, unless cut short or with an address."""
+    text = repr(thing)
+    if " at 0x" not in text and "..." not in text:
+        return text
+    if isinstance(thing, np.ndarray):
+        return f"array({thing.dtype}, {thing.shape}, {hashlib.sha256(thing.tobytes()).hexdigest()})"
+    inside: Iterable[tuple[Any, Any]]
+    if isinstance(thing, Mapping):
+        inside = thing.items()
+    elif isinstance(thing, list | tuple):
+        inside = enumerate(thing)
+    else:
+        inside = sorted(getattr(thing, "__dict__", {}).items())
+    named: Any = thing if hasattr(thing, "__qualname__") else type(thing)  # a function, or an object
+    parts = ", ".join(f"{key}={describe(part)}" for key, part in inside)
+    return f"{named.__module__}.{named.__qualname__}({parts})"
+
+
+def centres(laws: Sequence[Any]) -> list[float] | None:
+    """Return the means of the laws if all have one, else their medians; None if a law does not tell.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> centres([hb.Pareto(2), hb.Gaussian()]), centres([hb.Cauchy(), hb.Gaussian()])
+    ([2.0, 0.0], [0.0, 0.0])
+    """
+    different = {id(law): law for law in laws}
+    if not all(isinstance(law, Noise) for law in different.values()):
+        return None
+    means = {key: law.mean for key, law in different.items()}
+    if None in means.values():
+        means = {key: float(law.quantile(0.5)) for key, law in different.items()}
+    return [means[id(law)] for law in laws]
