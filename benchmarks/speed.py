@@ -22,7 +22,8 @@ import peers
 
 import heavybandits as hb
 from heavybandits.algorithms.kit.state import arrays
-from heavybandits.engine.loop import Run, checkpoint_rounds, generator
+from heavybandits.engine.checkpoints import checkpoint_rounds
+from heavybandits.engine.loop import Run, generator
 
 SGD = hb.make("sgd-ucb")
 MEDIAN = hb.make("rucb-median", eps=1, v=1)
@@ -238,7 +239,8 @@ def starting() -> Iterator[list[str]]:
     # numba's own start (reading its registries) is not compilation, so a function of no importance goes first
     code = """
 import time, numba, numpy as np, heavybandits as hb
-from heavybandits.engine.loop import Run, checkpoint_rounds
+from heavybandits.engine.checkpoints import checkpoint_rounds
+from heavybandits.engine.loop import Run
 numba.njit(lambda x: x + 1)(1.0)
 start = time.perf_counter()
 Run(hb.env2(hb.Cauchy()), {}, 100, checkpoint_rounds(100), 0)

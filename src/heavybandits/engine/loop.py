@@ -21,6 +21,7 @@ import numpy as np
 from .._validate import count, whole
 from ..protocols import FloatArray, IntArray, Policy
 from ..world.instances import Instance
+from .checkpoints import checkpoint_rounds
 from .compile.methods import compiled, uses_rng, without_text
 from .results import Result
 
@@ -81,36 +82,6 @@ def simulate(
     runs = {label: Run(instance, policy, horizon, rounds, seed) for label, policy in policies.items()}
     played = play_chunk(instance, list(runs.values()), horizon, seed, range(replications), workers)
     return Result(instance, tuple(runs), rounds, *played, horizon=horizon, seed=seed)
-
-
-def checkpoint_rounds(horizon: int, checkpoints: Sequence[int] | str = "log") -> IntArray:
-    """Rounds after which regret is recorded; see :func:`simulate`.
-
-    Examples
-    --------
-    >>> checkpoint_rounds(5, "all").tolist()
-    [1, 2, 3, 4, 5]
-    >>> checkpoint_rounds(1000, [10, 100]).tolist()
-    [10, 100, 1000]
-    """
-    if isinstance(checkpoints, str):
-        if checkpoints == "all":
-            return np.arange(1, horizon + 1)
-        end = [max(1, horizon - horizon // 10), horizon]  # nine tenths, so that the slope at the end can be told
-        if checkpoints == "end":
-            return np.unique(end)
-        if checkpoints != "log":
-            raise ValueError(f"simulate: checkpoints must be 'log', 'all', 'end' or rounds, got {checkpoints!r}")
-        return np.union1d(np.geomspace(1, horizon, 100).round().astype(np.int64), end)
-    rounds = np.asarray(checkpoints)
-    if (
-        rounds.ndim != 1
-        or rounds.dtype.kind != "i"
-        or np.any(np.diff(rounds) <= 0)
-        or not np.all((rounds >= 1) & (rounds <= horizon))
-    ):
-        raise ValueError(f"simulate: checkpoints must be increasing rounds from 1 to {horizon}, got {checkpoints!r}")
-    return np.union1d(rounds.astype(np.int64), [horizon])
 
 
 class Run:
