@@ -14,7 +14,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from heavybandits.studies.run import Step, run_studies, workers
+from heavybandits.studies.executors import workers
+from heavybandits.studies.progress import Step
+from heavybandits.studies.run import run_studies
+from heavybandits.studies.schema import StudyFile
 from heavybandits.studies.study import Study
 
 ITEMS = 200
@@ -34,7 +37,7 @@ def milliseconds_per_item(location: Path, **where: Any) -> float:
             ends.append(time.perf_counter())
 
     with workers(**where) as executor:
-        run_studies({str(location): Study("items", STUDY)}, executor, watch)
+        run_studies({str(location): Study("items", StudyFile.checked("items", STUDY))}, executor, watch)
     return 1000 * (ends[-1] - ends[0]) / (ITEMS - 1)
 
 

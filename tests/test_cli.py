@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import heavybandits
-from heavybandits.studies.store import Archive
+from heavybandits.studies.store import Store
 from heavybandits.studies.study import studies
 
 STUDY = """
@@ -103,7 +103,7 @@ def test_run_goes_on_and_reports(tmp_path: Path) -> None:
     assert "pair: 3,600 of 3,600 pulls" in first.stdout  # a line, because this is not a terminal
     again = tool("run", "two.toml", cwd=tmp_path)
     assert again.returncode == 0
-    assert "everything is stored already" in again.stdout
+    assert "Everything is stored already" in again.stdout
     page.unlink()
     assert tool("report", "two", cwd=tmp_path).returncode == 0
     assert page.exists()
@@ -138,8 +138,8 @@ def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
         (("run", "two.toml", "--workers", "0"), "heavybandits: Invalid value for '--workers'"),
         (("run", "two.toml", "--workers", "1", "--scheduler", "tcp://x:1"), "exclude each other"),
         (("run", "two.toml", "--out", "two.toml"), "heavybandits: "),
-        (("report", "."), "heavybandits: . has no results"),
-        (("report", "none"), "heavybandits: none: there is no such folder"),
+        (("report", "."), ": no results yet; run the study first"),
+        (("report", "none"), "heavybandits: there is no folder "),
         (("reproduce", "--only", "cauchi"), "heavybandits: unknown experiment 'cauchi'; did you mean 'cauchy'?"),
         (("reproduce", "--quik"), "heavybandits: No such option"),
         (("list", "noise"), "heavybandits: unknown list 'noise'; did you mean 'noises'?"),
@@ -173,9 +173,9 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert errors.strip() == "interrupted; what is done is stored: the same command goes on from there"
-    missing, damaged = Archive(str(tmp_path / "two/two.zarr")).missing()
-    assert 0 < len(missing) < len(list(Archive(str(tmp_path / "two/two.zarr")).items()))
+    assert errors.strip() == "interrupted; Finished work is saved; run the same command to resume"
+    missing, damaged = Store(str(tmp_path / "two/two.zarr")).missing()
+    assert 0 < len(missing) < len(list(Store(str(tmp_path / "two/two.zarr")).record.items()))
     assert not damaged
 
 
@@ -189,4 +189,4 @@ def test_the_papers_experiments_with_few_replications(tmp_path: Path) -> None:
     assert "auto" in done.stdout
     done = tool("reproduce", "--quick", "--only", "runtime", "--paper-only", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "auto" not in Archive(str(tmp_path / "paper-only-quick/runtime.zarr")).study.families
+    assert "auto" not in Store(str(tmp_path / "paper-only-quick/runtime.zarr")).record.policies

@@ -10,8 +10,9 @@ import pytest
 import heavybandits as hb
 from heavybandits.algorithms.kit.state import arrays
 from heavybandits.algorithms.registry import facts
-from heavybandits.studies.run import run_studies, workers
-from heavybandits.studies.store import Archive
+from heavybandits.studies.executors import workers
+from heavybandits.studies.run import run_studies
+from heavybandits.studies.store import Store
 from heavybandits.studies.study import read_study
 from heavybandits.testing import EXAMPLES
 
@@ -48,7 +49,7 @@ def test_study_of_the_readme_runs(tmp_path: Path) -> None:
     assert list(study.cases) == ["student df=1", "student df=2", "student df=5"]
     with workers(1) as executor:
         run_studies({str(tmp_path / "tails.zarr"): study.with_replications(2)}, executor)
-    assert list(Archive(str(tmp_path / "tails.zarr")).load().best) == ["UCB", "SGD-UCB"]
+    assert list(Store(str(tmp_path / "tails.zarr")).load().best) == ["UCB", "SGD-UCB"]
 
 
 def test_skeleton_of_a_policy_passes_the_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

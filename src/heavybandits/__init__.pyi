@@ -33,9 +33,13 @@ from .algorithms.policies.zo_ucb import ZOUCB
 from .algorithms.registry import estimators, make, policies
 from .diagnosis import diagnose
 from .engine.loop import simulate
-from .engine.results import Result
+from .engine.results import Result, StudyResult
 from .online.agent import Agent
 from .protocols import compilable
+from .report.page import write_report
+from .studies.run import run_study
+from .studies.store import load_study
+from .studies.study import read_study
 from .testing import check_noise, check_policy
 from .world.environments import (
     delta_cauchy,
@@ -81,11 +85,12 @@ __version__: str
 __all__ = [
     "APE2", "FOUCB", "HTINF", "KLUCB", "MRAPE", "MRUCB", "UCB", "ZOUCB", "AdaTINF", "AdarUCB", "Agent", "Bernoulli",
     "Beta", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "ClippedSGD",
-    "ClippedSGDUCB", "ClippedSSTM", "Empirical", "Exp3", "Exponential", "ForceMOM", "Frechet", "Gaussian", "INFClip",
-    "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LogNormal", "MeanOfMedians", "MedianINF", "MedianOfMeans",
-    "Mixture", "Negative", "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson", "Result", "RobustUCB",
-    "ScipyNoise", "Shifted", "StudentT", "StudentThompson", "SymmetricStable", "ThompsonGaussian", "TruncatedMean",
-    "TsallisINF", "TwoPoint", "UniINF", "ZeroInflated", "check_noise", "check_policy", "compilable", "delta_cauchy",
-    "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2",
-    "gaussian_env3", "instances", "make", "make_noise", "noises", "policies", "simulate",
+    "ClippedSGDUCB", "ClippedSSTM", "Empirical", "Exp3", "Exponential", "ForceMOM", "Frechet", "Gaussian",
+    "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LogNormal", "MeanOfMedians", "MedianINF",
+    "MedianOfMeans", "Mixture", "Negative", "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson",
+    "Result", "RobustUCB", "ScipyNoise", "Shifted", "StudentT", "StudentThompson", "StudyResult", "SymmetricStable",
+    "ThompsonGaussian", "TruncatedMean", "TsallisINF", "TwoPoint", "UniINF", "ZeroInflated", "check_noise",
+    "check_policy", "compilable", "delta_cauchy", "delta_gaussian", "diagnose", "env1", "env2", "env3",
+    "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances", "load_study", "make",
+    "make_noise", "noises", "policies", "read_study", "run_study", "simulate", "write_report",
 ]  # fmt: skip

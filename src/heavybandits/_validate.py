@@ -82,6 +82,18 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
     return f"unknown {what} {name!r}; {hint}: {', '.join(names) or 'none'}"
 
 
+def visible(text: str) -> str:
+    r"""Return a text with its control characters written out, so that no name can move the cursor of a terminal.
+
+    Examples
+    --------
+    >>> print(visible("red \x1b[31m"))
+    red \x1b[31m
+    """
+    return "".join(character if character.isprintable() or character == "\n" else ascii(character)[1:-1]
+                   for character in text)  # fmt: skip
+
+
 def _real(owner: str, name: str, value: object, rule: str, test: Callable[[float], bool]) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{owner}: {name} must be {rule}, got {value!r}")

@@ -8,20 +8,17 @@ import inspect
 import os
 import re
 import sys
-import time
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 
+from ._validate import unknown, visible
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .report import Section
-    from .studies.run import Step
+    from .reproduce.folder import Reported
     from .studies.study import Study
 
 app = typer.Typer(
@@ -59,7 +56,6 @@ def reproduce(
 
     Example: heavybandits reproduce --only cauchy --only runtime --out paper
     """
-    from ._validate import unknown
     from .reproduce import EXPERIMENTS
     from .studies.study import read_study
 
@@ -69,7 +65,7 @@ def reproduce(
     names = only or [name for name in EXPERIMENTS if not (quick and name.startswith("remarks"))]
     chosen = [read_study(name) for name in EXPERIMENTS if name in names]
     if quick:
-        chosen = [study.with_replications(study.spec["study"]["replications"] // 20) for study in chosen]
+        chosen = [study.with_replications(study.spec.study.replications // 20) for study in chosen]
     if paper_only:
         chosen = [study.without("auto") for study in chosen]
     folder = "paper" + "-only" * paper_only + "-quick" * quick
@@ -102,7 +98,9 @@ def report(
 
     Example: heavybandits report paper
     """
-    _report(directory, store)
+    from .reproduce.folder import report_folder
+
+    _show(report_folder(directory, store))
 
 
 @app.command()
@@ -116,7 +114,7 @@ def diagnose(
     """
     from .diagnosis import diagnose as look
 
-    print(look(rewards, plots=plots).text(), end="")
+    print(visible(look(rewards, plots=plots).text()), end="")
 
 
 @app.command("list")
@@ -134,14 +132,13 @@ def list_(
 
 
 def _listed(what: str) -> dict[str, str]:
-    from ._validate import unknown
     from .algorithms.registry import estimators, policies
     from .studies.study import read_study, studies
     from .world.environments import instances
     from .world.noises import noises
 
     if what == "studies":
-        return {name: read_study(name).spec["study"]["title"] for name in studies()}
+        return {name: read_study(name).spec.study.title for name in studies()}
     known: dict[str, Any] = {
         "policies": policies, "estimators": estimators, "noises": noises, "instances": instances
     }  # fmt: skip
@@ -173,103 +170,31 @@ def _options(
     pass
 
 
-def _run(studies: list[Study], out: Path, threads: int | None, scheduler: str | None, store: str | None) -> None:
-    from .report import Artist
-    from .studies.run import run_studies, workers
+class Interrupted(Exception):
+    """Ctrl-C in a run, with what to know of it; typer would turn a KeyboardInterrupt into a bare exit status."""
 
-    if threads and scheduler:
-        raise ValueError("--workers and --scheduler exclude each other")
-    places = {f"{store or out}/{study.name}.zarr": study for study in studies}
-    with workers(threads, scheduler) as executor, Artist(out) as artist, Progress() as progress:
-        damaged = run_studies(places, executor, progress, artist.draw)
-        drawn = artist.sections()
-    for item in damaged:
+
+def _run(studies: list[Study], out: Path, workers: int | None, scheduler: str | None, store: str | None) -> None:
+    from .reproduce.folder import run_and_report
+
+    try:
+        _show(run_and_report(studies, out, workers, scheduler, store))
+    except KeyboardInterrupt as error:
+        raise Interrupted(_notes(error)) from None
+
+
+def _show(reported: Reported) -> None:
+    """Print what a report says, and where it is."""
+    from .report import terminal_summary
+
+    for item in reported.damaged:
         print(f"damaged in the store, and computed again: {item}", file=sys.stderr)
-    _report(out, store, drawn)
-
-
-def _report(directory: Path, store: str | None, drawn: Mapping[str, Section] = MappingProxyType({})) -> None:
-    """Write the page, and figures and tables that are not drawn yet, by the place of their store."""
-    from .report import study_section, terminal_summary, write_page
-    from .reproduce import DIFFERENCES, EXPERIMENTS, verdicts
-    from .studies.store import Archive
-
-    sections = [drawn.get(place) or study_section(directory, Archive(place).load())
-                for place in _stores(str(store or directory))]  # fmt: skip
-    order = {name: place for place, name in enumerate(EXPERIMENTS)}
-    sections.sort(key=lambda section: order.get(section.study.name, len(order)))
-    studies = [section.study for section in sections]
-    decided = verdicts({study.name: study for study in studies})
-    page = write_page(directory, sections, decided, DIFFERENCES if decided else ())
-    for study in studies:
-        if not study.provenance["complete"]:
-            missing = study.provenance["missing replications"]
+    for study in reported.studies:
+        if missing := study.provenance["missing replications"]:
             print(f"{study.name} is not finished: {missing} replications are missing", file=sys.stderr)
-    for part in terminal_summary(studies, decided):
+    for part in terminal_summary(reported.studies, reported.verdicts):
         console.print(part)
-    print(f"Open {page.resolve()}")
-
-
-def _stores(place: str) -> list[str]:
-    """The stores in a folder, or at an address that fsspec understands."""
-    if "://" in place:
-        import fsspec
-
-        files = fsspec.open(place).fs
-        found = [files.unstrip_protocol(path) for path in files.glob(f"{place}/*.zarr")]
-    else:
-        if not Path(place).is_dir():
-            raise ValueError(f"{place}: there is no such folder")
-        found = [str(path) for path in Path(place).glob("*.zarr")]
-    if not found:
-        raise ValueError(f"{place} has no results: there is no *.zarr in it")
-    return sorted(found)
-
-
-class Progress:
-    """Shows how far a run is: a bar on a terminal, else a line now and then."""
-
-    def __init__(self) -> None:
-        self._start = self._shown = time.monotonic()
-        self._bar: Any = None
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __call__(self, step: Step) -> None:
-        """Take a step."""
-        if not step.total:
-            print("everything is stored already")
-        elif console.is_terminal:
-            self._draw(step)
-        elif time.monotonic() - self._shown > 5 or step.pulls == step.total:
-            self._shown = time.monotonic()
-            print(f"{step.last}: {self._words(step)}", flush=True)
-
-    def _words(self, step: Step) -> str:
-        speed = step.pulls / max(time.monotonic() - self._start, 1e-9)
-        left = (step.total - step.pulls) / speed if speed else 0.0
-        return f"{_amount(step.pulls)} of {_amount(step.total)} pulls, {_amount(speed)} per second, {left:.0f} s left"
-
-    def _draw(self, step: Step) -> None:
-        if self._bar is None:
-            from rich.progress import BarColumn, TextColumn
-            from rich.progress import Progress as Bar
-
-            self._bar = Bar(TextColumn("{task.fields[last]}"), BarColumn(), TextColumn("{task.fields[words]}"),
-                            console=console, transient=True)  # fmt: skip
-            self._task = self._bar.add_task("", total=step.total, last="compiling", words="")
-            self._bar.start()
-        if step.pulls:
-            self._bar.update(self._task, completed=step.pulls, last=step.last, words=self._words(step))
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-
-def _amount(number: float) -> str:
-    return f"{number / 1e6:.1f} million" if number >= 1e5 else f"{number:,.0f}"
+    print(visible(f"Open {reported.page.resolve()}"))
 
 
 def main() -> NoReturn:
@@ -278,17 +203,17 @@ def main() -> NoReturn:
         if app(standalone_mode=False) == INTERRUPTED:  # newer versions of typer return it, older ones raise
             raise KeyboardInterrupt
         status = 0
-    except (KeyboardInterrupt, typer.Abort):
-        print(f"\ninterrupted{_goes_on()}", file=sys.stderr, flush=True)
+    except (Interrupted, KeyboardInterrupt, typer.Abort) as error:
+        print(f"\ninterrupted{error}", file=sys.stderr, flush=True)
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # not waiting for threads in compiled code; chunks are stored whole or not at all
-    except (ValueError, TypeError) as error:
-        status = _complain(str(error))
     except ImportError as error:
         status = _complain(f"{error}; addresses such as s3://bucket need fsspec, and the package that it asks for")
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
-        status = _complain(f"{error.strerror or error}{where}{_goes_on() if error.errno in NO_SPACE else ''}")
+        status = _complain(f"{error.strerror or error}{where}{_notes(error)}")
+    except (ValueError, TypeError) as error:
+        status = _complain(f"{error}{_notes(error)}")
     except Exception as error:
         if not hasattr(error, "format_message"):  # what typer raises for wrong usage
             raise
@@ -296,12 +221,11 @@ def main() -> NoReturn:
     sys.exit(status)
 
 
-def _goes_on() -> str:
-    """What to know of a command that stopped half-way; nothing if it stores no results."""
-    stores = sys.argv[1:2] in (["run"], ["reproduce"])
-    return "; what is done is stored: the same command goes on from there" if stores else ""
+def _notes(error: BaseException) -> str:
+    """What else to know of a command that stopped half-way."""
+    return "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
 
 
 def _complain(message: str) -> int:
-    print(f"heavybandits: {message}", file=sys.stderr)
+    print(visible(f"heavybandits: {message}").replace("\n", " "), file=sys.stderr)
     return 2

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.engine.checkpoints import checkpoint_rounds
 from heavybandits.engine.loop import (
     BLOCK,
     NUMBERS,
     Run,
     block_length,
-    checkpoint_rounds,
     draw_noise,
     generator,
     play_chunk,

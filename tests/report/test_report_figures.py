@@ -229,7 +229,7 @@ def test_arms_that_do_not_differ_can_be_drawn(kind: str, tmp_path: Path) -> None
     equal = hb.Instance([1.0, 1.0], hb.Cauchy())
     results = {"x": result([0.0], [0.0], instance=equal), "y": result([0.0], [0.0], instance=equal)}
     made = study(results, swept={"x": {"d": 1.0}, "y": {"d": 2.0}}, spec={"report": {"figure": kind}})
-    assert write_report(tmp_path, [made]).exists()
+    assert write_report(made, tmp_path).exists()
 
 
 def test_an_unknown_figure_is_refused() -> None:

@@ -73,7 +73,7 @@ def test_page_stands_alone_and_holds_everything(tmp_path: Path) -> None:
     verdicts = [Verdict(f"Claim {i} {nasty}", verdict=verdict, note=f"Note {i}", study="timed")
                 for i, verdict in enumerate(["holds", "does not hold", "undecided", "holds"])]  # fmt: skip
     differences = [Difference(f"Topic {nasty}", "As written", "As coded", "As run")]
-    page = write_report(tmp_path / "new" / "folder", [made, timed], verdicts, differences)
+    page = write_report([made, timed], tmp_path / "new" / "folder", verdicts, differences)
     html = page.read_text()
     reader = Reader()
     reader.feed(html)
@@ -104,13 +104,13 @@ def test_page_stands_alone_and_holds_everything(tmp_path: Path) -> None:
 def test_a_page_of_one_study_is_titled_by_it(tmp_path: Path) -> None:
     one, two = (study({"x": result([0.1, 0.2])}, name=name, title=f"The {name} < 2") for name in ("first", "second"))
     titles = [
-        re.findall("<title>(.*)</title>", write_report(tmp_path, made).read_text()) for made in ([one], [one, two])
+        re.findall("<title>(.*)</title>", write_report(made, tmp_path).read_text()) for made in ([one], [one, two])
     ]
     assert titles == [["The first &lt; 2 - heavybandits report"], ["heavybandits report"]]
 
 
 def test_a_report_of_the_same_results_is_the_same(tmp_path: Path) -> None:
-    first, second = (write_report(tmp_path / name, [grid()]).parent for name in ("one", "two"))
+    first, second = (write_report(grid(), tmp_path / name).parent for name in ("one", "two"))
     for path in sorted(first.glob("**/*.*")):
         assert path.read_bytes() == (second / path.relative_to(first)).read_bytes()
 
@@ -119,13 +119,13 @@ def test_studies_need_names_of_their_own(tmp_path: Path) -> None:
     made = study({"x": result([0.1])})
     for studies in ([], [made, made]):
         with pytest.raises(ValueError, match="write_report: studies must be at least one, each with a name of its own"):
-            write_report(tmp_path, studies)
+            write_report(studies, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="needs a browser")
 def test_a_click_on_a_head_sorts_by_the_column(tmp_path: Path) -> None:
-    page = write_report(tmp_path, [study({"x": result([0.2], [0.05], [1.0])})])
+    page = write_report(study({"x": result([0.2], [0.05], [1.0])}), tmp_path)
     click = """<script>
     const heads = [...document.querySelectorAll("table.sortable th")], mean = heads.find(h => h.textContent === "mean");
     const order = () => [...document.querySelectorAll("table.sortable tbody tr")].map(r => r.cells[1].textContent).join("");

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from heavybandits.studies.run import Step, run_studies, workers
-from heavybandits.studies.store import Archive
+from heavybandits.studies.executors import workers
+from heavybandits.studies.progress import Step
+from heavybandits.studies.run import run_studies
+from heavybandits.studies.store import Store
 from heavybandits.studies.study import read_study
 
 # eight chunks per instance, each long enough for a worker to be killed in the middle of one
@@ -76,7 +78,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_results_of_threads(
     victim.wait()
     assert survivor.poll() is None
     assert steps[4].pulls < steps[-1].pulls == steps[-1].total == 2 * 2 * 20 * 1_000_000
-    threads, cluster_ = (Archive(str(tmp_path / f"{name}.zarr")).load() for name in ("threads", "cluster"))
+    threads, cluster_ = (Store(str(tmp_path / f"{name}.zarr")).load() for name in ("threads", "cluster"))
     for label in study.cases:
         assert cluster_.results[label].regret.identical(threads.results[label].regret)
         assert cluster_.results[label].pulls.identical(threads.results[label].pulls)

@@ -18,10 +18,13 @@ import xarray as xr
 import heavybandits as hb
 from heavybandits.engine.results import StudyResult
 from heavybandits.report import Artist
-from heavybandits.studies.run import Step, run_studies, workers
+from heavybandits.studies.executors import workers
+from heavybandits.studies.progress import Step
+from heavybandits.studies.run import run_studies
 from heavybandits.studies.schema import StudyError
-from heavybandits.studies.store import Archive, ArchiveError
+from heavybandits.studies.store import Store, StoreError
 from heavybandits.studies.study import Study, read_study
+from heavybandits.studies.writer import reserved
 
 # A chunk per instance, and enough of them to be interrupted between.
 TEXT = """
@@ -39,11 +42,15 @@ kind = "thompson-gaussian"
 """
 RUN = """
 import sys
-from heavybandits.studies.run import run_studies, workers
+from heavybandits.studies.executors import workers
+from heavybandits.studies.run import run_studies
 from heavybandits.studies.study import read_study
 with workers(1) as executor:
     run_studies({sys.argv[2]: read_study(sys.argv[1])}, executor, lambda step: print(step.pulls, flush=True))
 """
+
+
+DAMAGED = "damaged: two delta=3, replications 0 to 19; run the study again to replace them"
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +70,7 @@ def study(folder: Path) -> Study:
 @pytest.fixture(scope="module")
 def whole(folder: Path) -> StudyResult:
     """The results of a run that nothing disturbed."""
-    return Archive(str(folder / "whole.zarr")).load()
+    return Store(str(folder / "whole.zarr")).load()
 
 
 @pytest.fixture
@@ -91,8 +98,9 @@ def same(one: StudyResult, other: StudyResult) -> bool:
 def test_stored_results_are_those_of_simulate(study: Study, whole: StudyResult) -> None:
     for label, case in study.cases.items():
         direct = hb.simulate(case.instance, study.policies(label), horizon=500, replications=20, seed=0)
-        assert direct.regret.identical(whole.results[label].regret)
-        assert direct.pulls.identical(whole.results[label].pulls)
+        for name, array in direct.to_xarray()[["regret", "pulls"]].items():
+            stored = whole.results[label].to_xarray()[name]
+            assert array.identical(stored.drop_vars(["family", "policy_c", "instance_delta"])), name
     assert whole.provenance["complete"]
     assert whole.families == {"UCB c=0.1": "UCB", "UCB c=1": "UCB", "Thompson": "Thompson"}
 
@@ -108,8 +116,12 @@ def test_xarray_opens_it_as_a_tree_with_its_provenance(study: Study, whole: Stud
     assert (node["pulls"].sum("arm") == 500).all()
     assert (node["wall_time"] > 0).all()
     assert tree.attrs["digest"] == study.digest
-    assert tree.attrs["spec"] == study.spec
-    assert tree.attrs["seed"] == 0
+    assert tree.attrs["spec"] == study.spec.plain()
+    assert node["policy_c"].dims == ("policy",)
+    np.testing.assert_array_equal(node["policy_c"], [0.1, 1.0, np.nan])
+    assert node["family"].to_numpy().tolist() == ["UCB", "UCB", "Thompson"]
+    assert node["instance_delta"].item() == 3.0
+    assert {"policy_c", "family", "instance_delta"} < set(node.coords)
     assert {"python", "numpy", "numba"} <= set(tree.attrs["versions"])
     assert [session["pulls"] for session in tree.attrs["sessions"]] == [12 * 500 * 20 * 3]
 
@@ -140,7 +152,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_results(
     process.communicate()
     damaged, pulls = run(study, location)
     assert damaged == []
-    assert same(Archive(str(location)).load(), whole)
+    assert same(Store(str(location)).load(), whole)
     if moment:
         assert pulls < 12 * 500 * 20 * 3
 
@@ -159,12 +171,12 @@ def test_a_damaged_chunk_is_named_and_computed_again(
         file.write_bytes(data[:-5])
     else:
         file.unlink()
-    with pytest.raises(ArchiveError, match="damaged: two delta=3, replications 0 to 19; run the study again"):
-        Archive(str(location)).load()
+    with pytest.raises(StoreError, match=DAMAGED):
+        Store(str(location)).load()
     damaged, pulls = run(study, location)
     assert damaged == ["small: two delta=3, replications 0 to 19"]
     assert pulls == 500 * 20 * 3
-    assert same(Archive(str(location)).load(), whole)
+    assert same(Store(str(location)).load(), whole)
 
 
 @pytest.mark.parametrize("harm", ["flip", "empty"])
@@ -173,29 +185,32 @@ def test_a_damaged_checksum_is_named_and_its_chunk_computed_again(
 ) -> None:
     file = location / "two delta=3" / "checksum" / "c" / "0"
     file.write_bytes(file.read_bytes()[::-1] if harm == "flip" else b"")
-    with pytest.raises(ArchiveError, match="damaged: two delta=3, replications 0 to 19; run the study again"):
-        Archive(str(location)).load()
+    with pytest.raises(StoreError, match=DAMAGED):
+        Store(str(location)).load()
     assert run(study, location) == (["small: two delta=3, replications 0 to 19"], 500 * 20 * 3)
-    assert same(Archive(str(location)).load(), whole)
+    assert same(Store(str(location)).load(), whole)
 
 
 @pytest.mark.parametrize("protocol", ["file", "local"])
 def test_an_address_of_a_folder_is_that_folder(study: Study, tmp_path: Path, protocol: str) -> None:
-    Archive.create(f"{protocol}://{tmp_path}/new/small.zarr", study)
-    assert Archive(str(tmp_path / "new" / "small.zarr")).study == study
-    assert Archive(f"{protocol}://{tmp_path}/new/small.zarr").study == study
+    with reserved(f"{protocol}://{tmp_path}/new/small.zarr", study):
+        assert Store(str(tmp_path / "new" / "small.zarr")).record.digest == study.digest
+        assert Store(f"{protocol}://{tmp_path}/new/small.zarr").record.digest == study.digest
 
 
 def test_an_address_that_nothing_understands_is_named(study: Study) -> None:
-    with pytest.raises(ArchiveError, match=r"foo://x is not the store of a study: .*foo.*; choose another place"):
-        Archive.create("foo://x", study)
+    with (
+        pytest.raises(StoreError, match=r"foo://x: Protocol not known: foo; choose a folder"),
+        reserved("foo://x", study),
+    ):
+        pass
 
 
 def test_a_second_run_at_the_same_time_is_refused(study: Study, whole: StudyResult, location: Path) -> None:
-    with Archive(str(location)).reserved():
-        with pytest.raises(ArchiveError, match=r"whole\.zarr: another run is at work on it; let that one finish"):
+    with reserved(location, study):
+        with pytest.raises(StoreError, match=r"whole\.zarr: another run is writing to it; wait for it to finish"):
             run(study, location)
-        assert same(Archive(str(location)).load(), whole)  # to read is fine
+        assert same(Store(str(location)).load(), whole)  # to read is fine
     assert run(study, location) == ([], 0)
 
 
@@ -219,35 +234,29 @@ def test_an_instance_whose_layout_is_damaged_is_computed_again(
     else:
         (target / "zarr.json").write_text("garbage")
     _, pulls = run(study, location)
-    assert pulls == 500 * 20 * 3
-    assert same(Archive(str(location)).load(), whole)
-
-
-def test_a_store_that_cannot_be_read_is_named(study: Study, location: Path) -> None:
-    (location / "zarr.json").write_text("garbage")
-    with pytest.raises(
-        ArchiveError, match=r"\.zarr is not the store of a study: .*; choose another place, or delete what is there"
-    ):
-        run(study, location)
+    assert pulls == (0 if part == "round" else 500 * 20 * 3)  # a coordinate can be written again
+    assert same(Store(str(location)).load(), whole)
 
 
 def test_the_store_of_another_study_is_refused_and_kept(study: Study, whole: StudyResult, location: Path) -> None:
     other = study.with_replications(10)
-    with pytest.raises(ArchiveError, match=r"made from another study \(study.replications was 20, is 10\); choose"):
+    with pytest.raises(StoreError, match=r"made from another study \(study.replications was 20, is 10\); choose"):
         run(other, location)
-    assert same(Archive(str(location)).load(), whole)
+    assert same(Store(str(location)).load(), whole)
 
 
 def test_a_store_without_chunks_gives_way_to_another_study(study: Study, tmp_path: Path) -> None:
-    Archive.create(str(tmp_path / "new.zarr"), study)
     other = study.with_replications(1)
-    assert len(Archive.create(str(tmp_path / "new.zarr"), other).missing()[0]) == 12
-    assert Archive(str(tmp_path / "new.zarr")).study == other
+    with reserved(tmp_path / "new.zarr", study):
+        pass
+    with reserved(tmp_path / "new.zarr", other) as store:
+        assert len(store.missing()[0]) == 12
+    assert Store(str(tmp_path / "new.zarr")).record.digest == other.digest
 
 
 def test_instances_that_were_not_played_yet_are_left_out(study: Study, location: Path, tmp_path: Path) -> None:
     shutil.rmtree(location / "two delta=0" / "checksum" / "c")
-    loaded = Archive(str(location)).load()
+    loaded = Store(str(location)).load()
     assert len(loaded.results) == 11
     assert loaded.provenance["missing replications"] == 20
 
@@ -258,8 +267,9 @@ def test_parameters_may_be_infinite(tmp_path: Path) -> None:
     )
     study = read_study(tmp_path / "inf.toml").with_replications(1)
     assert study.policies("two delta=0")["T"].prior_scale == float("inf")
-    Archive.create(str(tmp_path / "inf.zarr"), study)
-    assert Archive.create(str(tmp_path / "inf.zarr"), study).study == study
+    for _ in range(2):
+        with reserved(tmp_path / "inf.zarr", study) as store:
+            assert store.record.spec == study.spec
 
 
 MINE = """
@@ -302,11 +312,35 @@ def test_an_error_in_a_users_policy_is_one_line_that_says_where(tmp_path: Path, 
     assert "\n" not in str(caught.value)
 
 
+def test_studies_run_load_and_report_from_python(
+    study: Study, whole: StudyResult, folder: Path, tmp_path: Path
+) -> None:
+    played = hb.run_study(folder / "small.toml", out=tmp_path, workers=2, progress=False)
+    loaded = hb.load_study(tmp_path)
+    assert same(played, whole)
+    assert same(loaded, whole)
+    assert not (tmp_path / "report.html").exists()
+    assert hb.write_report(loaded, tmp_path) == tmp_path / "report.html"
+    assert "two delta=3" in (tmp_path / "report.html").read_text()
+    shutil.copytree(tmp_path / "small.zarr", tmp_path / "other.zarr")
+    with pytest.raises(StoreError, match=r"has the stores of 2 studies; name one of other\.zarr, small\.zarr"):
+        hb.load_study(tmp_path)
+    assert same(hb.load_study(tmp_path / "other.zarr"), whole)
+
+
+def test_swept_parameters_are_coordinates(whole: StudyResult) -> None:
+    regret = whole.results["two delta=3"].regret
+    np.testing.assert_array_equal(regret["policy_c"], [0.1, 1.0, np.nan])
+    cases = xr.concat([case.to_dataset() for case in whole.to_xarray().children.values()], "case")
+    np.testing.assert_allclose(cases["instance_delta"], np.linspace(0, 3, 12), rtol=1e-11)
+    assert cases["regret"].where(cases["family"] == "UCB", drop=True).sizes["policy"] == 2
+
+
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match="is not the store of a study"):
-        Archive(str(tmp_path))
-    with pytest.raises(ArchiveError, match="is not the store of a study"):
-        Archive(str(tmp_path / "nothing.zarr"))
+    with pytest.raises(StoreError, match="is not the store of a study"):
+        Store(str(tmp_path))
+    with pytest.raises(StoreError, match="is not the store of a study"):
+        Store(str(tmp_path / "nothing.zarr"))
 
 
 def test_results_of_an_unfinished_study_can_be_read(tmp_path: Path) -> None:
@@ -321,14 +355,14 @@ def test_results_of_an_unfinished_study_can_be_read(tmp_path: Path) -> None:
         kind = "ucb"
         """)
     study = read_study(tmp_path / "long.toml")
-    archive = Archive.create(str(tmp_path / "long.zarr"), study)
-    with pytest.raises(ArchiveError, match="nothing is stored yet; run the study to go on"):
-        archive.load()
-    items = list(archive.items())
-    assert [len(item.replications) for item in items] == [5, 5, 2]
-    zeros = np.zeros((1, 5, len(study.cases["pair"].rounds)))
-    archive.write(items[1], (zeros, np.zeros((1, 5, 2), np.int64), np.zeros((1, 5))))
-    loaded = archive.load()
+    with reserved(tmp_path / "long.zarr", study) as store:
+        with pytest.raises(StoreError, match="no results yet; run the study first"):
+            store.load()
+        items = list(store.record.items())
+        assert [len(item.replications) for item in items] == [5, 5, 2]
+        zeros = np.zeros((1, 5, len(study.cases["pair"].rounds)))
+        store.write(items[1], (zeros, np.zeros((1, 5, 2), np.int64), np.zeros((1, 5))))
+        loaded = store.load()
     assert loaded.results["pair"].regret.sizes["replication"] == 5
     assert loaded.provenance["missing replications"] == 7
     assert not loaded.provenance["complete"]
@@ -355,15 +389,16 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))  # fmt: skip
     assert process.returncode == 1
     assert "OSError" in process.stderr
-    missing, damaged = Archive.create(str(location), study).missing()
+    with reserved(location, study) as store:
+        missing, damaged = store.missing()
     assert ([str(item) for item in missing], damaged) == (["two delta=3, replications 0 to 199"], [])
     assert not list(location.rglob("*.partial"))
     assert run(study, location) == ([], 5000 * 200)
-    assert Archive(str(location)).load().provenance["complete"]
+    assert Store(str(location)).load().provenance["complete"]
 
 
 def test_the_store_may_be_any_fsspec_address(study: Study, whole: StudyResult) -> None:
     location = f"memory://heavybandits-{os.getpid()}/small.zarr"
     with workers(2) as executor:
         run_studies({location: study}, executor)
-    assert same(Archive(location).load(), whole)
+    assert same(Store(location).load(), whole)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.studies.record import differences
 from heavybandits.studies.schema import StudyError
-from heavybandits.studies.study import ITEM, Study, differences, read_study, studies
+from heavybandits.studies.study import ITEM, Study, read_study, studies
 
 HEAD = "[study]\nhorizon = 50\nreplications = 3\n"
 PAIR = "[instance.pair]\nmeans = [0, 1]\nnoise = { kind = 'cauchy' }\n"
@@ -144,17 +145,17 @@ def test_work_items_are_about_equally_long(tmp_path: Path) -> None:
         (HEAD + PAIR, "mine.toml: needs policy"),
         (HEAD + "horizn = 5\n" + PAIR + UCB, "mine.toml: study: unknown key 'horizn'; did you mean 'horizon'? Known: "),
         (HEAD + PAIR + UCB + "[reprot]\n", "mine.toml: unknown key 'reprot'; did you mean 'report'? Known: "),
-        (HEAD.replace("50", "-50") + PAIR + UCB, "study.horizon: it should be greater than or equal to 1, got -50"),
-        (HEAD.replace("50", "'long'") + PAIR + UCB, "study.horizon: it should be a valid integer, got 'long'"),
-        (HEAD.replace("50", "2.5") + PAIR + UCB, "study.horizon: it should be a valid integer, got 2.5"),
-        (HEAD.replace("50", "9" * 20) + PAIR + UCB, "study.horizon: it should be less than or equal to 1000000000000"),
+        (HEAD.replace("50", "-50") + PAIR + UCB, "study.horizon must be at least 1, got -50"),
+        (HEAD.replace("50", "'long'") + PAIR + UCB, "study.horizon must be a whole number, got 'long'"),
+        (HEAD.replace("50", "2.5") + PAIR + UCB, "study.horizon must be a whole number, got 2.5"),
+        (HEAD.replace("50", "9" * 20) + PAIR + UCB, "study.horizon must be at most 1000000000000, got 9"),
         (HEAD + PAIR.replace("[0, 1]", "[0, nan]") + UCB, "instance.pair: Instance: means must be finite, got [0,"),
-        (HEAD + "checkpoints = 'often'\n" + PAIR + UCB, "study.checkpoints"),
+        (HEAD + "checkpoints = 'often'\n" + PAIR + UCB, "study.checkpoints must be 'log', 'all', 'end' or a list"),
         (HEAD + "checkpoints = [60]\n" + PAIR + UCB, "instance.pair: simulate: checkpoints must be increasing rounds"),
         (HEAD + PAIR + UCB + "c = -1\n", "mine.toml: policy.UCB: UCB: c must be a non-negative finite number, got -1"),
         (HEAD + PAIR + UCB + "cc = 1\n", "policy.UCB: ucb: unknown parameter 'cc'; did you mean 'c'? Known: c"),
         (HEAD + PAIR + UCB + "c = []\n", "policy.UCB: c must have at least one value, got []"),
-        (HEAD + PAIR + UCB + "c = { linspace = [0, 1] }\n", "policy.UCB: linspace must be [first, last, how many]"),
+        (HEAD + PAIR + UCB + "c = { linspace = [0, 1] }\n", "policy.UCB: linspace must be [first, last, count]"),
         (HEAD + PAIR + UCB + "c = { instance = 'luck' }\n", "policy.UCB: unknown fact of an instance 'luck'"),
         (HEAD + PAIR + "[policy.X]\nkind = 'ubc'\n", "policy.X: unknown policy 'ubc'; did you mean 'ucb'?"),
         (HEAD + PAIR + "[policy.X]\nc = 1\n", "needs policy.X.kind"),
@@ -187,12 +188,12 @@ def test_a_study_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", studies())
 def test_shipped_studies_can_be_used(name: str) -> None:
     shipped = read_study(name)
-    assert shipped.spec["study"]["title"]
+    assert shipped.spec.study.title
     assert list(shipped.policies(next(iter(shipped.cases)))) == list(shipped.families)
 
 
 def test_the_zoo_has_every_policy() -> None:
-    assert {table["kind"] for table in read_study("zoo").spec["policy"].values()} == set(hb.policies())
+    assert {table.kind for table in read_study("zoo").spec.policy.values()} == set(hb.policies())
 
 
 @pytest.mark.parametrize("name", ["cauchy", "frechet-1", "frechet-1.25", "cauchy-exp", "cauchy-pareto"])

@@ -3,22 +3,69 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._validate import unknown
 from ..protocols import FloatArray, IntArray
-from ..world.instances import Instance
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from ..world.instances import Instance
+
+
+@dataclass(frozen=True)
+class StoredInstance:
+    """What a stored result tells of its instance: all but the noise itself, which may be a user's code.
+
+    Attributes
+    ----------
+    means, gaps
+        Locations of the arms, and how far each lies below the best.
+    noise
+        The law of the noise, in words.
+    horizon, limit
+        A horizon, and the Lai-Robbins limit there; None if it is not known.
+    """
+
+    means: FloatArray
+    gaps: FloatArray
+    noise: str
+    horizon: int
+    limit: float | None
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms."""
+        return self.means.size
+
+    def lai_robbins(self, horizon: int) -> float | None:
+        """Return the regret that no policy can beat as the horizon grows; see :meth:`Instance.lai_robbins`.
+
+        Examples
+        --------
+        >>> StoredInstance(np.zeros(2), np.zeros(2), "Cauchy", horizon=10, limit=3.0).lai_robbins(100)
+        6.0
+        """
+        if self.limit is None or horizon == self.horizon:
+            return self.limit
+        return self.limit * math.log(horizon) / math.log(self.horizon)
+
+
+def noise_of(instance: Instance | StoredInstance) -> str:
+    """Return the law of an instance's noise, in words."""
+    if isinstance(instance, StoredInstance):
+        return instance.noise
+    return repr(instance.noises[0]) if instance.shared_noise else "noises that differ between arms"
 
 
 class Result:
@@ -27,7 +74,7 @@ class Result:
     Attributes
     ----------
     instance, horizon, seed
-        What was played.
+        What was played; of a result read from a store, the instance is a :class:`StoredInstance`.
 
     Examples
     --------
@@ -37,10 +84,12 @@ class Result:
     """
 
     def __init__(
-        self, instance: Instance, labels: tuple[str, ...], rounds: IntArray, regret: FloatArray, pulls: IntArray,
-        duration: FloatArray, *, horizon: int, seed: int,
+        self, instance: Instance | StoredInstance, labels: tuple[str, ...], rounds: IntArray, regret: FloatArray,
+        pulls: IntArray, duration: FloatArray, *, horizon: int, seed: int,
+        coordinates: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.instance, self.horizon, self.seed = instance, horizon, seed
+        self._coordinates = coordinates  # arrays along the policies, and single values
         self._labels, self._rounds = labels, rounds
         self._regret, self._pulls, self._duration = regret, pulls, duration
 
@@ -62,8 +111,27 @@ class Result:
     def _labelled(self, values: Any, name: str, **last: Any) -> xr.DataArray:
         import xarray as xr
 
-        coordinates = {"policy": list(self._labels), "replication": np.arange(self._regret.shape[1]), **last}
-        return xr.DataArray(values, coordinates, list(coordinates), name)
+        axes = {"policy": list(self._labels), "replication": np.arange(self._regret.shape[1]), **last}
+        more = {key: ("policy", value) if np.ndim(value) else value for key, value in self._coordinates.items()}
+        return xr.DataArray(values, {**axes, **more}, list(axes), name)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return regret, pulls and wall time as one dataset.
+
+        Policies of a study have the parameters that were swept as coordinates, such as ``policy_c``, and the name in
+        the study file as ``family``; the parameters of the instance are single values, such as ``instance_df``.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
+        >>> list(result.to_xarray())
+        ['regret', 'pulls', 'wall_time']
+        """
+        import xarray as xr
+
+        arrays = {"regret": self.regret, "pulls": self.pulls, "wall_time": self.wall_time}
+        return xr.Dataset(arrays, attrs={"horizon": self.horizon, "seed": self.seed})
 
     @property
     def failed(self) -> Any:
@@ -221,18 +289,18 @@ def _bootstrap_interval(values: FloatArray, resamples: int = 1000) -> FloatArray
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What a study gave: a result per instance, and how they were made.
+    """What a study gave: a result per case, and how they were made.
 
     Attributes
     ----------
     name, title, description
         What the study is called and about.
     results
-        By the label of the instance, in the order of the study.
+        By the label of the case, in the order of the study.
     families
         The name that a policy has in the study file, by its label; a sweep of parameters makes several of one.
     swept
-        The parameters that were swept to make an instance, by its label.
+        The parameters that were swept to make a case, by its label.
     spec
         The study in plain values.
     provenance
@@ -247,6 +315,35 @@ class StudyResult:
     swept: dict[str, dict[str, float]]
     spec: dict[str, Any]
     provenance: dict[str, Any]
+
+    @property
+    def figure(self) -> str:
+        """The figure that the study asks for: "curves", "sweep", "runtime" or "matrix"."""
+        return str(self.spec.get("report", {}).get("figure", "curves"))
+
+    @property
+    def targets(self) -> list[float]:
+        """The mean regrets to reach, which the study asks about."""
+        return [float(target) for target in self.spec.get("report", {}).get("targets", (0.1, 0.05))]
+
+    def to_xarray(self) -> xr.DataTree:
+        """Return all results as a tree with a dataset per case, as ``xarray.open_datatree`` opens a store.
+
+        Cases that were swept have their parameters as coordinates, so that they can be put side by side:
+        ``xr.concat([case.to_dataset() for case in tree.children.values()], "case")``.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
+        >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
+        >>> list(study.to_xarray()["Env2"])
+        ['regret', 'pulls', 'wall_time']
+        """
+        import xarray as xr
+
+        datasets = {label: result.to_xarray() for label, result in self.results.items()}
+        return xr.DataTree.from_dict(datasets, name=self.name)
 
     @cached_property
     def best(self) -> dict[str, str]:

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from ..studies.store import Archive
+from ..studies.store import Store
 from .page import Section, study_section
 
 
@@ -62,4 +62,4 @@ def _draw(connection: Connection, directory: Path) -> None:
             place = connection.recv()
         except EOFError:
             return
-        connection.send(study_section(directory, Archive(place).load()))
+        connection.send(study_section(directory, Store(place).load()))

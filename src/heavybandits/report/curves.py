@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.results import Result, StudyResult
+from ..engine.results import Result, StoredInstance, StudyResult
 from ..palette import Look, look
 from ..protocols import FloatArray, IntArray
 from ..world.instances import Instance
@@ -146,7 +146,7 @@ def _dots(axes: Axes, x: FloatArray, y: Any, drawn: Look) -> None:
     axes.add_patch(patch)
 
 
-def title(label: str, instance: Instance) -> str:
+def title(label: str, instance: Instance | StoredInstance) -> str:
     """Say which instance a panel shows and what it is.
 
     Examples

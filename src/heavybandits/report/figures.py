@@ -25,7 +25,7 @@ def draw(study: StudyResult) -> Drawing:
     >>> draw(study).caption
     'Mean regret over 5 replications on common noise. The bands hold 80% of the replications of UCB; ...'
     """
-    kind = study.spec.get("report", {}).get("figure", "curves")
+    kind = study.figure
     if kind not in KINDS:
         raise ValueError(f"study {study.name!r}: report.figure must be one of {', '.join(KINDS)}, got {kind!r}")
     if kind == "sweep" and swept_parameter(study) is None:

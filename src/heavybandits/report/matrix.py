@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..engine.results import Result, StudyResult
+from ..engine.results import Result, StudyResult, noise_of
 from ..palette import HERO, VERMILION, look
 from .drawing import Drawing, Panel, replications, shown, variants_note
 
@@ -165,6 +165,5 @@ def _by_noise(study: StudyResult) -> dict[str, list[str]]:
     """Instances by the law of their noise."""
     groups: dict[str, list[str]] = {}
     for label, result in study.results.items():
-        noise = repr(result.instance.noises[0]) if result.instance.shared_noise else "noises that differ between arms"
-        groups.setdefault(noise, []).append(label)
+        groups.setdefault(noise_of(result.instance), []).append(label)
     return groups

@@ -89,17 +89,17 @@ class Section(NamedTuple):
 
 
 def write_report(
-    directory: Path, studies: Sequence[StudyResult], verdicts: Sequence[Verdict] = (),
+    studies: StudyResult | Sequence[StudyResult], directory: str | Path, verdicts: Sequence[Verdict] = (),
     differences: Sequence[Difference] = (),
 ) -> Path:  # fmt: skip
     """Write ``report.html``, ``figures/`` and ``tables/`` into a directory, and return the page's path.
 
     Parameters
     ----------
+    studies
+        The results of a study, or of several, which are shown in this order.
     directory
         Made if there is none; files of the same names are replaced.
-    studies
-        What to show, in this order.
     verdicts
         Claims and what the studies say of them; shown first.
     differences
@@ -112,10 +112,11 @@ def write_report(
     >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
     >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
     >>> with tempfile.TemporaryDirectory() as directory:
-    ...     page = write_report(Path(directory), [study])
+    ...     page = write_report(study, directory)
     ...     [path.name for path in sorted(page.parent.glob("*/*"))]
     ['cauchy.png', 'cauchy.svg', 'cauchy.csv', 'cauchy.tex']
     """
+    directory, studies = Path(directory), [studies] if isinstance(studies, StudyResult) else studies
     if not studies or len({file_name(study.name) for study in studies}) < len(studies):
         given = [study.name for study in studies]
         raise ValueError(f"write_report: studies must be at least one, each with a name of its own, got {given!r}")
@@ -167,7 +168,7 @@ def study_section(directory: Path, study: StudyResult) -> Section:
     brief = summary[SHOWN_IN_LATEX].rename(columns={"above best low": "low", "above best high": "high"})
     _write(directory, name, summary, latex_table(brief, {"mean": lowest(summary, "mean")}))
     sheets = [_summary_sheet(summary, name)]
-    kind = study.spec.get("report", {}).get("figure")
+    kind = study.figure
     if kind == "runtime":
         times = runtime_table(study)
         _write(directory, f"{name}-times", times, latex_table(times, best_times(study, times)))

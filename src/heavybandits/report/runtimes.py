@@ -26,11 +26,6 @@ NOTE = (
 )
 
 
-def targets(study: StudyResult) -> list[float]:
-    """The mean regrets to reach."""
-    return [float(target) for target in study.spec.get("report", {}).get("targets", (0.1, 0.05))]
-
-
 def runtime_table(study: StudyResult) -> pd.DataFrame:
     """A row per instance and policy; per target the 90% quantiles of time and pulls, and the number of fails.
 
@@ -49,7 +44,7 @@ def runtime_table(study: StudyResult) -> pd.DataFrame:
     rows = []
     for instance, result in study.results.items():
         reached = {target: (pulls_to_target(result, target), seconds_to_target(result, target))
-                   for target in targets(study)}  # fmt: skip
+                   for target in study.targets}  # fmt: skip
         for place, label in enumerate(study.families):
             row: dict[str, Any] = {"instance": instance, "policy": label}
             for target, (pulls, seconds) in reached.items():
@@ -64,7 +59,7 @@ def best_times(study: StudyResult, table: pd.DataFrame) -> dict[str, pd.Series]:
     """Which rows are the best, by column; a policy that fails in most replications cannot be the quickest."""
     replications = table["instance"].map({label: result.regret.shape[1] for label, result in study.results.items()})
     best = {}
-    for target in targets(study):
+    for target in study.targets:
         fails = table[f"fails at {target:g}"]
         best[f"fails at {target:g}"] = lowest(table, f"fails at {target:g}")
         for name in (f"ms to {target:g}", f"pulls to {target:g}"):
@@ -87,7 +82,7 @@ def draw_runtimes(study: StudyResult) -> Drawing:
 
         return Panel(heading, 4.1, 2.75, draw)
 
-    panels = [panel(instance, target) for instance in study.results for target in targets(study)]
+    panels = [panel(instance, target) for instance in study.results for target in study.targets]
     caption = (
         f"Share of {replications(study)} whose regret per pull has fallen below the target by then. Higher and further "
         "to the left is better."

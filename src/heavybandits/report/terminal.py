@@ -29,7 +29,7 @@ def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]
     ['Cauchy noise: mean regret, variants best overall']
     """
     for study in studies:
-        kind = study.spec.get("report", {}).get("figure", "curves")
+        kind = study.figure
         if kind == "runtime":
             for instance, rows in runtime_table(study).groupby("instance", sort=False):
                 yield terminal_table(rows.drop(columns="instance"), f"{study.title}: {instance}")

@@ -9,101 +9,155 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import Executor, Future
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from queue import SimpleQueue
-from typing import NamedTuple
 
+from .._version import __version__
 from ..engine.loop import Run, play_chunk
+from ..engine.results import StudyResult
+from .executors import workers as opened_workers
+from .progress import Progress, Step
+from .record import Item
 from .schema import StudyError
-from .store import Archive, Item
-from .study import Study
+from .store import Store
+from .study import Study, read_study
+from .writer import Writer, reserved
+
+RESUME = "Finished work is saved; run the same command to resume"
 
 _compiling = threading.Lock()
 
 
-class Step(NamedTuple):
-    """How far a run is."""
+def run_study(
+    source: str | Path | Study,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: bool = True,
+) -> StudyResult:
+    """Run a study, or resume it if some of it is stored, and return its results.
 
-    last: str  # what was finished last
-    pulls: int  # done in this session
-    total: int  # of this session
+    Running a study runs the code of the policies and noises that it names.
+
+    Parameters
+    ----------
+    source
+        A study file ``*.toml``, the name of a study that comes with the package, or a study from :func:`read_study`.
+    out
+        The folder for the results, by default called as the study.
+    workers
+        Threads, by default one per core.
+    scheduler
+        The address of a Dask scheduler whose workers play instead, such as ``tcp://host:8786``.
+    progress
+        Whether to show how far the run is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import heavybandits as hb
+    >>> study = hb.read_study("cauchy").with_replications(1)
+    >>> results = hb.run_study(study, out=tempfile.mkdtemp(), progress=False)
+    >>> results.results["Env1"].regret.dims
+    ('policy', 'replication', 'round')
+    """
+    study = source if isinstance(source, Study) else read_study(source)
+    location = f"{study.name if out is None else out}/{study.name}.zarr"
+    with opened_workers(workers, scheduler) as executor, Progress() if progress else nullcontext(_ignore) as watch:
+        run_studies({location: study}, executor, watch)
+    return Store(location).load()
+
+
+def _ignore(_: object) -> None:
+    pass
 
 
 def run_studies(
     studies: Mapping[str, Study],
     executor: Executor,
-    watch: Callable[[Step], None] = lambda step: None,
-    finished: Callable[[str], None] = lambda location: None,
+    watch: Callable[[Step], None] = _ignore,
+    finished: Callable[[str], None] = _ignore,
 ) -> list[str]:
-    """Play what is missing of these studies, given by the place of their store; return what was found damaged.
+    """Play what is missing of these studies, given by the location of their stores; return what was found damaged.
 
     ``watch`` is called before the first item and after each, ``finished`` when the last item of a study is stored;
-    meanwhile workers go on.
+    meanwhile the workers go on.
 
     Examples
     --------
     >>> import tempfile
-    >>> from heavybandits.studies.study import read_study
+    >>> from heavybandits.studies.executors import workers
     >>> location = f"{tempfile.mkdtemp()}/cauchy.zarr"
     >>> with workers(2) as threads:
     ...     run_studies({location: read_study("cauchy").with_replications(1)}, threads)
     []
-    >>> Archive(location).load().results["Env2"].regret.sizes["replication"]
+    >>> Store(location).load().results["Env2"].regret.sizes["replication"]
     1
     """
-    archives = [Archive.create(location, study) for location, study in studies.items()]
-    with ExitStack() as reserved:
-        for archive in archives:
-            reserved.enter_context(archive.reserved())
-        return _run(archives, executor, watch, finished)
+    with ExitStack() as stack:
+        stores = {stack.enter_context(reserved(location, study)): study for location, study in studies.items()}
+        with _resumable(list(stores)):
+            return _run(stores, executor, watch, finished)
+
+
+@contextmanager
+def _resumable(stores: list[Writer]) -> Iterator[None]:
+    """Note on what ends a run early that finished work is saved, if any is."""
+    try:
+        yield
+    except BaseException as error:
+        if any(store.has_results for store in stores):
+            error.add_note(RESUME)
+        raise
 
 
 def _run(
-    archives: list[Archive], executor: Executor, watch: Callable[[Step], None], finished: Callable[[str], None]
+    stores: dict[Writer, Study], executor: Executor, watch: Callable[[Step], None], finished: Callable[[str], None]
 ) -> list[str]:
-    """Do it, when the stores are open and no other run is at work on them."""
+    """Do it, when the stores are open and no other run writes to them."""
     began, start = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     work, damaged = [], []
-    for archive in archives:
-        missing, broken = archive.missing()
-        work += [(archive, item) for item in missing]
-        damaged += [f"{archive.study.name}: {item}" for item in broken]
-    total = sum(_pulls(archive, item) for archive, item in work)
+    for store in stores:
+        missing, broken = store.missing()
+        work += [(store, item) for item in missing]
+        damaged += [f"{store.record.name}: {item}" for item in broken]
+    total = sum(_pulls(store, item) for store, item in work)
     watch(Step("", 0, total))
-    done: Counter[str] = Counter()  # pulls, by archive
-    left = Counter(archive.location for archive, _ in work)  # items
+    done: Counter[Writer] = Counter()  # pulls
+    left = Counter(store for store, _ in work)  # items
     # Not concurrent.futures.wait, which holds the locks of all futures for a while: Ctrl-C at that moment would hang.
     ready: SimpleQueue[Future[None]] = SimpleQueue()
-    futures = {executor.submit(play_item, archive.location, archive.study, item): (archive, item)
-               for archive, item in work}  # fmt: skip
+    futures = {executor.submit(play_item, __version__, store.location, stores[store], item): (store, item)
+               for store, item in work}  # fmt: skip
 
-    def close(archive: Archive) -> None:
-        archive.add_session(started=began, seconds=round(time.perf_counter() - start, 1), machine=_machine(),
-                            pulls=done.pop(archive.location), executor=type(executor).__name__)  # fmt: skip
+    def close(store: Writer) -> None:
+        store.add_session(started=began, seconds=round(time.perf_counter() - start, 1), machine=_machine(),
+                          pulls=done.pop(store), executor=type(executor).__name__)  # fmt: skip
 
     order, pulls = {future: place for place, future in enumerate(futures)}, 0
     try:
         for future in futures:
             future.add_done_callback(ready.put)
         while left.total():
-            for future in sorted(_take(ready), key=order.__getitem__):  # of several errors the first item's is told
+            for future in sorted(_take(ready), key=order.__getitem__):  # of several errors, raise the first item's
                 future.result()
-                archive, item = futures[future]
-                done[archive.location] += _pulls(archive, item)
-                left[archive.location] -= 1
-                pulls += _pulls(archive, item)
-                watch(Step(f"{archive.study.name}: {item.case}", pulls, total))
-                if not left[archive.location]:
-                    close(archive)
-                    finished(archive.location)
+                store, item = futures[future]
+                done[store] += _pulls(store, item)
+                left[store] -= 1
+                pulls += _pulls(store, item)
+                watch(Step(f"{store.record.name}: {item.case}", pulls, total))
+                if not left[store]:
+                    close(store)
+                    finished(store.location)
     finally:
         for future in futures:
             future.cancel()
-        for archive in archives:
-            if archive.location in done:
-                close(archive)
+        with suppress(OSError):  # a full disk, of which the first error tells
+            for store in list(done):
+                close(store)
     return damaged
 
 
@@ -115,16 +169,18 @@ def _take(ready: SimpleQueue[Future[None]]) -> list[Future[None]]:
     return taken
 
 
-def play_item(location: str, study: Study, item: Item) -> None:
+def play_item(version: str, location: str, study: Study, item: Item) -> None:
     """Play an item and store it: what a worker does, be it a thread or another machine."""
+    if version != __version__:
+        raise StudyError(f"a worker has heavybandits {__version__}, this run needs {version}; install the same version")
     with _compiling:
         runs = _runs(study, item.case)
     instance, horizon, *_ = study.cases[item.case]
     try:
-        outcome = play_chunk(instance, list(runs.values()), horizon, study.spec["study"]["seed"], item.replications)
+        chunk = play_chunk(instance, list(runs.values()), horizon, study.spec.study.seed, item.replications)
     except Exception as error:  # whatever a user's policy or noise may raise
         raise StudyError(f"{study.name}: {item}: {type(error).__name__}: {error}") from error
-    _opened(location, study).write(item, outcome)
+    _opened(location, study).write(item, chunk)
 
 
 @functools.lru_cache(maxsize=256)
@@ -133,46 +189,19 @@ def _runs(study: Study, case: str) -> dict[str, Run]:
     runs = {}
     for label, policy in study.policies(case).items():
         try:
-            runs[label] = Run(instance, policy, horizon, rounds, study.spec["study"]["seed"])
+            runs[label] = Run(instance, policy, horizon, rounds, study.spec.study.seed)
         except Exception as error:  # whatever a user's policy may raise
             raise StudyError(f"{study.name}: policy.{label}: {type(error).__name__}: {error}") from error
     return runs
 
 
 @functools.lru_cache(maxsize=256)
-def _opened(location: str, study: Study) -> Archive:
-    return Archive.create(location, study)
+def _opened(location: str, study: Study) -> Writer:
+    return Writer(location, study)
 
 
-def _pulls(archive: Archive, item: Item) -> int:
-    return archive.study.cases[item.case].horizon * len(item.replications) * len(archive.study.families)
-
-
-@contextmanager
-def workers(threads: int | None = None, scheduler: str | None = None) -> Iterator[Executor]:
-    """Threads of this process, by default one per core; or the workers of a Dask cluster, by its scheduler's address.
-
-    When an exception ends it, what has not begun is dropped, and what has is not waited for.
-    """
-    if scheduler:
-        try:
-            from distributed import Client
-        except ImportError:
-            raise ValueError("a scheduler needs Dask: pip install 'heavybandits[distributed]'") from None
-        try:
-            client = Client(scheduler, timeout=10)  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
-            raise ValueError(f"there is no Dask scheduler at {scheduler!r}: {error}") from None
-        with client, client.get_executor(retries=3) as executor:  # type: ignore[no-untyped-call]
-            yield executor
-        return
-    pool = ThreadPoolExecutor(threads or os.cpu_count() or 1)
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
+def _pulls(store: Writer, item: Item) -> int:
+    return store.record.cases[item.case].horizon * len(item.replications) * len(store.record.policies)
 
 
 def _machine() -> str:

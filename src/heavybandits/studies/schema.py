@@ -1,88 +1,142 @@
-"""The form of a study file: which tables and keys there are, and what they may be."""
+"""The form of a study file: which tables and keys there are, and what they may hold."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import reprlib
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from .._validate import unknown
 
-Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
+LARGEST = 10**12
 
 
 class StudyError(ValueError):
     """A study that cannot be used; the message is one sentence with file, key, value and rule."""
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+def _printable(text: str) -> str:
+    if not all(character.isprintable() or character == "\n" for character in text):
+        raise ValueError("must not have control characters")
+    return text
 
 
-class _Head(_Table):
-    title: str = ""
-    description: str = ""
+def _plain(value: Any) -> Any:
+    """Refuse what JSON cannot hold: TOML has dates and times."""
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _plain(part)
+    if not isinstance(value, dict | list | str | int | float):
+        raise ValueError("must not have dates or times")
+    return value
+
+
+Count = Annotated[int, Field(ge=1, le=LARGEST)]
+Text = Annotated[str, AfterValidator(_printable)]
+
+
+class Table(BaseModel):
+    """A table without further keys."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Head(Table):
+    """The table ``[study]``."""
+
+    title: Text = ""
+    description: Text = ""
     horizon: Count
     replications: Count = 100
-    seed: Annotated[int, Field(strict=True, ge=0)] = 0
+    seed: Annotated[int, Field(ge=0)] = 0
     checkpoints: Literal["log", "all", "end"] | list[Count] = "log"
 
 
-class _Report(_Table):
+class Report(Table):
+    """The table ``[report]``."""
+
     figure: Literal["curves", "sweep", "runtime", "matrix"] = "curves"
-    targets: list[Annotated[float, Field(gt=0)]] = []
+    targets: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1)] = [0.1, 0.05]
 
 
-class _InstanceTable(BaseModel):
+class InstanceTable(Table):
+    """A table ``[instance.LABEL]``; its other keys are parameters of the instance."""
+
     model_config = ConfigDict(extra="allow")
     horizon: Count | None = None
     replications: Count | None = None
 
 
-class _PolicyTable(BaseModel):
+class PolicyTable(Table):
+    """A table ``[policy.LABEL]``; its other keys are parameters of the policy."""
+
     model_config = ConfigDict(extra="allow")
     kind: str
 
 
-class _File(_Table):
-    study: _Head
-    instance: Annotated[dict[str, _InstanceTable], Field(min_length=1)]
-    policy: Annotated[dict[str, _PolicyTable], Field(min_length=1)]
-    report: _Report = _Report()
-
-
-def with_defaults(name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """Check the form of a study, and return it with defaults filled in; what is in instances and policies stays open.
+class StudyFile(Table):
+    """A study file with defaults filled in.
 
     Examples
     --------
-    >>> study = {"study": {"horizon": 5}, "instance": {"x": {}}, "policy": {"UCB": {"kind": "ucb"}}}
-    >>> with_defaults("mine", study)["study"]["replications"]
+    >>> plain = {"study": {"horizon": 5}, "instance": {"x": {}}, "policy": {"UCB": {"kind": "ucb"}}}
+    >>> StudyFile.checked("mine", plain).study.replications
     100
-    >>> with_defaults("mine", {**study, "study": {"horizn": 5}})
+    >>> StudyFile.checked("mine", {**plain, "study": {"horizn": 5}})
     Traceback (most recent call last):
         ...
     heavybandits.studies.schema.StudyError: mine: needs study.horizon
     """
-    try:
-        return _File.model_validate(spec).model_dump(exclude_none=True)
-    except ValidationError as error:
-        raise StudyError(f"{name}: {_sentence(error)}") from None
+
+    study: Head
+    instance: Annotated[dict[str, Annotated[InstanceTable, BeforeValidator(_plain)]], Field(min_length=1)]
+    policy: Annotated[dict[str, Annotated[PolicyTable, BeforeValidator(_plain)]], Field(min_length=1)]
+    report: Report = Report()
+
+    @classmethod
+    def checked(cls, name: str, plain: Any) -> Self:
+        """Check plain values; ``name`` begins the message of an error."""
+        try:
+            return cls.model_validate(plain)
+        except ValidationError as error:
+            raise StudyError(f"{name}: {_sentence(error)}") from None
+
+    def plain(self) -> dict[str, Any]:
+        """Return the study in plain values."""
+        return self.model_dump(exclude_none=True)
+
+
+_shortened = reprlib.Repr().repr  # a file may hold anything
+
+# What a value must be, by the type of pydantic's error; a brace is filled in from the error's context.
+RULES = {
+    "int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
+    "string_type": "a string", "list_type": "a list", "dict_type": "a table", "model_type": "a table",
+    "greater_than": "above {gt}", "greater_than_equal": "at least {ge}", "less_than_equal": "at most {le}",
+    "literal_error": "one of {expected}",
+}  # fmt: skip
 
 
 def _sentence(error: ValidationError) -> str:
-    """What is wrong first, in one sentence."""
+    """Return what is wrong first, in one sentence."""
     first = error.errors()[0]
     *parents, last = first["loc"]
-    table: Any = _File
-    for part in parents:
-        fields = getattr(table, "model_fields", {})
-        table = fields[part].annotation if part in fields else None
     key = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        where = f"{'.'.join(map(str, parents))}: " if parents else ""
-        return where + unknown("key", last, getattr(table, "model_fields", ()))
-    if first["type"] == "missing":
-        return f"needs {key}"
-    rule = first["msg"][0].lower() + first["msg"][1:]
-    return f"{key}: {rule.replace('input', 'it')}, got {first['input']!r}"
+    got = f"got {_shortened(first['input'])}"
+    if first["loc"][:2] == ("study", "checkpoints"):
+        return f"study.checkpoints must be 'log', 'all', 'end' or a list of rounds, {got}"
+    match first["type"]:
+        case "extra_forbidden":
+            table: Any = StudyFile
+            for part in parents:
+                table = table.model_fields[part].annotation
+            where = f"{'.'.join(map(str, parents))}: " if parents else ""
+            return where + unknown("key", last, table.model_fields)
+        case "missing":
+            return f"needs {key}"
+        case "too_short":
+            return f"needs at least one table [{key}.LABEL]"
+        case "value_error":
+            return f"{key} {first['ctx']['error']}"
+    rule = RULES.get(first["type"])
+    return f"{key} must be {rule.format(**first.get('ctx', {}))}, {got}" if rule else f"{key}: {first['msg']}, {got}"

@@ -1,8 +1,8 @@
-"""A study: instances and policies in a file, checked and spread out into what is to be played.
+"""A study: instances and policies in a file, checked and spread out into cases.
 
 A study file is TOML.  ``[study]`` has horizon, replications and seed, each ``[instance.LABEL]`` an instance, each
-``[policy.LABEL]`` a policy.  A list where one value is meant makes a sweep, ``{ linspace = [0, 1, 5] }`` is a list, and
-``{ instance = "largest-mean" }`` is taken from the instance that is played.
+``[policy.LABEL]`` a policy.  A list where a single value belongs makes a sweep, ``{ linspace = [0, 1, 5] }`` is a list,
+and ``{ instance = "largest-mean" }`` is taken from the instance that is played.
 """
 
 from __future__ import annotations
@@ -23,17 +23,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._validate import unknown
-from .._version import __version__
 from ..algorithms.registry import class_from_file, make
-from ..engine.loop import checkpoint_rounds
+from ..engine.checkpoints import checkpoint_rounds
 from ..protocols import IntArray
 from ..world.environments import instances
 from ..world.instances import Instance
 from ..world.noises import make_noise
-from .schema import StudyError, with_defaults
-from .sweep import combinations, described
+from .record import identity, short_digest
+from .schema import StudyError, StudyFile
+from .sweep import MOST, choices
 
 ITEM = 5_000_000  # pulls in a work item: about half a second for most policies
+LONGEST = 200  # bytes of a label, which names a folder of the store
+RESERVED = ("c", "zarr.json")  # names that Zarr uses itself
 
 # What a policy may be told of the instance, as the paper tells its policies the largest location.
 FROM_INSTANCE: dict[str, Callable[[Instance], Any]] = {
@@ -54,33 +56,41 @@ class Case(NamedTuple):
     swept: dict[str, Any]
 
 
+class PolicyChoice(NamedTuple):
+    """A policy of a study: its name in the file, the parameters that were swept, and all parameters."""
+
+    family: str
+    swept: dict[str, Any]
+    values: dict[str, Any]
+
+
 @dataclass(frozen=True, eq=False)
 class Study:
     """A study that has been checked.  See :func:`read_study`.
 
-    Attributes
+    Parameters
     ----------
     name
         What it is called, usually as its file.
     spec
-        The file in plain values, defaults filled in.
+        The file, checked.
     folder
-        Where files of users' policies are looked for.
+        Where users' files are looked for.
     """
 
     name: str
-    spec: dict[str, Any]
+    spec: StudyFile
     folder: str = "."
 
     def __post_init__(self) -> None:
-        self.__dict__["spec"] = with_defaults(self.name, self.spec)
-        for label in (*self.cases, *self.families):
-            if not re.fullmatch(r"[\w(][\w .,=()+-]*", label):
-                rule = "may have letters, digits, spaces and . , = ( ) + - _ only, and begin with a letter or digit"
-                raise StudyError(f"{self.name}: a label {rule}, got {label!r}")
+        if not self.name.isprintable():
+            raise StudyError(f"{self.name}: the name of a study must not have control characters, got {self.name!r}")
+        if len(self.cases) * len(self.choices) > MOST:
+            raise StudyError(f"{self.name}: has {len(self.cases):,} cases and {len(self.choices):,} policies; "
+                             f"a study may have at most {MOST:,} pairs of them")  # fmt: skip
 
     def __reduce__(self) -> Any:
-        return _restored, (self.name, json.dumps(self.spec), self.folder)
+        return _restored, (self.name, json.dumps(self.spec.plain()), self.folder)
 
     def __eq__(self, other: object) -> bool:
         return (self.name, self.digest) == (other.name, other.digest) if isinstance(other, Study) else NotImplemented
@@ -90,74 +100,76 @@ class Study:
 
     @cached_property
     def cases(self) -> dict[str, Case]:
-        """What is played, by label."""
-        head, cases = self.spec["study"], {}
-        for base, table in self.spec["instance"].items():
-            for label, swept, values in self._sweep(f"instance.{base}", base, table):
-                horizon = values.pop("horizon", head["horizon"])
-                replications = values.pop("replications", head["replications"])
-                with _located(self.name, f"instance.{base}"):
-                    rounds = checkpoint_rounds(horizon, head["checkpoints"])
+        """The cases by label."""
+        cases, labels = {}, _Labels(self.name, "instance", str.casefold)
+        for base, table in self.spec.instance.items():
+            with _located(self.name, f"instance.{base}"):
+                for label, swept, values in choices(base, table.model_dump(exclude_none=True)):
+                    labels.add(label, base)
+                    horizon = values.pop("horizon", self.spec.study.horizon)
+                    replications = values.pop("replications", self.spec.study.replications)
+                    rounds = checkpoint_rounds(horizon, self.spec.study.checkpoints)
                     cases[label] = Case(self._instance(values), horizon, replications, rounds, swept)
         return cases
 
     @cached_property
+    def choices(self) -> dict[str, PolicyChoice]:
+        """The policies by label, before they are told of an instance."""
+        found, labels = {}, _Labels(self.name, "policy", str)
+        for family, table in self.spec.policy.items():
+            with _located(self.name, f"policy.{family}"):
+                for label, swept, values in choices(family, table.model_dump()):
+                    labels.add(label, family)
+                    found[label] = PolicyChoice(family, swept, values)
+        return found
+
+    @property
     def families(self) -> dict[str, str]:
         """The name in the file of each policy that a sweep makes, by label."""
-        return {label: family for label, (family, _) in self._policies.items()}
-
-    @cached_property
-    def _policies(self) -> dict[str, tuple[str, dict[str, Any]]]:
-        return {label: (family, values) for family, table in self.spec["policy"].items()
-                for label, _, values in self._sweep(f"policy.{family}", family, table)}  # fmt: skip
+        return {label: choice.family for label, choice in self.choices.items()}
 
     def policies(self, case: str) -> dict[str, Any]:
-        """The policies by label, as they are told of this instance."""
+        """Make the policies, as they are told of this instance; by label."""
         made = {}
-        for label, (family, values) in self._policies.items():
+        for label, (family, _, values) in self.choices.items():
             with _located(self.name, f"policy.{family}"):
                 told = _told(values, self.cases[case].instance)
                 made[label] = make(self._in_folder(told.pop("kind")), **told)
         return made
 
     def chunk(self, case: str) -> int:
-        """Replications of all policies that make a work item."""
+        """Return how many replications of all policies make a work item."""
         _, horizon, replications, *_ = self.cases[case]
-        return min(replications, math.ceil(ITEM / (horizon * len(self.families))))
+        return min(replications, math.ceil(ITEM / (horizon * len(self.choices))))
 
     def with_replications(self, replications: int) -> Study:
-        """The same study with at most so many replications."""
-        spec = json.loads(json.dumps(self.spec))
+        """Return the same study with at most this many replications."""
+        spec = self.spec.plain()
         for table in (spec["study"], *spec["instance"].values()):
             if "replications" in table:
                 table["replications"] = min(table["replications"], replications)
-        return Study(self.name, spec, self.folder)
+        return Study(self.name, StudyFile.checked(self.name, spec), self.folder)
 
     def without(self, family: str) -> Study:
-        """The same study without a policy."""
-        kept = {name: table for name, table in self.spec["policy"].items() if name != family}
-        return Study(self.name, {**self.spec, "policy": kept}, self.folder)
+        """Return the same study without a policy."""
+        kept = {name: table for name, table in self.spec.policy.items() if name != family}
+        return Study(self.name, self.spec.model_copy(update={"policy": kept}), self.folder)
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """Digests of the users' files that the study names."""
+        kinds = dict.fromkeys(kind.rpartition(":")[0] for kind in _kinds(self.spec.plain()) if ".py:" in kind)
+        return {path: hashlib.sha256((Path(self.folder) / path).read_bytes()).hexdigest() for path in kinds}
 
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that results depend on, in plain values."""
-        head = {key: value for key, value in self.spec["study"].items() if key not in ("title", "description")}
-        sources = {kind.rpartition(":")[0]: "" for kind in _kinds(self.spec) if ".py:" in kind}
-        for path in sources:
-            sources[path] = hashlib.sha256((Path(self.folder) / path).read_bytes()).hexdigest()
-        return {"version": __version__, "study": head, "instance": self.spec["instance"],
-                "policy": self.spec["policy"], "sources": sources}  # fmt: skip
+        return identity(self.spec, self.sources)
 
     @cached_property
     def digest(self) -> str:
         """A short name for :attr:`identity`."""
-        return hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()[:16]
-
-    def _sweep(self, key: str, label: str, table: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any]]:
-        """Labels, swept values and single values of all combinations."""
-        with _located(self.name, key):
-            for swept, values in combinations(table):
-                yield f"{label} {described(swept)}".strip(), swept, values
+        return short_digest(self.identity)
 
     def _instance(self, values: dict[str, Any]) -> Instance:
         if "noise" in values:
@@ -174,12 +186,12 @@ class Study:
                     )
             return Instance(**values)
         kind, known = values.pop("kind"), instances()
-        if kind not in known:
+        if not isinstance(kind, str) or kind not in known:
             raise ValueError(unknown("instance", kind, known))
         return known[kind](**values)
 
     def _noise(self, table: Any) -> Any:
-        if not isinstance(table, dict) or "kind" not in table:
+        if not isinstance(table, dict) or not isinstance(table.get("kind"), str):
             raise ValueError(f"noise must be a table with its kind, such as {{ kind = 'cauchy' }}, got {table!r}")
         kind, values = self._in_folder(table["kind"]), {key: value for key, value in table.items() if key != "kind"}
         path, _, name = kind.rpartition(":")
@@ -189,10 +201,37 @@ class Study:
         return str(Path(self.folder) / kind) if ".py:" in kind else kind
 
 
+class _Labels:
+    """The labels of a study's cases or policies.
+
+    Those of cases name folders, some of which do not tell upper from lower case: ``key`` says which labels are one.
+    """
+
+    def __init__(self, name: str, table: str, key: Callable[[str], str]) -> None:
+        self._name, self._table, self._key = name, table, key
+        self._taken: dict[str, tuple[str, str]] = {}
+
+    def add(self, label: str, base: str) -> None:
+        """Refuse a label that cannot be used; ``base`` is the name of its table."""
+        if not re.fullmatch(r"[\w(][\w .,=()+-]*", label):
+            rule = "may have letters, digits, spaces and . , = ( ) + - _ only, and begin with a letter or digit"
+            raise StudyError(f"{self._name}: a label {rule}, got {label!r}")
+        if len(label.encode()) > LONGEST:
+            raise StudyError(f"{self._name}: a label must have at most {LONGEST} bytes, got {label!r}")
+        key = self._key(label)
+        if self._table == "instance" and key in RESERVED:
+            raise StudyError(f"{self._name}: instance.{base}: the store uses {label!r} itself; choose another label")
+        if key in self._taken:
+            other, where = self._taken[key]
+            raise StudyError(f"{self._name}: {self._table}.{where} makes {other!r} and {self._table}.{base} makes "
+                             f"{label!r}; labels must differ, of instances not only in case")  # fmt: skip
+        self._taken[key] = label, base
+
+
 @functools.lru_cache(maxsize=64)
 def _restored(name: str, spec: str, folder: str) -> Study:
     """A study that was sent to a worker, checked once there."""
-    return Study(name, json.loads(spec), folder)
+    return Study(name, StudyFile.checked(name, json.loads(spec)), folder)
 
 
 class _located:
@@ -204,9 +243,11 @@ class _located:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, ValueError | TypeError) and not isinstance(error, StudyError):
-            raise StudyError(f"{self.place}: {error}") from None
+    def __exit__(self, _: object, error: BaseException | None, traceback: object) -> None:
+        if not isinstance(error, Exception) or isinstance(error, StudyError | RecursionError):
+            return
+        kind = "" if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: "  # a user's code
+        raise StudyError(f"{self.place}: {kind}{error}") from None
 
 
 def read_study(source: str | Path) -> Study:
@@ -227,19 +268,23 @@ def read_study(source: str | Path) -> Study:
             raise StudyError(unknown("study", str(source), shipped) + "; a study of your own is a file *.toml")
         path = shipped[str(source)]
     try:
-        spec = tomllib.loads(path.read_text("utf-8"))
+        plain = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise StudyError(f"there is no file {source}") from None
     except OSError as error:
         raise StudyError(f"{source}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise StudyError(f"{source}: is nested too deeply") from None
+    except ValueError as error:  # not TOML, not UTF-8, or a number with thousands of digits
         raise StudyError(f"{source}: is not TOML: {error}") from None
     try:
-        study = Study(path.stem, spec, str(path.resolve().parent))
+        study = Study(path.stem, StudyFile.checked(path.stem, plain), str(path.resolve().parent))
         for label in study.cases:
             study.policies(label)  # so that errors come now, not in the middle of a run
         study.identity  # noqa: B018  of the files as they are now
         return study
+    except RecursionError:
+        raise StudyError(f"{source}: is nested too deeply") from None
     except StudyError as error:
         raise StudyError(f"{source}{str(error).removeprefix(path.stem)}") from None
 
@@ -256,31 +301,13 @@ def studies() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def differences(old: Any, new: Any, key: str = "") -> list[str]:
-    """Where two values of :attr:`Study.identity` differ, in words.
-
-    Examples
-    --------
-    >>> differences({"study": {"seed": 0}}, {"study": {"seed": 1, "horizon": 5}})
-    ['study.horizon was not there, is 5', 'study.seed was 0, is 1']
-    """
-    if old == new:
-        return []
-    if isinstance(old, dict) and isinstance(new, dict):
-        return [line for name in sorted({*old, *new})
-                for line in differences(old.get(name), new.get(name), f"{key}.{name}".lstrip("."))]  # fmt: skip
-    if key.startswith("sources."):
-        return [f"{key.removeprefix('sources.')} has changed"]
-    return [f"{key} was {'not there' if old is None else old}, is {'not there' if new is None else new}"]
-
-
 def _told(value: Any, instance: Instance) -> Any:
     """Values with what is taken from the instance filled in."""
     if not isinstance(value, dict):
         return value
     if set(value) != {"instance"}:
         return {key: _told(part, instance) for key, part in value.items()}
-    if value["instance"] not in FROM_INSTANCE:
+    if not isinstance(value["instance"], str) or value["instance"] not in FROM_INSTANCE:
         raise ValueError(unknown("fact of an instance", value["instance"], FROM_INSTANCE))
     return FROM_INSTANCE[value["instance"]](instance)
 

@@ -1,53 +1,108 @@
-"""Sweeps: a list where one value is meant stands for all its values in turn."""
+"""Sweeps: a list where a single value belongs stands for each of its values in turn."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 LISTS = ("means", "laws", "weights", "noises", "values")  # keys whose value is a list by nature
+MOST = 1_000_000  # combinations
+
+Path = tuple[str, ...]
 
 
-def combinations(value: Any, name: str = "") -> list[tuple[dict[str, Any], Any]]:
-    """All ways to take one value of each list in ``value``, each with what was taken.
+class Choice(NamedTuple):
+    """One combination of a sweep."""
+
+    label: str
+    swept: dict[str, Any]  # the values taken from lists, by parameter
+    values: dict[str, Any]  # the table with these values in the place of the lists
+
+
+def choices(label: str, table: dict[str, Any]) -> Iterator[Choice]:
+    """Yield every combination of one value from each list in a table.
+
+    Labels show as many digits as it takes to tell the values apart.
 
     Examples
     --------
-    >>> combinations({"kind": "ucb", "c": [0.1, 1.0]})
-    [({'c': 0.1}, {'kind': 'ucb', 'c': 0.1}), ({'c': 1.0}, {'kind': 'ucb', 'c': 1.0})]
-    >>> combinations({"means": {"linspace": [0, 1, 3]}})
-    [({}, {'means': [0.0, 0.5, 1.0]})]
+    >>> for choice in choices("UCB", {"kind": "ucb", "c": [0.1, 1.0]}):
+    ...     print(choice)
+    Choice(label='UCB c=0.1', swept={'c': 0.1}, values={'kind': 'ucb', 'c': 0.1})
+    Choice(label='UCB c=1', swept={'c': 1.0}, values={'kind': 'ucb', 'c': 1.0})
+    >>> [choice.label for choice in choices("UCB", {"c": [0.12345671, 0.12345672]})]
+    ['UCB c=0.12345671', 'UCB c=0.12345672']
+    >>> next(choices("x", {"means": {"linspace": [0, 1, 3]}})).values
+    {'means': [0.0, 0.5, 1.0]}
     """
-    if isinstance(value, dict) and set(value) == {"linspace"}:
-        value = _linspace(value["linspace"])
-    if isinstance(value, dict):
-        parts = [[(swept, key, one) for swept, one in combinations(part, key)] for key, part in value.items()]
-        return [({k: v for swept, _, _ in chosen for k, v in swept.items()}, {key: one for _, key, one in chosen})
-                for chosen in itertools.product(*parts)]  # fmt: skip
-    natural = name in LISTS or (name == "noise" and isinstance(value, list))
-    if not isinstance(value, list) or natural:
-        return [({}, value)]
-    if not value:
-        raise ValueError(f"{name} must have at least one value, got []")
-    return [({name: one}, one) for one in value]
+    table = _spread(table)
+    lists = dict(_lists(table))
+    combinations = math.prod(map(len, lists.values()))
+    if combinations > MOST:
+        raise ValueError(f"makes {combinations:,} combinations; a study may have at most {MOST:,}")
+    names = _names(list(lists))
+    texts = {path: _texts(values) for path, values in lists.items()}
+    for chosen in itertools.product(*(range(len(values)) for values in lists.values())):
+        taken = {path: lists[path][index] for path, index in zip(lists, chosen, strict=True)}
+        words = [f"{names[path]}={texts[path][index]}" for path, index in zip(lists, chosen, strict=True)]
+        swept = {names[path]: value for path, value in taken.items()}
+        yield Choice(f"{label} {', '.join(words)}".strip(), swept, _filled(table, taken))
+
+
+def _spread(value: Any) -> Any:
+    """Return a table with each ``linspace`` written out."""
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"linspace"}:
+        return _linspace(value["linspace"])
+    return {key: _spread(part) for key, part in value.items()}
 
 
 def _linspace(arguments: Any) -> list[float]:
     numbers = isinstance(arguments, list) and len(arguments) == 3 and all(isinstance(x, int | float) for x in arguments)
-    if not numbers or not isinstance(arguments[2], int) or arguments[2] < 1:
-        raise ValueError(f"linspace must be [first, last, how many], got {arguments!r}")
+    if not numbers or not isinstance(arguments[2], int) or not 1 <= arguments[2] <= MOST:
+        raise ValueError(f"linspace must be [first, last, count] with a count from 1 to {MOST:,}, got {arguments!r}")
     return [float(f"{x:.12g}") for x in np.linspace(*arguments)]  # 0.12, not 0.12000000000000001
 
 
-def described(swept: dict[str, Any]) -> str:
-    """What was taken, in a few letters.
+def _lists(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
+    """Yield the lists to choose from, each with its path in the table."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _lists(part, (*path, key))
+    elif isinstance(value, list) and path[-1] not in LISTS and path[-1] != "noise":
+        if not value:
+            raise ValueError(f"{path[-1]} must have at least one value, got []")
+        for one in value:
+            if not isinstance(one, str | int | float):
+                raise ValueError(f"{path[-1]}: a sweep may have numbers and strings only, got {one!r}")
+        yield path, value
 
-    Examples
-    --------
-    >>> described({"c": 0.1, "m": 3})
-    'c=0.1, m=3'
-    """
-    return ", ".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-                     for name, value in swept.items())  # fmt: skip
+
+def _names(paths: list[Path]) -> dict[Path, str]:
+    """Return the last key of each path, or all keys with dots between if two paths end alike."""
+    ends = Counter(path[-1] for path in paths)
+    return {path: path[-1] if ends[path[-1]] == 1 else ".".join(path) for path in paths}
+
+
+def _texts(values: list[Any]) -> list[str]:
+    """Return the values in as few digits as tell them apart."""
+    for digits in range(6, 18):
+        texts = [f"{value:.{digits}g}" if isinstance(value, float) else str(value) for value in values]
+        if len(set(texts)) == len(set(values)):
+            break
+    return texts
+
+
+def _filled(value: Any, taken: dict[Path, Any], path: Path = ()) -> Any:
+    """Return a table with the values that were taken in the place of the lists."""
+    if path in taken:
+        return taken[path]
+    if isinstance(value, dict):
+        return {key: _filled(part, taken, (*path, key)) for key, part in value.items()}
+    return value

@@ -1,0 +1,57 @@
+"""A folder with the results of studies: run studies into it, and report on what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ..engine.results import StudyResult
+from ..report import Artist, Section, study_section, write_page
+from ..studies.executors import workers
+from ..studies.progress import Progress
+from ..studies.run import run_studies
+from ..studies.store import Store, absolute, find_stores
+from ..studies.study import Study
+from .claims import EXPERIMENTS
+from .differences import DIFFERENCES
+from .verdicts import Verdict, verdicts
+
+
+class Reported(NamedTuple):
+    """A report that was written."""
+
+    studies: list[StudyResult]
+    verdicts: list[Verdict]
+    page: Path
+    damaged: list[str]  # what was found damaged in the stores, and computed again
+
+
+def run_and_report(
+    studies: Sequence[Study], folder: Path, threads: int | None, scheduler: str | None, store: str | None
+) -> Reported:
+    """Run studies into a folder, drawing each as soon as it is finished, and write the report.
+
+    ``store`` is an address for the results, if they are not to be kept in the folder.
+    """
+    stores = {absolute(f"{store or folder}/{study.name}.zarr"): study for study in studies}
+    with workers(threads, scheduler) as executor, Artist(folder) as artist, Progress() as progress:
+        damaged = run_studies(stores, executor, progress, artist.draw)
+        drawn = artist.sections()
+    return report_folder(folder, store, drawn)._replace(damaged=damaged)
+
+
+def report_folder(
+    folder: Path, store: str | None = None, drawn: Mapping[str, Section] = MappingProxyType({})
+) -> Reported:
+    """Write figures, tables and the page of all studies in a folder; ``drawn`` are done already, by their store."""
+    sections = [
+        drawn.get(place) or study_section(folder, Store(place).load()) for place in find_stores(store or folder)
+    ]
+    order = {name: place for place, name in enumerate(EXPERIMENTS)}
+    sections.sort(key=lambda section: order.get(section.study.name, len(order)))
+    studies = [section.study for section in sections]
+    decided = verdicts({study.name: study for study in studies})
+    page = write_page(folder, sections, decided, DIFFERENCES if decided else ())
+    return Reported(studies, decided, page, [])

@@ -1,0 +1,285 @@
+"""Writing to the store of a study: making it, mending it, and filling it chunk by chunk."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import zarr
+
+from ..engine.results import noise_of
+from .record import CaseRecord, Item, PolicyRecord, Record, RecordError, differences
+from .store import (
+    ARRAYS,
+    Chunk,
+    Store,
+    StoreError,
+    absolute,
+    accept_consolidation,
+    checksum,
+    coordinate_arrays,
+    file_system,
+)
+from .study import Study
+
+if sys.platform != "win32":
+    import fcntl
+
+
+class Writer(Store):
+    """The store of one study, open for writing; :func:`reserved` makes it.
+
+    Parameters
+    ----------
+    location
+        Where it is.
+    study
+        The study that it must be of.
+    """
+
+    def __init__(self, location: str, study: Study) -> None:
+        super().__init__(location)
+        if self.record.digest != study.digest:
+            raise _another(location, self.record, study)
+        # Consolidated metadata are a copy, which may be damaged while the originals are not.
+        self._root = zarr.open_group(self.location, mode="r+", use_consolidated=False)
+
+    def write(self, item: Item, chunk: Chunk) -> None:
+        """Store a chunk, its checksum last."""
+        where = slice(item.replications.start, item.replications.stop)
+        for name, values in zip(ARRAYS, chunk, strict=True):
+            self._array(item.case, name)[:, where] = values
+        self._array(item.case, "checksum")[item.chunk] = checksum(self.record.digest, item, chunk)
+
+    def add_session(self, **session: Any) -> None:
+        """Note a session of work in the record."""
+        self.record = self.record.model_copy(update={"sessions": [*self.record.sessions, session]})
+        _write_record(self.location, self.record)
+        _consolidate(self.location)
+
+    @property
+    def has_results(self) -> bool:
+        """Whether any chunk is stored."""
+        return _has_results(self.location)
+
+
+@contextmanager
+def reserved(location: str | Path, study: Study) -> Iterator[Writer]:
+    """Keep other runs out of the store of a study, make or mend it, and yield it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from heavybandits.studies.study import read_study
+    >>> study = read_study("cauchy").with_replications(5)
+    >>> with reserved(f"{tempfile.mkdtemp()}/cauchy.zarr", study) as store:
+    ...     missing, damaged = store.missing()
+    >>> [str(item) for item in missing]
+    ['Env1, replications 0 to 4', 'Env2, replications 0 to 4', 'Env3, replications 0 to 4']
+    """
+    location = absolute(location)
+    with _locked(location):
+        _write_record(location, _settled(location, study))
+        writer = Writer(location, study)
+        for label in writer.record.cases:
+            _lay_out(writer, label)
+        _consolidate(location)
+        yield writer
+
+
+@contextmanager
+def _locked(location: str) -> Iterator[None]:
+    """Keep other runs on this machine out of a folder, until this ends, or the process does."""
+    if sys.platform == "win32" or "://" in location:
+        yield
+        return
+    os.makedirs(location, exist_ok=True)
+    folder = os.open(location, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(folder)
+        raise StoreError(f"{location}: another run is writing to it; wait for it to finish") from None
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        os.close(folder)
+
+
+def _settled(location: str, study: Study) -> Record:
+    """Return the record that the store of a study should have; clear the store of another study without results.
+
+    A record that is damaged is made again from the study, if at least one chunk is of this study.
+    """
+    try:
+        found = Record.unsealed(zarr.open_group(location, mode="r").attrs.asdict())
+    except (FileNotFoundError, ValueError) as error:
+        made = record_of(study)
+        if _is_empty(location) or _holds_some(location, made):
+            return made
+        reason = str(error) if isinstance(error, RecordError) else f"is not the store of a study: {error}"
+        raise StoreError(f"{location}: {reason}, and holds no results of this study; "
+                         "choose another folder, or delete it") from None  # fmt: skip
+    if found.digest == study.digest:
+        return found.model_copy(update={"name": study.name, "spec": study.spec})  # titles may have changed
+    if _has_results(location):
+        raise _another(location, found, study)
+    _clear(location)
+    return record_of(study)
+
+
+def _another(location: str, record: Record, study: Study) -> StoreError:
+    changed = differences(record.identity, study.identity)
+    more = f"; and {len(changed) - 4} more differences" if len(changed) > 4 else ""
+    return StoreError(f"{location} was made from another study ({'; '.join(changed[:4])}{more}); "
+                      "choose another folder, or delete it")  # fmt: skip
+
+
+def record_of(study: Study) -> Record:
+    """Describe a study by all that reports need."""
+    cases = {}
+    for label, case in study.cases.items():
+        limit = case.instance.lai_robbins(case.horizon)
+        cases[label] = CaseRecord(
+            horizon=case.horizon, replications=case.replications, chunk=study.chunk(label),
+            means=case.instance.means.tolist(), gaps=case.instance.gaps.tolist(), noise=noise_of(case.instance),
+            lai_robbins=limit, swept=case.swept,
+        )  # fmt: skip
+    policies = {
+        label: PolicyRecord(family=choice.family, swept=choice.swept) for label, choice in study.choices.items()
+    }
+    return Record(name=study.name, versions=_versions(), sources=study.sources, spec=study.spec, cases=cases,
+                  policies=policies)  # fmt: skip
+
+
+def _write_record(location: str, record: Record) -> None:
+    """Write the record to the root, in one piece, and only if it differs from what is there."""
+    attributes = record.sealed()
+    try:
+        root = zarr.open_group(location, mode="r+", use_consolidated=False)
+    except (FileNotFoundError, ValueError):  # there is none, or it cannot be read
+        zarr.create_group(location, attributes=attributes)
+        return
+    if root.attrs.asdict() != attributes:
+        root.attrs.put(attributes)
+
+
+class _Layout(NamedTuple):
+    """An array of a case."""
+
+    dimensions: tuple[str, ...]
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    dtype: str
+    fill: float
+
+
+def _layout(record: Record, label: str) -> dict[str, _Layout]:
+    """Return the arrays of a case, but for its coordinates."""
+    case, n_policies, along = record.cases[label], len(record.policies), ("policy", "replication")
+    all_of_it, chunk = (n_policies, case.replications), (n_policies, case.chunk)
+    n_rounds, n_arms, n_chunks = len(record.rounds(label)), len(case.means), -(-case.replications // case.chunk)
+    return {
+        "regret": _Layout((*along, "round"), (*all_of_it, n_rounds), (*chunk, n_rounds), "f8", math.nan),
+        "pulls": _Layout((*along, "arm"), (*all_of_it, n_arms), (*chunk, n_arms), "i8", -1),
+        "wall_time": _Layout(along, all_of_it, chunk, "f8", math.nan),
+        "checksum": _Layout(("chunk",), (n_chunks,), (1,), "u8", 0),
+    }
+
+
+def _lay_out(writer: Writer, label: str) -> None:
+    """Make the arrays of a case that are missing or damaged; a damaged coordinate is just written again."""
+    root, layout, coordinates = writer._root, _layout(writer.record, label), coordinate_arrays(writer.record, label)
+    attributes: Any = {"coordinates": " ".join(name for name in coordinates if name not in ("round", "policy"))}
+    if not all(_is_laid_out(root, f"{label}/{name}", array) for name, array in layout.items()):
+        group = root.create_group(label, attributes=attributes, overwrite=True)
+        for name, array in layout.items():
+            group.create_array(name, shape=array.shape, chunks=array.chunks, dtype=array.dtype, fill_value=array.fill,
+                               dimension_names=array.dimensions)  # fmt: skip
+    elif _attributes(root, label) != attributes:
+        root.require_group(label).attrs.put(attributes)
+    if not writer.has_coordinates(label):
+        for name, (dimensions, values) in coordinates.items():
+            stored = np.asarray(values)
+            if stored.dtype.kind == "U":
+                stored = stored.astype(np.dtypes.StringDType())
+            root.create_array(f"{label}/{name}", data=stored, dimension_names=dimensions, overwrite=True)
+
+
+def _is_laid_out(root: zarr.Group, path: str, layout: _Layout) -> bool:
+    try:
+        array: Any = root[path]
+        return bool((array.shape, array.chunks, array.dtype) == (layout.shape, layout.chunks, np.dtype(layout.dtype)))
+    except (LookupError, ValueError, AttributeError):
+        return False
+
+
+def _attributes(root: zarr.Group, label: str) -> Any:
+    try:
+        return root[label].attrs.asdict()
+    except (LookupError, ValueError):
+        return None
+
+
+def _consolidate(location: str) -> None:
+    """Copy the metadata of all arrays to the root, where xarray looks for them."""
+    with warnings.catch_warnings():
+        accept_consolidation()
+        zarr.consolidate_metadata(location)
+
+
+def _has_results(location: str) -> bool:
+    """Return whether any chunk is stored, of whatever study."""
+    pattern = "*/checksum/c/*"
+    if "://" not in location:
+        return any(Path(location).glob(pattern))
+    return bool(file_system(location).glob(f"{location}/{pattern}"))
+
+
+def _is_empty(location: str) -> bool:
+    """Return whether there is nothing, but perhaps a file that was never finished."""
+    if "://" not in location:
+        return all(entry.suffix == ".partial" for entry in Path(location).iterdir())
+    return not file_system(location).find(location)
+
+
+def _holds_some(location: str, record: Record) -> bool:
+    """Return whether at least one chunk is of the study with this record."""
+    cases = _Cases(location, record)
+    return any(cases.read(item)[1] is not None for item in record.items())
+
+
+class _Cases(Store):
+    """The cases of a store whose root cannot be read."""
+
+    def __init__(self, location: str, record: Record) -> None:
+        self.location, self.record = location, record
+
+    def _array(self, case: str, name: str) -> Any:
+        return zarr.open_array(f"{self.location}/{case}/{name}", mode="r")
+
+
+def _clear(location: str) -> None:
+    """Delete what is in a store; its folder stays, which is locked."""
+    if "://" not in location:
+        for entry in Path(location).iterdir():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        return
+    file_system(location).rm(location, recursive=True)
+
+
+def _versions() -> dict[str, str]:
+    packages = ("numpy", "scipy", "numba", "xarray", "zarr")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
