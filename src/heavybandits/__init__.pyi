@@ -11,6 +11,8 @@ from .algorithms.policies.ada_tinf import AdaTINF
 from .algorithms.policies.adar_ucb import AdarUCB
 from .algorithms.policies.ape2 import APE2
 from .algorithms.policies.clipped_sgd_ucb import ClippedSGDUCB
+from .algorithms.policies.discounted_ucb import DiscountedUCB
+from .algorithms.policies.epsilon_greedy import EpsilonGreedy
 from .algorithms.policies.exp3 import Exp3
 from .algorithms.policies.fo_ucb import FOUCB
 from .algorithms.policies.force_mom import ForceMOM
@@ -18,16 +20,22 @@ from .algorithms.policies.htinf import HTINF
 from .algorithms.policies.inf_clip import INFClip
 from .algorithms.policies.kl_ucb import KLUCB
 from .algorithms.policies.klinf_ucb import KLinfUCB
+from .algorithms.policies.lb_sda import LBSDA
 from .algorithms.policies.level_set_ucb import LevelSetUCB
 from .algorithms.policies.mean_of_medians import MeanOfMedians
 from .algorithms.policies.median_inf import MedianINF
+from .algorithms.policies.moss import MOSS
 from .algorithms.policies.mr_ape import MRAPE
 from .algorithms.policies.mr_ucb import MRUCB
 from .algorithms.policies.robust_ucb import RobustUCB
+from .algorithms.policies.sliding_window_ucb import SlidingWindowUCB
 from .algorithms.policies.student_thompson import StudentThompson
+from .algorithms.policies.thompson_beta import ThompsonBeta
 from .algorithms.policies.thompson_gaussian import ThompsonGaussian
+from .algorithms.policies.thompson_normal_gamma import ThompsonNormalGamma
 from .algorithms.policies.tsallis_inf import TsallisINF
 from .algorithms.policies.ucb import UCB
+from .algorithms.policies.ucb_tuned import UCBTuned
 from .algorithms.policies.uni_inf import UniINF
 from .algorithms.policies.zo_ucb import ZOUCB
 from .algorithms.registry import estimators, make, policies
@@ -83,14 +91,15 @@ from .world.noises import (
 __version__: str
 
 __all__ = [
-    "APE2", "FOUCB", "HTINF", "KLUCB", "MRAPE", "MRUCB", "UCB", "ZOUCB", "AdaTINF", "AdarUCB", "Agent", "Bernoulli",
-    "Beta", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "ClippedSGD",
-    "ClippedSGDUCB", "ClippedSSTM", "Empirical", "Exp3", "Exponential", "ForceMOM", "Frechet", "Gaussian",
-    "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LogNormal", "MeanOfMedians", "MedianINF",
-    "MedianOfMeans", "Mixture", "Negative", "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson",
-    "Result", "RobustUCB", "ScipyNoise", "Shifted", "StudentT", "StudentThompson", "StudyResult", "SymmetricStable",
-    "ThompsonGaussian", "TruncatedMean", "TsallisINF", "TwoPoint", "UniINF", "ZeroInflated", "check_noise",
-    "check_policy", "compilable", "delta_cauchy", "delta_gaussian", "diagnose", "env1", "env2", "env3",
-    "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances", "load_study", "make",
-    "make_noise", "noises", "policies", "read_study", "run_study", "simulate", "write_report",
+    "APE2", "FOUCB", "HTINF", "KLUCB", "LBSDA", "MOSS", "MRAPE", "MRUCB", "UCB", "ZOUCB", "AdaTINF", "AdarUCB", "Agent",
+    "Bernoulli", "Beta", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto",
+    "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "DiscountedUCB", "Empirical", "EpsilonGreedy", "Exp3", "Exponential",
+    "ForceMOM", "Frechet", "Gaussian", "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LogNormal",
+    "MeanOfMedians", "MedianINF", "MedianOfMeans", "Mixture", "Negative", "NegativeBinomial", "Noise", "OrderStatistic",
+    "Pareto", "Poisson", "Result", "RobustUCB", "ScipyNoise", "Shifted", "SlidingWindowUCB", "StudentT",
+    "StudentThompson", "StudyResult", "SymmetricStable", "ThompsonBeta", "ThompsonGaussian", "ThompsonNormalGamma",
+    "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned", "UniINF", "ZeroInflated", "check_noise", "check_policy",
+    "compilable", "delta_cauchy", "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1",
+    "gaussian_env2", "gaussian_env3", "instances", "load_study", "make", "make_noise", "noises", "policies",
+    "read_study", "run_study", "simulate", "write_report",
 ]  # fmt: skip

@@ -9,19 +9,25 @@ from typing import Any, NamedTuple
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 
 # The same hues for policies.  Orange, sky blue and grey are darker than the originals: thin lines must show on white.
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY = (
-    "#0072b2", "#d55e00", "#009e73", "#b8629a", "#cc8400", "#3f9ed8", "#707070",
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY, BROWN = (
+    "#0072b2", "#d55e00", "#009e73", "#b8629a", "#cc8400", "#3f9ed8", "#707070", "#7b4b2a",
 )  # fmt: skip
 HERO = "#c2185b"  # of `auto`, and of nobody else
 SOLID, DASHED, DASH_DOT, DASH_DOT_DOT, SHORT = LINES = (
     (), (5.0, 2.0), (6.0, 1.5, 1.2, 1.5), (6.0, 1.5, 1.2, 1.5, 1.2, 1.5), (2.2, 1.2),
 )  # fmt: skip
+LONG = (10.0, 2.0)  # for policies of the library only
 WHITE, NIGHT = "#ffffff", "#14171c"  # the two backgrounds of a page
 
 _KNOWN: dict[str, tuple[str, tuple[float, ...]]] = {
     "auto": (HERO, SOLID), "auto-mean": (HERO, DASHED), "linear-auto": (HERO, DASH_DOT),
     "lipschitz-auto": (HERO, SHORT),
     "ucb": (GREY, SOLID), "kl-ucb": (GREY, DASHED), "klinf-ucb": (GREY, DASH_DOT), "oracle-ucb": (GREY, SHORT),
+    "ucb-tuned": (GREY, DASH_DOT_DOT), "discounted-ucb": (GREY, LONG), "sliding-window-ucb": (BROWN, DASH_DOT_DOT),
+    "moss": (BROWN, SOLID), "moss-anytime": (BROWN, DASHED), "epsilon-greedy": (BROWN, SHORT),
+    "lb-sda": (BROWN, DASH_DOT), "lb-sda-limited": (BROWN, LONG),
+    "thompson-beta": (GREEN, LONG), "thompson-normal-gamma": (SKY, LONG),
+    "betting-ucb": (PURPLE, LONG), "restarting": (ORANGE, LONG),
     "sgd-ucb": (BLUE, SOLID), "sgd-ucb-median": (SKY, DASHED), "sgd-ucb-smom": (GREEN, DASH_DOT),
     "clipped-sgd-ucb": (BLUE, DASHED), "fo-ucb": (BLUE, DASH_DOT), "zo-ucb": (BLUE, SHORT),
     "rucb-median": (ORANGE, SOLID), "rucb-truncated": (ORANGE, DASHED), "rucb-catoni": (ORANGE, DASH_DOT),
@@ -34,7 +40,7 @@ _KNOWN: dict[str, tuple[str, tuple[float, ...]]] = {
     "tsallis-inf": (SKY, SOLID), "htinf": (SKY, DASH_DOT), "opt-tinf": (SKY, SHORT), "ada-tinf": (SKY, DASH_DOT_DOT),
     "inf-clip": (GREEN, DASH_DOT_DOT), "median-inf": (PURPLE, DASH_DOT), "uni-inf": (PURPLE, DASH_DOT_DOT),
 }  # fmt: skip
-HUES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
+HUES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY, BROWN)
 
 
 class Look(NamedTuple):

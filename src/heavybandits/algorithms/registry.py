@@ -46,7 +46,7 @@ def _own_classes(module: ModuleType) -> list[type]:
 def _kebab(name: str) -> str:
     """``ClippedSGDUCB`` is ``clipped-sgd-ucb``, and ``INFClip`` is ``inf-clip``."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z])", "-", name)
-    name = re.sub(r"(?<=[A-Z])(APE|SGD|SSTM|UCB)", r"-\1", name)
+    name = re.sub(r"(?<=[A-Z])(APE|SDA|SGD|SSTM|UCB)", r"-\1", name)
     return name.lower()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 
 LARGEST = 1.7976931348623157e308
+SUMMABLE = 1e290  # rewards clipped to this may be added up: 1e18 of them do not overflow
 
 
 @compilable

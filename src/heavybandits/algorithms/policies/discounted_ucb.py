@@ -1,0 +1,116 @@
+r"""Discounted UCB: UCB of rewards that fade, for arms that change (Kocsis, Szepesvári 2006; Garivier, Moulines 2011).
+
+*Assumes* rewards in a range of width B, and locations that stay for a while.  *Must be told* the discount, which should
+be :math:`1 - \sqrt{\Upsilon/T}/(4B)` for :math:`\Upsilon` changes, and B.  *When that fails*: with a discount near 1 it
+remembers what no longer holds; with a smaller one it forgets what does, so that regret is linear even if nothing
+changes.  With heavy tails a discounted mean is as fragile as :class:`.UCB`.
+
+*Formula*: a reward that is followed by j others, of all arms, weighs :math:`\gamma^j`.  Let :math:`N_a` be the sum of
+the weights of arm a, :math:`\bar r_a` its weighted mean and N the sum of all weights.  Pull each arm once, then
+
+.. math::  A_t = \arg\max_a\ \bar r_a + 2B\,\sqrt{\frac{\xi \ln N}{N_a}}.
+
+The paper proves its bound for :math:`\xi > 1/2`, and plays with 0.6.
+
+*Cost*: O(K) for a reward and for a choice; 33 bytes per arm.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...protocols import FloatArray, IntArray
+from ..entries import Facts
+from ..kit.numerics import saturate
+from ..kit.scan import scan, unseen
+from ..parameters import Fraction, NonNegative, Positive, validated
+
+FACTS = Facts(
+    needs="discount, width of the range",
+    memory="33 bytes",
+    cost="O(K)",
+    regret="O(sqrt(T Y) ln T), for rewards in the range, Y changes and the right discount",
+    reference="Garivier, Moulines 2011",
+)
+
+
+class DiscountedUCBState(NamedTuple):
+    """Weighted means and their weights."""
+
+    pulls: IntArray
+    asked: IntArray
+    mean: FloatArray
+    weight: FloatArray
+    total: FloatArray  # N; rewards of arms that were removed stay in it
+    open: npt.NDArray[np.bool_]
+
+
+@validated
+class DiscountedUCB(NamedTuple):
+    r"""Discounted UCB.
+
+    Parameters
+    ----------
+    discount
+        :math:`\gamma`, by how much every new reward, of any arm, reduces the weight of those before it.
+    width
+        B, the difference between the largest and the smallest reward that may come.
+    xi
+        :math:`\xi`, how much to explore.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.DiscountedUCB(discount=0.5), n_arms=2)
+    >>> agent.update_many([0, 0, 0, 1], [0.0, 0.0, 8.0, 1.0])
+    >>> print(agent)
+    DiscountedUCB(discount=0.5, width=1.0, xi=0.6), 4 rewards
+    arm  pulls  estimate  index
+    0        3     4.571  5.879
+    1        1         1  2.228
+    """
+
+    discount: Fraction
+    width: Positive = 1.0
+    xi: NonNegative = 0.6
+
+    def init(self, n_arms: int, horizon: int | None) -> DiscountedUCBState:
+        """Return a fresh state."""
+        return DiscountedUCBState(
+            np.zeros(n_arms, np.int64),
+            np.zeros(n_arms, np.int64),
+            np.zeros(n_arms),
+            np.zeros(n_arms),
+            np.zeros(1),
+            np.ones(n_arms, np.bool_),
+        )
+
+    def select(self, state: DiscountedUCBState, t: int, rng: Any) -> int:
+        """Pull each arm once, then the one with the highest index."""
+        arm = unseen(state, 1)
+        return arm if arm >= 0 else scan(self, state, t)
+
+    def update(self, state: DiscountedUCBState, arm: int, reward: float) -> None:
+        """Let all weights fade, and take in the reward."""
+        for other in range(len(state.pulls)):
+            state.weight[other] *= self.discount
+        state.total[0] = self.discount * state.total[0] + 1.0
+        state.pulls[arm] += 1
+        state.weight[arm] += 1.0
+        share = 1.0 / state.weight[arm]
+        state.mean[arm] = saturate((1.0 - share) * state.mean[arm] + share * saturate(reward))
+
+    def value(self, state: DiscountedUCBState, arm: int) -> float:
+        """Return the weighted mean; NaN before the first reward."""
+        return float(state.mean[arm]) if state.pulls[arm] > 0 else math.nan
+
+    def index_of(self, state: DiscountedUCBState, arm: int, t: int) -> float:
+        """Return mean plus bonus; infinite for an arm whose weight has vanished."""
+        if state.weight[arm] < 1e-300:
+            return math.inf
+        log = math.log(max(1.0, state.total[0]))
+        return float(state.mean[arm] + 2.0 * self.width * math.sqrt(self.xi * log / state.weight[arm]))

@@ -1,0 +1,114 @@
+r"""Epsilon-greedy: explore at random now and then, otherwise play the best mean (Auer, Cesa-Bianchi, Fischer 2002).
+
+*Assumes* rewards whose means settle quickly: bounded or sub-Gaussian noise.  *Must be told* how much to explore.  *When
+that fails*: a constant :math:`\varepsilon` costs regret that grows linearly, :math:`\varepsilon` times the average gap
+per pull.  A decreasing one with c too small may stay with a wrong arm for good; with c too large it explores longer
+than it must.  With heavy tails the means are as unreliable as those of :class:`.UCB`.
+
+*Formula*: pull each arm once; then, after t rewards, with probability
+
+.. math::  \varepsilon_t = \max\{\varepsilon,\ \min\{1, cK/t\}\}
+
+pull an arm at random, else the arm with the highest mean.  The paper's :math:`\varepsilon_n`-greedy is
+:math:`\varepsilon = 0` and its c divided by :math:`d^2`, where d is at most the smallest gap.
+
+*Cost*: O(1) for a reward and O(K) for a choice; 25 bytes per arm.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._validate import in_range
+from ...protocols import FloatArray, IntArray
+from ..entries import Facts
+from ..kit.numerics import running_mean
+from ..kit.scan import scan, unseen
+from ..parameters import NonNegative, validated
+
+FACTS = Facts(
+    needs="how much to explore",
+    memory="25 bytes",
+    cost="O(K)",
+    regret="O(ln T), for rewards in [0, 1], epsilon = 0 and c > 5/d^2, where 0 < d <= the smallest gap",
+    reference="Auer, Cesa-Bianchi, Fischer 2002",
+)
+
+
+def _share(owner: str, name: str, value: Any) -> float:
+    return in_range(owner, name, value, low=0, high=1, ends="[]")
+
+
+class EpsilonGreedyState(NamedTuple):
+    """Means."""
+
+    pulls: IntArray
+    asked: IntArray
+    mean: FloatArray
+    open: npt.NDArray[np.bool_]
+
+
+@validated
+class EpsilonGreedy(NamedTuple):
+    r"""Epsilon-greedy.
+
+    Parameters
+    ----------
+    epsilon
+        :math:`\varepsilon`, the least probability to explore.
+    c
+        How fast exploration falls from 1 to that; 0 if it never changes.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.EpsilonGreedy(epsilon=0.0), n_arms=2)
+    >>> agent.update_many([0, 1, 1], [0.5, 0.4, 0.8])
+    >>> agent.select()
+    1
+    """
+
+    epsilon: Annotated[float, _share] = 0.1
+    c: NonNegative = 0.0
+
+    def init(self, n_arms: int, horizon: int | None) -> EpsilonGreedyState:
+        """Return a fresh state."""
+        return EpsilonGreedyState(
+            np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64), np.zeros(n_arms), np.ones(n_arms, np.bool_)
+        )
+
+    def select(self, state: EpsilonGreedyState, t: int, rng: Any) -> int:
+        """Pull each arm once, then explore or play the highest mean."""
+        arm = unseen(state, 1)
+        if arm >= 0:
+            return arm
+        n_arms = len(state.pulls)
+        if rng.random() >= max(self.epsilon, min(1.0, self.c * n_arms / max(t, 1))):
+            return scan(self, state, t)
+        n_open = 0
+        for arm in range(n_arms):
+            n_open += state.open[arm]
+        left = int(rng.random() * n_open)
+        for arm in range(n_arms):
+            if state.open[arm]:
+                if left == 0:
+                    return arm
+                left -= 1
+        return -1  # no arm is open, which cannot be
+
+    def update(self, state: EpsilonGreedyState, arm: int, reward: float) -> None:
+        """Move the mean of the arm."""
+        state.pulls[arm] += 1
+        state.mean[arm] = running_mean(state.mean[arm], state.pulls[arm], reward)
+
+    def value(self, state: EpsilonGreedyState, arm: int) -> float:
+        """Return the mean reward; NaN before the first."""
+        return float(state.mean[arm]) if state.pulls[arm] > 0 else math.nan
+
+    def index_of(self, state: EpsilonGreedyState, arm: int, t: int) -> float:
+        """Return the mean reward; infinite before the first."""
+        return float(state.mean[arm]) if state.pulls[arm] > 0 else math.inf

@@ -1,0 +1,126 @@
+r"""MOSS: minimax optimal in the stochastic case (Audibert, Bubeck 2009), and its anytime form (Degenne, Perchet 2016).
+
+*Assumes* sub-Gaussian noise.  *Must be told* its scale and, unless it is anytime, the horizon T.  *When that fails*: an
+arm that has had its share of pulls, T/K, gets no bonus at all, so a best arm that started badly may be given up for
+good.  With heavy tails it is as fragile as :class:`.UCB`.
+
+*Formula*: pull each arm once, then
+
+.. math::  A_t = \arg\max_a\ \bar r_a + c\,\sqrt{\frac{\ln^+(T/(K n_a))}{n_a}}, \qquad \ln^+ x = \max\{0, \ln x\}.
+
+The anytime form has t, the number of rewards so far, where the other has T.  Degenne and Perchet have the factor
+:math:`(1 + \alpha)/2` under the root, that is :math:`c^2`, and find that :math:`\alpha = 1.35` does well.
+
+*Cost*: O(1) for a reward and O(K) for a choice; 25 bytes per arm.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...protocols import FloatArray, IntArray
+from ..entries import Facts
+from ..kit.numerics import running_mean
+from ..kit.scan import scan, unseen
+from ..parameters import NonNegative, validated
+
+FACTS = Facts(
+    needs="scale, horizon",
+    memory="25 bytes",
+    cost="O(K)",
+    regret="O(sqrt(T K)), for rewards in [0, 1] and c = 1",
+    reference="Audibert, Bubeck 2009",
+)
+
+
+class MOSSState(NamedTuple):
+    """Means, and the horizon."""
+
+    pulls: IntArray
+    asked: IntArray
+    mean: FloatArray
+    open: npt.NDArray[np.bool_]
+    horizon: IntArray
+
+
+@validated
+class MOSS(NamedTuple):
+    """MOSS.
+
+    Parameters
+    ----------
+    c
+        Scale of the bonus: 1 for rewards in [0, 1], 2s for sub-Gaussian noise of scale s.
+    anytime
+        Whether to do without the horizon.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.MOSS(), n_arms=2, horizon=1000)
+    >>> agent.update_many([0, 1, 1], [0.5, 0.8, 0.9])
+    >>> agent.select()  # it was pulled less
+    0
+    """
+
+    c: NonNegative = 1.0
+    anytime: Literal[False, True] = False
+
+    def init(self, n_arms: int, horizon: int | None) -> MOSSState:
+        """Return a fresh state."""
+        if horizon is None and not self.anytime:
+            raise ValueError("MOSS: needs a horizon, or anytime=True")
+        return MOSSState(
+            np.zeros(n_arms, np.int64),
+            np.zeros(n_arms, np.int64),
+            np.zeros(n_arms),
+            np.ones(n_arms, np.bool_),
+            np.array([0 if self.anytime or horizon is None else horizon]),
+        )
+
+    def select(self, state: MOSSState, t: int, rng: Any) -> int:
+        """Pull each arm once, then the one with the highest index."""
+        arm = unseen(state, 1)
+        return arm if arm >= 0 else scan(self, state, t)
+
+    def update(self, state: MOSSState, arm: int, reward: float) -> None:
+        """Move the mean of the arm."""
+        state.pulls[arm] += 1
+        state.mean[arm] = running_mean(state.mean[arm], state.pulls[arm], reward)
+
+    def value(self, state: MOSSState, arm: int) -> float:
+        """Return the mean reward; NaN before the first."""
+        return float(state.mean[arm]) if state.pulls[arm] > 0 else math.nan
+
+    def index_of(self, state: MOSSState, arm: int, t: int) -> float:
+        """Return mean plus bonus; infinite before the first reward."""
+        n = state.pulls[arm]
+        if n == 0:
+            return math.inf
+        share = max(state.horizon[0], t) / (len(state.pulls) * n)  # t counts once the horizon has passed
+        return float(state.mean[arm] + self.c * math.sqrt(math.log(max(share, 1.0)) / n))
+
+
+def moss_anytime(c: float = 1.0) -> MOSS:
+    """MOSS without a horizon.
+
+    Examples
+    --------
+    >>> moss_anytime()
+    MOSS(c=1.0, anytime=True)
+    """
+    return MOSS(c, True)
+
+
+PRESETS = {"moss-anytime": moss_anytime}
+PRESET_FACTS = {
+    "moss-anytime": FACTS._replace(
+        needs="scale",
+        regret="O(sqrt(T K)), for rewards in [0, 1] and c > 1/sqrt(2)",
+        reference="Degenne, Perchet 2016",
+    ),
+}
