@@ -22,6 +22,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "adar-ucb": {},
     "ape2": {"p": 1.5},
     "auto": {},
+    "auto-mean": {},
     "clipped-sgd-ucb": {"m": 1, "n": 2, "init_pulls": 0},
     "discounted-ucb": {"discount": 0.99},
     "epsilon-greedy": {"epsilon": 0.05, "c": 2.0},

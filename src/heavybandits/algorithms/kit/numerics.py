@@ -38,6 +38,18 @@ def saturate(x: float) -> float:
 
 
 @compilable
+def power_of_two(x: float) -> float:
+    """Return the least power of two above ``|x|``, within 2^-1000 and 2^1000: an exact unit for numbers like ``x``.
+
+    Examples
+    --------
+    >>> power_of_two(3.0), power_of_two(-0.1), power_of_two(4.0)
+    (4.0, 0.125, 8.0)
+    """
+    return math.ldexp(1.0, min(max(math.frexp(x)[1], -1000), 1000))
+
+
+@compilable
 def running_mean(mean: float, n: int, x: float) -> float:
     """Mean of n values, given the mean of the first n - 1 and the n-th: a form that cannot overflow.
 

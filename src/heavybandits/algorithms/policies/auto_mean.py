@@ -1,0 +1,90 @@
+r"""Mean UCB without prior knowledge: each arm's mean, variance and skewness set its bound.
+
+*Assumes* that rewards have a mean; arms may differ in scale and shape.  *Needs* no prior knowledge.  *When that fails*:
+if the tail index is below about 1.5 averages hardly settle, and ``auto``, which compares locations, is far better where
+the arms share one law of noise.  A best arm that is much quieter than the others is found late, because loud arms get
+the benefit of the doubt.
+
+*Formula*: the highest mean that an exponential family with the arm's own first three moments does not rule out,
+
+.. math::  A_t = \arg\max_a\ \sup\Bigl\{\theta : n_a \int_{m_a}^\theta \frac{x - m_a}{V_a(x)}\,dx \le \ell_a\Bigr\},
+           \qquad \ell_a = \ln\Bigl(1 + \frac cK \Bigl(1 + \frac{t}{K n_a}\Bigr)\Bigr),
+
+where the variance function :math:`V_a` has the arm's variance :math:`v_a` at its mean :math:`m_a` and the slope
+:math:`\beta_a`, its third central moment divided by :math:`v_a`.  As the variance is not known, :math:`\ell_a` becomes
+:math:`\frac d2 (e^{2\ell_a/d} - 1)` with :math:`d = n_a + 1`.  Variance and slope are shrunk to those of all arms, by
+the worth of one and two rewards.  Skewness to the left is believed by and by, with the weight
+:math:`n_a/(n_a + 20)`.  Of all rewards the 40 highest count as their average, and the 40 lowest too: see
+:mod:`.moments`, :mod:`.mean_sets` and ``docs/means.md``.
+
+*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 161 bytes per arm.
+
+*Reference*: this library.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from ..entries import Facts
+from ..kit.mean_sets import MeanSets, init_mean_sets, observe_mean
+from ..kit.moments import MEAN, in_rewards
+from ..kit.tournament import choose, height
+from ..parameters import Positive, validated
+
+FACTS = Facts(
+    needs="nothing",
+    memory="161 bytes",
+    cost="O(1) amortised, O(log K)",
+    regret="nothing; measured in docs/means.md",
+    reference="this library",
+)
+
+
+@validated
+class AutoMean(NamedTuple):
+    r"""Mean UCB without prior knowledge.
+
+    Parameters
+    ----------
+    c
+        How much to explore.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> coins = hb.Agent(hb.make("auto-mean"), arms=["red", "green"])
+    >>> coins.update_many(["red"] * 100, [1.0] * 2 + [0.0] * 98)
+    >>> coins.update_many(["green"] * 100, [1.0] * 20 + [0.0] * 80)
+    >>> coins.select()
+    'green'
+    """
+
+    c: Positive = 8.0
+
+    def init(self, n_arms: int, horizon: int | None) -> MeanSets:
+        """Return a fresh state."""
+        return init_mean_sets(n_arms)
+
+    def level(self, state: MeanSets, t: int) -> float:
+        """Return zero: indices stay as they are between refreshes, whatever t is."""
+        return 0.0
+
+    def select(self, state: MeanSets, t: int, rng: Any) -> int:
+        """Return each arm once, then the one with the highest index."""
+        return choose(self, state, t, 1, 1)
+
+    def update(self, state: MeanSets, arm: int, reward: float) -> None:
+        """Learn, and bring the arm's index up to date."""
+        observe_mean(state, arm, reward, self.c)
+
+    def value(self, state: MeanSets, arm: int) -> float:
+        """Return the arm's mean, in which extreme rewards of all arms are shared out."""
+        return float(in_rewards(state.moments, state.moments.whole[arm, MEAN])) if state.pulls[arm] > 0 else math.nan
+
+    def index_of(self, state: MeanSets, arm: int, t: int) -> float:
+        """Return the highest mean that is not ruled out, as of the latest refresh."""
+        if state.pulls[arm] == 0:
+            return math.inf
+        return float(in_rewards(state.moments, height(state.tournament.line, state.tournament.open, arm, 0.0)))
