@@ -16,7 +16,7 @@ import numpy as np
 
 import heavybandits as hb
 from heavybandits.algorithms.registry import facts
-from heavybandits.engine.compile.methods import uses_rng
+from heavybandits.engine.compile.randomness import uses_rng
 from heavybandits.testing import EXAMPLES
 
 ROOT = Path(__file__).parent.parent

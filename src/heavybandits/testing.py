@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from .algorithms.kit.state import arrays, carried, find_open, with_room
-from .engine.compile.methods import compiled, uses_rng, without_text
+from .engine.compile.compiled import compiled, without_text
+from .engine.compile.randomness import uses_rng
 from .protocols import FloatArray, IntArray, is_named_tuple
 
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -91,6 +92,7 @@ def check_policy(policy: Any, *, horizon: int = 300) -> None:
         with np.errstate(all="ignore"):  # as silent as compiled code
             _check_states(policy, name, horizon)
             played = {n_arms: _check_repetition(policy, name, n_arms, horizon) for n_arms in (1, 3, 70)}
+            _check_randomness(policy, name, horizon, played[3][0])
             _check_wild_rewards(policy, name, horizon)
             _check_disorder(policy, name, horizon)
     except AssertionError:
@@ -142,6 +144,18 @@ def _check_repetition(policy: Any, name: str, n_arms: int, horizon: int) -> tupl
     return arms, state
 
 
+def _check_randomness(policy: Any, name: str, horizon: int, arms: IntArray) -> None:
+    """A policy that gets no generator leaves one alone when it is given one."""
+    if not uses_rng(policy):
+        rng = np.random.default_rng(3)
+        given, _ = _interpreted(policy, name, 3, horizon, rng)
+        untouched = rng.bit_generator.state == np.random.default_rng(3).bit_generator.state
+        _require(
+            untouched and _same(arms, given),
+            f"{name}.select must not draw random numbers: by its code it never uses its generator, so it gets None",
+        )
+
+
 def _check_compiled(policy: Any, name: str, n_arms: int, horizon: int, arms: IntArray, state: Any) -> None:
     """The same arms and the same state in the end as interpreted."""
     bare, fresh, rng = without_text(policy), policy.init(n_arms, horizon), _rng(policy)
@@ -163,9 +177,9 @@ def _play(policy: Any, state: Any, rng: Any, rewards: FloatArray, arms: IntArray
         arms[t] = arm
 
 
-def _interpreted(policy: Any, name: str, n_arms: int, horizon: int) -> tuple[IntArray, Any]:
-    """Arms chosen by a fresh policy, and its state at the end."""
-    bare, state, rng = without_text(policy), policy.init(n_arms, horizon), _rng(policy)
+def _interpreted(policy: Any, name: str, n_arms: int, horizon: int, rng: Any = None) -> tuple[IntArray, Any]:
+    """Arms chosen by a fresh policy, and its state at the end; ``rng`` is by default what the policy would get."""
+    bare, state, rng = without_text(policy), policy.init(n_arms, horizon), rng or _rng(policy)
     arms = np.full(horizon, -1)
     for t, reward in enumerate(_rewards(horizon).tolist()):
         arms[t] = _selected(bare, name, state, t, rng, n_arms)

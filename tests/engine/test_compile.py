@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.engine.compile.methods import compiled, uses_rng, without_text
+from heavybandits.engine.compile.compiled import compiled, without_text
+from heavybandits.engine.compile.randomness import uses_rng
 
 MINE = '''
 """A policy of one's own: after one pull each, the arm with the largest reward so far, plus a favourite."""

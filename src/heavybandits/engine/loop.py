@@ -22,7 +22,8 @@ from .._validate import count, whole
 from ..protocols import FloatArray, IntArray, Policy
 from ..world.instances import Instance
 from .checkpoints import checkpoint_rounds
-from .compile.methods import compiled, uses_rng, without_text
+from .compile.compiled import compiled, without_text
+from .compile.randomness import uses_rng
 from .results import Result
 
 # Rounds whose noise is drawn at once, and how many numbers that may be if each arm has a law of its own.  Long enough

@@ -13,7 +13,8 @@ import numpy as np
 
 from .._validate import count, whole
 from ..algorithms.kit.state import carried, find_open, fresh_state, pools, with_room
-from ..engine.compile.methods import compiled, uses_rng, without_text
+from ..engine.compile.compiled import compiled, without_text
+from ..engine.compile.randomness import uses_rng
 from ..protocols import IntArray, Policy
 from . import agent_file
 from .agent_file import Saved

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from .._validate import count, whole
 from ..algorithms.kit.state import arrays, fresh_state, rebuilt
 from ..algorithms.registry import estimators, make, policies, to_spec
-from ..engine.compile.methods import uses_rng
+from ..engine.compile.randomness import uses_rng
 from . import agent_file_v1
 
 FORMAT, VERSION = "heavybandits-agent", 2

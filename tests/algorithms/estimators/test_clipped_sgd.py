@@ -23,7 +23,7 @@ from heavybandits.algorithms.kit.numerics import (
     small_median,
 )
 from heavybandits.algorithms.kit.smom import Waiting, collect, init_waiting, smoothed, smoothed_median
-from heavybandits.engine.compile.methods import compiled
+from heavybandits.engine.compile.compiled import compiled
 from heavybandits.theory import practical_step
 
 pytestmark = pytest.mark.filterwarnings(

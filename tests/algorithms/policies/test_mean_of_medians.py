@@ -14,7 +14,7 @@ from playing import (
 )
 
 import heavybandits as hb
-from heavybandits.engine.compile.methods import uses_rng
+from heavybandits.engine.compile.randomness import uses_rng
 from heavybandits.protocols import IntArray
 
 pytestmark = pytest.mark.usefixtures("silent")

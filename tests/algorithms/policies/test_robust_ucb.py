@@ -14,7 +14,7 @@ from heavybandits.algorithms.estimators.median_of_means import MedianOfMeans
 from heavybandits.algorithms.estimators.truncated_mean import TruncatedMean
 from heavybandits.algorithms.kit.state import arrays, carried, with_room
 from heavybandits.algorithms.policies.robust_ucb import PRESETS, RobustUCB, rucb_catoni, rucb_median, rucb_truncated
-from heavybandits.engine.compile.methods import compiled
+from heavybandits.engine.compile.compiled import compiled
 from heavybandits.protocols import FloatArray, IntArray
 
 POLICIES = {

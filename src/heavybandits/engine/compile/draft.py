@@ -2,21 +2,34 @@
 
 numba optimises every function and turns it into machine code, and then once more within each function that calls it.
 Ours are only called by compiled code.  A draft is translated for LLVM and no more, so the whole is optimised once.
+
+All of this overrides numba's internals, so it is imported by :mod:`.door` alone.
 """
-# mypy: disallow-untyped-calls=False
+# mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False
 
 from __future__ import annotations
 
+import functools
+from types import FunctionType
 from typing import Any
 
+import numba
+from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.environment import lookup_environment
+from numba.core.registry import cpu_target
+from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr
 from numba.core.untyped_passes import InlineClosureLikes
+from numba.extending import lower_builtin
 
 from ...protocols import COMPILABLE
+from .door import is_open
+
+NAME = "draft"
 
 
 class _Draft(JITCodeLibrary):
@@ -33,7 +46,7 @@ class _Draft(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """Who is told the address of the Python objects that the function needs: here, nobody yet."""
+        """Return whom to tell the address of the Python objects that the function needs: here, nobody yet."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
@@ -105,3 +118,53 @@ class FullCompiler(_Compiler):
     """For functions that Python calls."""
 
     lowering = _FullLowering
+
+
+# Options for functions that Python calls, and for those that only compiled code calls; neither gets a copy for C.
+WHOLE: dict[str, Any] = {"pipeline_class": FullCompiler, "no_cfunc_wrapper": True}
+PART: dict[str, Any] = {"pipeline_class": DraftCompiler, "no_cfunc_wrapper": True}
+
+
+def teach_method(name: str) -> None:
+    """Do nothing: :class:`_Methods` finds every method by the class that has it."""
+
+
+cpu_target.typing_context.refresh()  # numba's own rules come first, so a field wins over a method of its name
+
+
+@infer_getattr
+class _Methods(AttributeTemplate):
+    """The methods of NamedTuples, each found by its class: methods of one name may take different arguments."""
+
+    key = types.BaseNamedTuple
+
+    def generic_resolve(self, owner: Any, name: str) -> Any:  # type: ignore[override]
+        method = getattr(owner.instance_class, name, None)
+        if not is_open() or not isinstance(method, FunctionType):
+            return None
+        return types.BoundFunction(_template(method, ConfigStack.top_or_none()), owner)
+
+
+@functools.cache
+def _template(method: FunctionType, flags: Any) -> type:
+    """How numba types and lowers calls of a method by callers that are compiled with these flags."""
+    dispatcher = numba.njit(method, **PART)
+    kind = types.Dispatcher(dispatcher)
+    name = (method, flags)
+
+    class Template(AbstractTemplate):
+        key = name
+        this: Any  # the type of the NamedTuple
+        compiled_by = dispatcher  # numba's type does not keep it alive
+
+        def generic(self, arguments: Any, keywords: Any) -> Any:
+            signature = kind.get_call_type(self.context, (self.this, *arguments), keywords)
+            return None if signature is None else signature.as_method()
+
+    @lower_builtin(name, types.BaseNamedTuple, types.VarArg(types.Any))
+    def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        function = context.get_function(kind, signature)
+        context.add_linking_libs(getattr(function, "libs", ()))
+        return function(builder, arguments)
+
+    return Template

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...engine.compile.jit import compile_for, jit
+from ...engine.compile.jit import jit
 
 Floats = NDArray[np.float64]
 
@@ -73,9 +73,7 @@ def _compiled() -> Any:
     if numba.config.DISABLE_JIT:
         return None
     numba.extending.register_jitable(error_model="numpy")(_cotangent)  # the model without checks for zero
-    loop = jit(_each_cotangent, error_model="numpy")
-    compile_for(loop, (numba.float64[::1], numba.float64, numba.float64))
-    return loop
+    return jit(_each_cotangent, (numba.float64[::1], numba.float64, numba.float64), error_model="numpy")
 
 
 def log_hypot(x: Floats) -> Floats:

@@ -1,0 +1,79 @@
+"""The one door to numba's internals, and the way around it.
+
+Behind it, :mod:`.draft` compiles faster than numba's public interface.  Internals may change with any version of numba,
+so nothing depends on them: where they are missing or fail, :mod:`.plain` does the same work in public, and one warning
+says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, TypeVar
+
+Made = TypeVar("Made")
+
+OLDEST, BEYOND = (0, 61), (0, 69)  # the versions of numba whose internals are known
+
+_lock = threading.RLock()
+_open = True
+
+
+def is_open() -> bool:
+    """Whether numba's internals are in use."""
+    return _open
+
+
+def through(make: Callable[[ModuleType], Made]) -> Made:
+    """Make something with :mod:`.draft`, or with :mod:`.plain` if only that succeeds; if neither does, raise its error.
+
+    Examples
+    --------
+    >>> through(lambda way: way.__name__)
+    'heavybandits.engine.compile.draft'
+    """
+    global _open
+    with _lock:
+        if not _open:
+            return make(_plain())
+        try:
+            return make(_draft())
+        except Exception as error:
+            reason = error
+        _open = False
+        try:
+            made = make(_plain())
+        except Exception:
+            _open = True  # numba refuses in public too, so the internals are not to blame
+            raise
+        _warn(reason)
+        return made
+
+
+@functools.cache
+def _draft() -> ModuleType:
+    numba: Any = importlib.import_module("numba")
+    version = tuple(map(int, re.findall(r"\d+", numba.__version__)[:2]))
+    if not OLDEST <= version < BEYOND:
+        raise ImportError("the internals of this version are not known")
+    return importlib.import_module(f"{__package__}.draft")
+
+
+def _plain() -> ModuleType:
+    return importlib.import_module(f"{__package__}.plain")
+
+
+def _warn(reason: Exception) -> None:
+    numba: Any = importlib.import_module("numba")
+    lines = str(reason).strip().splitlines() or [""]
+    warnings.warn(
+        f"heavybandits does not know the internals of numba {numba.__version__} ({type(reason).__name__}: {lines[0]}) "
+        "and compiles through its public interface: results are the same, but compiling takes longer",
+        RuntimeWarning,
+        stacklevel=4,
+    )
