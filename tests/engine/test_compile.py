@@ -1,8 +1,7 @@
-"""Compilation: cached between processes, never stale, and possible for a user's own files."""
+"""Compilation of a user's own policies, by numba's internals and by its public interface."""
 
 import importlib
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,116 +9,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from user_policy import MINE, write_policy
 
 import heavybandits as hb
+from heavybandits.engine.compile import door
 from heavybandits.engine.compile.compiled import compiled, without_text
-from heavybandits.engine.compile.randomness import uses_rng
-
-MINE = '''
-"""A policy of one's own: after one pull each, the arm with the largest reward so far, plus a favourite."""
-from typing import NamedTuple
-import numpy as np
-import heavybandits as hb
-from constants import FAVOURITE
-from helpers import better
-
-class State(NamedTuple):
-    pulls: np.ndarray
-    best: np.ndarray
-
-class Mine(NamedTuple):
-    bonus: float = 0.5
-
-    def init(self, n_arms, horizon):
-        return State(np.zeros(n_arms, np.int64), np.full(n_arms, -1e300))
-
-    def select(self, state, t, rng):
-        for arm in range(len(state.pulls)):
-            if state.pulls[arm] == 0:
-                return arm
-        return min(FAVOURITE, len(state.pulls) - 1)
-
-    def update(self, state, arm, reward):
-        state.pulls[arm] += 1
-        state.best[arm] = better(state.best[arm], max(-1e300, min(1e300, reward)) * self.bonus)
-'''
-HELPERS = """
-import heavybandits as hb
-
-@hb.compilable
-def better(a, b):
-    return max(a, b)
-"""
-RUN = """
-import json, sys
-sys.path.insert(0, ".")
-import heavybandits as hb
-from numba.core import event
-
-compilations = []
-event.register("numba:compile", type("Listener", (event.Listener,), {
-    "on_start": lambda self, e: compilations.append(str(e.data)), "on_end": lambda self, e: None})())
-policy = hb.make("my_policy.py:Mine", bonus=1.0)
-result = hb.simulate(hb.env2(hb.Cauchy()), {"mine": policy}, horizon=50, replications=1)
-json.dump({"pulls": result.pulls.values[0, 0].tolist(), "compilations": len(compilations)}, sys.stdout)
-"""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "my_policy.py").write_text(MINE)
-    (tmp_path / "helpers.py").write_text(HELPERS)
-    (tmp_path / "constants.py").write_text("FAVOURITE = 3\n")
+    write_policy(tmp_path)
     return tmp_path
 
 
-def run(folder: Path, limit: int = -1, **env: str) -> dict[str, Any]:
-    """Play the folder's policy in a process of its own, which may write files of at most ``limit`` bytes."""
-    code = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, -1))" + RUN
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)  # type: ignore[no-any-return]
+@pytest.fixture(params=[True, False], ids=["internals", "public"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a test through the door to numba's internals, and again with the door closed."""
+    monkeypatch.setattr(door, "_open", request.param)
 
 
-def test_second_process_compiles_nothing_and_an_edit_is_never_missed(folder: Path) -> None:
-    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
-    first = run(folder, **cache)
-    assert first["compilations"] > 0
-    assert first["pulls"][3] == 41
-    assert run(folder, **cache) == {**first, "compilations": 0}
-    # in a module that the policy's file imports
-    (folder / "constants.py").write_text("FAVOURITE = 5\n")
-    assert run(folder, **cache)["pulls"][5] == 41
-    # in the policy's file itself
-    (folder / "my_policy.py").write_text(MINE.replace("min(FAVOURITE,", "min(FAVOURITE + 1,"))
-    assert run(folder, **cache)["pulls"][6] == 41
-
-
-def test_a_damaged_cache_is_dropped_and_made_anew(folder: Path) -> None:
-    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
-    first = run(folder, **cache)
-    for kind, share in (("nbi", 0.0), ("nbc", 0.5)):
-        files = list((folder / "cache").rglob(f"*.{kind}"))
-        assert len(files) > 1  # the loop's, and the noise's
-        for file in files:
-            file.write_bytes(file.read_bytes()[: int(share * file.stat().st_size)])
-        assert run(folder, **cache)["pulls"] == first["pulls"]
-        assert run(folder, **cache)["pulls"] == first["pulls"]
-    assert run(folder, **cache) == {**first, "compilations": 0}
-
-
-def test_without_room_for_the_cache_everything_still_runs(folder: Path) -> None:
-    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
-    assert run(folder, limit=5000, **cache)["pulls"][3] == 41
-    assert run(folder, **cache)["pulls"][3] == 41
-
-
-def test_without_a_place_for_the_cache_everything_still_runs(folder: Path) -> None:
-    assert run(folder, NUMBA_CACHE_DIR="/dev/null/nowhere")["pulls"][3] == 41
-
-
+@pytest.mark.usefixtures("either_way")
 def test_user_policy_passes_the_checks_and_is_compiled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(folder))
     policy = hb.make(f"{folder}/my_policy.py:Mine")
@@ -205,36 +114,45 @@ class Uncompilable(NamedTuple):
         state.pulls[arm] += 1
 
 
-class OtherLevel(NamedTuple):
-    """Has a method with the name of one in the library, but other arguments."""
+class OtherClash(Clash):
+    """Has methods with the names of others, but other arguments, given by position, by name or not at all."""
 
-    size: int = 3
-
-    def init(self, n_arms: int, horizon: int | None) -> Count:
-        return Count(np.zeros(n_arms, np.int64))
-
-    def level(self, t: int) -> int:
-        return t % 2
+    def line(self, t: int, shift: int = 1, twice: bool = False) -> int:
+        return (t + shift) % 2
 
     def select(self, state: Count, t: int, rng: Any) -> int:
-        return self.level(t)
+        return self.line(t, 2)
+
+
+class Outer(NamedTuple):
+    """Its method and one of a parameter share a name, but not their arguments."""
+
+    inner: Clash = Clash()
+
+    def init(self, n_arms: int, horizon: int | None) -> Count:
+        return self.inner.init(n_arms, horizon)
+
+    def line(self) -> int:
+        return self.inner.line(2) + 1
+
+    def select(self, state: Count, t: int, rng: Any) -> int:
+        return self.line()
 
     def update(self, state: Count, arm: int, reward: float) -> None:
-        state.pulls[arm] += 1
+        self.inner.update(state, arm, reward)
 
 
-def test_methods_of_one_name_take_equally_many_arguments() -> None:
-    message = r"OtherLevel.level must take as many arguments as \w+.level\(self, state, t\), got 2; give it another"
-    with pytest.raises(TypeError, match=message):
-        hb.Agent(OtherLevel(), n_arms=2)
-
-
-@pytest.mark.parametrize(("policy", "expected"), [(Clash(), [10, 10]), (Allocating(), [20, 0])])
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [(Clash(), [10, 10]), (OtherClash(), [10, 10]), (Outer(), [0, 20]), (Allocating(), [20, 0])],
+)
 def test_names_may_clash_and_kernels_may_allocate(policy: Any, expected: list[int]) -> None:
     result = hb.simulate(hb.Instance([0, 1], hb.Gaussian()), {"p": policy}, horizon=20, replications=1)
     assert result.pulls.values[0, 0].tolist() == expected
 
 
+@pytest.mark.usefixtures("either_way")
 def test_a_policy_that_cannot_be_compiled_is_named() -> None:
     message = r"^Uncompilable cannot be compiled by numba: .*json.*line \d+\); hb.check_policy may tell more$"
     with pytest.raises(TypeError, match=message):
@@ -293,6 +211,7 @@ def test_a_state_that_is_no_array_is_named() -> None:
         hb.simulate(hb.Instance([0], hb.Gaussian()), {"p": Listing()}, horizon=20, replications=1)
 
 
+@pytest.mark.usefixtures("either_way")
 def test_methods_may_be_inherited() -> None:
     class Inheriting(Clash):
         def line(self, t: int) -> int:
@@ -300,12 +219,6 @@ def test_methods_may_be_inherited() -> None:
 
     result = hb.simulate(hb.Instance([0, 1], hb.Gaussian()), {"p": Inheriting()}, horizon=20, replications=1)
     assert result.pulls.values[0, 0].tolist() == [0, 20]
-
-
-def test_only_policies_that_draw_get_a_generator() -> None:
-    assert uses_rng(hb.ThompsonGaussian())
-    assert not uses_rng(hb.UCB())
-    assert not uses_rng(hb.make("sgd-ucb"))
 
 
 def test_kernels_get_no_text() -> None:

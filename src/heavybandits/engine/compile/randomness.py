@@ -44,7 +44,7 @@ def _mentions(code: CodeType, name: str) -> bool:
 
 
 def _only_hands_on(policy: Any, select: FunctionType) -> bool:
-    """Whether all that happens to the generator is ``self.<field>.select(..., ..., rng)``, of policies that do not draw."""
+    """Whether it only calls ``self.<field>.select(..., ..., rng)`` with its generator, of policies that do not draw."""
     steady = {name for name, field in zip(policy._fields, policy, strict=True)
               if hasattr(field, "select") and not uses_rng(field)}  # fmt: skip
     tree = _source_tree(select) if steady else None
