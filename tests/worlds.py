@@ -11,9 +11,11 @@ from heavybandits.protocols import FloatArray
 from heavybandits.reproduce import Verdict, verdicts
 
 SGD, MED, SMOM = OURS = ("SGD-UCB", "SGD-UCB-Median", "SGD-UCB-SMoM")
-RUCB, TRUNCATED = "RUCB-Median", "RUCB-Truncated"
+RUCB, RECOMPUTED, TRUNCATED = "RUCB-Median", "RUCB-Median recomputed", "RUCB-Truncated"
 ENVS = {"Env1": hb.env1(hb.Cauchy()), "Env2": hb.env2(hb.Cauchy()), "Env3": hb.env3(hb.Cauchy())}
 DELTAS = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+HORIZONS = (1000, 4000, 16000)
+MANY = 300  # replications: enough to tell a share of failures from one in twenty
 
 
 def spread(mean: float, replications: int, seed: int) -> FloatArray:
@@ -23,7 +25,7 @@ def spread(mean: float, replications: int, seed: int) -> FloatArray:
 
 def result(
     instance: hb.Instance, regret: dict[str, float], growth: dict[str, float], cost: dict[str, float], *,
-    replications: int = 50, horizon: int = 1000,
+    replications: int = MANY, horizon: int = 1000,
 ) -> Result:  # fmt: skip
     """Mean regrets at the horizon; growth is what is lost per pull in the last tenth, divided by the average."""
     curves, times = [], []
@@ -69,11 +71,30 @@ def sweep(name: str, top: float, regrets: Callable[[str, float], float], replica
     return study(name, results, {f"{delta}": {"delta": delta * top} for delta in DELTAS})
 
 
+def horizons(exponent: float, replications: int) -> StudyResult:
+    """Regret of all families that grows as a power of the horizon."""
+    noises = {"Cauchy": hb.Cauchy(), "Fréchet": hb.Frechet(1.25)}
+    return study("remarks-growth", {
+        f"{name}, {horizon} pulls": result(
+            hb.env2(noise), dict.fromkeys(OURS, float(horizon) ** exponent), {}, {}, replications=replications,
+            horizon=horizon,
+        )
+        for name, noise in noises.items() for horizon in HORIZONS
+    })  # fmt: skip
+
+
+def costs(ours: float, others: float, replications: int) -> StudyResult:
+    """Nanoseconds that a pull takes."""
+    cost = dict.fromkeys(OURS, ours) | dict.fromkeys((RECOMPUTED, TRUNCATED, "KLinf-UCB", "AdaR-UCB"), others)
+    regret = dict.fromkeys(cost, 100.0)
+    return study("remarks-cost", {"Env1": result(ENVS["Env1"], regret, {}, cost, replications=replications)})
+
+
 def race(stop: dict[str, float], fails: dict[str, int], cost: dict[str, float], replications: int) -> StudyResult:
-    """Regret grows by one a pull up to a stop, or for ever in as many of 50 replications as fail."""
+    """Regret grows by one a pull up to a stop, or for ever in as many of 50 replications, even and odd, as fail."""
     rounds = np.arange(1, 1001)
     curves = np.array([
-        [np.minimum(rounds, rounds[-1] if r < fails[family] else stop[family]) for r in range(replications)]
+        [np.minimum(rounds, rounds[-1] if r // 2 % 50 < fails[family] else stop[family]) for r in range(replications)]
         for family in stop
     ])  # fmt: skip
     times = np.array([spread(cost[family], replications, seed=place) for place, family in enumerate(stop)])
@@ -83,7 +104,7 @@ def race(stop: dict[str, float], fails: dict[str, int], cost: dict[str, float], 
 
 
 @functools.cache
-def papers_world(replications: int = 50) -> dict[str, StudyResult]:
+def papers_world(replications: int = MANY) -> dict[str, StudyResult]:
     cost = {SMOM: 10.0, MED: 20.0, SGD: 30.0, RUCB: 100.0}
     cauchy = {
         SGD: (0.10, 0.20, 0.33), MED: (0.105, 0.21, 0.34), SMOM: (0.11, 0.22, 0.35), RUCB: (0.12, 0.24, 0.30),
@@ -106,6 +127,8 @@ def papers_world(replications: int = 50) -> dict[str, StudyResult]:
             "delta-cauchy", 10.0, lambda family, delta: {"UCB": 900.0, RUCB: 16.0}.get(family, 20.0 - 10.0 * delta),
             replications,
         ),
+        "remarks-growth": horizons(0.4, replications),
+        "remarks-cost": costs(10.0, 1000.0, replications),
         "runtime": race(
             {SMOM: 4.0, MED: 6.0, SGD: 8.0, RUCB: 20.0}, {SMOM: 10, MED: 12, SGD: 0, RUCB: 40}, cost, replications
         ),
@@ -115,6 +138,7 @@ def papers_world(replications: int = 50) -> dict[str, StudyResult]:
 @functools.cache
 def mirrored_world() -> dict[str, StudyResult]:
     cost = {SMOM: 100.0, MED: 60.0, SGD: 50.0, RUCB: 10.0}
+    turned = {SMOM: 10.0, MED: 50.0, SGD: 60.0, RUCB: 100.0}  # another order than in the race
     growth = {SGD: 1.5, MED: 1.5, SMOM: 1.5, RUCB: 0.1}
     cauchy = {
         SGD: (0.5, 0.4, 0.3), MED: (0.6, 0.6, 0.5), SMOM: (0.7, 0.7, 0.9), RUCB: (0.2, 0.2, 0.5),
@@ -127,17 +151,19 @@ def mirrored_world() -> dict[str, StudyResult]:
     gaussian = {SGD: 0.5, MED: 0.5, SMOM: 0.6, RUCB: 0.1, "UCB": 0.3, "SGD-UCB (p=3)": 0.2}
     light = {SGD: 50.0, MED: 50.0, SMOM: 60.0, RUCB: 5.0, "UCB": 30.0}
     return {
-        **{name: environments(name, cauchy, growth, cost, 50)
+        **{name: environments(name, cauchy, growth, turned, MANY)
            for name in ("cauchy", "remarks-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto")},
-        "frechet-1.25": environments("frechet-1.25", frechet, growth, cost, 50),
-        **{name: environments(name, {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, 50)
+        "frechet-1.25": environments("frechet-1.25", frechet, growth, turned, MANY),
+        **{name: environments(name, {f: (s,) * 3 for f, s in gaussian.items()}, {}, cost, MANY)
            for name in ("gaussian", "remarks-gaussian")},
-        "delta-gaussian": sweep("delta-gaussian", 1.0, lambda family, delta: light[family], 50),
+        "delta-gaussian": sweep("delta-gaussian", 1.0, lambda family, delta: light[family], MANY),
         "delta-cauchy": sweep(
-            "delta-cauchy", 10.0, lambda family, delta: {"UCB": 50.0, RUCB: 40.0}.get(family, 9e3 * delta), 50
+            "delta-cauchy", 10.0, lambda family, delta: {"UCB": 50.0, RUCB: 40.0}.get(family, 9e3 * delta), MANY
         ),
+        "remarks-growth": horizons(0.95, MANY),
+        "remarks-cost": costs(10.0, 1.0, MANY),
         "runtime": race(
-            {SMOM: 20.0, MED: 8.0, SGD: 6.0, RUCB: 4.0}, {SMOM: 30, MED: 10, SGD: 40, RUCB: 0}, cost, 50
+            {SMOM: 20.0, MED: 8.0, SGD: 6.0, RUCB: 4.0}, {SMOM: 30, MED: 10, SGD: 40, RUCB: 0}, cost, MANY
         ),
     }  # fmt: skip
 

@@ -68,6 +68,10 @@ def noise_of(instance: Instance | StoredInstance) -> str:
     return repr(instance.noises[0]) if instance.shared_noise else "noises that differ between arms"
 
 
+# Even replications choose the best policy of a family, odd ones judge it.
+CHOOSING, JUDGING = slice(0, None, 2), slice(1, None, 2)
+
+
 class Result:
     """Regret and pulls of every policy and replication.
 
@@ -135,10 +139,11 @@ class Result:
 
     @property
     def failed(self) -> Any:
-        """Which replications still lose much at the end: (policy, replication).
+        """Replications that end in linear regret: (policy, replication).
 
-        A replication fails if in the last tenth of the horizon it loses more than a tenth of the largest gap per pull.
-        It then has not found the best arm, nor any that is nearly as good; its regret grows linearly.
+        A replication fails if in the last tenth of the horizon a pull loses more than a fifth of what choosing arms at
+        random loses, and more than twice what the Lai-Robbins limit still adds there.  It then has settled on a bad
+        arm.  One that loses less is either close to the best arm or still exploring, as the best policies would.
         """
         last = self._rounds >= self.horizon - self.horizon // 10
         first = int(np.argmax(last))
@@ -146,7 +151,9 @@ class Result:
         if pulls == 0:
             return np.zeros(self._regret.shape[:2], bool)
         lost = (self._regret[:, :, -1] - self._regret[:, :, first]) / pulls
-        return lost > 0.1 * float(np.max(self.instance.gaps))
+        still_exploring = self.lai_robbins_slope * math.log(self._rounds[-1] / self._rounds[first]) / pulls
+        limits = (0.2 * float(np.mean(self.instance.gaps)), 2.0 * still_exploring)
+        return lost > np.nanmax(limits)
 
     @cached_property
     def lai_robbins(self) -> float:
@@ -346,16 +353,25 @@ class StudyResult:
         return xr.DataTree.from_dict(datasets, name=self.name)
 
     @cached_property
-    def best(self) -> dict[str, str]:
-        """The label of the best policy of each family.
+    def scores(self) -> dict[str, float]:
+        """How well each policy does on the replications that choose, by label; lower is better.
 
-        Best is the smallest geometric mean, over the instances in which arms differ, of the mean regret at the horizon.
+        The score is the mean, over the instances in which arms differ, of the logarithm of mean regret at the horizon.
         """
-        final = [np.log(np.maximum(result._regret[:, :, -1].mean(axis=1), 1e-300))
+        final = [np.log(np.maximum(result._regret[:, CHOOSING, -1].mean(axis=1), 1e-300))
                  for result in self.results.values() if result.instance.gaps.any()]  # fmt: skip
-        score = dict(zip(self.families, np.mean(final, axis=0) if final else np.zeros(len(self.families)), strict=True))
+        scores = np.mean(final, axis=0) if final else np.zeros(len(self.families))
+        return dict(zip(self.families, scores.tolist(), strict=True))
+
+    @cached_property
+    def best(self) -> dict[str, str]:
+        """The label of the policy of each family that has the lowest of :attr:`scores`.
+
+        Even replications choose it, so that odd ones can judge it: a policy looks better than it is on the numbers that
+        it was chosen by.
+        """
         best: dict[str, str] = {}
         for label, family in self.families.items():
-            if family not in best or score[label] < score[best[family]]:
+            if family not in best or self.scores[label] < self.scores[best[family]]:
                 best[family] = label
         return best

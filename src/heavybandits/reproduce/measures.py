@@ -2,6 +2,8 @@
 
 Policies play one instance on the same noise, so their replications are paired; different instances are independent.  A
 :class:`Measured` keeps the replications apart, so that the error of a difference is that of the paired differences.
+
+Each family is represented by its best policy.  Even replications choose it, and only odd ones are measured.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.results import Result, StudyResult
+from ..engine.results import JUDGING, Result, StudyResult
 from ..engine.time_to_target import pulls_to_target
 from ..protocols import FloatArray
 
@@ -44,15 +46,20 @@ class Measured:
 
     @property
     def value(self) -> float:
-        """The sum."""
+        """Return the sum."""
         return self.constant + sum(float(part.mean()) for part in self.parts.values())
 
     @property
     def error(self) -> float:
-        """Its standard error; infinite with a single replication."""
+        """Return the standard error of the sum; it is infinite with a single replication."""
         if any(len(part) < 2 for part in self.parts.values()):
             return math.inf
         return math.sqrt(sum(float(part.var(ddof=1)) / len(part) for part in self.parts.values()))
+
+    @property
+    def freedom(self) -> int:
+        """Return the degrees of freedom of the error, at least: those of the instance with the fewest replications."""
+        return min(len(part) for part in self.parts.values()) - 1
 
     def __add__(self, constant: float) -> Measured:
         return Measured(self.parts, self.constant + constant)
@@ -71,7 +78,7 @@ class Measured:
 
 
 def with_error(value: float, error: float) -> str:
-    """A number and its standard error, to two digits of the error.
+    """Return a number and its standard error as text, to two digits of the error.
 
     Examples
     --------
@@ -85,24 +92,24 @@ def with_error(value: float, error: float) -> str:
 
 
 class Measure(NamedTuple):
-    """What is measured of one policy in one result: numbers whose mean over the replications is what the words say."""
+    """What is measured of one policy in one result: numbers whose mean over the judging replications the words name."""
 
     words: str
-    of: Callable[[Result, int], FloatArray]  # the result, and the policy's place in it
+    of: Callable[[Result, int], FloatArray]  # the result, and the policy's position in it
     logarithmic: bool = False
 
     def show(self, measured: Measured) -> str:
-        """Value and standard error; of a logarithm what it is the logarithm of, and the relative error."""
+        """Return value and standard error; of a logarithm the number itself and its relative error."""
         return f"{math.exp(measured.value):.4g} ± {measured.error:.1%}" if self.logarithmic else str(measured)
 
 
-def _regret(result: Result, place: int) -> FloatArray:
-    final: FloatArray = result.regret.to_numpy()[place, :, -1]
+def _regret(result: Result, position: int) -> FloatArray:
+    final: FloatArray = result.regret.to_numpy()[position, JUDGING, -1]
     return final
 
 
-def _late_regret(result: Result, place: int) -> FloatArray:
-    regret, rounds = result.regret.to_numpy()[place], result.regret["round"].to_numpy()
+def _late_regret(result: Result, position: int) -> FloatArray:
+    regret, rounds = result.regret.to_numpy()[position, JUDGING], result.regret["round"].to_numpy()
     lost: FloatArray = regret[:, -1] - regret[:, np.argmax(rounds >= result.horizon - result.horizon // 10)]
     return lost
 
@@ -111,34 +118,39 @@ def _late_regret(result: Result, place: int) -> FloatArray:
 # mean is the number and the spread gives its error (the delta method).
 
 
-def _log_regret(result: Result, place: int) -> FloatArray:
-    regret = _regret(result, place)
+def _log_regret(result: Result, position: int) -> FloatArray:
+    regret = _regret(result, position)
     mean = max(float(regret.mean()), 1e-300)
     return math.log(mean) + regret / mean - 1.0
 
 
-def _growth(result: Result, place: int) -> FloatArray:
+def _growth(result: Result, position: int) -> FloatArray:
     tenth = max(1, result.horizon // 10)
-    regret, late = _regret(result, place), _late_regret(result, place) * result.horizon / tenth
+    regret, late = _regret(result, position), _late_regret(result, position) * result.horizon / tenth
     mean = max(float(regret.mean()), 1e-300)
     ratio = float(late.mean()) / mean
     return ratio + (late - ratio * regret) / mean
 
 
-def _cost(result: Result, place: int) -> FloatArray:
-    # The median, for other work of the machine prolongs some replications a lot.
-    times = result.wall_time.to_numpy()[place]
-    root = math.sqrt(len(times))
-    low, median, high = np.quantile(times, (0.5 - 0.5 / root, 0.5, 0.5 + 0.5 / root))
-    cost: FloatArray = median + np.sign(times - median) * root * (high - low) / 2.0
-    return cost
+def _cost(result: Result, position: int) -> FloatArray:
+    # The lower quartile, because other work of the machine only ever prolongs replications.
+    times, level = result.wall_time.to_numpy()[position, JUDGING], 0.25
+    spread = math.sqrt(level * (1.0 - level) / len(times))
+    low, quartile, high = np.quantile(times, (max(0.0, level - spread), level, min(1.0, level + spread)))
+    above: FloatArray = (times > quartile).astype(float)
+    return quartile + (above - above.mean()) * (high - low) / (2.0 * spread)
+
+
+def _failed(result: Result, position: int) -> FloatArray:
+    # Two replications of each kind are added (Agresti and Coull): none of sixty does not mean none at all.
+    return np.append(result.failed[position, JUDGING], (True, True, False, False)).astype(float)
 
 
 def misses(target: float) -> Measure:
-    """Share of replications that never reach the target."""
+    """Return the measure of the share of replications that never reach the target."""
     return Measure(
         f"share of replications that never reach a mean regret below {target:g}",
-        lambda result, place: np.isinf(pulls_to_target(result, target)[place]).astype(float),
+        lambda result, position: np.isinf(pulls_to_target(result, target)[position, JUDGING]).astype(float),
     )
 
 
@@ -148,9 +160,10 @@ LOG_REGRET = Measure("geometric mean of the regret at the horizon", _log_regret,
 GROWTH = Measure("regret per pull in the last tenth of the rounds, divided by that in all rounds,", _growth)
 SHARE = Measure(
     "regret at the horizon as a share of that of choosing arms at random",
-    lambda result, place: _regret(result, place) / (result.horizon * float(result.instance.gaps.mean())),
+    lambda result, position: _regret(result, position) / (result.horizon * float(result.instance.gaps.mean())),
 )
-COST = Measure("median cost of a pull in nanoseconds", _cost)
+COST = Measure("lower quartile of the cost of a pull in nanoseconds", _cost)
+FAILED = Measure("share of replications that end in linear regret", _failed)
 
 
 class Where(NamedTuple):
@@ -160,12 +173,12 @@ class Where(NamedTuple):
     groups: Callable[[StudyResult], list[list[str]]]
 
     def spot(self, labels: list[str]) -> str:
-        """A group in words: the label of its only member, or what is common to all."""
+        """Return a group in words: the label of its only member, or what all have in common."""
         return labels[0] if len(labels) == 1 else self.words
 
 
 def environments(*numbers: int) -> Where:
-    """Env1, Env2 or Env3, each by itself: the first, second and third instance of a study."""
+    """Return Env1, Env2 or Env3, each by itself: the first, second and third instance of a study."""
 
     def groups(study: StudyResult) -> list[list[str]]:
         if max(numbers) > len(study.results):
@@ -187,29 +200,43 @@ def _deltas(low: float, high: float) -> Callable[[StudyResult], list[list[str]]]
     return group
 
 
+def _closest(study: StudyResult) -> list[list[str]]:
+    deltas = {label: study.swept[label]["delta"] for label in study.results}
+    above_zero = sorted((label for label in deltas if deltas[label] > 0), key=deltas.__getitem__)
+    return [[label] for label in above_zero[:2]]
+
+
 EACH = Where("in each instance", lambda study: [[label] for label in study.results])
 WHOLE = Where("over all instances", lambda study: [list(study.results)])
-CLOSE_ARMS = Where("over the gaps up to a quarter of the largest", _deltas(0.0, 0.25))
+CLOSE_ARMS = Where("at each of the two smallest gaps above 0", _closest)
 NEARER_ARMS = Where("over the gaps up to half the largest", _deltas(0.0, 0.5))
 DISTINCT_ARMS = Where("over the gaps above half the largest", _deltas(0.5, 1.0))
 
 
-def policy_place(study: StudyResult, family: str) -> int:
-    """Place, among the policies of the study, of the best of the family."""
-    return list(study.families).index(study.best[resolve(study, family)])
-
-
 def resolve(study: StudyResult, family: str) -> str:
-    """The family itself, or the one that is the best of ours."""
+    """Return the family itself, or the one that is the best of ours on the replications that choose."""
     wanted = OURS if family == BEST_OF_OURS else (family,)
     for name in wanted:
         if name not in study.best:
             raise NotRunError(f"{name} was not run")
-    labels = list(study.results)
-    return min(wanted, key=lambda name: measured(study, name, LOG_REGRET, labels).value if len(wanted) > 1 else 0.0)
+    return min(wanted, key=lambda name: study.scores[study.best[name]])
+
+
+def policy_position(study: StudyResult, family: str) -> int:
+    """Return the position, among the policies of the study, of the best of the family."""
+    return list(study.families).index(study.best[resolve(study, family)])
 
 
 def measured(study: StudyResult, family: str, measure: Measure, labels: list[str]) -> Measured:
-    """Average over these instances of what is measured of the best policy of the family."""
-    place = policy_place(study, family)
-    return Measured({label: measure.of(study.results[label], place) / len(labels) for label in labels})
+    """Return the average over these instances of what is measured of the best policy of the family."""
+    position = policy_position(study, family)
+    for label in labels:
+        check_replications(study.results[label])
+    return Measured({label: measure.of(study.results[label], position) / len(labels) for label in labels})
+
+
+def check_replications(result: Result) -> None:
+    """Refuse results with fewer than two replications that judge."""
+    replications = result.regret.sizes["replication"]
+    if replications < 4:
+        raise NotRunError(f"{replications} replications are too few: one half chooses variants, the other judges them")

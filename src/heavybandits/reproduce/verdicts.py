@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ..engine.results import StudyResult
 from .claims import CLAIMS, MEDIAN, Claim
+from .decisions import Outcome, decide
 from .differences import DIFFERENCES
-from .rules import Outcome, decide
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Verdict:
     numbers
         Those that decide it, with standard errors.
     rule
-        How it is decided; see :mod:`.rules`.
+        How it is decided; see :mod:`.rules` and :mod:`.decisions`.
     note
         Where the paper's text and its published code differ in what bears on it, and how the claim was read.
     """
@@ -43,7 +43,7 @@ class Verdict:
 
 
 def verdicts(studies: Mapping[str, StudyResult]) -> list[Verdict]:
-    """Decide the claims of the paper whose study is given, in the order of the paper.
+    """Check the claims of the paper whose study is given, in the order of the paper.
 
     Parameters
     ----------
@@ -60,24 +60,25 @@ def verdicts(studies: Mapping[str, StudyResult]) -> list[Verdict]:
     ... }
     >>> environments = {"Env1": hb.env1, "Env2": hb.env2, "Env3": hb.env3}
     >>> results = {
-    ...     label: hb.simulate(make(hb.Cauchy()), policies, horizon=500, replications=5)
+    ...     label: hb.simulate(make(hb.Cauchy()), policies, horizon=500, replications=20)
     ...     for label, make in environments.items()
     ... }
     >>> families = {label: label for label in policies}
     >>> study = StudyResult("cauchy", "Cauchy noise", "", results, families, {}, {}, {})
     >>> decided = verdicts({"cauchy": study})
     >>> decided[0].where, decided[0].study, {verdict.verdict for verdict in decided} > {"undecided"}
-    ('Abstract', 'cauchy', True)
+    ('Section 1.2; Section 3', 'cauchy', True)
     """
-    return [_verdict(claim, studies[claim.study]) for claim in CLAIMS if claim.study in studies]
+    return [_verdict(claim, studies) for claim in CLAIMS if claim.study in studies]
 
 
-def _verdict(claim: Claim, study: StudyResult) -> Verdict:
-    outcome, numbers = decide(claim.rule, study)
+def _verdict(claim: Claim, studies: Mapping[str, StudyResult]) -> Verdict:
+    study = studies[claim.study]
+    outcome, numbers = decide(claim.rule, study, studies)
     notes = [claim.note, *(d.code for d in DIFFERENCES if claim.study in d.studies)]
     if MEDIAN in claim.rule.words and MEDIAN in study.best:
         notes.append(
-            f"The text gives {MEDIAN} a bonus, the published code makes it greedy (eps = 0); the best variant here is "
+            f"The text gives {MEDIAN} a bonus, the published code makes it greedy; the best variant here is "
             f"{study.best[MEDIAN]!r}."
         )
     rule = f"{claim.rule.words[0].upper()}{claim.rule.words[1:]}."

@@ -1,0 +1,115 @@
+"""How comparisons decide a claim, and how many replications they would need.
+
+A rule turns a claim into *comparisons*.  Each has a margin, which is positive if the comparison speaks for the claim,
+and the standard error of that margin over paired replications.  The claim
+
+- *holds* if every margin is above zero by Student's t test,
+- *does not hold* if one margin is below zero by that test, its level divided by the number of comparisons, because one
+  of many may be low by chance (Bonferroni),
+- is *undecided* otherwise, and if the studies lack what the claim is about.
+
+A claim may be looked at six times, each time with twice the replications of the time before.  A look may err with
+probability 5% / 6.  So the verdict on a claim is wrong with probability 5% at most, however many looks it takes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from scipy.special import stdtr, stdtrit
+
+from ..engine.results import StudyResult
+from .measures import Measured, NotRunError, with_error
+
+Outcome = Literal["holds", "does not hold", "undecided"]
+
+LOOKS = 6
+LEVEL = 0.05 / LOOKS
+
+
+class Comparison(NamedTuple):
+    """What is compared, in words with numbers; the margin, its standard error and the degrees of freedom of that."""
+
+    words: str
+    margin: float
+    error: float
+    freedom: int
+
+    @classmethod
+    def of(cls, words: str, margin: Measured) -> Comparison:
+        """Return the comparison of a margin that was measured."""
+        return cls(words, margin.value, margin.error, margin.freedom)
+
+    @property
+    def strength(self) -> float:
+        """Return the margin in standard errors."""
+        if not self.margin or math.isnan(self.margin) or math.isinf(self.error):
+            return 0.0
+        return self.margin / self.error if self.error else math.copysign(math.inf, self.margin)
+
+    def speaks_for(self) -> bool:
+        """Return whether the margin is above zero, with the error that one look may have."""
+        return float(stdtr(self.freedom, -self.strength)) < LEVEL
+
+    def speaks_against(self, comparisons: int) -> bool:
+        """Return whether the margin is below zero, being one of so many."""
+        return float(stdtr(self.freedom, self.strength)) < LEVEL / comparisons
+
+    def __str__(self) -> str:
+        return f"{self.words}; margin {with_error(self.margin, self.error)}"
+
+
+class Rule(NamedTuple):
+    """How a claim is decided: in words, and as comparisons in the claim's study and in others that it needs."""
+
+    words: str
+    compare: Callable[..., Iterable[Comparison]]
+    needs: tuple[str, ...] = ()
+
+
+def decide(rule: Rule, study: StudyResult, studies: Mapping[str, StudyResult]) -> tuple[Outcome, str]:
+    """Return the verdict, and the numbers that decide it."""
+    try:
+        for name in rule.needs:
+            if name not in studies:
+                raise NotRunError(f"the study {name} was not run")
+        comparisons = list(rule.compare(study, *(studies[name] for name in rule.needs)))
+    except NotRunError as lack:
+        return "undecided", f"Not tested: {lack}."
+    favourable = sum(comparison.speaks_for() for comparison in comparisons)
+    adverse = sum(comparison.speaks_against(len(comparisons)) for comparison in comparisons)
+    outcome: Outcome = "holds" if favourable == len(comparisons) else "does not hold" if adverse else "undecided"
+    weakest = min(comparisons, key=lambda comparison: comparison.strength)
+    counts = f"{favourable} of {len(comparisons)} comparisons for it, {adverse} against. The weakest: "
+    numbers = f"{counts if len(comparisons) > 1 else ''}{weakest}."
+    if outcome == "undecided":
+        played = max(result.regret.sizes["replication"] for result in study.results.values())
+        numbers = f"{numbers} {_outlook(replications_needed(comparisons), played)}"
+    return outcome, numbers
+
+
+def replications_needed(comparisons: Sequence[Comparison]) -> float:
+    """Return by which factor replications must grow until such margins decide a claim.
+
+    Errors fall with the square root of the number of replications; margins are taken to stay as they are.
+
+    Examples
+    --------
+    >>> for_it, against, neither = (Comparison("", margin, 1.0, 59) for margin in (1.0, -0.5, 0.0))
+    >>> [round(replications_needed(group), 1) for group in ([for_it], [for_it, against], [neither])]
+    [6.1, 29.8, inf]
+    """
+    weakest = min(comparisons, key=lambda comparison: comparison.strength)
+    level = LEVEL if weakest.strength > 0 else LEVEL / len(comparisons)
+    if not weakest.strength:
+        return math.inf
+    return float((stdtrit(weakest.freedom, level) / weakest.strength) ** 2)
+
+
+def _outlook(factor: float, played: int) -> str:
+    if math.isinf(factor):
+        return "More replications of this kind would not decide it."
+    needed = math.ceil(factor * played)
+    return f"About {needed:,} replications would decide it if that margin stays; {played:,} were played."

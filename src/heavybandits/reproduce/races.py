@@ -1,0 +1,103 @@
+"""Rules on the time to a mean regret: 90% quantiles over the replications that get there, as the published code has it.
+
+Errors come from a bootstrap of the replications that judge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
+
+import numpy as np
+
+from ..engine.results import JUDGING, StudyResult
+from ..engine.time_to_target import late_quantile, pulls_to_target, seconds_to_target
+from ..protocols import FloatArray
+from .decisions import Comparison, Rule
+from .measures import Where, check_replications, policy_position
+from .rules import Pairs, listed, names
+
+DRAWS = 1000  # of the bootstrap
+HALF = 0.5  # of what choosing at random loses: a mean regret that every algorithm reaches in every environment
+
+
+def faster(pairs: Pairs, target: float, factor: float = 1.0) -> Rule:
+    """Ask that the time of the first of each pair to a mean regret, times ``factor``, is below that of the second."""
+
+    def compare(study: StudyResult) -> Iterator[Comparison]:
+        [label] = study.results
+        for first, second in pairs:
+            fast, slow = (milliseconds(study, label, family, target) for family in (first, second))
+            yield compared(f"{first} {{}}, {second} {{}}", fast, slow, factor)
+
+    return Rule(f"{_time(target, factor)}: {names(pairs, 'below ')}", compare)
+
+
+def faster_than_recomputing(
+    families: Sequence[str], rival: str, recomputed: str, costs: str, target: float, factor: float
+) -> Rule:
+    """Ask the same against a rival that computes every estimate anew from all rewards at every pull.
+
+    It makes the rival's choices.  What it costs is measured in the study ``costs``, and n pulls of it take a time in
+    proportion to n squared, because at pull t it looks at t rewards.
+    """
+
+    def compare(study: StudyResult, dear: StudyResult) -> Iterator[Comparison]:
+        [label], [measured_at] = study.results, dear.results.values()
+        check_replications(study.results[label])
+        cost = float(np.median(measured_at.wall_time.to_numpy()[policy_position(dear, recomputed), JUDGING]))
+        pulls = pulls_to_target(study.results[label], target)[policy_position(study, rival), JUDGING]
+        slow = pulls * pulls / measured_at.horizon * cost * 1e-6
+        for family in families:
+            fast = milliseconds(study, label, family, target)
+            yield compared(f"{family} {{}}, {recomputed} {{}}", fast, slow, factor)
+
+    return Rule(f"{_time(target, factor)}: {listed(families)} below {recomputed}", compare, (costs,))
+
+
+def same_order(families: Sequence[str], where: Where, target: float, reference: str) -> Rule:
+    """Ask that families are in the order, by time to a target, that they have in another study.
+
+    There the target is a mean regret; here it is half of what choosing at random loses.
+    """
+
+    def compare(study: StudyResult, raced: StudyResult) -> Iterator[Comparison]:
+        [track] = raced.results
+        found = {family: float(late_quantile(milliseconds(raced, track, family, target))) for family in families}
+        order = sorted(families, key=found.__getitem__)
+        for (first, second), [label] in product(pairwise(order), where.groups(study)):
+            half = HALF * float(study.results[label].instance.gaps.mean())
+            fast, slow = (milliseconds(study, label, family, half) for family in (first, second))
+            yield compared(f"{label}, {first} {{}}, {second} {{}} (order of {reference})", fast, slow)
+
+    return Rule(
+        f"90% quantile {where.words}, over the replications that get there, of the time to half the mean regret of "
+        f"choosing at random: {', '.join(families)} in the order of their times to {target:g} in the study {reference}",
+        compare,
+        (reference,),
+    )
+
+
+def milliseconds(study: StudyResult, label: str, family: str, target: float) -> FloatArray:
+    """Return the times to a mean regret of the best policy of a family, in the replications that judge."""
+    check_replications(study.results[label])
+    times: FloatArray = seconds_to_target(study.results[label], target)[policy_position(study, family), JUDGING] * 1e3
+    return times
+
+
+def compared(words: str, fast: FloatArray, slow: FloatArray, factor: float = 1.0) -> Comparison:
+    """Return whether late times of the first, times ``factor``, are below those of the second."""
+    drawn = np.random.default_rng(0).integers(fast.size, size=(DRAWS, fast.size))
+    quick, late = float(late_quantile(fast)), float(late_quantile(slow))
+    with np.errstate(invalid="ignore"):  # never minus never
+        margins = late_quantile(slow[drawn]) - factor * late_quantile(fast[drawn])
+    margins = margins[np.isfinite(margins)] if np.isfinite(margins).any() else np.zeros(1)
+    margin = math.nan if math.isinf(quick) and math.isinf(late) else late - factor * quick
+    shown = words.format(f"{quick:.3g} ms", f"{late:.3g} ms")
+    return Comparison(shown, margin, float(margins.std()), fast.size - 1)
+
+
+def _time(target: float, factor: float) -> str:
+    limit = "" if factor == 1.0 else f" by a factor of {factor:g}"
+    return f"90% quantile, over the replications that get there, of the time to a mean regret below {target:g}{limit}"
