@@ -26,7 +26,7 @@ def summary_table(study: StudyResult) -> pd.DataFrame:
     >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
     >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
     >>> summary_table(study)[["instance", "policy", "failed", "replications"]].to_string(index=False)
-    'instance policy  failed  replications\\n    Env2    UCB       5             5'
+    'instance policy  failed  replications\\n    Env2    UCB       0             5'
     """
     parts = []
     for instance, result in study.results.items():

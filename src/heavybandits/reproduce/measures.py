@@ -138,7 +138,8 @@ def _cost(result: Result, position: int) -> FloatArray:
     spread = math.sqrt(level * (1.0 - level) / len(times))
     low, quartile, high = np.quantile(times, (max(0.0, level - spread), level, min(1.0, level + spread)))
     above: FloatArray = (times > quartile).astype(float)
-    return quartile + (above - above.mean()) * (high - low) / (2.0 * spread)
+    cost: FloatArray = quartile + (above - above.mean()) * (high - low) / (2.0 * spread)
+    return cost
 
 
 def _failed(result: Result, position: int) -> FloatArray:
