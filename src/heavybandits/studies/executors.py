@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
+
+from .._version import __version__
 
 
 @contextmanager
@@ -21,12 +25,15 @@ def workers(threads: int | None = None, scheduler: str | None = None) -> Iterato
             from distributed import Client
         except ImportError:
             raise ValueError("a scheduler needs Dask: pip install 'heavybandits[distributed]'") from None
-        try:
-            client = Client(scheduler, timeout=10)  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
-            raise ValueError(f"there is no Dask scheduler at {scheduler!r}: {error}") from None
-        with client, client.get_executor(retries=3) as executor:  # type: ignore[no-untyped-call]
-            yield executor
+        with _quiet_dask():
+            try:
+                client = Client(scheduler, timeout=10)  # type: ignore[no-untyped-call]
+            except (OSError, ValueError) as error:
+                raise ValueError(f"there is no Dask scheduler at {scheduler!r}: {error}") from None
+            with client:
+                _refuse_other_versions(client)
+                with client.get_executor(retries=3) as executor:  # type: ignore[no-untyped-call]
+                    yield executor
         return
     pool = ThreadPoolExecutor(threads or os.cpu_count() or 1)
     try:
@@ -35,3 +42,30 @@ def workers(threads: int | None = None, scheduler: str | None = None) -> Iterato
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
+
+
+@contextmanager
+def _quiet_dask() -> Iterator[None]:
+    """Keep Dask from logging the tracebacks of errors that are raised as well."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "tornado.application")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def _refuse_other_versions(client: Any) -> None:
+    """Raise if a worker has another version of this package, whose numbers might differ."""
+    for address, found in client.run(installed_version, on_error="return").items():
+        if found != __version__:
+            raise ValueError(f"the worker at {address} has heavybandits {found}, this run needs {__version__}; "
+                             "install the same version there")  # fmt: skip
+
+
+def installed_version() -> str:
+    """Return the version of this package where this is called."""
+    return __version__

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import CancelledError, Executor, Future
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -143,8 +143,8 @@ def _run(
             future.add_done_callback(ready.put)
         while left.total():
             for future in sorted(_take(ready), key=order.__getitem__):  # of several errors, raise the first item's
-                future.result()
                 store, item = futures[future]
+                _outcome(future, f"{store.record.name}: {item}")
                 done[store] += _pulls(store, item)
                 left[store] -= 1
                 pulls += _pulls(store, item)
@@ -167,6 +167,18 @@ def _take(ready: SimpleQueue[Future[None]]) -> list[Future[None]]:
     while not ready.empty():
         taken.append(ready.get())
     return taken
+
+
+def _outcome(future: Future[None], what: str) -> None:
+    """Raise what ended a piece of work; one that nobody here cancelled has lost its cluster."""
+    try:
+        future.result()
+    except CancelledError:
+        raise StudyError("lost the Dask scheduler") from None
+    except (ValueError, OSError):
+        raise
+    except Exception as error:  # whatever a cluster may raise
+        raise StudyError(f"{what}: {type(error).__name__}: {error}") from error
 
 
 def play_item(version: str, location: str, study: Study, item: Item) -> None:
