@@ -27,6 +27,15 @@ noise = { kind = "cauchy" }
 kind = "ucb"
 c = [0.1, 1.0]
 """
+SLOW = """
+import time
+from pathlib import Path
+
+class Slow:
+    def sample(self, rng, size):
+        Path("asleep").touch()
+        time.sleep(600)
+"""
 LONG = STUDY.replace("horizon = 300", "horizon = 1_000_000").replace("replications = 6", "replications = 2000")
 
 
@@ -173,10 +182,48 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert errors.strip() == "interrupted; Finished work is saved; run the same command to resume"
+    assert errors.strip() == "interrupted. Finished work is saved; run the same command to resume"
     missing, damaged = Store(str(tmp_path / "two/two.zarr")).missing()
     assert 0 < len(missing) < len(list(Store(str(tmp_path / "two/two.zarr")).record.items()))
     assert not damaged
+
+
+def test_ctrl_c_before_anything_is_saved_does_not_say_that_something_is(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "two.toml").write_text(STUDY.replace('{ kind = "cauchy" }', "{ kind = 'slow.py:Slow' }"))
+    command = [sys.executable, "-m", "heavybandits", "run", "two.toml"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, preexec_fn=heed_ctrl_c
+    )
+    while not (tmp_path / "asleep").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors.strip()) == (130, "interrupted")
+    done = tool("report", "two", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == f"heavybandits: {tmp_path}/two/two.zarr: no results yet; run the study first\n"
+
+
+def test_names_cannot_send_escape_sequences_to_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(STUDY.replace("6", "1"))
+    done = tool("run", "two.toml", "--out", "red\x1b[31m", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == f"Open {tmp_path}/red\\x1b[31m/report.html"
+    (tmp_path / "e\x1b[31mvil.toml").write_text(STUDY)
+    (tmp_path / "label.toml").write_text(STUDY.replace("[policy.UCB]", '[policy."a\\u001b[31m\\nb"]'))
+    rewards = "".join(f"{'ab'[i % 2]}\x1b[31m,{i % 7 + i % 2}\n" for i in range(400))
+    for done in (
+        tool("run", "e\x1b[31mvil.toml", cwd=tmp_path),
+        tool("run", "label.toml", cwd=tmp_path),
+        tool("run", "\x1b[31m", cwd=tmp_path),
+        tool("report", "\x1b[31m", cwd=tmp_path),
+        tool("diagnose", "-", typed=f"arm,reward\n{rewards}"),
+    ):
+        assert "\x1b" not in done.stdout + done.stderr
+        assert "\\x1b[31m" in done.stdout + done.stderr
+        assert done.stderr.count("\n") == (done.returncode == 2)
 
 
 def test_the_papers_experiments_with_few_replications(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ def main() -> NoReturn:
 
 def _notes(error: BaseException) -> str:
     """What else to know of a command that stopped half-way."""
-    return "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    return "".join(f". {note}" for note in getattr(error, "__notes__", ()))
 
 
 def _complain(message: str) -> int:

@@ -156,7 +156,7 @@ def test_a_killed_scheduler_ends_the_run_in_one_line(cluster: Cluster, tmp_path:
     cluster.scheduler.kill()
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert errors == ("heavybandits: lost the Dask scheduler; Finished work is saved; run the same command to resume\n")
+    assert errors == ("heavybandits: lost the Dask scheduler. Finished work is saved; run the same command to resume\n")
 
 
 def test_no_scheduler_is_one_clear_sentence() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -381,14 +382,15 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
         [policy.UCB]
         kind = "ucb"
         """)
-    study, location = read_study(tmp_path / "two.toml"), tmp_path / "full.zarr"
+    study, location = read_study(tmp_path / "two.toml"), tmp_path / "full" / "two.zarr"
     run(study, tmp_path / "first.zarr")  # compiles, which writes files too
-    command = [sys.executable, "-c", RUN, str(tmp_path / "two.toml"), str(location)]
+    command = [sys.executable, "-m", "heavybandits", "run", "two.toml", "--out", "full", "--workers", "1"]
     limit = (30_000, resource.RLIM_INFINITY)
-    process = subprocess.run(command, capture_output=True, text=True, check=False,
+    process = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path,
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))  # fmt: skip
-    assert process.returncode == 1
-    assert "OSError" in process.stderr
+    assert process.returncode == 2
+    assert re.fullmatch("heavybandits: File too large.*[.] Finished work is saved; run the same command to resume\n",
+                        process.stderr)  # fmt: skip
     with reserved(location, study) as store:
         missing, damaged = store.missing()
     assert ([str(item) for item in missing], damaged) == (["two delta=3, replications 0 to 199"], [])

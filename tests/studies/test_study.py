@@ -10,6 +10,7 @@ import heavybandits as hb
 from heavybandits.studies.record import differences
 from heavybandits.studies.schema import StudyError
 from heavybandits.studies.study import ITEM, Study, read_study, studies
+from heavybandits.studies.sweep import choices
 
 HEAD = "[study]\nhorizon = 50\nreplications = 3\n"
 PAIR = "[instance.pair]\nmeans = [0, 1]\nnoise = { kind = 'cauchy' }\n"
@@ -51,6 +52,20 @@ def test_a_list_makes_a_sweep_of_all_combinations(tmp_path: Path) -> None:
                           "SGD coeff=0.2, clip=1", "SGD coeff=0.2, clip=5"]  # fmt: skip
     assert [(policy.coeff, policy.clip) for policy in made.values()] == [(0.1, 1), (0.1, 5), (0.2, 1), (0.2, 5)]
     assert set(grid.families.values()) == {"SGD"}
+
+
+def test_labels_show_as_many_digits_as_it_takes_to_tell_values_apart(tmp_path: Path) -> None:
+    close = study(tmp_path, HEAD + PAIR + UCB + "c = [0.12345671, 0.12345672, 1.0]\n")
+    assert [policy.c for policy in close.policies("pair").values()] == [0.12345671, 0.12345672, 1.0]
+    assert list(close.families) == ["UCB c=0.12345671", "UCB c=0.12345672", "UCB c=1"]
+
+
+def test_parameters_of_one_name_at_two_levels_are_told_apart(tmp_path: Path) -> None:
+    nested = "[policy.FO]\nkind = 'fo-ucb'\noptimizer = { kind = 'clipped-sgd', clip = [1.0, 2.0] }\n"
+    assert list(study(tmp_path, HEAD + PAIR + nested).families) == ["FO clip=1", "FO clip=2"]
+    table = {"scale": [1, 2], "inner": {"scale": [3, 4]}}
+    assert [choice.label for choice in choices("X", table)][1] == "X scale=1, inner.scale=4"
+    assert list(choices("X", table))[1].values == {"scale": 1, "inner": {"scale": 4}}
 
 
 def test_instances_sweep_and_keep_lists_that_are_lists_by_nature(tmp_path: Path) -> None:
@@ -167,6 +182,42 @@ def test_work_items_are_about_equally_long(tmp_path: Path) -> None:
         (HEAD + "[instance.x]\nmeans = [0]\nnoise = 'cauchy'\n" + UCB, "instance.x: noise must be a table"),
         (HEAD + PAIR.replace("cauchy", "cauchi") + UCB, "instance.pair: unknown noise 'cauchi'; did you"),
         (HEAD + PAIR.replace("pair", "'a/b'") + UCB, "a label may have letters"),
+        (HEAD + PAIR.replace("pair", "'zarr.json'") + UCB, "instance.zarr.json: the store uses 'zarr.json' itself"),
+        (HEAD + PAIR.replace("pair", "C") + UCB, "instance.C: the store uses 'C' itself; choose another label"),
+        (HEAD + PAIR.replace("pair", "'..'") + UCB, "a label may have letters"),
+        (HEAD + PAIR.replace("pair", "x" * 201) + UCB, "a label must have at most 200 bytes, got 'xxx"),
+        (HEAD + PAIR + PAIR.replace("pair", "Pair") + UCB, "instance.pair makes 'pair' and instance.Pair makes 'Pair'"),
+        (HEAD + PAIR + UCB + "c = [1.0, 2.0]\n[policy.'UCB c=1']\nkind = 'ucb'\n",
+         "policy.UCB makes 'UCB c=1' and policy.UCB c=1 makes 'UCB c=1'; labels must differ"),
+        (HEAD + PAIR + UCB + "c = [1.0, 1]\n", "policy.UCB makes 'UCB c=1' and policy.UCB makes 'UCB c=1'; labels"),
+        (HEAD + PAIR + UCB + "c = [[1.0]]\n", "policy.UCB: c: a sweep may have numbers and strings only, got [1.0]"),
+        (HEAD + PAIR + UCB + "c = 1979-05-27\n", "policy.UCB must not have dates or times"),
+        (HEAD + PAIR + UCB + f"c = {'[' * 5000}{']' * 5000}\n", "mine.toml: is nested too deeply"),
+        (HEAD + PAIR + UCB + f"c = {'[' * 300}{']' * 300}\n", "mine.toml: "),
+        (HEAD + PAIR + UCB + f"c = {'9' * 5000}\n", "mine.toml: is not TOML"),
+        (HEAD + PAIR + "[policy.X]\nkind = [{}]\n", "policy.X.kind must be a string, got [{}]"),
+        (HEAD + "[instance.x]\nkind = [{}]\n" + UCB, "instance.x: kind: a sweep may have numbers and strings only"),
+        (HEAD + "[instance.x]\nkind = {}\n" + UCB, "instance.x: unknown instance {}"),
+        (HEAD + PAIR.replace("'cauchy'", "[{}]") + UCB, "instance.pair: kind: a sweep may have numbers"),
+        (HEAD + PAIR.replace("'cauchy'", "{}") + UCB, "instance.pair: noise must be a table with its kind"),
+        (HEAD + PAIR + UCB + "c = { instance = {} }\n", "policy.UCB: unknown fact of an instance {}"),
+        (HEAD + PAIR + UCB + "c = { linspace = [0, 1, 1_000_000_000] }\n", "with a count from 1 to 1,000,000, got ["),
+        (HEAD + PAIR + UCB + "c = { linspace = [0, 1, 20_000] }\nd = { linspace = [0, 1, 20_000] }\n",
+         "policy.UCB: makes 400,000,000 combinations; a study may have at most 1,000,000"),
+        (HEAD + "[instance.x]\nkind = 'delta-cauchy'\ndelta = { linspace = [0, 1, 1001] }\n" + UCB
+         + "c = { linspace = [0, 1, 1000] }\n", "has 1,001 cases and 1,000 policies; a study may have at most 1,000"),
+        (HEAD.replace("50", "1_000_000_000_000") + "checkpoints = 'all'\n" + PAIR + UCB,
+         "checkpoints = 'all' takes a horizon of at most 10,000,000, got 1,000,000,000,000; use 'log'"),
+        (HEAD + "title = 'red \\u001b[31m'\n".replace("'", '"') + PAIR + UCB, "study.title must not have control cha"),
+        (HEAD + "seed = -1\n" + PAIR + UCB, "study.seed must be at least 0, got -1"),
+        (HEAD + "seed = true\n" + PAIR + UCB, "study.seed must be a whole number, got True"),
+        (HEAD + "title = 5\n" + PAIR + UCB, "study.title must be a string, got 5"),
+        (HEAD + PAIR + UCB + "[report]\nfigure = 'pie'\n", "report.figure must be one of 'curves', 'sweep', "),
+        (HEAD + PAIR + UCB + "[report]\ntargets = ['low']\n", "report.targets.0 must be a number, got 'low'"),
+        (HEAD + PAIR + UCB + "[report]\ntargets = [0]\n", "report.targets.0 must be above 0, got 0"),
+        (HEAD + PAIR + UCB + "[report]\ntargets = []\n", "report.targets must have at least one value, got []"),
+        ("study = 5\n" + PAIR + UCB, "study must be a table, got 5"),
+        (HEAD + "[instance]\n" + UCB, "needs at least one table [instance.LABEL]"),
     ],
 )  # fmt: skip
 def test_one_sentence_says_what_is_wrong(tmp_path: Path, text: str, complaint: str) -> None:

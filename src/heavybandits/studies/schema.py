@@ -112,7 +112,7 @@ _shortened = reprlib.Repr().repr  # a file may hold anything
 RULES = {
     "int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
     "string_type": "a string", "list_type": "a list", "dict_type": "a table", "model_type": "a table",
-    "greater_than": "above {gt}", "greater_than_equal": "at least {ge}", "less_than_equal": "at most {le}",
+    "greater_than": "above {gt:g}", "greater_than_equal": "at least {ge}", "less_than_equal": "at most {le}",
     "literal_error": "one of {expected}",
 }  # fmt: skip
 
@@ -135,7 +135,11 @@ def _sentence(error: ValidationError) -> str:
         case "missing":
             return f"needs {key}"
         case "too_short":
-            return f"needs at least one table [{key}.LABEL]"
+            return (
+                f"needs at least one table [{key}.LABEL]"
+                if not parents
+                else f"{key} must have at least one value, {got}"
+            )
         case "value_error":
             return f"{key} {first['ctx']['error']}"
     rule = RULES.get(first["type"])
