@@ -1,5 +1,6 @@
 """Results of studies made by hand, for reports."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,19 @@ from heavybandits.engine.results import Result, StudyResult
 HORIZON = 100
 ROUNDS = np.arange(1, HORIZON + 1)
 INSTANCE = hb.Instance([0.0, 1.0], hb.Cauchy())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a claim came to, as the page shows it."""
+
+    claim: str
+    where: str = "Figure 1"
+    study: str = "made"
+    verdict: str = "holds"
+    numbers: str = "1 against 2"
+    rule: str = "smaller"
+    note: str = ""
 
 
 def result(*slopes: list[float], instance: hb.Instance = INSTANCE, labels: tuple[str, ...] = ()) -> Result:

@@ -17,6 +17,7 @@ SOLID, DASHED, DASH_DOT, DASH_DOT_DOT, SHORT = LINES = (
     (), (5.0, 2.0), (6.0, 1.5, 1.2, 1.5), (6.0, 1.5, 1.2, 1.5, 1.2, 1.5), (2.2, 1.2),
 )  # fmt: skip
 LONG = (10.0, 2.0)  # for policies of the library only
+INK, FAINT = "#333a45", "#c9ced6"  # of text and axes
 WHITE, NIGHT = "#ffffff", "#14171c"  # the two backgrounds of a page
 
 _KNOWN: dict[str, tuple[str, tuple[float, ...]]] = {

@@ -145,7 +145,7 @@ def test_many_instances_have_panels_and_many_policies_no_strips() -> None:
 
 def test_a_picture_of_the_page_has_its_values_and_colours() -> None:
     made = study({"x": result([0.1, 0.3], [0.5, 0.7], labels=("auto", "$<b>&\x1b"))})
-    svg, (data,) = picture(draw(made).panels[0], "one")
+    _, svg, (data,) = picture(draw(made).panels[0], "one")
     ET.fromstring(svg)
     assert f"var(--c-{HERO[1:]})" in svg
     assert HERO not in svg
@@ -229,7 +229,7 @@ def test_arms_that_do_not_differ_can_be_drawn(kind: str, tmp_path: Path) -> None
     equal = hb.Instance([1.0, 1.0], hb.Cauchy())
     results = {"x": result([0.0], [0.0], instance=equal), "y": result([0.0], [0.0], instance=equal)}
     made = study(results, swept={"x": {"d": 1.0}, "y": {"d": 2.0}}, spec={"report": {"figure": kind}})
-    assert write_report(made, tmp_path).exists()
+    assert write_report([made], tmp_path).exists()
 
 
 def test_an_unknown_figure_is_refused() -> None:

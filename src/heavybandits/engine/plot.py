@@ -14,10 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from ..palette import Look, look, printable
+from ..palette import FAINT, INK, Look, look, printable
 from ..protocols import FloatArray, IntArray
 
-INK, FAINT = "#333a45", "#c9ced6"
 MOST_LABELS = 14  # more names do not fit beside a panel
 LONGEST_NAME = 22  # characters
 FAR = 2.0  # a policy that loses this many times what the next better one does may leave the panel

@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from ..studies.store import Store
-from .page import Section, study_section
+from .section import Section, study_section
 
 
 class Artist:

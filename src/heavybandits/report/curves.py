@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.results import Result, StoredInstance, StudyResult
-from ..palette import Look, look
+from ..palette import FAINT, INK, Look, look
 from ..protocols import FloatArray, IntArray
 from ..world.instances import Instance
 from .drawing import SIZE, Drawing, Panel, by_fame, listing, replications, shown, variants_note
@@ -103,7 +103,7 @@ def draw_strip(axes: Axes, final: dict[str, FloatArray]) -> None:
     """Draw a row of dots per policy, one per replication, and a bar at the median."""
     from matplotlib.ticker import FuncFormatter
 
-    from ..engine.plot import FAINT, INK, few_log_ticks, short
+    from ..engine.plot import few_log_ticks, short
 
     values = np.concatenate(list(final.values()))
     positive = values[values > 0]

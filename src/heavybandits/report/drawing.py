@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..engine.results import StudyResult
-from ..palette import HERO, HUES, NIGHT, Look, look, readable
+from ..palette import FAINT, HERO, HUES, INK, NIGHT, Look, look, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COLUMNS = 3  # panels side by side
 SIZE = 8.5  # points
 STYLE: Any = {"font.size": SIZE, "axes.titlesize": 9.5, "axes.titleweight": "bold", "axes.labelsize": SIZE,
-         "svg.fonttype": "path"}  # fmt: skip
+              "axes.facecolor": "none", "text.color": INK, "axes.labelcolor": INK, "svg.fonttype": "path"}  # fmt: skip
 
 
 class Panel(NamedTuple):
@@ -58,6 +58,7 @@ class Drawing(NamedTuple):
 class Picture(NamedTuple):
     """A panel in the page."""
 
+    title: str
     svg: str
     data: list[dict[str, Any]]  # what the pointer is told, by axis
 
@@ -97,7 +98,7 @@ def picture(panel: Panel, name: str) -> Picture:
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # another panel has the same ones
     svg = re.sub(r"\d+\.\d{3,}", lambda match: f"{float(match[0]):.2f}", svg)  # a hundredth of a point cannot be seen
     svg = re.sub(r"#[0-9a-f]{6}", lambda match: variable(match[0]), svg)
-    return Picture(svg, [values for axes in figure.axes if (values := _values(axes))])
+    return Picture(panel.title, svg, [values for axes in figure.axes if (values := _values(axes))])
 
 
 def _values(axes: Axes) -> dict[str, Any] | None:
@@ -128,8 +129,6 @@ def variable(colour: str) -> str:
 
 def page_colours() -> Iterator[tuple[str, str]]:
     """Yield each of our colours on white with its like on a dark page."""
-    from ..engine.plot import FAINT, INK
-
     for hue in (HERO, *HUES):
         for colour in dict.fromkeys((hue, Look(hue, (), 1).text)):
             yield colour, readable(colour, NIGHT)

@@ -8,8 +8,8 @@ from typing import Any
 from ..engine.results import StudyResult
 
 
-def facts(study: StudyResult) -> dict[str, str]:
-    """How a study was made, in words; what is not known is left out."""
+def origin(study: StudyResult) -> dict[str, str]:
+    """Return how a study was made; what is not known is left out."""
     made = study.provenance
     known = {
         "heavybandits": made.get("version"),
@@ -27,7 +27,7 @@ def _plain(value: Any) -> str:
 
 
 def missing(study: StudyResult) -> str:
-    """What an unfinished study lacks; empty for a whole one."""
+    """Say what an unfinished study lacks; nothing for a finished one."""
     if study.provenance.get("complete", True):
         return ""
     absent = study.provenance.get("missing replications", 0)
@@ -35,30 +35,49 @@ def missing(study: StudyResult) -> str:
 
 
 def what_was_run(studies: Sequence[StudyResult]) -> str:
-    """All of it, in a sentence."""
+    """Say what all studies together ran, and where."""
     results = [result for study in studies for result in study.results.values()]
     runs = sum(result.regret.shape[0] * result.regret.shape[1] for result in results)
-    pulls = sum(result.regret.shape[0] * result.regret.shape[1] * result.horizon for result in results)
-    sessions: dict[tuple[str, str], float] = {}  # one session may have worked on several studies
-    for session in (session for study in studies for session in study.provenance.get("sessions", [])):
-        key = str(session.get("machine", "")), str(session.get("started"))
-        sessions[key] = max(sessions.get(key, 0.0), session.get("seconds", 0.0))
-    seconds = sum(sessions.values())
+    sessions = _sessions(studies)
     machines = sorted({machine for machine, _ in sessions if machine})
-    versions = sorted({str(study.provenance["version"]) for study in studies if "version" in study.provenance})
     policies = len({label for study in studies for label in study.families})
     text = (
         f"{_count(len(studies), 'study', 'studies')}: {_count(policies, 'policy', 'policies')} on "
         f"{_count(len(results), 'instance', 'instances')}, {_count(runs, 'run', 'runs')} with "
-        f"{pulls:,} pulls in all"
+        f"{_pulls(studies):,} pulls in all"
     )
-    if seconds:
+    if seconds := sum(sessions.values()):
         text += f", in {_duration(seconds)} of computing"
     if machines:
         text += f" on {'; '.join(machines)}"
-    if versions:
-        text += f", with heavybandits {', '.join(versions)}"
     return text + "."
+
+
+def in_short(studies: Sequence[StudyResult]) -> list[str]:
+    """Return version, pulls, time and seed, in a few words each."""
+    versions = sorted({str(study.provenance["version"]) for study in studies if "version" in study.provenance})
+    seeds = sorted({str(study.provenance["seed"]) for study in studies if "seed" in study.provenance})
+    pulls, seconds = _pulls(studies), sum(_sessions(studies).values())
+    return [
+        *([f"heavybandits {', '.join(versions)}"] if versions else []),
+        f"{pulls / 1e6:,.0f} million pulls" if pulls >= 1e6 else f"{pulls:,} pulls",
+        *([_duration(seconds)] if seconds else []),
+        *([f"seed {', '.join(seeds)}"] if seeds else []),
+    ]
+
+
+def _pulls(studies: Sequence[StudyResult]) -> int:
+    return sum(result.regret.shape[0] * result.regret.shape[1] * result.horizon
+               for study in studies for result in study.results.values())  # fmt: skip
+
+
+def _sessions(studies: Sequence[StudyResult]) -> dict[tuple[str, str], float]:
+    """Return the seconds of each session, by machine and start; one session may have worked on several studies."""
+    sessions: dict[tuple[str, str], float] = {}
+    for session in (session for study in studies for session in study.provenance.get("sessions", [])):
+        key = str(session.get("machine", "")), str(session.get("started"))
+        sessions[key] = max(sessions.get(key, 0.0), session.get("seconds", 0.0))
+    return sessions
 
 
 def _count(number_of: int, one: str, several: str) -> str:

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 NOTE = (
-    "Time and pulls are 90% quantiles over the replications that got there; here a replication fails if it never does. "
-    "Time is pulls times what a pull costs the policy, the median over the replications, noise not included. The first "
-    "fiftieth of the horizon does not count. In the LaTeX table the best is bold; of time and pulls, among policies "
-    "that got there in at least half of the replications: the few replications in which a poor policy does are quick."
+    "Time and pulls are 90% quantiles over the replications that reach the target. Time is pulls times the policy's "
+    "median cost of a pull, without the noise. The first fiftieth of the horizon does not count. The best is bold; for "
+    "time and pulls, among policies that reach the target in at least half of the replications."
 )
 
 

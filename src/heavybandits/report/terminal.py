@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..engine.results import StudyResult
-from .page import Verdict
+from .claims import Verdict
 from .runtimes import runtime_table
 from .tables import terminal_table
 

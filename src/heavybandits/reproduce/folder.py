@@ -16,6 +16,7 @@ from ..studies.store import Store, absolute, find_stores
 from ..studies.study import Study
 from .claims import EXPERIMENTS
 from .differences import DIFFERENCES
+from .paper import PAPER
 from .verdicts import Verdict, verdicts
 
 
@@ -53,5 +54,5 @@ def report_folder(
     sections.sort(key=lambda section: order.get(section.study.name, len(order)))
     studies = [section.study for section in sections]
     decided = verdicts({study.name: study for study in studies})
-    page = write_page(folder, sections, decided, DIFFERENCES if decided else ())
+    page = write_page(folder, sections, decided, DIFFERENCES if decided else (), PAPER)
     return Reported(studies, decided, page, [])

@@ -1,0 +1,186 @@
+"""What the page shows of a study: pictures, tables and how it was made."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..engine.results import StudyResult
+from ..palette import Look, look
+from .drawing import Picture, picture, save, shown, variable
+from .figures import draw
+from .matrix import advice, ratio_matrix
+from .provenance import missing, origin
+from .runtimes import NOTE, best_times, runtime_table
+from .tables import latex_table, lowest, number, summary_table
+
+MOST_COLUMNS = 6  # instances side by side in a table that fits on the page
+SHOWN_IN_LATEX = ["instance", "policy", "mean", "se", "median", "q10", "q90", "worst", "failed", "above best",
+                  "above best low", "above best high", "ns per pull"]  # fmt: skip
+
+
+class Cell(NamedTuple):
+    """What a cell of a table shows, and what it is sorted by; text is sorted as text."""
+
+    text: str
+    key: Any
+    note: str = ""
+    best: bool = False
+    look: Look | None = None
+
+
+class Sheet(NamedTuple):
+    """A table of the page."""
+
+    title: str
+    note: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    files: str = ""  # the name of its files, without suffix; empty if there are none
+
+
+class Section(NamedTuple):
+    """What the page shows of a study."""
+
+    study: StudyResult
+    anchor: str
+    pictures: list[Picture]
+    wide: bool  # whether the pictures are as wide as the page
+    caption: str
+    advice: list[str]
+    table: Sheet | None
+    details: list[Sheet]
+    origin: dict[str, str]
+    missing: str
+    spec: str
+
+
+def file_name(name: str) -> str:
+    """Return a study's name as it can stand in names of files.
+
+    Examples
+    --------
+    >>> file_name("Cauchy & Pareto/1.5")
+    'Cauchy-Pareto-1.5'
+    """
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "study"
+
+
+def study_section(directory: Path, study: StudyResult) -> Section:
+    """Write the figure and the tables of a study, and return what the page shows of it."""
+    for folder in ("figures", "tables"):
+        (directory / folder).mkdir(parents=True, exist_ok=True)
+    name, drawing = file_name(study.name), draw(study)
+    save(drawing.figure, directory / "figures" / name)
+
+    summary = summary_table(study)
+    brief = summary[SHOWN_IN_LATEX].rename(columns={"above best low": "low", "above best high": "high"})
+    _write(directory, name, summary, latex_table(brief, {"mean": lowest(summary, "mean")}))
+    table, details = regret_sheet(study), [all_numbers(summary, name)]
+    kind = study.figure
+    if kind == "runtime":
+        times = runtime_table(study)
+        best = best_times(study, times)
+        _write(directory, f"{name}-times", times, latex_table(times, best))
+        table = times_sheet(study, times, best, f"{name}-times")
+    if kind == "matrix":
+        ratio_matrix(study).to_csv(directory / "tables" / f"{name}-matrix.csv", index_label="policy")
+    return Section(
+        study=study, anchor=f"study-{name}", caption=drawing.caption, wide=drawing.panels[0].width > 5,
+        pictures=[picture(panel, f"{name}-{place}") for place, panel in enumerate(drawing.panels)],
+        advice=advice(study) if kind == "matrix" else [], table=table, details=details, origin=origin(study),
+        missing=missing(study), spec=json.dumps(study.spec, indent=2, default=str),
+    )  # fmt: skip
+
+
+def _write(directory: Path, name: str, frame: pd.DataFrame, latex: str) -> None:
+    frame.to_csv(directory / "tables" / f"{name}.csv", index=False)
+    (directory / "tables" / f"{name}.tex").write_text(latex + "\n", encoding="utf-8")
+
+
+def policy_cell(family: str, label: str) -> Cell:
+    """Name a policy, with its line, and its setting if it has one."""
+    setting = label.removeprefix(family).strip()
+    return Cell(family, label, setting, look=look(family))
+
+
+def regret_sheet(study: StudyResult) -> Sheet | None:
+    """Return mean regret by policy and instance, at the best settings; None if there are too many instances."""
+    if len(study.results) > MOST_COLUMNS:
+        return None
+    order, rows = list(study.families), []
+    means = {instance: result.regret.to_numpy()[:, :, -1].mean(axis=1) for instance, result in study.results.items()}
+    best = {instance: min(mean[order.index(label)] for label in shown(study)) for instance, mean in means.items()}
+    for label, family in shown(study).items():
+        cells, place = [policy_cell(family, label)], order.index(label)
+        for instance, result in study.results.items():
+            final, lost = result.regret.to_numpy()[place, :, -1], int(result.failed[place].sum())
+            mean = float(means[instance][place])
+            error = final.std(ddof=1) / math.sqrt(len(final)) if len(final) > 1 else math.nan
+            text = f"{number(mean)} ± {number(float(error))}" if len(final) > 1 else number(mean)
+            note = f"{lost} of {len(final)} failed" if lost else ""
+            cells.append(Cell(text, mean, note, best=bool(mean == best[instance])))
+        rows.append(cells)
+    title = f"Regret at the horizon, in units of reward: mean ± standard error{_horizons(study)}"
+    note = "A replication failed if its regret still grew linearly at the end."
+    return Sheet(title, note, ["policy", *study.results], rows, file_name(study.name))
+
+
+def _horizons(study: StudyResult) -> str:
+    horizons = sorted({result.horizon for result in study.results.values()})
+    return f", after {' to '.join(f'{horizon:,}' for horizon in (horizons[0], horizons[-1])[: len(horizons)])} pulls"
+
+
+def times_sheet(study: StudyResult, times: pd.DataFrame, best: dict[str, pd.Series], files: str) -> Sheet:
+    """Return how long each policy takes to reach the targets, at the best settings."""
+    names = shown(study)
+    heads = {"instance": "instance", "policy": "policy"}
+    for column in times.columns[2:]:
+        what, target = re.split(" to | at ", column)
+        heads[column] = {"ms": f"time to {target} (ms)", "pulls": f"pulls to {target}",
+                         "fails": f"never below {target} (replications)"}[what]  # fmt: skip
+    if len(study.results) == 1:
+        del heads["instance"]
+    rows = []
+    for at, row in times[times["policy"].isin(list(names))].to_dict("index").items():
+        rows.append([
+            policy_cell(names[row["policy"]], row["policy"]) if column == "policy"
+            else Cell("never" if row[column] == np.inf else number(row[column]), row[column],
+                      best=column in best and bool(best[column][at]))
+            for column in heads
+        ])  # fmt: skip
+    return Sheet("Time to reach a regret per pull", NOTE, list(heads.values()), rows, files)
+
+
+def all_numbers(summary: pd.DataFrame, files: str) -> Sheet:
+    """Return the summary of all settings, with columns that belong together in one."""
+    rows = []
+    for row in summary.to_dict("records"):
+        above, low, high = row["above best"], row["above best low"], row["above best high"]
+        interval = f"{number(low)} to {number(high)}" if not math.isnan(low) else ""
+        rows.append([
+            Cell(row["instance"], row["instance"]), Cell(row["policy"], row["policy"], look=look(row["family"])),
+            Cell(f"{number(row['mean'])} ± {number(row['se'])}", row["mean"]),
+            *(Cell(number(row[name]), row[name]) for name in ("median", "q10", "q90", "worst")),
+            Cell(f"{row['failed']} of {row['replications']}", row["failed"]),
+            Cell(number(above) if above else "best", above, interval if above else ""),
+            *(Cell(number(row[name]), row[name]) for name in ("ns per pull", "ratio to Lai-Robbins")),
+        ])  # fmt: skip
+    heads = ["instance", "policy", "mean regret ± standard error", "median", "10% quantile", "90% quantile", "worst",
+             "failed (replications)", "above the best (95% interval)", "cost (ns per pull)",
+             "ratio to Lai-Robbins"]  # fmt: skip
+    return Sheet("All settings and numbers", "", heads, rows, files)
+
+
+def key_style(drawn: Look) -> str:
+    """Return the CSS of a short line that looks as the policy does."""
+    dashes = " ".join(f"{2 * part:g}" for part in drawn.dashes)
+    return f"stroke:{variable(drawn.colour)};stroke-width:{drawn.width + 0.5:g}" + (
+        f";stroke-dasharray:{dashes}" if dashes else ""
+    )

@@ -1,0 +1,106 @@
+"""The page works in a browser: it sorts, filters, answers the pointer, and fits a phone."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reports import Verdict, result, study
+
+from heavybandits.report import write_report
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    """Chromium of this machine; with CI=true its absence is an error."""
+    if not os.environ.get("CI"):
+        pytest.importorskip("playwright")
+        if not CHROMIUM:
+            pytest.skip("there is no chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    assert CHROMIUM, "CI must install chromium"
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.mark.slow
+def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
+    slopes = {f"x{i}": result([0.2], [0.05], [1.0], labels=("auto", "b", "c" * 60)) for i in range(2)}
+    verdicts = [Verdict("One", verdict="does not hold"), Verdict("Two", where="Section 4"), Verdict("Three")]
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    problems: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(write_report(study(slopes), tmp_path, verdicts).as_uri())
+    sorts(page)
+    filters(page)
+    answers_the_pointer_and_the_keyboard(page)
+    suits_the_dark_paper_and_a_phone(page)
+    assert problems == []
+    assert len(requests) == 1  # itself
+
+
+def sorts(page: Any) -> None:
+    table = page.locator("table.sortable").first
+    head, names = table.locator("thead th").nth(1), table.locator("tbody tr th")
+    head.locator("button").click()
+    assert names.all_inner_texts() == ["b", "auto", "c" * 60]
+    assert head.get_attribute("aria-sort") == "ascending"
+    head.locator("button").press("Enter")
+    assert names.all_inner_texts() == ["c" * 60, "auto", "b"]
+    assert head.get_attribute("aria-sort") == "descending"
+
+
+def filters(page: Any) -> None:
+    claims = page.locator(".claims li:visible .claim")
+    assert claims.all_inner_texts() == ["One Figure 1", "Two Section 4", "Three Figure 1"]
+    page.get_by_role("button", name="Holds 2").click()
+    assert claims.all_inner_texts() == ["Two Section 4", "Three Figure 1"]
+    page.get_by_label("Section").select_option("Section 4")
+    assert claims.all_inner_texts() == ["Two Section 4"]
+    assert page.get_by_text("1 of 3 shown").is_visible()
+
+
+def answers_the_pointer_and_the_keyboard(page: Any) -> None:
+    panel, tip = page.locator(".panel").first, page.locator(".tip").first
+    panel.scroll_into_view_if_needed()
+    box = panel.bounding_box()
+    assert tip.is_hidden()
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.3 * box["height"])
+    assert tip.is_visible()
+    words = tip.inner_text().split()
+    assert words[1] == "pulls"
+    assert float(words[words.index("auto") - 1]) == pytest.approx(0.2 * float(words[0]), rel=0.01)
+    page.mouse.move(0, 0)
+    assert tip.is_hidden()
+    panel.focus()
+    page.keyboard.press("ArrowRight")
+    assert tip.is_visible()
+    page.keyboard.press("Escape")
+    assert tip.is_hidden()
+
+
+def suits_the_dark_paper_and_a_phone(page: Any) -> None:
+    panel = page.locator(".panel").first
+    line = panel.locator("svg path[style*='var(--c-c2185b)']").first
+    colour = "element => getComputedStyle(element).stroke"
+    bright = line.evaluate(colour)
+    page.emulate_media(color_scheme="dark")
+    assert line.evaluate(colour) != bright
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
+    page.emulate_media(media="print", color_scheme="light")
+    assert not page.locator(".filters").is_visible()
+    assert panel.locator("svg").first.is_visible()
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert panel.bounding_box()["width"] > 300
