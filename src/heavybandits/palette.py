@@ -113,14 +113,3 @@ def _rgb(colour: str) -> tuple[int, ...]:
 def _luminance(rgb: tuple[int, ...]) -> float:
     linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in (part / 255 for part in rgb)]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def printable(text: str) -> str:
-    """Return the text with every control character written out, so that no name can steer a terminal or break a file.
-
-    Examples
-    --------
-    >>> printable("red\\x1b[31m and\\nblue")
-    'red\\\\x1b[31m and\\\\nblue'
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -5,10 +5,9 @@ import itertools
 import math
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
-import matplotlib.axes
 import matplotlib.figure
-import matplotlib.lines
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -17,10 +16,10 @@ from reports import HORIZON, INSTANCE, ROUNDS, grid, result, study
 import heavybandits as hb
 from heavybandits.engine.plot import MOST_LABELS, apart
 from heavybandits.engine.results import Result
-from heavybandits.palette import HERO, NIGHT, WHITE, _luminance, _rgb, look, printable
+from heavybandits.palette import HERO, NIGHT, WHITE, _luminance, _rgb, look
 from heavybandits.report import write_report
 from heavybandits.report.curves import MOST_PANELS, MOST_STRIPS, thinned
-from heavybandits.report.drawing import page_colours, picture
+from heavybandits.report.drawing import Drawing, page_colours, picture
 from heavybandits.report.figures import draw
 from heavybandits.report.matrix import advice, failure_matrix, ratio_matrix
 from heavybandits.report.sweep import swept_parameter
@@ -57,21 +56,22 @@ def test_lines_and_names_are_readable_on_white_and_in_the_dark() -> None:
         assert contrast(dark[look(name).colour], NIGHT) >= 4.5
 
 
-def test_printable_text_has_no_control_characters() -> None:
-    assert printable("a\x1b]0;b\x07\u202ec\ud800 é") == r"a\x1b]0;b\x07\u202ec\ud800 é"
-
-
 # Figures
 
 
-def drawn(axes: matplotlib.axes.Axes) -> dict[str, matplotlib.lines.Line2D]:
+def axes_of(drawing: Drawing) -> list[Any]:
+    """The axes of the first panel."""
+    return list(drawing.figure.subfigs[0].axes)
+
+
+def drawn(axes: Any) -> dict[str, Any]:
     return {line.get_gid(): line for line in axes.lines if line.get_gid()}
 
 
 def test_curves_are_means_of_the_best_variants_with_two_bands() -> None:
     made = study({"x": result([0.1, 0.3], [0.5, 0.7], [0.2, 0.2], [0.4, 0.4])},
                  {"a": "one", "b": "one", "c": "two", "d": "three"})  # fmt: skip
-    above, below = sorted(draw(made).figure.subfigs[0].axes, key=lambda axes: axes.bbox.y0, reverse=True)
+    above, below = sorted(axes_of(draw(made)), key=lambda axes: axes.bbox.y0, reverse=True)
     lines = drawn(above)
     assert set(lines) == {"one", "two", "three"}
     assert lines["one"].get_ydata() == pytest.approx(0.2 * ROUNDS)
@@ -88,30 +88,31 @@ def test_curves_are_means_of_the_best_variants_with_two_bands() -> None:
 
 def test_auto_is_drawn_on_top_and_always_has_a_band() -> None:
     made = study({"x": result([0.5], [0.1], [0.2], labels=("auto", "b", "c"))})
-    above = draw(made).figure.subfigs[0].axes[0]
+    above = axes_of(draw(made))[0]
     top = max(drawn(above).values(), key=lambda line: line.get_zorder())
     assert (top.get_gid(), top.get_color(), top.get_linewidth()) == ("auto", HERO, 2.6)
     assert "of auto and b" in draw(made).caption
 
 
 def test_a_policy_far_above_leaves_the_panel_with_an_arrow() -> None:
-    axes = draw(study({"x": result([0.01], [0.015], [1.0])})).figure.subfigs[0].axes[0]
+    axes = axes_of(draw(study({"x": result([0.01], [0.015], [1.0])})))[0]
     axes.get_figure(root=True).savefig(io.BytesIO())
     assert axes.get_ylim()[1] == pytest.approx(1.25 * 1.5)
     assert sorted(text.get_text() for text in axes.texts) == ["a", "b", "c ↑"]
-    near = draw(study({"x": result([0.5], [0.9], [1.0])})).figure.subfigs[0].axes[0]
+    near = axes_of(draw(study({"x": result([0.5], [0.9], [1.0])})))[0]
     assert near.get_ylim()[1] == pytest.approx(108)
 
 
 @pytest.mark.parametrize("n", [2, 6, 40])
 def test_names_at_the_ends_of_lines_do_not_overlap(n: int) -> None:
     labels = tuple(f"policy {i}" for i in range(n))
-    figure = result(*([0.5 + 0.001 * i] for i in range(n)), labels=labels).plot()
+    figure: Any = result(*([0.5 + 0.001 * i] for i in range(n)), labels=labels).plot()
     for height in (4.0, 9.0):  # also after the figure has been changed
         figure.set_size_inches(7, height)
         figure.axes[0].set_ylim(0, 80)
         figure.savefig(io.BytesIO())
-        renderer = FigureCanvasAgg(figure).get_renderer()
+        canvas: Any = FigureCanvasAgg(figure)
+        renderer = canvas.get_renderer()
         boxes = sorted((text.get_window_extent(renderer) for text in figure.axes[0].texts), key=lambda box: box.y0)
         assert len(boxes) == min(n, MOST_LABELS)
         assert all(low.y1 <= high.y0 + 2 for low, high in itertools.pairwise(boxes))
@@ -181,7 +182,7 @@ def test_plot_takes_an_axis_policies_a_band_and_a_scale() -> None:
 
 
 def test_names_are_shown_as_they_are() -> None:
-    figure = result([0.1], [0.2], labels=(r"$\frac$", "\x1b[31m$")).plot()
+    figure: Any = result([0.1], [0.2], labels=(r"$\frac$", "\x1b[31m$")).plot()
     figure.axes[0].legend()  # a user's own legend parses them too
     figure.savefig(io.BytesIO(), format="svg")
     assert figure._repr_png_().startswith(b"\x89PNG")
@@ -205,7 +206,7 @@ def test_sweep_draws_final_regret_on_a_linear_axis_from_where_arms_differ() -> N
              "zero": {"delta": 0.0, "scale": 1.0}}  # fmt: skip
     made = study(results, swept=swept, spec={"report": {"figure": "sweep"}})
     drawing = draw(made)
-    axes = drawing.figure.subfigs[0].axes[0]
+    axes = axes_of(drawing)[0]
     assert axes.get_xlabel() == "delta"
     assert drawn(axes)["a"].get_xydata() == pytest.approx(np.array([[1, 20], [2, 60]]))
     assert axes.get_yscale() == "linear"
@@ -246,7 +247,7 @@ def test_matrix_is_relative_to_the_best_of_each_instance() -> None:
     assert ratios["Cauchy"].tolist() == pytest.approx([2, 30, 1])
     assert ratios["Gaussian"].tolist() == pytest.approx([2, 1, 60])
     assert failure_matrix(grid()).loc["b"].tolist() == [0, 1]
-    axes = draw(grid()).figure.subfigs[0].axes[0]
+    axes = axes_of(draw(grid()))[0]
     assert [text.get_text() for text in axes.texts] == ["2.0", "2.0", "2.0", "5.5", "30", "1.0", "7.7", "1.0", "60"]
     marks = axes.collections[-1].get_offsets()
     assert [(int(x) - 1, int(y)) for x, y in marks] == [(0, 1), (1, 2)]  # c fails under Cauchy noise, b under Gaussian

@@ -157,7 +157,7 @@ def test_tables_have_units_bold_bests_and_the_rest_behind_more(tmp_path: Path) -
     slopes = {"x": result([0.4, 0.6], [0.2, 0.2], [0.9, 0.9])}
     page = write_report(study(slopes, {"a": "one", "b": "two", "c": "two"}), tmp_path).read_text()
     brief, rest = page.split('<details class="more">', 1)
-    assert "Regret at the horizon, in units of reward: mean ± standard error, after 100 pulls" in brief
+    assert "Regret after 100 pulls, in units of reward (mean ± standard error)" in brief
     assert re.findall(r'best" data-key="([\d.]+)"', brief) == ["20.0"]
     assert "50.0 ± 10.0" in brief
     assert "90.0" not in brief.split("<table")[1]  # a setting that is not the best

@@ -3,6 +3,7 @@
 import io
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,18 +13,18 @@ from hypothesis import strategies as st
 from reports import HORIZON, INSTANCE, ROUNDS, result, study
 from rich.console import Console
 
-from heavybandits.engine.results import Result
+from heavybandits.engine.results import Result, StudyResult
 from heavybandits.report.figures import draw
 from heavybandits.report.runtimes import best_times, runtime_table
+from heavybandits.report.section import regret_sheet, times_sheets
 from heavybandits.report.tables import (
     LONGEST,
-    failed_table,
     latex_escape,
     latex_table,
     number,
     summary_table,
-    terminal_table,
 )
+from heavybandits.report.terminal import terminal_summary
 
 # Summaries
 
@@ -67,7 +68,9 @@ def test_summary_table_has_every_variant_and_counts_failures() -> None:
     assert table["failed"].tolist() == [2, 1, 0, 3]
     assert table["replications"].tolist() == [3] * 4
     assert table["mean"].tolist() == pytest.approx([55 / 3, 50 / 3, 0, 100])
-    assert failed_table(study({"x": first, "y": second})).loc["b"].tolist() == ["1 of 3", "3 of 3"]
+    sheet = regret_sheet(study({"x": first, "y": second}))
+    assert sheet is not None
+    assert [cell.note for cell in sheet.rows[1][1:]] == ["1 of 3 failed", "3 of 3 failed"]
 
 
 def test_pulls_time_and_fails_of_a_curve_made_by_hand() -> None:
@@ -88,7 +91,12 @@ def test_pulls_time_and_fails_of_a_curve_made_by_hand() -> None:
     assert best["ms to 0.1"].tolist() == [True, False]
     assert best["ms to 0.05"].tolist() == [False, False]  # it got there in one replication of three
     assert best["fails at 0.05"].tolist() == [True, False]
-    shares = {line.get_gid(): line.get_xydata() for line in draw(timed).figure.subfigs[0].axes[0].lines}
+    first, second = times_sheets(timed)
+    assert first.columns == ["policy", "time (ms)", "pulls", "never (of 3 replications)"]
+    assert [cell.text for cell in first.rows[0]] == ["a", "154", "77.0", "1"]
+    assert [cell.text for cell in second.rows[1]] == ["b", "never", "never", "3"]
+    axes: Any = draw(timed).figure.subfigs[0].axes[0]
+    shares = {line.get_gid(): line.get_xydata() for line in axes.lines}
     assert shares["a"].tolist() == [[0, 0], [41, 1 / 3], [81, 2 / 3], [HORIZON, 2 / 3]]
     assert shares["b"].tolist() == [[0, 0], [HORIZON, 0]]
 
@@ -122,21 +130,35 @@ def test_numbers_keep_three_digits(value: float) -> None:
     assert float(number(value)) == pytest.approx(value, rel=0.005)
 
 
-def test_terminal_shows_labels_as_they_are() -> None:
-    console = Console(file=io.StringIO(), width=100)
-    console.print(terminal_table(pd.DataFrame({"policy": ["[bold]x[/]"], "mean": [math.nan]}), "A [title]"))
-    text = console.file.getvalue()
-    assert "[bold]x[/]" in text
-    assert "A [title]" in text
+def printed(made: StudyResult, **options: Any) -> str:
+    file = io.StringIO()
+    console = Console(file=file, width=80, **options)
+    for part in terminal_summary([made]):
+        console.print(part)
+    return file.getvalue()
+
+
+def test_terminal_shows_labels_as_they_are_but_no_control_characters() -> None:
+    text = printed(study({"A [red]": result([0.1], labels=("[bold]x[/]\x1b[31m",))}, title="[i]\x1b]0;x\x07\nT"))
+    assert r"[bold]x[/]\x1b[31m" in text
+    assert "A [red]" in text
+    assert r"[i]\x1b]0;x\x07 T: regret after 100 pulls, in units of reward" in text
+    assert "\x1b" not in text
+
+
+def test_terminal_has_the_colours_of_the_palette_and_the_best_in_bold() -> None:
+    text = printed(study({"x": result([0.1], [0.2], labels=("auto", "UCB"))}), force_terminal=True,
+                   color_system="truecolor")  # fmt: skip
+    assert "\x1b[1;38;2;194;24;91mauto" in text
+    assert "\x1b[38;2;112;112;112mUCB" in text
+    assert re.search(r"\x1b\[1m *10\.0", text)
 
 
 def test_eighty_columns_show_names_and_numbers_whole() -> None:
-    names = ["SGD-UCB-Median coeff=0.1", "RUCB-Median eps=0"]
-    times = {f"{what} {target}": [1 / 99, 1 / 7] for target in ("0.1", "0.05") for what in ("ms to", "pulls to")}
-    console = Console(file=io.StringIO(), width=80)
-    console.print(terminal_table(pd.DataFrame({"policy": names, **times, "fails at 0.1": [4, 19]}), "Time"))
-    lines = console.file.getvalue().splitlines()
-    assert [line.split() for line in lines if "-" in line] == [
-        [*names[0].split(), *4 * ["0.0101"], "4"],
-        [*names[1].split(), *4 * ["0.143"], "19"],
-    ]
+    labels = ("SGD-UCB-Median coeff=0.1", "RUCB-Median eps=0")
+    made = study({"x": result([0.01, 0.02], [0.3, 0.4], labels=labels)}, spec={"report": {"figure": "runtime"}})
+    lines = printed(made).splitlines()
+    rows = [line.split() for line in lines]
+    assert [*labels[0].split(), "4.50e-06", "3.00", "0"] in rows
+    assert [*labels[1].split(), "never", "never", "2"] in rows
+    assert ["policy", "time", "(ms)", "pulls", "never", "(of", "2", "replications)"] in rows

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from ..palette import FAINT, INK, Look, look, printable
+from .._validate import visible
+from ..palette import FAINT, INK, Look, look
 from ..protocols import FloatArray, IntArray
 
 MOST_LABELS = 14  # more names do not fit beside a panel
@@ -39,7 +40,7 @@ def plain(text: str) -> str:
     >>> print(plain(r"$\frac$"))
     \$\frac\$
     """
-    return printable(text).replace("$", r"\$")
+    return visible(text).replace("\n", " ").replace("$", r"\$")
 
 
 def plot_regret(

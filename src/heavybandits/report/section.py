@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from ..engine.results import StudyResult
@@ -54,7 +53,7 @@ class Section(NamedTuple):
     wide: bool  # whether the pictures are as wide as the page
     caption: str
     advice: list[str]
-    table: Sheet | None
+    tables: list[Sheet]
     details: list[Sheet]
     origin: dict[str, str]
     missing: str
@@ -82,19 +81,17 @@ def study_section(directory: Path, study: StudyResult) -> Section:
     summary = summary_table(study)
     brief = summary[SHOWN_IN_LATEX].rename(columns={"above best low": "low", "above best high": "high"})
     _write(directory, name, summary, latex_table(brief, {"mean": lowest(summary, "mean")}))
-    table, details = regret_sheet(study), [all_numbers(summary, name)]
     kind = study.figure
     if kind == "runtime":
         times = runtime_table(study)
-        best = best_times(study, times)
-        _write(directory, f"{name}-times", times, latex_table(times, best))
-        table = times_sheet(study, times, best, f"{name}-times")
+        _write(directory, f"{name}-times", times, latex_table(times, best_times(study, times)))
     if kind == "matrix":
         ratio_matrix(study).to_csv(directory / "tables" / f"{name}-matrix.csv", index_label="policy")
     return Section(
         study=study, anchor=f"study-{name}", caption=drawing.caption, wide=drawing.panels[0].width > 5,
         pictures=[picture(panel, f"{name}-{place}") for place, panel in enumerate(drawing.panels)],
-        advice=advice(study) if kind == "matrix" else [], table=table, details=details, origin=origin(study),
+        advice=advice(study) if kind == "matrix" else [], tables=times_sheets(study) if kind == "runtime" else list(filter(None, [regret_sheet(study)])),
+        details=[all_numbers(summary, name)], origin=origin(study),
         missing=missing(study), spec=json.dumps(study.spec, indent=2, default=str),
     )  # fmt: skip
 
@@ -127,35 +124,32 @@ def regret_sheet(study: StudyResult) -> Sheet | None:
             note = f"{lost} of {len(final)} failed" if lost else ""
             cells.append(Cell(text, mean, note, best=bool(mean == best[instance])))
         rows.append(cells)
-    title = f"Regret at the horizon, in units of reward: mean ± standard error{_horizons(study)}"
+    title = f"Regret after {_horizons(study)} pulls, in units of reward (mean ± standard error)"
     note = "A replication failed if its regret still grew linearly at the end."
     return Sheet(title, note, ["policy", *study.results], rows, file_name(study.name))
 
 
 def _horizons(study: StudyResult) -> str:
     horizons = sorted({result.horizon for result in study.results.values()})
-    return f", after {' to '.join(f'{horizon:,}' for horizon in (horizons[0], horizons[-1])[: len(horizons)])} pulls"
+    return " to ".join(f"{horizon:,}" for horizon in (horizons[0], horizons[-1])[: len(horizons)])
 
 
-def times_sheet(study: StudyResult, times: pd.DataFrame, best: dict[str, pd.Series], files: str) -> Sheet:
-    """Return how long each policy takes to reach the targets, at the best settings."""
-    names = shown(study)
-    heads = {"instance": "instance", "policy": "policy"}
-    for column in times.columns[2:]:
-        what, target = re.split(" to | at ", column)
-        heads[column] = {"ms": f"time to {target} (ms)", "pulls": f"pulls to {target}",
-                         "fails": f"never below {target} (replications)"}[what]  # fmt: skip
-    if len(study.results) == 1:
-        del heads["instance"]
-    rows = []
-    for at, row in times[times["policy"].isin(list(names))].to_dict("index").items():
-        rows.append([
-            policy_cell(names[row["policy"]], row["policy"]) if column == "policy"
-            else Cell("never" if row[column] == np.inf else number(row[column]), row[column],
-                      best=column in best and bool(best[column][at]))
-            for column in heads
-        ])  # fmt: skip
-    return Sheet("Time to reach a regret per pull", NOTE, list(heads.values()), rows, files)
+def times_sheets(study: StudyResult) -> list[Sheet]:
+    """Return how long each policy takes to reach each target, at the best settings; a table per instance and target."""
+    times = runtime_table(study)
+    names, best, sheets = shown(study), best_times(study, times), []
+    for instance, result in study.results.items():
+        here = times[(times["instance"] == instance) & times["policy"].isin(list(names))].to_dict("index")
+        for target in study.targets:
+            columns = [f"ms to {target:g}", f"pulls to {target:g}", f"fails at {target:g}"]
+            rows = [[policy_cell(names[row["policy"]], row["policy"]),
+                     *(Cell("never" if row[column] == math.inf else number(row[column]), row[column],
+                            best=bool(best[column][at])) for column in columns)]
+                    for at, row in here.items()]  # fmt: skip
+            heads = ["policy", "time (ms)", "pulls", f"never (of {result.regret.shape[1]} replications)"]
+            sheets.append(Sheet(f"Reaching a regret per pull below {target:g} in {instance}", "", heads, rows))
+    sheets[-1] = sheets[-1]._replace(note=NOTE)
+    return sheets
 
 
 def all_numbers(summary: pd.DataFrame, files: str) -> Sheet:

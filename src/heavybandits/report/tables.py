@@ -1,18 +1,14 @@
-"""Tables of a study, as frames, for the terminal and for LaTeX."""
+"""Tables of a study, as frames and for LaTeX."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from ..engine.results import StudyResult
-from .drawing import shown
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 LONGEST = 45  # rows of a LaTeX table that fit on a page
 
@@ -40,13 +36,6 @@ def summary_table(study: StudyResult) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def failed_table(study: StudyResult) -> pd.DataFrame:
-    """How many replications of how many ended in linear regret: the policies drawn, by instances, as text."""
-    counts = {instance: [f"{count} of {result.failed.shape[1]}" for count in result.failed.sum(axis=1)]
-              for instance, result in study.results.items()}  # fmt: skip
-    return pd.DataFrame(counts, index=list(study.families)).loc[list(shown(study))]
-
-
 def number(value: Any) -> str:
     """Three digits that count.
 
@@ -64,31 +53,6 @@ def number(value: Any) -> str:
     if not 1e-4 <= abs(value) < 1e7:
         return f"{value:.2e}"
     return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
-
-
-def terminal_table(frame: pd.DataFrame, title: str) -> Group:
-    """A title, which may be wider, and a frame, for ``rich.print``.
-
-    Examples
-    --------
-    >>> title, table = terminal_table(pd.DataFrame({"policy": ["UCB"], "mean": [3.14159]}), "Regret").renderables
-    >>> str(title), table.row_count
-    ('Regret', 1)
-    """
-    from rich.box import SIMPLE
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE, collapse_padding=True, pad_edge=False)
-    for name in frame.columns:
-        if pd.api.types.is_string_dtype(frame[name]):
-            table.add_column(Text(name), no_wrap=True)
-        else:
-            table.add_column(Text(name), justify="right")
-    for row in frame.itertuples(index=False):
-        table.add_row(*(Text(number(value)) for value in row))
-    return Group(Text(title), table)
 
 
 def latex_escape(text: str) -> str:

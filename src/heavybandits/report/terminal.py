@@ -6,19 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
+from .._validate import visible
 from ..engine.results import StudyResult
 from .claims import Verdict
-from .runtimes import runtime_table
-from .tables import terminal_table
+from .section import Cell, Sheet, regret_sheet, times_sheets
 
 if TYPE_CHECKING:
     from rich.console import Group
+    from rich.text import Text
 
 
 def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict] = ()) -> Iterator[Group | str]:
-    """Mean regret of each family's best policy by study and instance, times to targets, and a count of verdicts.
+    """Yield a table of each study, as on the page, and a count of the verdicts.
 
     Examples
     --------
@@ -26,23 +25,50 @@ def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]
     >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
     >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
     >>> [str(table.renderables[0]) for table in terminal_summary([study])]
-    ['Cauchy noise: mean regret, variants best overall']
+    ['Cauchy noise: regret after 100 pulls, in units of reward (mean ± standard error)']
     """
     for study in studies:
-        kind = study.figure
-        if kind == "runtime":
-            for instance, rows in runtime_table(study).groupby("instance", sort=False):
-                yield terminal_table(rows.drop(columns="instance"), f"{study.title}: {instance}")
-        elif len(study.results) <= 12:
-            yield terminal_table(_means(study), f"{study.title}: mean regret, variants best overall")
+        sheets = times_sheets(study) if study.figure == "runtime" else [regret_sheet(study)]
+        for sheet in sheets:
+            if sheet:
+                head, title = study.title or study.name, sheet.title
+                yield terminal_table(sheet._replace(title=f"{head}: {title[0].lower()}{title[1:]}"))
     if verdicts:
         counts = Counter(verdict.verdict for verdict in verdicts)
         order = ("holds", "does not hold", "undecided")
         yield f"{len(verdicts)} claims of the paper: " + ", ".join(f"{name} {counts[name]}" for name in order)
 
 
-def _means(study: StudyResult) -> pd.DataFrame:
-    """The best policy of each family, by instance."""
-    best = list(study.best.values())
-    means = {label: result.summary()["mean"][best].to_numpy() for label, result in study.results.items()}
-    return pd.DataFrame({"policy": best, **means})
+def terminal_table(sheet: Sheet) -> Group:
+    """Return a table for ``rich.print``, its title above it; policies have their colours, and the best is bold.
+
+    Examples
+    --------
+    >>> title, table = terminal_table(Sheet("Regret", "", ["policy"], [[Cell("UCB", "UCB")]])).renderables
+    >>> str(title), table.row_count
+    ('Regret', 1)
+    """
+    from rich.box import SIMPLE
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE, collapse_padding=True, pad_edge=False)
+    for place, name in enumerate(sheet.columns):
+        table.add_column(Text(_plain(name)), justify="right" if place else "left", no_wrap=not place)
+    for row in sheet.rows:
+        table.add_row(*map(_text, row))
+    return Group(Text(_plain(sheet.title)), table)
+
+
+def _text(cell: Cell) -> Text:
+    from rich.text import Text
+
+    if cell.look is None:
+        return Text(_plain(cell.text), style="bold" if cell.best else "")
+    style = f"bold {cell.look.colour}" if cell.look.width > 2 else cell.look.colour
+    return Text.assemble((_plain(cell.text), style), f" {_plain(cell.note)}" if cell.note else "")
+
+
+def _plain(text: str) -> str:
+    return visible(text).replace("\n", " ")
