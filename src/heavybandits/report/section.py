@@ -90,7 +90,7 @@ def study_section(directory: Path, study: StudyResult) -> Section:
     return Section(
         study=study, anchor=f"study-{name}", caption=drawing.caption, wide=drawing.panels[0].width > 5,
         pictures=[picture(panel, f"{name}-{place}") for place, panel in enumerate(drawing.panels)],
-        advice=advice(study) if kind == "matrix" else [], tables=times_sheets(study) if kind == "runtime" else list(filter(None, [regret_sheet(study)])),
+        advice=advice(study) if kind == "matrix" else [], tables=sheets(study),
         details=[all_numbers(summary, name)], origin=origin(study),
         missing=missing(study), spec=json.dumps(study.spec, indent=2, default=str),
     )  # fmt: skip
@@ -132,6 +132,14 @@ def regret_sheet(study: StudyResult) -> Sheet | None:
 def _horizons(study: StudyResult) -> str:
     horizons = sorted({result.horizon for result in study.results.values()})
     return " to ".join(f"{horizon:,}" for horizon in (horizons[0], horizons[-1])[: len(horizons)])
+
+
+def sheets(study: StudyResult) -> list[Sheet]:
+    """Return the tables of the policies at their best settings."""
+    if study.figure == "runtime":
+        return times_sheets(study)
+    sheet = regret_sheet(study)
+    return [sheet] if sheet else []
 
 
 def times_sheets(study: StudyResult) -> list[Sheet]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .._validate import visible
 from ..engine.results import StudyResult
 from .claims import Verdict
-from .section import Cell, Sheet, regret_sheet, times_sheets
+from .section import Cell, Sheet, sheets
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -28,11 +28,9 @@ def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]
     ['Cauchy noise: regret after 100 pulls, in units of reward (mean ± standard error)']
     """
     for study in studies:
-        sheets = times_sheets(study) if study.figure == "runtime" else [regret_sheet(study)]
-        for sheet in sheets:
-            if sheet:
-                head, title = study.title or study.name, sheet.title
-                yield terminal_table(sheet._replace(title=f"{head}: {title[0].lower()}{title[1:]}"))
+        for sheet in sheets(study):
+            title = f"{study.title or study.name}: {sheet.title[0].lower()}{sheet.title[1:]}"
+            yield terminal_table(sheet._replace(title=title))
     if verdicts:
         counts = Counter(verdict.verdict for verdict in verdicts)
         order = ("holds", "does not hold", "undecided")
