@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.algorithms.kit.shown import index_of, value_of
 from heavybandits.algorithms.kit.state import arrays
 
 POLICIES: dict[str, Any] = {
@@ -53,10 +54,9 @@ def snapshot(agent: hb.Agent) -> tuple[Any, ...]:
 
 def numbers(agent: hb.Agent, arm: Any) -> tuple[float, float]:
     """Estimate and index of an arm."""
-    slot, policy = agent.arms.index(arm), agent.policy
-    index = getattr(policy, "index_of", None)
+    slot, policy, state = agent.arms.index(arm), agent.policy, agent._state
     with np.errstate(all="ignore"):
-        return policy.value(agent._state, slot), index(agent._state, slot, agent._seen) if index else math.nan
+        return value_of(policy, state, slot), index_of(policy, state, slot, agent._seen)
 
 
 class PlainState(NamedTuple):

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from heavybandits.algorithms.estimators.catoni import Catoni, CatoniInfiniteVariance
+from heavybandits.algorithms.estimators.catoni import Catoni
+from heavybandits.algorithms.estimators.catoni_infinite_variance import CatoniInfiniteVariance
 from heavybandits.algorithms.estimators.median_of_means import MedianOfMeans
 from heavybandits.algorithms.estimators.truncated_mean import TruncatedMean
 from heavybandits.protocols import FloatArray

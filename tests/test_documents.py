@@ -9,12 +9,11 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.algorithms.kit.state import arrays
-from heavybandits.algorithms.registry import facts
+from heavybandits.algorithms.registry import examples, facts
 from heavybandits.studies.executors import workers
 from heavybandits.studies.run import run_studies
 from heavybandits.studies.store import Store
 from heavybandits.studies.study import read_study
-from heavybandits.testing import EXAMPLES
 
 ROOT = Path(__file__).parent.parent
 
@@ -66,19 +65,15 @@ def test_versions_agree() -> None:
     assert f"version: {hb.__version__}" in (ROOT / "CITATION.cff").read_text()
 
 
-def test_readme_names_every_policy_and_estimator_count() -> None:
-    text = (ROOT / "README.md").read_text()
-    missing = [name for name in hb.policies() if f"`{name}`" not in text and name != "robust-ucb"]
-    assert missing == []
-
-
-def test_table_of_policies_is_current() -> None:
-    """It says what the code says; costs that were not measured show as a dash."""
-    script = runpy.run_path(str(ROOT / "benchmarks" / "policies.py"))
-    current = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
-    assert current == script["page"](), "run: python benchmarks/policies.py --page"
+def test_tables_of_policies_are_current() -> None:
+    """They say what the code says; costs that were not measured show as a dash."""
+    script = runpy.run_path(str(ROOT / "docs" / "policies.py"))
+    page, readme = ((ROOT / name).read_text(encoding="utf-8") for name in ("docs/policies.md", "README.md"))
+    assert page == script["page"](), "run: python docs/policies.py"
+    assert readme == script["readme"](readme), "run: python docs/policies.py"
     for name in hb.policies():
-        assert f"\n| `{name}` | " in current
+        assert f"\n| `{name}` | " in page
+        assert f"`{name}`" in readme
 
 
 def test_bytes_per_arm_are_what_a_state_takes() -> None:
@@ -86,7 +81,7 @@ def test_bytes_per_arm_are_what_a_state_takes() -> None:
     for name, own in facts().items():
         plain = re.fullmatch(r"(\d+) bytes", own.memory)
         if plain:
-            policy = hb.make(name, **EXAMPLES[name])
+            policy = hb.make(name, **examples()[name])
             small, large = (sum(array.nbytes for _, array in arrays(policy.init(n, 100))) for n in (1000, 2000))
             assert (large - small) / 1000 == int(plain[1]), name
             checked += 1

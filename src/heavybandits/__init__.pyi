@@ -1,6 +1,7 @@
 """The public names of heavybandits and where they live; ``__init__.py`` imports each when it is first used."""
 
-from .algorithms.estimators.catoni import Catoni, CatoniInfiniteVariance
+from .algorithms.estimators.catoni import Catoni
+from .algorithms.estimators.catoni_infinite_variance import CatoniInfiniteVariance
 from .algorithms.estimators.clipped_sgd import ClippedSGD
 from .algorithms.estimators.clipped_sstm import ClippedSSTM
 from .algorithms.estimators.median_of_means import MedianOfMeans

@@ -1,7 +1,4 @@
-"""Checks that every policy and every noise must pass; run them on your own.
-
-``EXAMPLES`` has parameters for every registered policy, for the checks and for the table of what policies cost.
-"""
+"""Checks that every policy and every noise must pass; run them on your own."""
 
 from __future__ import annotations
 
@@ -12,58 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .algorithms.kit.shown import index_of, value_of
 from .algorithms.kit.state import arrays, carried, find_open, with_room
 from .engine.compile.compiled import compiled, without_text
 from .engine.compile.randomness import uses_rng
 from .protocols import FloatArray, IntArray, is_named_tuple
 
-EXAMPLES: dict[str, dict[str, Any]] = {
-    "ada-tinf": {"offset": 1.0},
-    "adaptive-level-set-ucb": {"c": 2.0},
-    "adar-ucb": {},
-    "ape2": {"p": 1.5},
-    "auto": {},
-    "auto-mean": {},
-    "clipped-sgd-ucb": {"m": 1, "n": 2, "init_pulls": 0},
-    "discounted-ucb": {"discount": 0.99},
-    "epsilon-greedy": {"epsilon": 0.05, "c": 2.0},
-    "exp3": {"low": -2.0, "high": 3.0},
-    "fo-ucb": {"optimizer": {"kind": "clipped-sgd", "m": 1, "init_pulls": 1}},
-    "force-mom": {},
-    "htinf": {"eps": 0.3, "scale": 2.0, "offset": 1.0},
-    "inf-clip": {"eps": 0.5, "scale": 2.0, "offset": 1.0},
-    "kl-ucb": {"c": 3.0},
-    "klinf-ucb": {"eps": 0.5, "bound": 4.0},
-    "lb-sda": {},
-    "lb-sda-limited": {},
-    "level-set-ucb": {"noise": {"kind": "student-t", "df": 3.0}, "scale": 2.0},
-    "mean-of-medians": {"policy": {"kind": "ucb"}},
-    "median-inf": {"m": 1, "scale": 1.0, "offset": 1.0},
-    "moss": {},
-    "moss-anytime": {},
-    "mr-ape": {"p": 1.5},
-    "mr-ucb": {"p": 1.5},
-    "opt-tinf": {"offset": 1.0},
-    "oracle-ucb": {"noise": {"kind": "frechet", "alpha": 1.25}},
-    "order-statistic-ucb": {"c": 0.25},
-    "robust-ucb": {"estimator": {"kind": "median-of-means", "eps": 0.5, "v": 2.0}},
-    "rucb-catoni": {"v": 1.0},
-    "rucb-median": {"eps": 1.0, "v": 1.0},
-    "rucb-truncated": {"eps": 0.5, "u": 2.0},
-    "sgd-ucb": {},
-    "sgd-ucb-median": {"schedule": "theory"},
-    "sgd-ucb-smom": {"theta": 0.5},
-    "sliding-window-ucb": {"window": 100},
-    "student-thompson": {"df": 1.0, "scale": 1.0},
-    "thompson-beta": {"low": -2.0, "high": 3.0},
-    "thompson-gaussian": {},
-    "thompson-normal-gamma": {},
-    "tsallis-inf": {"estimator": "reduced-variance"},
-    "ucb": {},
-    "ucb-tuned": {},
-    "uni-inf": {"offset": 1.0},
-    "zo-ucb": {"optimizer": {"kind": "two-point"}},
-}
 WILD = (math.inf, -math.inf, 1e308, -1e308, 1e17, 0.0, 0.0, -1.0, 1.0, 1e-300)
 
 
@@ -213,10 +164,8 @@ def _numbers_after(policy: Any, table: FloatArray) -> dict[str, FloatArray]:
         for arm, reward in enumerate(row):
             bare.update(state, arm, reward)
     seen = {path: array.astype(float) for path, array in arrays(state)}
-    if hasattr(bare, "value"):
-        seen["value"] = np.array([bare.value(state, arm) for arm in range(n_arms)])
-    if hasattr(bare, "index_of"):
-        seen["index_of"] = np.array([bare.index_of(state, arm, t) for arm in range(n_arms)])
+    seen["value"] = np.array([value_of(bare, state, arm) for arm in range(n_arms)])
+    seen["index_of"] = np.array([index_of(bare, state, arm, t) for arm in range(n_arms)])
     return seen
 
 

@@ -184,7 +184,7 @@ def test_rewards_of_every_numeric_type(reward: Any, meant: float) -> None:
 def test_the_table() -> None:
     agent = hb.Agent(hb.UCB(), arms=["left", "a longer name"])
     assert str(agent).splitlines() == [
-        "UCB(c=1.0), 0 rewards",
+        "ucb, 0 rewards",
         "arm            pulls  estimate  index",
         "left               0         -    inf",
         "a longer name      0         -    inf",

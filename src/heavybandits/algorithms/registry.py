@@ -1,4 +1,14 @@
-"""Policies and estimators by name, from this package or from a user's file."""
+"""Policies and estimators by name, from this package or from a user's file.
+
+The folders ``policies`` and ``estimators`` are the registry: nothing else lists what is in them.  Every file there, but
+for those that begin with an underscore, says
+
+- the ``NAME`` by which :func:`make` knows it, which is also the name of the file;
+- ``EXAMPLE`` parameters, with which it is checked and measured;
+- if it is a policy, the ``FACTS`` that the table of policies shows.
+
+What it makes is the function that has the name of the file, or else the class that the file defines.
+"""
 
 from __future__ import annotations
 
@@ -8,88 +18,92 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
-import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._validate import unknown
 from ..world.noises import noises
-from . import estimators as _estimators
-from . import policies as _policies
 from .entries import Facts
 
+FOLDERS = {"policy": "policies", "estimator": "estimators"}
 Factory = Callable[..., Any]
 
 
-@functools.cache
-def _registered() -> tuple[dict[str, Factory], dict[str, Factory]]:
-    found: tuple[dict[str, Factory], dict[str, Factory]] = ({}, {})
-    for package in (_policies, _estimators):
-        for entry in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            module = importlib.import_module(entry.name)
-            for cls in _own_classes(module):
-                found[0 if hasattr(cls, "select") else 1][_kebab(cls.__name__)] = cls
-            found[0].update(getattr(module, "PRESETS", {}))
-    return found
+class Entry(NamedTuple):
+    """What a file in the registry says."""
 
-
-def _own_classes(module: ModuleType) -> list[type]:
-    """The policies and estimators that a module defines."""
-    return [cls for cls in vars(module).values()
-            if isinstance(cls, type) and cls.__module__ == module.__name__ and hasattr(cls, "_fields")
-            and hasattr(cls, "init") and (hasattr(cls, "select") or hasattr(cls, "observe"))]  # fmt: skip
-
-
-def _kebab(name: str) -> str:
-    """``ClippedSGDUCB`` is ``clipped-sgd-ucb``, and ``INFClip`` is ``inf-clip``."""
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z])", "-", name)
-    name = re.sub(r"(?<=[A-Z])(APE|SDA|SGD|SSTM|UCB)", r"-\1", name)
-    return name.lower()
+    name: str
+    make: Factory
+    example: dict[str, Any]
+    facts: Facts | None
 
 
 def policies() -> dict[str, Factory]:
-    """Everything :func:`make` knows, by registered name: the class, or a function that makes a policy.
+    """Return everything :func:`make` knows, by registered name: a class, or a function that makes a policy.
 
     Examples
     --------
     >>> "sgd-ucb-median" in policies()
     True
     """
-    return dict(sorted(_registered()[0].items()))
-
-
-def facts() -> dict[str, Facts]:
-    """What readers compare policies by, for every registered name whose file says it.
-
-    A file's ``FACTS`` are those of all its names, but for those that it lists in ``PRESET_FACTS``.
-
-    Examples
-    --------
-    >>> facts()["rucb-truncated"].needs
-    'moment order, moment bound'
-    """
-    found = {}
-    for entry in pkgutil.iter_modules(_policies.__path__, f"{_policies.__name__}."):
-        module = importlib.import_module(entry.name)
-        names = [_kebab(cls.__name__) for cls in _own_classes(module)]
-        if hasattr(module, "FACTS"):
-            found.update(dict.fromkeys([*names, *getattr(module, "PRESETS", {})], module.FACTS))
-            found.update(getattr(module, "PRESET_FACTS", {}))
-    return found
+    return {name: entry.make for name, entry in _listed("policy").items()}
 
 
 def estimators() -> dict[str, Factory]:
-    """The estimators that the templates take, by registered name.
+    """Return the estimators that the templates take, by registered name.
 
     Examples
     --------
     >>> "clipped-sgd" in estimators()
     True
     """
-    return dict(sorted(_registered()[1].items()))
+    return {name: entry.make for name, entry in _listed("estimator").items()}
+
+
+def facts() -> dict[str, Facts]:
+    """Return what readers compare policies by, for every registered policy.
+
+    Examples
+    --------
+    >>> facts()["rucb-truncated"].needs
+    'moment order, moment bound'
+    """
+    return {name: entry.facts for name, entry in _listed("policy").items() if entry.facts is not None}
+
+
+def examples() -> dict[str, dict[str, Any]]:
+    """Return example parameters for every registered policy and estimator.
+
+    Examples
+    --------
+    >>> examples()["rucb-catoni"]
+    {'v': 1.0}
+    """
+    return {name: entry.example for what in FOLDERS for name, entry in _listed(what).items()}
+
+
+@functools.cache
+def _listed(what: str) -> dict[str, Entry]:
+    folder = importlib.import_module(f"{__package__}.{FOLDERS[what]}")
+    files = (file.name for file in pkgutil.iter_modules(folder.__path__) if not file.name.startswith("_"))
+    entries = (_entry(f"{folder.__name__}.{file}") for file in files)
+    return {entry.name: entry for entry in sorted(entries)}
+
+
+def _entry(path: str) -> Entry:
+    module = importlib.import_module(path)
+    made = vars(module).get(path.rpartition(".")[2]) or _own_classes(module)[0]
+    return Entry(module.NAME, made, module.EXAMPLE, getattr(module, "FACTS", None))
+
+
+def _own_classes(module: ModuleType) -> list[type]:
+    """Return the policies and estimators that a module defines."""
+    return [cls for cls in vars(module).values()
+            if isinstance(cls, type) and cls.__module__ == module.__name__ and hasattr(cls, "_fields")
+            and hasattr(cls, "init") and (hasattr(cls, "select") or hasattr(cls, "observe"))]  # fmt: skip
 
 
 def make(kind: str, **parameters: Any) -> Any:
@@ -139,10 +153,17 @@ def _factory(what: str, kind: object) -> Factory:
         return class_from_file(path, name)
     if kind.endswith(".py"):
         raise ValueError(f"make: kind must name the class in a file too, as in {kind}:Mine, got {kind!r}")
-    known = {**_registered()[1], **_registered()[0]}
+    for folder in FOLDERS.values():  # the file of that name first, so that the others need not be loaded
+        file = kind.replace("-", "_")
+        path = f"{__package__}.{folder}.{file}"
+        if file.isidentifier() and not file.startswith("_") and importlib.util.find_spec(path) is not None:
+            entry = _entry(path)
+            if entry.name == kind:
+                return entry.make
+    known = {**_listed("estimator"), **_listed("policy")}
     if kind not in known:
-        raise ValueError(unknown(what, kind, policies() if what == "policy" else estimators()))
-    return known[kind]
+        raise ValueError(unknown(what, kind, _listed(what)))
+    return known[kind].make
 
 
 def class_from_file(path: str, name: str) -> Factory:
@@ -184,9 +205,52 @@ def to_spec(parameters: Any) -> dict[str, Any]:
     {'kind': 'ucb', 'c': 0.5}
     """
     cls = type(parameters)
-    known = {factory: name for registered in _registered() for name, factory in registered.items()}
-    module = sys.modules[cls.__module__]
-    kind = known.get(cls) or f"{getattr(module, '__file__', None) or cls.__module__}:{cls.__qualname__}"
+    file = getattr(sys.modules[cls.__module__], "__file__", None)
+    kind = _registered_name(cls) or f"{file or cls.__module__}:{cls.__qualname__}"
     fields = {name: to_spec(value) if hasattr(value, "_fields") else value
               for name, value in parameters._asdict().items()}  # fmt: skip
     return {"kind": kind, **fields}
+
+
+def name_of(policy: Any) -> str:
+    """Return the registered name that makes this policy with the fewest parameters to give; else the name of its class.
+
+    Examples
+    --------
+    >>> name_of(make("auto")), name_of(make("rucb-median", eps=1, v=2)), name_of(make("ucb", c=3))
+    ('auto', 'rucb-median', 'ucb')
+    """
+    efforts = ((_effort(entry.make, policy), name) for name, entry in _listed("policy").items())
+    names = [(effort, name) for effort, name in efforts if effort is not None]
+    return min(names)[1] if names else type(policy).__name__
+
+
+def _effort(factory: Factory, policy: Any) -> tuple[int, int] | None:
+    """Return how many parameters to give for this policy, and how many there are; None if the factory makes others."""
+    values, accepted = dict(_values(policy)), inspect.signature(factory).parameters
+    given = {name: values[name] for name in accepted if name in values}
+    try:
+        made = factory(**given)
+    except (TypeError, ValueError):  # it needs what this policy has not
+        return None
+    if type(made) is not type(policy) or made != policy:
+        return None
+    unusual = [value for name, value in given.items() if value != accepted[name].default]
+    return sum(1 + (len(value) if hasattr(value, "_fields") else 0) for value in unusual), len(accepted)
+
+
+def _registered_name(cls: type) -> str | None:
+    """Return the name under which a class is registered, if it is, without loading any other."""
+    folder, _, file = cls.__module__.rpartition(".")
+    if folder not in {f"{__package__}.{name}" for name in FOLDERS.values()} or file.startswith("_"):
+        return None
+    entry = _entry(cls.__module__)
+    return entry.name if entry.make is cls else None
+
+
+def _values(parameters: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the parameters of a policy, those of estimators in it first."""
+    for name, value in parameters._asdict().items():
+        if hasattr(value, "_fields"):
+            yield from _values(value)
+        yield name, value

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._validate import count, whole
+from ..algorithms.kit.shown import index_of, value_of
 from ..algorithms.kit.state import carried, find_open, fresh_state, pools, with_room
+from ..algorithms.registry import name_of
 from ..engine.compile.compiled import compiled, without_text
 from ..engine.compile.randomness import uses_rng
 from ..protocols import IntArray, Policy
@@ -55,7 +57,7 @@ class Agent:
     >>> agent.select()
     'green'
     >>> print(agent)
-    UCB(c=1.0), 2 rewards
+    ucb, 2 rewards
     arm    pulls  estimate  index
     red        1         1  2.177
     green      1         3  4.177
@@ -269,19 +271,18 @@ class Agent:
 
     def __str__(self) -> str:
         """Table of the arms, or of those pulled most if there are many."""
-        value, index = (getattr(self.policy, name, None) for name in ("value", "index_of"))
         rows: list[tuple[str, ...]] = [("arm", "pulls", "estimate", "index")]
         for slot in sorted(heapq.nlargest(ROWS, range(len(self._labels)), key=self._pulls.__getitem__)):
             with np.errstate(all="ignore"):  # as silent as compiled code
-                estimate = value(self._state, slot) if value else math.nan
-                height = index(self._state, slot, self._seen) if index else math.nan
-            numbers = ("-" if math.isnan(x) else f"{x:.4g}" for x in (estimate, height))
+                estimate, index = (value_of(self.policy, self._state, slot),
+                                   index_of(self.policy, self._state, slot, self._seen))  # fmt: skip
+            numbers = ("-" if math.isnan(x) else f"{x:.4g}" for x in (estimate, index))
             rows.append((str(self._labels[slot]), str(self._pulls[slot]), *numbers))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in rows]
         if len(self._labels) > ROWS:
             lines.append(f"... and {len(self._labels) - ROWS} more")
-        return "\n".join([f"{self.policy!r}, {self._seen} rewards", *lines])
+        return "\n".join([f"{name_of(self.policy)}, {self._seen} rewards", *lines])
 
 
 def _require_policy(policy: Any) -> None:

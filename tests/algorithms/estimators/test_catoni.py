@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from means import MEANS, TWENTY, fed, stream
 from scipy import optimize
 
-from heavybandits.algorithms.estimators import catoni
-from heavybandits.algorithms.estimators.catoni import Catoni, CatoniInfiniteVariance, influence
+from heavybandits.algorithms.estimators import _catoni as catoni
+from heavybandits.algorithms.estimators.catoni import Catoni
+from heavybandits.algorithms.estimators.catoni_infinite_variance import CatoniInfiniteVariance
+from heavybandits.algorithms.kit.influence import influence
 from heavybandits.algorithms.kit.numerics import LARGEST, saturate
 from heavybandits.protocols import FloatArray
 
@@ -57,7 +59,7 @@ def test_catoni_infinite_variance_vector() -> None:
     assert alpha == pytest.approx(0.445444506553, rel=1e-11)
     assert mean.refresh(state, 0, log_term) == math.inf  # the radius asks for more rewards
     assert 1.0 / mean.log_limit(1) * log_term == pytest.approx(34.08, abs=5e-3)
-    catoni._solve(state, 0, alpha, mean.constant(), 1.5)
+    catoni.solve(state, 0, alpha, mean.constant(), 1.5)
     assert mean.value(state, 0) == pytest.approx(5.740894720969, rel=1e-11)
     assert mean.width(20) * mean.factor(log_term) == pytest.approx(2.484403377, rel=1e-9)
 

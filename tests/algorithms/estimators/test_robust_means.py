@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from means import MEANS, fed, stream
 from scipy import integrate, stats
 
-from heavybandits.algorithms.estimators.catoni import Catoni, CatoniInfiniteVariance
+from heavybandits.algorithms.estimators.catoni import Catoni
+from heavybandits.algorithms.estimators.catoni_infinite_variance import CatoniInfiniteVariance
 from heavybandits.algorithms.estimators.median_of_means import MedianOfMeans
 from heavybandits.algorithms.estimators.truncated_mean import TruncatedMean
 from heavybandits.algorithms.kit.numerics import LARGEST

@@ -18,9 +18,10 @@ from playing import (
 from scipy import integrate, stats
 
 import heavybandits as hb
-from heavybandits.algorithms.estimators.p_robust import GROWTH, influence_constant, init_p_robust, observe_p_robust
 from heavybandits.algorithms.kit.numerics import LARGEST
+from heavybandits.algorithms.kit.p_robust import GROWTH, influence_constant, init_p_robust, observe_p_robust
 from heavybandits.algorithms.kit.perturbed import LAWS, perturbation
+from heavybandits.algorithms.kit.shown import index_of
 from heavybandits.algorithms.policies.mr_ucb import minimax_width
 from heavybandits.protocols import FloatArray
 
@@ -114,7 +115,7 @@ def test_bonus_vector() -> None:
     assert minimax_width(1.0, 1.5, 2000, 1000.0) == 0.0
     policy = hb.MRUCB(p=1.5)
     state = fed(policy, [[0.0] * 25] + [[0.0]] * 9, 10_000)
-    assert policy.index_of(state, 0, 34) == pytest.approx(1.261579027, abs=1e-9)
+    assert index_of(policy, state, 0, 34) == pytest.approx(1.261579027, abs=1e-9)
     assert float(policy.c * 4 ** (1 / 1.5 - 1)) == pytest.approx(0.629960525, abs=1e-9)
 
 

@@ -13,6 +13,7 @@ from playing import seeds
 import heavybandits as hb
 from heavybandits.algorithms.kit.level_set import KEPT, insert, minimiser, upper_end
 from heavybandits.algorithms.kit.loss_tables import BINS, TwoPiece, at, footing, shift_of, tabulate
+from heavybandits.algorithms.kit.shown import index_of
 from heavybandits.algorithms.policies.level_set_ucb import LAWS
 from heavybandits.protocols import FloatArray
 
@@ -175,20 +176,20 @@ def test_indices_follow_the_formula() -> None:
         if n <= KEPT:
             x, upper = slow_set(np.array(rewards[:n]), 2.0, level)
             if abs(policy.value(state, 0) - x) < 0.1:
-                assert policy.index_of(state, 0, n) == pytest.approx(upper, abs=0.2)
+                assert index_of(policy, state, 0, n) == pytest.approx(upper, abs=0.2)
         else:
             upper = policy.value(state, 0) + 2 * 2.0 * math.sqrt(math.exp(level / n) - 1)
-            assert policy.index_of(state, 0, n) == pytest.approx(upper, abs=0.05)
+            assert index_of(policy, state, 0, n) == pytest.approx(upper, abs=0.05)
     assert state.shared.scale[0] == 2.0
 
 
 def test_all_indices_are_refreshed_from_time_to_time() -> None:
     policy = hb.LevelSetUCB(scale=1.0)
     state = fed(policy, [[0.0] * 3, [1.0] * 3])
-    before = policy.index_of(state, 0, 6)
+    before = index_of(policy, state, 0, 6)
     for _ in range(200):
         policy.update(state, 1, 1.0)
-    assert policy.index_of(state, 0, 206) > before + 1.0
+    assert index_of(policy, state, 0, 206) > before + 1.0
 
 
 def test_location_after_many_rewards() -> None:
@@ -214,7 +215,7 @@ def test_the_scale_follows_a_change() -> None:
     quiet, loud = rng.standard_cauchy(2000), 1e6 * rng.standard_cauchy(12_000)
     state = fed(hb.LevelSetUCB(), [[*quiet, *loud]])
     assert state.shared.scale[0] == pytest.approx(1e6, rel=0.3)
-    assert math.isfinite(hb.LevelSetUCB().index_of(state, 0, 14_000))
+    assert math.isfinite(index_of(hb.LevelSetUCB(), state, 0, 14_000))
 
 
 @pytest.mark.parametrize(

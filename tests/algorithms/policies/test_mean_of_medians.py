@@ -14,6 +14,7 @@ from playing import (
 )
 
 import heavybandits as hb
+from heavybandits.algorithms.kit.shown import value_of
 from heavybandits.engine.compile.randomness import uses_rng
 from heavybandits.protocols import IntArray
 
@@ -84,7 +85,7 @@ def test_a_policy_that_cannot_be_restricted() -> None:
 
 def test_outliers_do_not_reach_the_policy() -> None:
     state = fed(hb.MeanOfMedians(hb.UCB()), [[0.0, 1.0, math.inf, 0.0, -math.inf, 2.0], [2.0, 3.0, -math.inf] * 2])
-    assert [hb.UCB().value(state.inner, arm) for arm in range(2)] == [0.5, 2.0]
+    assert [value_of(hb.UCB(), state.inner, arm) for arm in range(2)] == [0.5, 2.0]
 
 
 @pytest.mark.parametrize("part", [3, "ucb", hb.UCB, hb.ClippedSGD()])

@@ -18,8 +18,9 @@ from scipy import stats
 
 import heavybandits as hb
 from heavybandits.algorithms.kit.numerics import LARGEST
+from heavybandits.algorithms.kit.shown import index_of, value_of
 from heavybandits.algorithms.policies.kl_ucb import bernoulli_bound, bernoulli_divergence
-from heavybandits.testing import EXAMPLES
+from heavybandits.algorithms.registry import examples
 
 pytestmark = pytest.mark.usefixtures("silent")
 
@@ -34,7 +35,7 @@ def test_trace_of_sgd_ucb() -> None:
     for t, expected in enumerate([0, 0, 0, 1, 1, 1]):
         assert policy.select(state, t, None) == expected
         policy.update(state, expected, next(rewards[expected]))
-    assert [policy.value(state, arm) for arm in range(2)] == [1.0, 0.9]
+    assert [value_of(policy, state, arm) for arm in range(2)] == [1.0, 0.9]
     trace = [
         (0, 1.772821555, 1.672821555, 0.934261366715),
         (1, 1.631740784, 1.705379858, 0.906573863329),
@@ -46,19 +47,19 @@ def test_trace_of_sgd_ucb() -> None:
         (0, 1.504530833, 1.491329709, 0.876616357256),
     ]
     for t, (arm, first, second, x) in enumerate(trace, 6):
-        assert policy.index_of(state, 0, t) == pytest.approx(first, abs=6e-10)
-        assert policy.index_of(state, 1, t) == pytest.approx(second, abs=6e-10)
+        assert index_of(policy, state, 0, t) == pytest.approx(first, abs=6e-10)
+        assert index_of(policy, state, 1, t) == pytest.approx(second, abs=6e-10)
         assert policy.select(state, t, None) == arm
         policy.update(state, arm, next(rewards[arm]))
-        assert policy.value(state, arm) == pytest.approx(x, abs=6e-13)
+        assert value_of(policy, state, arm) == pytest.approx(x, abs=6e-13)
     assert state.pulls.tolist() == [9, 5]
 
 
 @pytest.mark.parametrize("reward", [1e300, math.inf])
 def test_a_huge_reward_moves_sgd_ucb_by_step_times_clip(reward: float) -> None:
     policy = hb.ClippedSGDUCB(m=0, n=1, clip=2, init_pulls=1, theta=0)
-    assert policy.value(fed(policy, [[1.0, reward]], 100), 0) == pytest.approx(1.131477266570, abs=1e-11)
-    assert policy.value(fed(policy, [[1.0, -reward]], 100), 0) == pytest.approx(0.868522733430, abs=1e-11)
+    assert value_of(policy, fed(policy, [[1.0, reward]], 100), 0) == pytest.approx(1.131477266570, abs=1e-11)
+    assert value_of(policy, fed(policy, [[1.0, -reward]], 100), 0) == pytest.approx(0.868522733430, abs=1e-11)
 
 
 def test_ucb_indices() -> None:
@@ -66,7 +67,7 @@ def test_ucb_indices() -> None:
     for c, expected in [(1.0, (1.336242496, 0.991312740, 2.426762929)), (0.1, (0.583624250, 0.459131274, 1.052676293))]:
         policy = hb.UCB(c=c)
         state = fed(policy, columns)
-        assert [policy.index_of(state, arm, 33) for arm in range(3)] == pytest.approx(expected, abs=1e-9)
+        assert [index_of(policy, state, arm, 33) for arm in range(3)] == pytest.approx(expected, abs=1e-9)
         assert policy.select(state, 33, None) == 2
 
 
@@ -76,18 +77,18 @@ def test_ucb_indices() -> None:
 def test_kl_ucb_indices(c: float, expected: tuple[float, float]) -> None:
     policy = hb.KLUCB(c=c)
     state = fed(policy, [[0.0, 1.0] * 5, [0.0] * 10, [1.0] * 10])
-    assert [policy.index_of(state, arm, 100) for arm in range(3)] == pytest.approx((*expected, 1.0), abs=1e-12)
-    assert policy.index_of(state, 0, 2) == bernoulli_bound(0.5, math.log(2) / 10)  # ln ln 2 is negative, and left out
+    assert [index_of(policy, state, arm, 100) for arm in range(3)] == pytest.approx((*expected, 1.0), abs=1e-12)
+    assert index_of(policy, state, 0, 2) == bernoulli_bound(0.5, math.log(2) / 10)  # ln ln 2 is negative, and left out
     moved = hb.KLUCB(low=-3, high=5, c=c)
     state = fed(moved, [[-3.0, 5.0] * 5, [-math.inf] * 10])
-    back = [(moved.index_of(state, arm, 100) + 3) / 8 for arm in range(2)]
+    back = [(index_of(moved, state, arm, 100) + 3) / 8 for arm in range(2)]
     assert back == pytest.approx(expected, abs=1e-12)
 
 
 def test_kl_indices_of_location_families() -> None:
     """For normal noise the KL index is UCB's; the Cauchy radius inverts the Cauchy divergence."""
     policy = hb.UCB(c=1)
-    assert policy.index_of(fed(policy, [[0.5] * 10]), 0, 100) == pytest.approx(1.459705182438, abs=1e-12)
+    assert index_of(policy, fed(policy, [[0.5] * 10]), 0, 100) == pytest.approx(1.459705182438, abs=1e-12)
     for n, radius in [(10, 1.529566203158), (100, 0.434182210833)]:
         assert n * hb.Cauchy().kl_shift(radius) == pytest.approx(math.log(100), rel=1e-9)
 
@@ -164,8 +165,8 @@ def test_extreme_scales_do_not_break_thompson_sampling() -> None:
 def test_large_rewards_saturate() -> None:
     """Twice infinity is still a number, so that a mean can come back from it."""
     policy = hb.UCB()
-    assert policy.value(fed(policy, [[math.inf, math.inf]]), 0) == LARGEST
-    assert policy.value(fed(policy, [[math.inf, -math.inf]]), 0) == 0.0
+    assert value_of(policy, fed(policy, [[math.inf, math.inf]]), 0) == LARGEST
+    assert value_of(policy, fed(policy, [[math.inf, -math.inf]]), 0) == 0.0
 
 
 # Bad input: one clear sentence.
@@ -251,8 +252,7 @@ def test_a_template_refuses_what_is_no_estimator(template: Any, word: str, part:
 
 @pytest.mark.parametrize("name", hb.policies())
 def test_every_registered_policy_keeps_to_the_protocol(name: str) -> None:
-    assert name in EXAMPLES, f"give an example of the parameters of {name} in testing.py"
-    hb.check_policy(hb.make(name, **EXAMPLES[name]))
+    hb.check_policy(hb.make(name, **examples()[name]))
 
 
 class SampleMean(NamedTuple):
@@ -282,8 +282,8 @@ def test_a_users_own_estimator_becomes_a_policy() -> None:
     horizon = 2000
     state = fed(policy, [[1.0, 2.0], [0.5]], horizon)
     radius = 0.3 * math.sqrt(2 * math.log(2 * horizon**2))
-    assert policy.index_of(state, 0, 3) == pytest.approx(1.5 + radius / math.sqrt(2), rel=1e-12)
-    assert policy.index_of(state, 1, 3) == pytest.approx(0.5 + radius, rel=1e-12)
+    assert index_of(policy, state, 0, 3) == pytest.approx(1.5 + radius / math.sqrt(2), rel=1e-12)
+    assert index_of(policy, state, 1, 3) == pytest.approx(0.5 + radius, rel=1e-12)
     chosen = np.bincount(play(policy, rewards_table("normal", 0, horizon, 3)), minlength=3)
     assert chosen[2] > 0.9 * horizon  # the best arm
     assert all(chosen > radius**2)  # and no arm is given up before its radius is below the largest gap

@@ -1,1 +1,1 @@
-"""One streaming optimiser or robust mean per file; the classes with ``observe`` are registered by their names."""
+"""One streaming optimiser or robust mean per file; the folder is the registry, as that of the policies."""

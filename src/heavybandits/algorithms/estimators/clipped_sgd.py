@@ -36,6 +36,9 @@ from ..kit.numerics import clip, saturate, small_median
 from ..kit.smom import Waiting, collect, init_waiting, smoothed, smoothed_median
 from ..parameters import Count, Finite, NonNegative, OddOrZero, Positive, Whole, validated
 
+NAME = "clipped-sgd"
+EXAMPLE = {"m": 1, "init_pulls": 1}
+
 
 class Iterates(NamedTuple):
     """One iterate per arm."""

@@ -27,6 +27,9 @@ from ..kit.numerics import clip, saturate
 from ..kit.smom import Waiting, collect, init_waiting, smoothed_median
 from ..parameters import Count, Finite, NonNegative, Positive, Whole, validated
 
+NAME = "clipped-sstm"
+EXAMPLE: dict[str, object] = {}
+
 
 class ClippedSSTMState(NamedTuple):
     """Two sequences per arm."""

@@ -34,6 +34,9 @@ from ..kit.numerics import clip, saturate
 from ..kit.pool import Pool, append, init_pool
 from ..parameters import Positive, validated
 
+NAME = "median-of-means"
+EXAMPLE = {"eps": 0.5, "v": 2.0}
+
 MOST_BLOCKS = 1399  # 1 + 8 L at delta = t^-4, t = 2^63
 
 

@@ -25,6 +25,9 @@ from ..kit.numerics import saturate
 from ..kit.pool import Pool, append, init_pool
 from ..parameters import Fraction, validated
 
+NAME = "order-statistic"
+EXAMPLE: dict[str, object] = {}
+
 
 class OrderStatisticState(NamedTuple):
     """The rewards of each arm, sorted."""

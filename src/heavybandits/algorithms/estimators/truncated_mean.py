@@ -29,6 +29,9 @@ from ..kit.numerics import saturate
 from ..kit.pool import Pool, append, init_pool
 from ..parameters import Fraction, Positive, validated
 
+NAME = "truncated-mean"
+EXAMPLE = {"eps": 0.5, "u": 2.0}
+
 FOR_GOOD = 4.0 * 63.0 * math.log(2.0)  # L at delta = t^-4, t = 2^63
 
 

@@ -23,6 +23,9 @@ from ..kit.numerics import saturate, small_median
 from ..kit.smom import Waiting, collect, init_waiting
 from ..parameters import OddOrZero, Positive, validated
 
+NAME = "two-point"
+EXAMPLE: dict[str, object] = {}
+
 
 class TwoPointState(NamedTuple):
     """One iterate per arm."""

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray, compilable
-from ..estimators.p_robust import PRobustState, init_p_robust
+from .p_robust import PRobustState, init_p_robust
+from .scan import ask
 
 LAWS = ("exponential", "gumbel", "pareto", "frechet", "uniform")
 
@@ -80,8 +81,7 @@ def choose_perturbed(state: PerturbedState, rng: Any) -> int:
     for arm in range(len(state.pulls)):
         if not state.open[arm]:
             continue
-        if state.pulls[arm] == 0 and state.asked[arm] == 0:
-            state.asked[arm] = 1
+        if ask(state.pulls, state.asked, arm, 1):
             return arm
         draw = perturbation(law, shape, scale, rng.standard_exponential())
         # An arm whose first reward is on the way comes before all others.

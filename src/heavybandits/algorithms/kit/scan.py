@@ -5,18 +5,33 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...protocols import compilable
+from ...protocols import IntArray, compilable
+
+
+@compilable
+def ask(pulls: IntArray, asked: IntArray, arm: int, initial: int) -> bool:
+    """Return whether one of the arm's ``initial`` pulls is due; if so, it counts as asked for.
+
+    Pulls that were asked for count as done, so several may be under way at once; so do rewards that came unasked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pulls, asked = np.array([0, 1]), np.zeros(2, np.int64)
+    >>> ask(pulls, asked, 0, 1), ask(pulls, asked, 0, 1), ask(pulls, asked, 1, 1)
+    (True, False, False)
+    """
+    if asked[arm] >= initial or pulls[arm] >= initial:
+        return False
+    asked[arm] += 1
+    return True
 
 
 @compilable
 def unseen(state: Any, initial: int) -> int:
-    """Return the first open arm that was neither asked for nor pulled ``initial`` times, or -1; it counts as asked for.
-
-    Pulls that were asked for count as done, so several may be under way at once; so do rewards that came unasked.
-    """
+    """Return the first open arm of which one of the ``initial`` pulls is due, or -1 if there is none."""
     for arm in range(len(state.pulls)):
-        if state.open[arm] and state.asked[arm] < initial and state.pulls[arm] < initial:
-            state.asked[arm] += 1
+        if state.open[arm] and ask(state.pulls, state.asked, arm, initial):
             return arm
     return -1
 

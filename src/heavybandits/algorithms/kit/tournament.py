@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .numerics import LARGEST
+from .scan import ask
 
 Flags = npt.NDArray[np.bool_]
 
@@ -215,8 +216,7 @@ def choose(policy: Any, state: Any, t: int, initial: int, in_a_row: int) -> int:
         return leader  # whatever the level is by now, so there is no need to work it out
     while turn[NEXT] < len(pulls):
         arm: int = turn[NEXT]
-        if open[arm] and tournament.asked[arm] < initial and pulls[arm] < initial:
-            tournament.asked[arm] += 1
+        if open[arm] and ask(pulls, tournament.asked, arm, initial):
             return arm
         turn[NEXT] += 1
     if turn[LEFT] > 0 and open[leader]:

@@ -33,6 +33,8 @@ from ..kit.numerics import saturate
 from ..parameters import Finite, validated
 from .htinf import skipping_factor
 
+NAME = "ada-tinf"
+EXAMPLE = {"offset": 1.0}
 FACTS = Facts(
     needs="horizon, sign",
     memory="25 bytes",
@@ -77,7 +79,7 @@ class AdaTINF(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> AdaTINFState:
         """Fresh state."""
-        budget = math.sqrt(n_arms * (required_horizon("ada-tinf", horizon, "scale") + 1))
+        budget = math.sqrt(n_arms * (required_horizon(NAME, horizon, "scale") + 1))
         return AdaTINFState(
             draws=init_draws(n_arms, 1.0),
             scale=np.ones(1),
@@ -105,7 +107,3 @@ class AdaTINF(NamedTuple):
             mantissa, exponent = math.frexp(cost / budget)
             doubled = math.ldexp(1.0, exponent + 1 if mantissa > 0.5 else exponent)
             scale[0] = min(max(2.0 * scale[0], doubled), LARGEST_SCALE)
-
-    def index_of(self, state: AdaTINFState, arm: int, t: int) -> float:
-        """Probability at the last choice."""
-        return float(state.draws.chance[arm])

@@ -39,6 +39,8 @@ from ..kit.turns import Turn, again, begin, init_turn
 from ..parameters import Positive, validated
 from ._ranked import Ranked, init_ranked, insert, inside, magnitude, settle, sums
 
+NAME = "adar-ucb"
+EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="sign",
     memory="O(log T)",

@@ -25,10 +25,12 @@ import math
 from typing import Any, Literal, NamedTuple
 
 from ..entries import Facts
-from ..estimators.p_robust import observe_p_robust
+from ..kit.p_robust import observe_p_robust
 from ..kit.perturbed import PerturbedState, choose_perturbed, init_perturbed
 from ..parameters import MomentOrder, Positive, validated
 
+NAME = "ape2"
+EXAMPLE = {"p": 1.5}
 FACTS = Facts(
     needs="moment order",
     memory="32 n bytes",

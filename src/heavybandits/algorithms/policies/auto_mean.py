@@ -33,6 +33,8 @@ from ..kit.moments import MEAN, in_rewards
 from ..kit.tournament import choose, height
 from ..parameters import Positive, validated
 
+NAME = "auto-mean"
+EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="nothing",
     memory="161 bytes",

@@ -18,7 +18,6 @@ theory's schedule is FO-UCB on :class:`.ClippedSGD`: index :math:`x_a + \sqrt{2 
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any, Literal, NamedTuple
 
@@ -29,9 +28,11 @@ from ...protocols import IntArray
 from ...theory import confidence, first_clip, practical_step, printed_rate, printed_step
 from ..entries import Facts
 from ..estimators.clipped_sgd import Iterates, descend, init_iterates
-from ..kit.tournament import VALUE, Tournament, choose, height, init_tournament, set_line
+from ..kit.tournament import Tournament, choose, init_tournament, set_line
 from ..parameters import Count, NonNegative, OddOrZero, Positive, Whole, validated
 
+NAME = "clipped-sgd-ucb"
+EXAMPLE = {"m": 1, "n": 2, "init_pulls": 0}
 FACTS = Facts(
     needs="horizon, scale, symmetry",
     memory="8 max(b, p) + 121 bytes",
@@ -90,7 +91,7 @@ class ClippedSGDUCB(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> ClippedSGDUCBState:
         """Fresh state."""
-        horizon = required_horizon("clipped-sgd-ucb", horizon, "step")
+        horizon = required_horizon(NAME, horizon, "step")
         if self.schedule == "practical":
             start, step, level, decay = self.clip, practical_step(horizon), self.clip, 0.0
             rate = 0.0
@@ -130,18 +131,3 @@ class ClippedSGDUCB(NamedTuple):
         else:
             width = self.coeff / math.sqrt(pulls)
         set_line(state.tournament, arm, state.sgd.x[arm], width)
-
-    def value(self, state: ClippedSGDUCBState, arm: int) -> float:
-        """Current iterate."""
-        return float(state.tournament.line[arm, VALUE])
-
-    def index_of(self, state: ClippedSGDUCBState, arm: int, t: int) -> float:
-        """Iterate plus bonus."""
-        return float(height(state.tournament.line, state.tournament.open, arm, self.level(state, t)))
-
-
-PRESETS = {
-    "sgd-ucb": functools.partial(ClippedSGDUCB, 0, 1),
-    "sgd-ucb-median": functools.partial(ClippedSGDUCB, 1, 1),
-    "sgd-ucb-smom": functools.partial(ClippedSGDUCB, 1, 2),
-}

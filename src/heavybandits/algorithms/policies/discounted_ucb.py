@@ -29,6 +29,8 @@ from ..kit.numerics import saturate
 from ..kit.scan import scan, unseen
 from ..parameters import Fraction, NonNegative, Positive, validated
 
+NAME = "discounted-ucb"
+EXAMPLE = {"discount": 0.99}
 FACTS = Facts(
     needs="discount, width of the range",
     memory="33 bytes",

@@ -30,6 +30,8 @@ from ..kit.numerics import running_mean
 from ..kit.scan import scan, unseen
 from ..parameters import NonNegative, validated
 
+NAME = "epsilon-greedy"
+EXAMPLE = {"epsilon": 0.05, "c": 2.0}
 FACTS = Facts(
     needs="how much to explore",
     memory="25 bytes",

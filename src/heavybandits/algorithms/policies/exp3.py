@@ -25,6 +25,8 @@ from ..kit.ftrl import Draws, charge, draw, init_draws, lowest, probability
 from ..kit.numerics import share
 from ..parameters import Finite, validated
 
+NAME = "exp3"
+EXAMPLE = {"low": -2.0, "high": 3.0}
 FACTS = Facts(
     needs="horizon, range",
     memory="25 bytes",
@@ -69,7 +71,7 @@ class Exp3(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> Exp3State:
         """Fresh state."""
-        horizon = required_horizon("exp3", horizon, "rate")
+        horizon = required_horizon(NAME, horizon, "rate")
         k = max(n_arms, 2)  # one arm may become several
         return Exp3State(init_draws(n_arms, min(1.0, math.sqrt(k * math.log(k) / ((math.e - 1.0) * horizon)))))
 
@@ -88,7 +90,3 @@ class Exp3(NamedTuple):
     def update(self, state: Exp3State, arm: int, reward: float) -> None:
         """Raise the weight of the arm."""
         charge(state.draws, arm, -share(reward, self.low, self.high) / probability(state.draws, arm))
-
-    def index_of(self, state: Exp3State, arm: int, t: int) -> float:
-        """Probability at the last choice."""
-        return float(state.draws.chance[arm])

@@ -38,6 +38,8 @@ from ..estimators.median_of_means import keep, median_of_blocks
 from ..kit.pool import Pool, init_pool
 from ..parameters import validated
 
+NAME = "force-mom"
+EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="nothing",
     memory="64 T^rho K^-rho bytes",

@@ -33,6 +33,8 @@ from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from ..kit.numerics import power
 from ..parameters import Finite, Fraction, Positive, validated
 
+NAME = "htinf"
+EXAMPLE = {"eps": 0.3, "scale": 2.0, "offset": 1.0}
 FACTS = Facts(
     needs="moment order, moment bound, sign",
     memory="25 bytes",
@@ -111,7 +113,3 @@ class HTINF(NamedTuple):
         p = probability(draws, arm)
         if abs(loss) * draws.rate[0] <= state.factor[0] * power(p, 1.0 / (1.0 + self.eps)):
             charge(draws, arm, loss / p)
-
-    def index_of(self, state: HTINFState, arm: int, t: int) -> float:
-        """Probability at the last choice."""
-        return float(state.draws.chance[arm])

@@ -35,6 +35,8 @@ from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from ..kit.numerics import clip
 from ..parameters import Finite, Fraction, Positive, validated
 
+NAME = "inf-clip"
+EXAMPLE = {"eps": 0.5, "scale": 2.0, "offset": 1.0}
 FACTS = Facts(
     needs="horizon, moment order, moment bound",
     memory="25 bytes",
@@ -79,7 +81,7 @@ class INFClip(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> INFClipState:
         """Fresh state."""
-        horizon, p = required_horizon("inf-clip", horizon, "rate"), 1.0 + self.eps
+        horizon, p = required_horizon(NAME, horizon, "rate"), 1.0 + self.eps
         if self.eps == 1.0:
             level, bend = math.inf, 1.0
         else:
@@ -97,7 +99,3 @@ class INFClip(NamedTuple):
     def update(self, state: INFClipState, arm: int, reward: float) -> None:
         """Take in the clipped loss."""
         charge(state.draws, arm, clip(self.offset - reward, state.level[0]) / probability(state.draws, arm))
-
-    def index_of(self, state: INFClipState, arm: int, t: int) -> float:
-        """Probability at the last choice."""
-        return float(state.draws.chance[arm])

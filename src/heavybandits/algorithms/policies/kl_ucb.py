@@ -27,8 +27,11 @@ from ..._validate import require_range
 from ...protocols import FloatArray, IntArray, compilable
 from ..entries import Facts
 from ..kit.numerics import running_mean, share
+from ..kit.scan import ask
 from ..parameters import Finite, NonNegative, validated
 
+NAME = "kl-ucb"
+EXAMPLE = {"c": 3.0}
 FACTS = Facts(
     needs="range",
     memory="33 bytes",
@@ -154,10 +157,9 @@ class KLUCB(NamedTuple):
             arm = turn if turn >= 0 else min(state.last[0], n_arms - 1)  # the arm chosen last comes first
             if not state.open[arm] or arm == best:
                 continue
-            n, p = state.pulls[arm], state.mean[arm]
-            if n == 0 and state.asked[arm] == 0:
-                state.asked[arm] = 1
+            if ask(state.pulls, state.asked, arm, 1):
                 return arm
+            n, p = state.pulls[arm], state.mean[arm]
             if p < below and state.constant[arm] - n * (p * log_below + (1.0 - p) * log_above) > threshold:
                 continue
             bound = self.bound_at(state, arm, threshold)

@@ -37,10 +37,13 @@ from ...protocols import FloatArray, IntArray
 from ..entries import Facts
 from ..kit.numerics import running_mean, saturate
 from ..kit.pool import Pool, append, init_pool
+from ..kit.scan import unseen
 from ..kit.turns import Turn, again, begin, init_turn
 from ..parameters import Positive, validated
 from ._klinf import LAMBDA_1, LAMBDA_2, LOG_MEAN, OPTIMUM, solve
 
+NAME = "klinf-ucb"
+EXAMPLE = {"eps": 0.5, "bound": 4.0}
 FACTS = Facts(
     needs="moment order, moment bound",
     memory="64 n bytes",
@@ -138,10 +141,9 @@ class KLinfUCB(NamedTuple):
         arm = again(state.turn, state.open)
         if arm >= 0:
             return arm
-        for arm in range(len(state.pulls)):
-            if state.open[arm] and state.pulls[arm] == 0 and state.asked[arm] == 0:
-                state.asked[arm] = 1
-                return arm
+        arm = unseen(state, 1)
+        if arm >= 0:
+            return arm
         while True:
             best, highest = -1, -math.inf
             for arm in range(len(state.pulls)):

@@ -34,6 +34,8 @@ from ..kit.numerics import SUMMABLE, clip
 from ..kit.pool import Pool, append, init_pool
 from ..parameters import PositiveOrInfinite, validated
 
+NAME = "lb-sda"
+EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="nothing",
     memory="32 n bytes",
@@ -164,18 +166,3 @@ class LBSDA(NamedTuple):
     def value(self, state: LBSDAState, arm: int) -> float:
         """Return the mean of all rewards; NaN before the first."""
         return float(state.total[arm] / state.pulls[arm]) if state.pulls[arm] > 0 else math.nan
-
-
-def lb_sda_limited(memory: float = 1.0) -> LBSDA:
-    """LB-SDA with limited memory.
-
-    Examples
-    --------
-    >>> lb_sda_limited()
-    LBSDA(memory=1.0)
-    """
-    return LBSDA(memory)
-
-
-PRESETS = {"lb-sda-limited": lb_sda_limited}
-PRESET_FACTS = {"lb-sda-limited": FACTS._replace(memory="O(ln^2 T)", cost="O(K ln^2 T)")}

@@ -38,10 +38,12 @@ import numpy as np
 from ...world.noises import Cauchy, Noise, make_noise, noise_spec
 from ..entries import Facts
 from ..kit.level_set import LevelSets, init_level_sets, observe
-from ..kit.loss_tables import TwoPiece, footing, tabulate
-from ..kit.tournament import choose, height
+from ..kit.loss_tables import TwoPiece, tabulate
+from ..kit.tournament import choose
 from ..parameters import NonNegative, Positive, validated
 
+NAME = "level-set-ucb"
+EXAMPLE = {"noise": {"kind": "student-t", "df": 3.0}, "scale": 2.0}
 FACTS = Facts(
     needs="nothing",
     memory="169 bytes",
@@ -124,48 +126,3 @@ class LevelSetUCB(NamedTuple):
     def value(self, state: LevelSets, arm: int) -> float:
         """Minimiser of the arm's loss."""
         return float(state.x[arm]) if state.pulls[arm] > 0 else math.nan
-
-    def index_of(self, state: LevelSets, arm: int, t: int) -> float:
-        """Upper end of the level set, as of the latest refresh."""
-        return float(height(state.tournament.line, state.tournament.open, arm, 0.0))
-
-
-def adaptive_level_set_ucb(c: float = 4.0) -> LevelSetUCB:
-    """Level-set UCB with a learned loss.
-
-    Examples
-    --------
-    >>> adaptive_level_set_ucb()
-    LevelSetUCB(noise=None, scale=0.0, c=4.0)
-    """
-    return LevelSetUCB(None, 0.0, c)
-
-
-def auto() -> LevelSetUCB:
-    """What to use when nothing is known: level-set UCB with a learned loss and fixed settings.
-
-    Not for rewards of which most are the same number, such as zero; see :class:`LevelSetUCB` for what it assumes.
-
-    Examples
-    --------
-    >>> auto()
-    LevelSetUCB(noise=None, scale=0.0, c=4.0)
-    """
-    return LevelSetUCB(None)
-
-
-def oracle_ucb(noise: Any, c: float = 4.0) -> LevelSetUCB:
-    """Level-set UCB that knows the law of the noise and its scale: what there is to gain by learning them.
-
-    Examples
-    --------
-    >>> import heavybandits as hb
-    >>> round(oracle_ucb(hb.Cauchy(scale=2.0)).scale, 3)
-    2.0
-    """
-    told = LevelSetUCB(noise, 0.0, c)
-    return told._replace(scale=footing(make_noise(**json.loads(told.noise)))[1])
-
-
-PRESET_FACTS = {"oracle-ucb": FACTS._replace(needs="law and scale of the noise")}
-PRESETS = {"adaptive-level-set-ucb": adaptive_level_set_ucb, "auto": auto, "oracle-ucb": oracle_ucb}

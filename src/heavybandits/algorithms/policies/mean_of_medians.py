@@ -29,6 +29,8 @@ from ..kit.state import find_open
 from ..kit.turns import Turn, again, begin, init_turn
 from ..parameters import Count, validated
 
+NAME = "mean-of-medians"
+EXAMPLE = {"policy": {"kind": "ucb"}}
 FACTS = Facts(
     needs="symmetry, and what the policy inside needs",
     memory="8 (2m + 2) bytes, and the policy's",

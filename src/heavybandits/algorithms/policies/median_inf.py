@@ -37,6 +37,8 @@ from ..kit.numerics import clip, small_median
 from ..kit.smom import Waiting, collect, init_waiting
 from ..parameters import Finite, Positive, Whole, validated
 
+NAME = "median-inf"
+EXAMPLE = {"m": 1, "scale": 1.0, "offset": 1.0}
 FACTS = Facts(
     needs="horizon, tail exponent, scale, symmetry",
     memory="16 m + 49 bytes",
@@ -85,7 +87,7 @@ class MedianINF(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> MedianINFState:
         """Fresh state."""
-        n_draws = required_horizon("median-inf", horizon, "rate") / (2 * self.m + 1)
+        n_draws = required_horizon(NAME, horizon, "rate") / (2 * self.m + 1)
         return MedianINFState(
             draws=init_draws(n_arms, math.sqrt(2.0 / n_draws) / self.scale),
             waiting=init_waiting(n_arms, 2 * self.m + 1),
@@ -110,7 +112,3 @@ class MedianINF(NamedTuple):
         if collect(state.waiting, arm, reward, 2 * self.m + 1):
             loss = clip(self.offset - small_median(state.waiting.rewards[arm], 2 * self.m + 1), state.level[0])
             charge(state.draws, arm, loss / probability(state.draws, arm))
-
-    def index_of(self, state: MedianINFState, arm: int, t: int) -> float:
-        """Probability at the last choice."""
-        return float(state.draws.chance[arm])

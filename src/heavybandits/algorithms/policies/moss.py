@@ -28,6 +28,8 @@ from ..kit.numerics import running_mean
 from ..kit.scan import scan, unseen
 from ..parameters import NonNegative, validated
 
+NAME = "moss"
+EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="scale, horizon",
     memory="25 bytes",
@@ -103,24 +105,3 @@ class MOSS(NamedTuple):
             return math.inf
         share = max(state.horizon[0], t) / (len(state.pulls) * n)  # t counts once the horizon has passed
         return float(state.mean[arm] + self.c * math.sqrt(math.log(max(share, 1.0)) / n))
-
-
-def moss_anytime(c: float = 1.0) -> MOSS:
-    """MOSS without a horizon.
-
-    Examples
-    --------
-    >>> moss_anytime()
-    MOSS(c=1.0, anytime=True)
-    """
-    return MOSS(c, True)
-
-
-PRESETS = {"moss-anytime": moss_anytime}
-PRESET_FACTS = {
-    "moss-anytime": FACTS._replace(
-        needs="scale",
-        regret="O(sqrt(T K)), for rewards in [0, 1] and c > 1/sqrt(2)",
-        reference="Degenne, Perchet 2016",
-    ),
-}

@@ -21,11 +21,13 @@ from typing import Any, NamedTuple
 
 from ..._validate import required_horizon
 from ..entries import Facts
-from ..estimators.p_robust import observe_p_robust
+from ..kit.p_robust import observe_p_robust
 from ..kit.perturbed import PerturbedState, choose_perturbed, init_perturbed
 from ..parameters import MomentOrder, Positive, validated
 from .mr_ucb import minimax_width
 
+NAME = "mr-ape"
+EXAMPLE = {"p": 1.5}
 FACTS = Facts(
     needs="horizon, moment order",
     memory="32 n bytes",
@@ -60,7 +62,7 @@ class MRAPE(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> PerturbedState:
         """Fresh state."""
-        horizon = required_horizon("mr-ape", horizon, "bonus")
+        horizon = required_horizon(NAME, horizon, "bonus")
         return init_perturbed(n_arms, horizon, "uniform")
 
     def select(self, state: PerturbedState, t: int, rng: Any) -> int:

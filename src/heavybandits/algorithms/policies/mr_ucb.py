@@ -24,10 +24,12 @@ import numpy as np
 from ..._validate import required_horizon
 from ...protocols import FloatArray, IntArray, compilable
 from ..entries import Facts
-from ..estimators.p_robust import PRobustState, init_p_robust, observe_p_robust
-from ..kit.tournament import Tournament, choose, height, init_tournament, set_line
+from ..kit.p_robust import PRobustState, init_p_robust, observe_p_robust
+from ..kit.tournament import Tournament, choose, init_tournament, set_line
 from ..parameters import MomentOrder, Positive, validated
 
+NAME = "mr-ucb"
+EXAMPLE = {"p": 1.5}
 FACTS = Facts(
     needs="horizon, moment order",
     memory="32 n bytes",
@@ -83,7 +85,7 @@ class MRUCB(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> MRUCBState:
         """Fresh state."""
-        horizon = required_horizon("mr-ucb", horizon, "bonus")
+        horizon = required_horizon(NAME, horizon, "bonus")
         return MRUCBState(
             pulls=np.zeros(n_arms, np.int64),
             mean=init_p_robust(n_arms, horizon),
@@ -92,7 +94,7 @@ class MRUCB(NamedTuple):
         )
 
     def level(self, state: MRUCBState, t: int) -> float:
-        """The bonuses do not grow with time."""
+        """Return 1: the bonuses do not grow with time."""
         return 1.0
 
     def select(self, state: MRUCBState, t: int, rng: Any) -> int:
@@ -109,7 +111,3 @@ class MRUCB(NamedTuple):
     def value(self, state: MRUCBState, arm: int) -> float:
         """The p-robust estimate."""
         return float(state.mean.value[arm])
-
-    def index_of(self, state: MRUCBState, arm: int, t: int) -> float:
-        """Estimate plus bonus."""
-        return float(height(state.tournament.line, state.tournament.open, arm, 1.0))

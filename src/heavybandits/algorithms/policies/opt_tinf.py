@@ -17,6 +17,8 @@ from __future__ import annotations
 from ..entries import Facts
 from .htinf import HTINF
 
+NAME = "opt-tinf"
+EXAMPLE = {"offset": 1.0}
 FACTS = Facts(
     needs="sign",
     memory="25 bytes",
@@ -38,6 +40,3 @@ def opt_tinf(offset: float) -> HTINF:
     HTINF(eps=1.0, scale=1.0, offset=3.0)
     """
     return HTINF(eps=1.0, scale=1.0, offset=offset)
-
-
-PRESETS = {"opt-tinf": opt_tinf}

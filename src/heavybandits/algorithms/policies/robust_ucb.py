@@ -27,13 +27,11 @@ import numpy as np
 
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..estimators.catoni import Catoni, CatoniInfiniteVariance
-from ..estimators.median_of_means import MedianOfMeans
-from ..estimators.order_statistic import OrderStatistic
-from ..estimators.truncated_mean import TruncatedMean
-from ..kit.tournament import VALUE, WIDTH, Tournament, choose, init_tournament, set_line
+from ..kit.tournament import Tournament, choose, init_tournament, set_line
 from ..parameters import Positive, has_methods, validated
 
+NAME = "robust-ucb"
+EXAMPLE = {"estimator": {"kind": "median-of-means", "eps": 0.5, "v": 2.0}}
 FACTS = Facts(
     needs="moment order, moment bound",
     memory="the mean's",
@@ -106,7 +104,8 @@ class RobustUCB(NamedTuple):
 
     Examples
     --------
-    >>> policy = RobustUCB(TruncatedMean(eps=0.5, u=10.0))
+    >>> import heavybandits as hb
+    >>> policy = RobustUCB(hb.TruncatedMean(eps=0.5, u=10.0))
     >>> state = policy.init(n_arms=2, horizon=None)
     >>> for arm, reward in ((0, 1.0), (1, 1e300), (1, 2.0)):
     ...     policy.update(state, arm, reward)
@@ -164,78 +163,3 @@ class RobustUCB(NamedTuple):
     def value(self, state: RobustUCBState, arm: int) -> float:
         """Robust mean; NaN before there is one."""
         return float(self.estimator.value(state.mean, arm))
-
-    def index_of(self, state: RobustUCBState, arm: int, t: int) -> float:
-        """Robust mean plus radius, infinite while there are too few rewards."""
-        if state.pulls[arm] == 0:
-            return math.inf
-        line = state.tournament.line
-        return float(line[arm, VALUE]) + self.level(state, t) * float(line[arm, WIDTH])
-
-
-def rucb_median(eps: float, v: float, exponent: float = 2.0) -> RobustUCB:
-    r"""Robust UCB with the median of means: central moment of order 1 + ``eps`` at most ``v``.
-
-    Examples
-    --------
-    >>> rucb_median(eps=1, v=1)
-    RobustUCB(estimator=MedianOfMeans(eps=1.0, v=1.0), exponent=2.0)
-    """
-    return RobustUCB(MedianOfMeans(eps, v), exponent)
-
-
-def rucb_truncated(eps: float, u: float, exponent: float = 2.0) -> RobustUCB:
-    r"""Robust UCB with the truncated mean: raw moment of order 1 + ``eps`` at most ``u``.
-
-    Examples
-    --------
-    >>> rucb_truncated(eps=0.5, u=10)
-    RobustUCB(estimator=TruncatedMean(eps=0.5, u=10.0), exponent=2.0)
-    """
-    return RobustUCB(TruncatedMean(eps, u), exponent)
-
-
-def rucb_catoni(v: float, eps: float = 1.0, exponent: float = 2.0) -> RobustUCB:
-    r"""Robust UCB with Catoni's estimator: variance at most ``v``, or the central moment of order 1 + ``eps`` < 2.
-
-    Examples
-    --------
-    >>> rucb_catoni(v=1)
-    RobustUCB(estimator=Catoni(v=1.0), exponent=2.0)
-    >>> rucb_catoni(v=1, eps=0.5).estimator
-    CatoniInfiniteVariance(eps=0.5, v=1.0, h=0.5, tau=1.0)
-    """
-    return RobustUCB(Catoni(v) if eps == 1.0 else CatoniInfiniteVariance(eps, v), exponent)
-
-
-def order_statistic_ucb(c: float, quantile: float = 0.5) -> RobustUCB:
-    r"""An order statistic as upper confidence bound of each arm's median, with probability 1 - t^-c, whatever the law.
-
-    Examples
-    --------
-    >>> order_statistic_ucb(c=1)
-    RobustUCB(estimator=OrderStatistic(quantile=0.5), exponent=1.0)
-    """
-    return RobustUCB(OrderStatistic(quantile), c)
-
-
-PRESETS = {
-    "order-statistic-ucb": order_statistic_ucb,
-    "rucb-median": rucb_median,
-    "rucb-truncated": rucb_truncated,
-    "rucb-catoni": rucb_catoni,
-}
-PRESET_FACTS = {
-    "order-statistic-ucb": FACTS._replace(
-        needs="how much to explore",
-        memory="32 n bytes",
-        cost="O(n) moves, O(log K)",
-        reference="Szörényi et al. 2015",
-        regret="sum_a O(ln T/(F_a(m*) - 1/2)^2) Delta_a, if c > 2 and the median is meant; m*: the highest median",
-    ),
-    "rucb-median": FACTS._replace(memory="64 n bytes", cost="O(ln T log n) for one reward in two, O(log K)"),
-    "rucb-truncated": FACTS._replace(memory="O(log n)", cost="O(log n), O(log K)"),
-    "rucb-catoni": FACTS._replace(
-        memory="32 n bytes", cost="O(1) amortised, O(log K)", reference="Bubeck et al. 2013; Bhatt et al. 2022"
-    ),
-}

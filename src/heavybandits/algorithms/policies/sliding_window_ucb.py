@@ -30,6 +30,8 @@ from ..kit.numerics import SUMMABLE, clip
 from ..kit.scan import scan, unseen
 from ..parameters import Count, NonNegative, Positive, validated
 
+NAME = "sliding-window-ucb"
+EXAMPLE = {"window": 100}
 FACTS = Facts(
     needs="window, width of the range",
     memory="49 bytes, and 16 tau in all",

@@ -32,8 +32,11 @@ from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
 from ..kit.numerics import clip, saturate, small_median
 from ..kit.pool import Pool, append, init_pool
+from ..kit.scan import ask
 from ..parameters import Positive, validated
 
+NAME = "student-thompson"
+EXAMPLE = {"df": 1.0, "scale": 1.0}
 FACTS = Facts(
     needs="tail index, scale",
     memory="32 n bytes",
@@ -102,10 +105,9 @@ class StudentThompson(NamedTuple):
         for arm in range(len(state.pulls)):
             if not state.open[arm]:
                 continue
-            n = state.pulls[arm]
-            if n == 0 and state.asked[arm] == 0:
-                state.asked[arm] = 1
+            if ask(state.pulls, state.asked, arm, 1):
                 return arm
+            n = state.pulls[arm]
             draw = math.inf  # its first reward is on the way
             if n > 0:
                 freedom = n * (self.df + 1.0) - 1.0

@@ -27,6 +27,8 @@ from ..kit.draws import draw_beta
 from ..kit.numerics import share
 from ..parameters import Finite, Positive, validated
 
+NAME = "thompson-beta"
+EXAMPLE = {"low": -2.0, "high": 3.0}
 FACTS = Facts(
     needs="range",
     memory="25 bytes",

@@ -20,8 +20,11 @@ import numpy.typing as npt
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
 from ..kit.numerics import saturate
+from ..kit.scan import ask
 from ..parameters import Finite, Positive, PositiveOrInfinite, validated
 
+NAME = "thompson-gaussian"
+EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="scale",
     memory="33 bytes",
@@ -82,8 +85,7 @@ class ThompsonGaussian(NamedTuple):
             if not state.open[arm]:
                 continue
             weight = state.weight[arm]
-            if weight == 0.0 and state.asked[arm] == 0:
-                state.asked[arm] = 1
+            if weight == 0.0 and ask(state.pulls, state.asked, arm, 1):
                 return arm
             spread = self.scale / math.sqrt(weight) if weight > 0.0 else math.inf  # its first reward is on the way
             draw = state.mean[arm] + spread * rng.standard_normal()

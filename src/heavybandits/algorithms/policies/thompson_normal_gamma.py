@@ -35,6 +35,8 @@ from ..kit.numerics import running_mean, saturate
 from ..kit.scan import unseen
 from ..parameters import Finite, NonNegative, validated
 
+NAME = "thompson-normal-gamma"
+EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="nothing",
     memory="33 bytes",

@@ -31,6 +31,8 @@ from ..kit.ftrl import Draws, charge, charge_likely, draw, init_draws, probabili
 from ..kit.numerics import share
 from ..parameters import Finite, validated
 
+NAME = "tsallis-inf"
+EXAMPLE = {"estimator": "reduced-variance"}
 FACTS = Facts(
     needs="range",
     memory="25 bytes",
@@ -97,7 +99,3 @@ class TsallisINF(NamedTuple):
             baseline = 0.5 if draws.chance[arm] >= likely else 0.0
             charge_likely(draws, likely, 0.5)
         charge(draws, arm, (loss - baseline) / probability(draws, arm))
-
-    def index_of(self, state: TsallisINFState, arm: int, t: int) -> float:
-        """Probability at the last choice."""
-        return float(state.draws.chance[arm])

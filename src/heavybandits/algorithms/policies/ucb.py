@@ -20,9 +20,11 @@ import numpy as np
 from ...protocols import IntArray
 from ..entries import Facts
 from ..kit.numerics import running_mean
-from ..kit.tournament import VALUE, Tournament, choose, height, init_tournament, set_line
+from ..kit.tournament import VALUE, Tournament, choose, init_tournament, set_line
 from ..parameters import NonNegative, validated
 
+NAME = "ucb"
+EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="scale",
     memory="97 bytes",
@@ -79,11 +81,3 @@ class UCB(NamedTuple):
         state.pulls[arm] = n
         before = state.tournament.line[arm, VALUE] if n > 1 else 0.0
         set_line(state.tournament, arm, running_mean(before, n, reward), self.c / math.sqrt(n))
-
-    def value(self, state: UCBState, arm: int) -> float:
-        """Mean reward."""
-        return float(state.tournament.line[arm, VALUE])
-
-    def index_of(self, state: UCBState, arm: int, t: int) -> float:
-        """Mean plus bonus."""
-        return float(height(state.tournament.line, state.tournament.open, arm, self.level(state, t)))

@@ -26,6 +26,8 @@ from ..kit.numerics import running_mean, saturate
 from ..kit.scan import scan, unseen
 from ..parameters import Positive, validated
 
+NAME = "ucb-tuned"
+EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="width of the range",
     memory="33 bytes",

@@ -36,6 +36,8 @@ from ..entries import Facts
 from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from ..parameters import Finite, validated
 
+NAME = "uni-inf"
+EXAMPLE = {"offset": 1.0}
 FACTS = Facts(
     needs="horizon, sign",
     memory="25 bytes",
@@ -82,7 +84,7 @@ class UniINF(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> UniINFState:
         """Fresh state."""
-        growth = n_arms * math.log(max(required_horizon("uni-inf", horizon, "barrier"), 2))
+        growth = n_arms * math.log(max(required_horizon(NAME, horizon, "barrier"), 2))
         return UniINFState(
             draws=init_draws(n_arms, 0.25),
             barrier=np.array([4.0]),
@@ -105,7 +107,3 @@ class UniINF(NamedTuple):
             charge(draws, arm, loss / p)
         gain = min(abs(loss), limit) * rest
         state.barrier[0] = min(math.sqrt(barrier * barrier + gain * gain / state.growth[0]), LARGEST_BARRIER)
-
-    def index_of(self, state: UniINFState, arm: int, t: int) -> float:
-        """Probability at the last choice."""
-        return float(state.draws.chance[arm])

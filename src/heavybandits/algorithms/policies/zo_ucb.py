@@ -12,14 +12,14 @@ and :math:`R_T \le \sum_a \Delta_a (g^{-1}(\Delta_a/2, \delta) + 2)` (:func:`.zo
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from ..entries import Facts
-from ..kit.tournament import VALUE, choose, height, set_line
+from ..kit.template import TemplateState, choose_by_template, init_template, learn_by_template
 from ..parameters import Optimizer, validated
-from .fo_ucb import TemplateState, init_template
 
+NAME = "zo-ucb"
+EXAMPLE = {"optimizer": {"kind": "two-point"}}
 FACTS = Facts(
     needs="horizon, and what the optimiser needs",
     memory="97 bytes, and the optimiser's",
@@ -51,28 +51,20 @@ class ZOUCB(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> TemplateState:
         """Fresh state."""
-        return init_template("zo-ucb", self.optimizer, n_arms, horizon)
+        return init_template(NAME, self.optimizer, n_arms, horizon)
+
+    def radius(self, rate: float) -> float:
+        """Return the radius of the confidence interval: the rate itself."""
+        return rate
 
     def level(self, state: TemplateState, t: int) -> float:
-        """The radii do not grow with time."""
+        """Return 1: the radii do not grow with time."""
         return 1.0
 
     def select(self, state: TemplateState, t: int, rng: Any) -> int:
-        """One step of each arm's optimiser, then the highest index."""
-        return choose(self, state, t, state.turns[0], state.turns[1])
+        """Return the arm to pull."""
+        return choose_by_template(self, state, t)
 
     def update(self, state: TemplateState, arm: int, reward: float) -> None:
         """Pass the reward on to the arm's optimiser."""
-        state.pulls[arm] += 1
-        self.optimizer.observe(state.optimizer, arm, reward)
-        rate = self.optimizer.bound(state.optimizer, arm, state.delta[0])
-        if rate < math.inf:
-            set_line(state.tournament, arm, self.optimizer.value(state.optimizer, arm), rate)
-
-    def value(self, state: TemplateState, arm: int) -> float:
-        """The optimiser's iterate; NaN before there is one."""
-        return float(state.tournament.line[arm, VALUE])
-
-    def index_of(self, state: TemplateState, arm: int, t: int) -> float:
-        """Iterate plus radius."""
-        return float(height(state.tournament.line, state.tournament.open, arm, self.level(state, t)))
+        learn_by_template(self, state, arm, reward)

@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...protocols import FloatArray, IntArray, compilable
-from ..kit.numerics import saturate
-from ..kit.pool import Pool, append, init_pool
-from .catoni import influence
+from .influence import influence
+from .numerics import saturate
+from .pool import Pool, append, init_pool
 
 GROWTH = 1.05  # of n, until the sum is worked out anew
 

@@ -1,0 +1,96 @@
+"""Write the table of policies, docs/policies.md, and the lists of names in README.md: all of it from the registry.
+
+Run ``python docs/policies.py`` after adding a policy or an estimator.  Costs are those that ``benchmarks/policies.py``
+has measured.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import heavybandits as hb
+from heavybandits.algorithms.registry import examples, facts
+from heavybandits.engine.compile.randomness import uses_rng
+
+ROOT = Path(__file__).parent.parent
+COSTS, PAGE, README = ROOT / "benchmarks" / "policies.csv", ROOT / "docs" / "policies.md", ROOT / "README.md"
+
+BEFORE = """\
+# Policies
+
+What each policy must be told, what it costs and what is proved of it. `hb.make(name, ...)` makes one; its docstring,
+`help(hb.make(name, ...))`, has the formula, what it assumes and what happens when that fails.
+
+Notation: K arms, T pulls, n pulls of one arm, gaps Delta_a, moment order p = 1 + eps. Cost is for a reward, and after
+a comma for a choice if that is more than O(1). A policy is deterministic if it draws no random numbers. Nanoseconds per
+pull are medians over replications of 10,000 pulls on Cauchy noise, noise not included, on two shared virtual
+cores: trust ratios, and those to one digit; a dash is not measured yet. `python benchmarks/policies.py` measures them,
+`python docs/policies.py` writes this page.
+
+"""
+
+AFTER = """
+## What is not here
+
+**The parameter-free learner of Zhang and Cutkosky (2022)** is no member of the first-order template. It competes with
+every comparison point at once, with regret of order |u| T^(1/p) up to logarithms and with high probability, for convex
+losses whose expected gradients are bounded and whose noise has a moment of order p; it must be told that order, both
+bounds and T.
+
+- The template minimises (x - mu)^2/2, whose gradient x - r is not bounded on average. Only a known interval that holds
+  mu would bound it, and to do without such an interval is the point of the method.
+- With the absolute value |x - mu| instead, the gradient sign(x - r) is bounded by 1 and has no heavy tail left to cut:
+  any bounded-noise method does, and its target is the median.
+- If all that were granted, averaging turns the regret into f(x) - f* of order T^(-(p-1)/p), and the template, which
+  asks for sqrt(2 (f - f*)), into a radius of order T^(-(p-1)/(2p)): the square root of what the truncated mean gives
+  from the same knowledge. Its rate holds at T alone, where an index needs it at every n.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    return BEFORE + "".join(f"| {' | '.join(row)} |\n" for row in rows()) + AFTER
+
+
+def rows() -> Iterator[list[str]]:
+    """Yield the table: a head, a rule, and a row per policy."""
+    with COSTS.open(newline="") as file:
+        costs = {(row["policy"], int(row["arms"])): float(row["ns"]) for row in csv.DictReader(file)}
+    sizes = sorted({n_arms for _, n_arms in costs})
+    head = ["policy", "must be told", "deterministic", "memory per arm", "cost per pull"]
+    head += [*(f"ns, K = {n_arms}" for n_arms in sizes), "proved regret", "reference"]
+    yield head
+    yield ["---"] * len(head)
+    for name, own in facts().items():
+        sure = "no" if uses_rng(hb.make(name, **examples()[name])) else "yes"
+        measured = (f"{costs[name, n_arms]:,.0f}" if (name, n_arms) in costs else "-" for n_arms in sizes)
+        texts = [own.needs, sure, own.memory, own.cost, *measured, own.regret, own.reference]
+        yield [f"`{name}`", *(text.replace("|", "\\|").replace("*", "\\*") for text in texts)]
+
+
+def readme(text: str) -> str:
+    """Return the text of README with the names of today in its rows of policies and estimators."""
+    others = ", ".join(f"`{name}`" for name in hb.policies() if name != "auto")
+    means = ", ".join(f"`{name}`" for name in hb.estimators())
+    todays = {
+        "| policies, `hb.policies()` |": f"`auto`, which must be told nothing ([how it works](docs/level-set.md)); "
+        f"{others}; [what each must be told, costs and is proved to do](docs/policies.md)",
+        "| estimators, `hb.estimators()` |": f"for the templates `fo-ucb`, `zo-ucb` and `robust-ucb`: {means}",
+    }
+    lines = text.splitlines()
+    for start, row in todays.items():
+        (number,) = (number for number, line in enumerate(lines) if line.startswith(start))
+        lines[number] = f"{start} {row} |"
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write both files anew."""
+    PAGE.write_text(page(), encoding="utf-8")
+    README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""What a policy shows of an arm: its estimate and its index."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .tournament import VALUE, height
+
+
+def value_of(policy: Any, state: Any, arm: int) -> float:
+    """Return the arm's estimate: by the policy's method ``value``, or as its tournament has it; NaN if there is none.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> policy = hb.UCB()
+    >>> state = policy.init(n_arms=2, horizon=None)
+    >>> policy.update(state, 0, 5.0)
+    >>> value_of(policy, state, 0), value_of(policy, state, 1)
+    (5.0, nan)
+    """
+    if hasattr(policy, "value"):
+        return float(policy.value(state, arm))
+    return float(state.tournament.line[arm, VALUE]) if hasattr(state, "tournament") else math.nan
+
+
+def index_of(policy: Any, state: Any, arm: int, t: int) -> float:
+    """Return the arm's index after t rewards; NaN if there is none.
+
+    A policy may have a method ``index_of``.  If not, it is the height of the arm in the tournament, or else the arm's
+    probability at the last draw.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> policy = hb.Exp3()
+    >>> index_of(policy, policy.init(n_arms=4, horizon=100), 0, t=0)
+    0.25
+    """
+    if hasattr(policy, "index_of"):
+        return float(policy.index_of(state, arm, t))
+    if hasattr(state, "tournament"):
+        return float(height(state.tournament.line, state.tournament.open, arm, policy.level(state, t)))
+    return float(state.draws.chance[arm]) if hasattr(state, "draws") else math.nan

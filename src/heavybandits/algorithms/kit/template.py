@@ -1,0 +1,56 @@
+"""What FO-UCB and ZO-UCB share: an optimiser for each arm, whose rate makes a radius.
+
+A policy built on it has a parameter ``optimizer``, and a method ``radius`` that turns the rate into the radius.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._validate import required_horizon
+from ...protocols import FloatArray, IntArray, compilable
+from ...theory import confidence
+from .tournament import Tournament, choose, init_tournament, set_line
+
+
+class TemplateState(NamedTuple):
+    """State of both policies."""
+
+    pulls: IntArray
+    optimizer: Any
+    tournament: Tournament
+    turns: IntArray  # initial pulls per arm, pulls in a row
+    delta: FloatArray
+
+
+def init_template(name: str, optimizer: Any, n_arms: int, horizon: int | None) -> TemplateState:
+    """Return a fresh state; an optimiser may have ``init_pulls``, and with ``batch_size`` ask for pulls in a row."""
+    horizon = required_horizon(name, horizon, "confidence level")
+    size = optimizer.batch_size() if hasattr(optimizer, "batch_size") else 1
+    initial = getattr(optimizer, "init_pulls", 0) or size
+    return TemplateState(
+        pulls=np.zeros(n_arms, np.int64),
+        optimizer=optimizer.init(n_arms, horizon),
+        tournament=init_tournament(n_arms),
+        turns=np.array([initial, size]),
+        delta=np.array([confidence(horizon)]),
+    )
+
+
+@compilable
+def choose_by_template(policy: Any, state: TemplateState, t: int) -> int:
+    """Return the arm to pull: one step of each arm's optimiser, then the highest index."""
+    return choose(policy, state, t, state.turns[0], state.turns[1])
+
+
+@compilable
+def learn_by_template(policy: Any, state: TemplateState, arm: int, reward: float) -> None:
+    """Pass the reward on to the arm's optimiser, and move the arm's index once there is an estimate."""
+    state.pulls[arm] += 1
+    policy.optimizer.observe(state.optimizer, arm, reward)
+    rate = policy.optimizer.bound(state.optimizer, arm, state.delta[0])
+    if rate < math.inf:
+        set_line(state.tournament, arm, policy.optimizer.value(state.optimizer, arm), policy.radius(rate))

@@ -1,0 +1,28 @@
+"""Level-set UCB that knows the noise: what there is to gain by learning it; see :mod:`.level_set_ucb`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ...world.noises import make_noise
+from ..kit.loss_tables import footing
+from .level_set_ucb import FACTS as TEMPLATE
+from .level_set_ucb import LevelSetUCB
+
+NAME = "oracle-ucb"
+EXAMPLE = {"noise": {"kind": "frechet", "alpha": 1.25}}
+FACTS = TEMPLATE._replace(needs="law and scale of the noise")
+
+
+def oracle_ucb(noise: Any, c: float = 4.0) -> LevelSetUCB:
+    """Level-set UCB that knows the law of the noise and its scale: what there is to gain by learning them.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> round(oracle_ucb(hb.Cauchy(scale=2.0)).scale, 3)
+    2.0
+    """
+    told = LevelSetUCB(noise, 0.0, c)
+    return told._replace(scale=footing(make_noise(**json.loads(told.noise)))[1])

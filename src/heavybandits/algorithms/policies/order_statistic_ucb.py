@@ -1,0 +1,28 @@
+"""Order-statistic UCB: an order statistic of each arm's rewards as its index; see :mod:`.order_statistic`."""
+
+from __future__ import annotations
+
+from ..estimators.order_statistic import OrderStatistic
+from .robust_ucb import FACTS as TEMPLATE
+from .robust_ucb import RobustUCB
+
+NAME = "order-statistic-ucb"
+EXAMPLE = {"c": 0.25}
+FACTS = TEMPLATE._replace(
+    needs="how much to explore",
+    memory="32 n bytes",
+    cost="O(n) moves, O(log K)",
+    reference="Szörényi et al. 2015",
+    regret="sum_a O(ln T/(F_a(m*) - 1/2)^2) Delta_a, if c > 2 and the median is meant; m*: the highest median",
+)
+
+
+def order_statistic_ucb(c: float, quantile: float = 0.5) -> RobustUCB:
+    """An order statistic as upper confidence bound of each arm's median, with probability 1 - t^-c, whatever the law.
+
+    Examples
+    --------
+    >>> order_statistic_ucb(c=1)
+    RobustUCB(estimator=OrderStatistic(quantile=0.5), exponent=1.0)
+    """
+    return RobustUCB(OrderStatistic(quantile), c)

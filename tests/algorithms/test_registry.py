@@ -1,0 +1,133 @@
+"""The folders are the registry: a file says all that is known of a policy, and nothing else lists it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import heavybandits as hb
+from heavybandits.algorithms import registry
+
+ROOT = Path(hb.__file__).parents[2]
+NEW = '''"""Pulls the arms in turn."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...protocols import IntArray
+from ..entries import Facts
+from ..parameters import Count, validated
+
+NAME = "round-robin"
+EXAMPLE = {"length": 2}
+FACTS = Facts(needs="nothing", memory="8 bytes", cost="O(1)", regret="linear", reference="folklore")
+
+
+class RoundRobinState(NamedTuple):
+    """Rewards seen."""
+
+    pulls: IntArray
+
+
+@validated
+class RoundRobin(NamedTuple):
+    """Round robin."""
+
+    length: Count = 1
+
+    def init(self, n_arms: int, horizon: int | None) -> RoundRobinState:
+        return RoundRobinState(np.zeros(n_arms, np.int64))
+
+    def select(self, state: RoundRobinState, t: int, rng: Any) -> int:
+        return t // self.length % len(state.pulls)
+
+    def update(self, state: RoundRobinState, arm: int, reward: float) -> None:
+        state.pulls[arm] += 1
+'''
+USE = """
+import heavybandits as hb
+from heavybandits.algorithms.registry import examples
+
+assert hb.make("round-robin", length=3).length == 3
+assert "round-robin" in hb.policies()
+hb.check_policy(hb.make("round-robin", **examples()["round-robin"]), horizon=30)
+print(hb.Agent(hb.make("round-robin"), n_arms=2))
+"""
+
+
+def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
+    """Found by name, checked, shown, and in both tables, in a copy of the package with one more file."""
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=ignore)
+    for name in ("README.md", "docs/policies.md", "docs/policies.py", "benchmarks/policies.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "src/heavybandits/algorithms/policies/round_robin.py").write_text(NEW)
+    # Interpreted: what is compiled does not depend on where the file is, and takes long.
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "NUMBA_DISABLE_JIT": "1"}
+    for arguments in (["-c", USE], ["docs/policies.py"]):
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        if arguments[0] == "-c":
+            assert done.stdout.startswith("round-robin, 0 rewards\n")
+    assert "| `round-robin` | nothing | yes | 8 bytes | O(1) | - | - | linear | folklore |" in (
+        tmp_path / "docs/policies.md"
+    ).read_text(encoding="utf-8")
+    assert "`robust-ucb`, `round-robin`, `rucb-catoni`" in (tmp_path / "README.md").read_text(encoding="utf-8")
+
+
+def test_making_a_policy_loads_no_other() -> None:
+    script = (
+        "import sys; import heavybandits as hb; hb.make('ucb'); "
+        "print(*(name for name in sys.modules if 'algorithms.policies.' in name))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["heavybandits.algorithms.policies.ucb"]
+
+
+@pytest.mark.parametrize("what", list(registry.FOLDERS))
+def test_names_are_those_of_the_files(what: str) -> None:
+    folder = Path(registry.__file__).parent / registry.FOLDERS[what]
+    files = {file.stem.replace("_", "-") for file in folder.glob("[!_]*.py")}
+    known = hb.policies() if what == "policy" else hb.estimators()
+    assert set(known) == files
+    assert set(known) <= set(registry.examples())
+
+
+def test_every_policy_has_facts() -> None:
+    assert set(registry.facts()) == set(hb.policies())
+
+
+@pytest.mark.parametrize("name", sorted({*hb.policies()} - {"order-statistic-ucb", "clipped-sgd-ucb", "robust-ucb"}))
+def test_a_policy_knows_its_name(name: str) -> None:
+    example = registry.examples()[name]
+    assert registry.name_of(hb.make(name, **example)) == name
+
+
+@pytest.mark.parametrize(
+    ("policy", "name"),
+    [
+        (hb.make("adaptive-level-set-ucb"), "auto"),  # the same policy, and the simpler name
+        (hb.make("clipped-sgd-ucb", m=0, n=1), "sgd-ucb"),
+        (hb.make("clipped-sgd-ucb", m=2, n=1), "clipped-sgd-ucb"),
+        (hb.make("htinf", eps=1.0, scale=1.0, offset=3.0), "opt-tinf"),
+        (hb.make("htinf", eps=1.0, scale=2.0, offset=3.0), "htinf"),
+        (hb.make("robust-ucb", estimator={"kind": "median-of-means", "eps": 0.5, "v": 2.0}), "rucb-median"),
+        (hb.make("order-statistic-ucb", c=1.0), "robust-ucb"),  # c is the template's exponent
+    ],
+)
+def test_the_most_special_name_is_told(policy: Any, name: str) -> None:
+    assert registry.name_of(policy) == name
+
+
+@pytest.mark.parametrize("kind", ["_ranked", "__init__", "ucb.UCB", "..registry", "", "UCB", "kl_ucb"])
+def test_only_names_are_known(kind: str) -> None:
+    with pytest.raises(ValueError, match="unknown policy"):
+        hb.make(kind)
