@@ -5,12 +5,14 @@ from .algorithms.estimators.catoni_infinite_variance import CatoniInfiniteVarian
 from .algorithms.estimators.clipped_sgd import ClippedSGD
 from .algorithms.estimators.clipped_sstm import ClippedSSTM
 from .algorithms.estimators.median_of_means import MedianOfMeans
+from .algorithms.estimators.mixture_order_statistic import MixtureOrderStatistic
 from .algorithms.estimators.order_statistic import OrderStatistic
 from .algorithms.estimators.truncated_mean import TruncatedMean
 from .algorithms.estimators.two_point import TwoPoint
 from .algorithms.policies.ada_tinf import AdaTINF
 from .algorithms.policies.adar_ucb import AdarUCB
 from .algorithms.policies.ape2 import APE2
+from .algorithms.policies.betting_ucb import BettingUCB
 from .algorithms.policies.clipped_sgd_ucb import ClippedSGDUCB
 from .algorithms.policies.discounted_ucb import DiscountedUCB
 from .algorithms.policies.epsilon_greedy import EpsilonGreedy
@@ -93,14 +95,14 @@ __version__: str
 
 __all__ = [
     "APE2", "FOUCB", "HTINF", "KLUCB", "LBSDA", "MOSS", "MRAPE", "MRUCB", "UCB", "ZOUCB", "AdaTINF", "AdarUCB", "Agent",
-    "Bernoulli", "Beta", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto",
-    "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "DiscountedUCB", "Empirical", "EpsilonGreedy", "Exp3", "Exponential",
-    "ForceMOM", "Frechet", "Gaussian", "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LogNormal",
-    "MeanOfMedians", "MedianINF", "MedianOfMeans", "Mixture", "Negative", "NegativeBinomial", "Noise", "OrderStatistic",
-    "Pareto", "Poisson", "Result", "RobustUCB", "ScipyNoise", "Shifted", "SlidingWindowUCB", "StudentT",
-    "StudentThompson", "StudyResult", "SymmetricStable", "ThompsonBeta", "ThompsonGaussian", "ThompsonNormalGamma",
-    "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned", "UniINF", "ZeroInflated", "check_noise", "check_policy",
-    "compilable", "delta_cauchy", "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1",
-    "gaussian_env2", "gaussian_env3", "instances", "load_study", "make", "make_noise", "noises", "policies",
-    "read_study", "run_study", "simulate", "write_report",
+    "Bernoulli", "Beta", "BettingUCB", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential",
+    "CauchyPareto", "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "DiscountedUCB", "Empirical", "EpsilonGreedy", "Exp3",
+    "Exponential", "ForceMOM", "Frechet", "Gaussian", "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB",
+    "LogNormal", "MeanOfMedians", "MedianINF", "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "Negative",
+    "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson", "Result", "RobustUCB", "ScipyNoise", "Shifted",
+    "SlidingWindowUCB", "StudentT", "StudentThompson", "StudyResult", "SymmetricStable", "ThompsonBeta",
+    "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned", "UniINF",
+    "ZeroInflated", "check_noise", "check_policy", "compilable", "delta_cauchy", "delta_gaussian", "diagnose", "env1",
+    "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances", "load_study", "make",
+    "make_noise", "noises", "policies", "read_study", "run_study", "simulate", "write_report",
 ]  # fmt: skip

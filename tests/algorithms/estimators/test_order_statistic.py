@@ -85,3 +85,60 @@ def test_other_quantiles() -> None:
     assert bound.value(state, 0) == 90.0
     assert bound.refresh(state, 0, 0.02) == 90.0  # the 91st
     assert bound.refresh(state, 0, 3.0) == math.inf
+
+
+# The mixture
+
+
+def log_mixture(n: int, above: int, quantile: float) -> float:
+    """Logarithm of the average of the likelihood ratio over all p, by numerical integration."""
+    from scipy import integrate
+
+    def ratio(p: float) -> float:
+        return (p / (1 - quantile)) ** above * ((1 - p) / quantile) ** (n - above)
+
+    return math.log(integrate.quad(ratio, 0, 1, epsabs=0, epsrel=1e-10, limit=200)[0])
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.9])
+@pytest.mark.parametrize("n", [3, 12, 40])
+def test_the_mixture_bound_is_the_first_order_statistic_with_enough_evidence(n: int, quantile: float) -> None:
+    bound = hb.MixtureOrderStatistic(quantile)
+    for level in (0.5, 2.0, 6.0):
+        enough = [s for s in range(n + 1) if s < n * (1 - quantile) and log_mixture(n, s, quantile) >= level]
+        k = bound.rank_of(n, level)
+        assert k == (n - max(enough) if enough else n + 1)
+        if enough:
+            assert bound.level_of(n, k) == pytest.approx(log_mixture(n, n - k, quantile), abs=1e-9)
+
+
+def test_the_mixture_bound_ever_misses_the_median_no_more_often_than_it_may() -> None:
+    """All numbers of rewards at once, where Hoeffding's bound of the same level is for one."""
+    level, runs = 0.1, 2000
+    bound = hb.MixtureOrderStatistic()
+    above = np.cumsum(np.random.default_rng(8).random((runs, 300)) < 0.5, axis=1)
+    highest = [bound.rank_of(n, -math.log(level)) for n in range(1, 301)]  # U < median: fewer than n - k + 1 above
+    for n, k in enumerate(highest, start=1):
+        above[:, n - 1] = above[:, n - 1] <= n - k
+    misses = int(above.any(axis=1).sum())
+    assert 0.01 * runs < misses <= (level + 3 * math.sqrt(level * (1 - level) / runs)) * runs
+
+
+def test_the_mixture_plays_as_its_reference() -> None:
+    rewards = np.array([0.0, 0.5, 1.0]) + np.random.default_rng(4).standard_cauchy((200, 3))
+    bound = hb.MixtureOrderStatistic()
+    arms: list[int] = []
+    seen: list[list[float]] = [[], [], []]
+    for t, row in enumerate(rewards):
+        ranks = [bound.rank_of(len(own), 0.25 * math.log(max(t, 2))) for own in seen]
+        indices = [sorted(own)[k - 1] if k <= len(own) else math.inf for own, k in zip(seen, ranks, strict=True)]
+        arms.append([*map(len, seen)].index(0) if [] in seen else indices.index(max(indices)))
+        seen[arms[-1]].append(float(row[arms[-1]]))
+    assert played(hb.make("order-statistic-ucb", c=0.25, bound="mixture"), rewards) == arms
+
+
+def test_the_mixture_refuses_the_maximum() -> None:
+    with pytest.raises(ValueError, match="quantile must be below 1, got 1"):
+        hb.MixtureOrderStatistic(1.0)
+    with pytest.raises(ValueError, match="bound must be 'hoeffding' or 'mixture', got 'exact'"):
+        hb.make("order-statistic-ucb", c=1.0, bound="exact")

@@ -12,6 +12,8 @@ and infinity if k > n.  It is below the quantile of level :math:`\tau`, by defau
 :class:`.RobustUCB` plays every arm at least :math:`2c \ln t` times, and its choices stay the same under
 every increasing map of the rewards.
 
+:class:`.MixtureOrderStatistic` has a bound that holds at all times at once.
+
 *Cost*: a new reward moves those above it, O(n); 8n bytes and more per arm.  *Reference*: folklore; for quantiles in
 bandits see Szörényi, Busa-Fekete, Weng, Hüllermeier (2015).
 """
@@ -99,7 +101,11 @@ class OrderStatistic(NamedTuple):
         """L up to which the bound stays as it is if no reward comes."""
         n = state.rewards.size[arm]
         k = self.rank_of(n, log_term)
-        return 2.0 * (k - n * self.quantile) ** 2 / n if 0 < k <= n else math.inf
+        return self.level_of(n, k) if 0 < k <= n else math.inf
+
+    def level_of(self, n: int, k: int) -> float:
+        """L up to which k is the rank."""
+        return 2.0 * (k - n * self.quantile) ** 2 / n
 
     def width(self, n: int) -> float:
         """Nothing is added to the bound."""

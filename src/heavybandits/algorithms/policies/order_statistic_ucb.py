@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from ..estimators.mixture_order_statistic import MixtureOrderStatistic
 from ..estimators.order_statistic import OrderStatistic
 from .robust_ucb import FACTS as TEMPLATE
 from .robust_ucb import RobustUCB
@@ -17,12 +20,21 @@ FACTS = TEMPLATE._replace(
 )
 
 
-def order_statistic_ucb(c: float, quantile: float = 0.5) -> RobustUCB:
+def order_statistic_ucb(
+    c: float, quantile: float = 0.5, bound: Literal["hoeffding", "mixture"] = "hoeffding"
+) -> RobustUCB:
     """An order statistic as upper confidence bound of each arm's median, with probability 1 - t^-c, whatever the law.
+
+    The ``bound`` is Hoeffding's, for each number of rewards, or the one of a mixture, for all numbers at once.
 
     Examples
     --------
     >>> order_statistic_ucb(c=1)
     RobustUCB(estimator=OrderStatistic(quantile=0.5), exponent=1.0)
+    >>> order_statistic_ucb(c=1, bound="mixture")
+    RobustUCB(estimator=MixtureOrderStatistic(quantile=0.5), exponent=1.0)
     """
-    return RobustUCB(OrderStatistic(quantile), c)
+    kinds = {"hoeffding": OrderStatistic, "mixture": MixtureOrderStatistic}
+    if bound not in kinds:
+        raise ValueError(f"order-statistic-ucb: bound must be 'hoeffding' or 'mixture', got {bound!r}")
+    return RobustUCB(kinds[bound](quantile), c)
