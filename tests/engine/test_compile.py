@@ -115,7 +115,7 @@ class Uncompilable(NamedTuple):
 
 
 class OtherClash(Clash):
-    """Has methods with the names of others, but other arguments, given by position, by name or not at all."""
+    """Has a method with the name of another, but other arguments, not all of which must be given."""
 
     def line(self, t: int, shift: int = 1, twice: bool = False) -> int:
         return (t + shift) % 2

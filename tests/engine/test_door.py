@@ -31,6 +31,7 @@ def test_broken_internals_cost_time_and_one_warning(tmp_path: Path) -> None:
         cache = str(tmp_path / f"cache{number}")
         broken = run(tmp_path, damage + RUN + (AGENT if number == 0 else ""), warnings=1, NUMBA_CACHE_DIR=cache)
         assert broken["compilations"] > 0
+        assert bool(list(Path(cache).rglob("*.nbc"))) == (number > 0)  # files of an unknown version are not trusted
         assert (broken["pulls"], broken["regret"]) == (sound["pulls"], sound["regret"])
 
 

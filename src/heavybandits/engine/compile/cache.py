@@ -22,12 +22,14 @@ from typing import Any
 
 import numpy as np
 
+from .door import is_known
+
 _SIZE = hashlib.sha256().digest_size
 
 
 def attach(dispatcher: Any, name: str) -> None:
     """Let numba's dispatcher keep what it compiles under this name; where it cannot, it compiles in every process."""
-    folder = _folder()
+    folder = _folder() if is_known() else None
     if folder is not None:
         with contextlib.suppress(Exception):
             dispatcher._cache = _cache_class()(folder, name)

@@ -82,6 +82,7 @@ def _classes(value: Any) -> Iterator[type]:
     """Class of the NamedTuple and of those nested in it, outermost first."""
     if is_named_tuple(value):
         yield type(value)
+    if isinstance(value, tuple):
         for field in value:
             yield from _classes(field)
 

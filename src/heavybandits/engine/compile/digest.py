@@ -19,7 +19,7 @@ import numpy as np
 
 from ...protocols import COMPILABLE, is_named_tuple
 
-_EXTENDED = dis.opmap["EXTENDED_ARG"]
+_EXTENDED, _STORE = dis.opmap["EXTENDED_ARG"], dis.opmap["STORE_NAME"]
 
 
 def digest(function: Any, classes: Iterable[type] = ()) -> str:
@@ -106,7 +106,9 @@ class _Reader:
         for operation, argument in zip(code.co_code[::2], code.co_code[1::2], strict=True):
             index = extended | argument
             extended = index << 8 if operation == _EXTENDED else 0
-            if operation in dis.hasconst:
+            if operation == _STORE and code.co_names[index] in ("__doc__", "__firstlineno__"):  # of a module or class
+                steps.pop()
+            elif operation in dis.hasconst:
                 steps.append((operation, self.described(code.co_consts[index])))
             elif operation != _EXTENDED:
                 steps.append((operation, index))

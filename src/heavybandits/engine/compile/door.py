@@ -55,12 +55,22 @@ def through(make: Callable[[ModuleType], Made]) -> Made:
         return made
 
 
+def is_known() -> bool:
+    """Whether numba is of a version whose internals are known.
+
+    Examples
+    --------
+    >>> is_known()
+    True
+    """
+    numba: Any = importlib.import_module("numba")
+    return OLDEST <= tuple(map(int, re.findall(r"\d+", numba.__version__)[:2])) < BEYOND
+
+
 @functools.cache
 def _draft() -> ModuleType:
-    numba: Any = importlib.import_module("numba")
-    version = tuple(map(int, re.findall(r"\d+", numba.__version__)[:2]))
-    if not OLDEST <= version < BEYOND:
-        raise ImportError("the internals of this version are not known")
+    if not is_known():
+        raise ImportError("a version that was never tried")
     return importlib.import_module(f"{__package__}.draft")
 
 

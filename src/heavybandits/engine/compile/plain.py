@@ -19,7 +19,7 @@ numba.njit((types.int64,))(lambda x: x)  # now numba knows its own rules, and a 
 
 @functools.cache
 def teach_method(name: str) -> None:
-    """Tell numba that NamedTuples may have a method of this name, which takes any number of arguments."""
+    """Tell numba that NamedTuples may have a method of this name, which takes any number of arguments by position."""
 
     def resolve(self: Any, *arguments: Any) -> Any:
         method = getattr(self.instance_class, name, None)
