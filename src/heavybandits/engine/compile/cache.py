@@ -17,6 +17,7 @@ import platform
 import secrets
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,19 @@ from .door import is_known
 _SIZE = hashlib.sha256().digest_size
 
 
-def attach(dispatcher: Any, name: str) -> None:
-    """Let numba's dispatcher keep what it compiles under this name; where it cannot, it compiles in every process."""
+def attach(dispatcher: Any, name: str, prepare: Callable[[], None]) -> bool:
+    """Let numba's dispatcher keep what it compiles under this name, and ``prepare`` before it compiles.
+
+    Where that is impossible, return false: then it compiles in every process.
+    """
     folder = _folder() if is_known() else None
-    if folder is not None:
-        with contextlib.suppress(Exception):
-            dispatcher._cache = _cache_class()(folder, name)
+    if folder is None or not hasattr(dispatcher, "_cache"):
+        return False
+    try:
+        dispatcher._cache = _cache_class()(folder, name, prepare)
+    except Exception:  # of internals that are not as expected
+        return False
+    return True
 
 
 @functools.cache
@@ -63,8 +71,8 @@ def _cache_class() -> Any:
     class Cache(caching.NullCache):  # type: ignore[misc]
         """What numba asks before it compiles, and tells when it has."""
 
-        def __init__(self, folder: Path, name: str) -> None:
-            self._folder, self._name = folder, name
+        def __init__(self, folder: Path, name: str, prepare: Callable[[], None]) -> None:
+            self._folder, self._name, self._prepare = folder, name, prepare
 
         @property
         def cache_path(self) -> str:
@@ -78,6 +86,7 @@ def _cache_class() -> Any:
                     meant, reduced = pickle.loads(contents[_SIZE:])
                     if meant == signature:
                         return compiler.CompileResult._rebuild(target, *reduced)
+            self._prepare()
             return None
 
         def save_overload(self, signature: Any, result: Any) -> None:

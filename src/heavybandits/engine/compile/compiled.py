@@ -57,7 +57,6 @@ def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: 
     classes = tuple(dict.fromkeys((*_classes(policy), *_classes(state))))
 
     def make(way: ModuleType) -> Any:
-        teach(way, classes)
         # Without reference counts a loop is several times faster, but cannot allocate.  Ours do not; others may.
         try:
             return machine_code(_dispatcher(way, function, classes, False), signature)
@@ -103,7 +102,8 @@ def _dispatcher(way: ModuleType, function: Callable[..., Any], classes: tuple[ty
         mode = f"{way.NAME}_{'counted' if counted else 'bare'}"
         name = f"{function.__name__}_{classes[0].__name__}_{mode}_{digest(copy, classes)}"
     copy.__qualname__ = f"{function.__name__}_{classes[0].__name__}"
-    return dispatcher(copy, name, **way.WHOLE, **({} if counted else {"_nrt": False}))
+    options = way.WHOLE if counted else {**way.WHOLE, "_nrt": False}
+    return dispatcher(copy, name, lambda: teach(way, classes), **options)
 
 
 def _importable(cls: type) -> bool:

@@ -23,16 +23,20 @@ def jit(function: Callable[..., Any], signature: tuple[Any, ...], **options: Any
     >>> jit(twice, (numba.float64,))(3.0)
     6.0
     """
-    made = dispatcher(function, f"{function.__name__}_{digest(function)}", **options)
+    made = dispatcher(function, f"{function.__name__}_{digest(function)}", lambda: None, **options)
     return machine_code(made, signature)
 
 
-def dispatcher(function: Callable[..., Any], name: str | None, **options: Any) -> Any:
-    """Return what numba compiles the function by.  What it compiles is kept on disk by this name, if there is one."""
+def dispatcher(function: Callable[..., Any], name: str | None, prepare: Callable[[], None], **options: Any) -> Any:
+    """Return what numba compiles the function by.
+
+    What it compiles is kept on disk by this name, if there is one.  It calls ``prepare`` before it compiles, but not if
+    it finds what was compiled before.
+    """
     numba: Any = importlib.import_module("numba")
     made = numba.njit(function, nogil=True, **options)
-    if name is not None:
-        attach(made, name)
+    if name is None or not attach(made, name, prepare):
+        prepare()
     return made
 
 
