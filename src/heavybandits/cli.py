@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import functools
 import inspect
 import os
@@ -22,13 +21,12 @@ if TYPE_CHECKING:
     from .studies.study import Study
 
 app = typer.Typer(
-    help="Bandits for heavy-tailed rewards: redo the paper, run studies, look at rewards.",
+    help="Bandits for heavy-tailed rewards: reproduce the paper, run studies, diagnose rewards.",
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 console = Console()
 INTERRUPTED = 130  # the exit status that shells expect
-NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results and report.")]
 Store = Annotated[
@@ -52,7 +50,7 @@ def reproduce(
     scheduler: Scheduler = None,
     store: Store = None,
 ) -> None:
-    """Redo the experiments of the paper, draw its figures and judge its claims.
+    """Reproduce the experiments of the paper, draw its figures and check its claims.
 
     Example: heavybandits reproduce --only cauchy --only runtime --out paper
     """
@@ -80,7 +78,7 @@ def run(
     scheduler: Scheduler = None,
     store: Store = None,
 ) -> None:
-    """Run a study, going on where it stopped, and report on it.
+    """Run a study, or resume it, and write its report.
 
     Example: heavybandits run my-study.toml --out my-results
     """
@@ -94,7 +92,7 @@ def run(
 def report(
     directory: Annotated[Path, typer.Argument(help="Folder of a study that was run.")], store: Store = None
 ) -> None:
-    """Make figures, tables and report.html from what is stored.
+    """Write figures, tables and report.html from stored results.
 
     Example: heavybandits report paper
     """
@@ -165,7 +163,9 @@ def _version(show: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
     pass
 

@@ -215,6 +215,13 @@ def test_a_second_run_at_the_same_time_is_refused(study: Study, whole: StudyResu
     assert run(study, location) == ([], 0)
 
 
+def test_a_store_that_another_run_has_just_begun_is_left_alone(study: Study, tmp_path: Path) -> None:
+    with reserved(tmp_path / "new.zarr", study):  # and no results yet, so that it could give way
+        with pytest.raises(StoreError, match="another run is writing to it"):
+            run(study.with_replications(1), tmp_path / "new.zarr")
+        assert Store(tmp_path / "new.zarr").record.digest == study.digest
+
+
 def test_what_draws_does_not_hear_ctrl_c(study: Study, whole: StudyResult, location: Path, tmp_path: Path) -> None:
     with Artist(tmp_path) as artist:
         os.kill(artist._process.pid or 0, signal.SIGINT)  # while it is still importing

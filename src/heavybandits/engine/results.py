@@ -312,6 +312,14 @@ class StudyResult:
         The study in plain values.
     provenance
         Versions, digest of the study, seed, machine, sessions.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
+    >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
+    >>> study.best
+    {'UCB': 'UCB'}
     """
 
     name: str
