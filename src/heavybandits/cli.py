@@ -46,6 +46,9 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A twentieth of the replications, and no remarks.")] = False,
     paper_only: Annotated[bool, typer.Option("--paper-only", help="Leave out the curve of auto.")] = False,
+    decide: Annotated[
+        bool, typer.Option("--decide", help="Play on where claims are undecided, for about ten minutes on two cores.")
+    ] = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
     store: Store = None,
@@ -67,7 +70,7 @@ def reproduce(
     if paper_only:
         chosen = [study.without("auto") for study in chosen]
     folder = "paper" + "-only" * paper_only + "-quick" * quick
-    _run(chosen, out or Path(folder), workers, scheduler, store)
+    _run(chosen, out or Path(folder), workers, scheduler, store, decide)
 
 
 @app.command()
@@ -174,11 +177,13 @@ class Interrupted(Exception):
     """Ctrl-C in a run, with what to know of it; typer would turn a KeyboardInterrupt into a bare exit status."""
 
 
-def _run(studies: list[Study], out: Path, workers: int | None, scheduler: str | None, store: str | None) -> None:
+def _run(
+    studies: list[Study], out: Path, workers: int | None, scheduler: str | None, store: str | None, decide: bool = False
+) -> None:
     from .reproduce.folder import run_and_report
 
     try:
-        _show(run_and_report(studies, out, workers, scheduler, store))
+        _show(run_and_report(studies, out, workers, scheduler, store, decide))
     except KeyboardInterrupt as error:
         raise Interrupted(_notes(error)) from None
 

@@ -22,7 +22,7 @@ from heavybandits.report import Artist
 from heavybandits.studies.executors import workers
 from heavybandits.studies.progress import Step
 from heavybandits.studies.run import run_studies
-from heavybandits.studies.schema import StudyError
+from heavybandits.studies.schema import StudyError, StudyFile
 from heavybandits.studies.store import Store, StoreError
 from heavybandits.studies.study import Study, read_study
 from heavybandits.studies.writer import reserved
@@ -247,9 +247,44 @@ def test_an_instance_whose_layout_is_damaged_is_computed_again(
 
 
 def test_the_store_of_another_study_is_refused_and_kept(study: Study, whole: StudyResult, location: Path) -> None:
-    other = study.with_replications(10)
-    with pytest.raises(StoreError, match=r"made from another study \(study.replications was 20, is 10\); choose"):
+    spec = study.spec.plain()
+    spec["study"]["seed"] = 1
+    other = Study(study.name, StudyFile.checked(study.name, spec), study.folder)
+    with pytest.raises(StoreError, match=r"made from another study \(study.seed was 0, is 1\); choose"):
         run(other, location)
+    assert same(Store(str(location)).load(), whole)
+
+
+def test_a_study_may_get_more_replications_later(study: Study, whole: StudyResult, location: Path) -> None:
+    longer = study.repeated(2)
+    assert (longer.digest, longer == study) == (study.digest, False)
+    damaged, pulls = run(longer, location)
+    assert (damaged, pulls) == ([], 500 * 20 * 3 * 12)  # what is stored is kept
+    fresh = location.with_name("fresh.zarr")
+    run(longer, fresh)
+    grown = Store(str(location)).load()
+    assert same(grown, Store(str(fresh)).load())
+    for label, result in whole.results.items():  # times are measured, so equal ones were not measured again
+        assert (grown.results[label].wall_time[:, :20] == result.wall_time).all()
+    assert run(longer, location) == ([], 0)
+
+
+def test_a_chunk_that_was_not_full_is_played_again(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heavybandits.studies.study.ITEM", 500 * 3 * 8)  # eight replications in a chunk
+    location = tmp_path / "grows.zarr"
+    run(study, location)  # 8 + 8 + 4
+    damaged, pulls = run(study.repeated(2), location)
+    assert (damaged, pulls) == ([], 500 * 24 * 3 * 12)  # 16 of 40 are kept
+    fresh = tmp_path / "fresh.zarr"
+    run(study.repeated(2), fresh)
+    assert same(Store(str(location)).load(), Store(str(fresh)).load())
+
+
+def test_a_study_cannot_get_fewer_replications_later(study: Study, whole: StudyResult, location: Path) -> None:
+    with pytest.raises(StoreError, match=r"has 20 replications of two delta=0, the study asks for 10; ask for at"):
+        run(study.with_replications(10), location)
     assert same(Store(str(location)).load(), whole)
 
 

@@ -137,6 +137,21 @@ class Result:
         arrays = {"regret": self.regret, "pulls": self.pulls, "wall_time": self.wall_time}
         return xr.Dataset(arrays, attrs={"horizon": self.horizon, "seed": self.seed})
 
+    def at(self, replications: slice | IntArray) -> Result:
+        """Return the result of some replications only.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
+        >>> result.at(slice(1, None, 2))
+        Result(UCB; 2 replications of 100 pulls, seed 0)
+        """
+        return Result(
+            self.instance, self._labels, self._rounds, self._regret[:, replications], self._pulls[:, replications],
+            self._duration[:, replications], horizon=self.horizon, seed=self.seed, coordinates=self._coordinates,
+        )  # fmt: skip
+
     @property
     def failed(self) -> Any:
         """Replications that end in linear regret: (policy, replication).

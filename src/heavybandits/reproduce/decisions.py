@@ -8,8 +8,8 @@ and the standard error of that margin over paired replications.  The claim
   of many may be low by chance (Bonferroni),
 - is *undecided* otherwise, and if the studies lack what the claim is about.
 
-A claim may be looked at six times, each time with twice the replications of the time before.  A look may err with
-probability 5% / 6.  So the verdict on a claim is wrong with probability 5% at most, however many looks it takes.
+A claim may be looked at seven times, each time with twice the replications of the time before.  A look may err with
+probability 5% / 7.  So the verdict on a claim is wrong with probability 5% at most, however many looks it takes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from typing import Literal, NamedTuple
 
 from scipy.special import stdtr, stdtrit
 
-from ..engine.results import StudyResult
-from .measures import Measured, NotRunError, with_error
+from .measures import Evidence, Measured, NotRunError, with_error
 
 Outcome = Literal["holds", "does not hold", "undecided"]
 
-LOOKS = 6
+LOOKS = 7
 LEVEL = 0.05 / LOOKS
 
 
@@ -69,28 +68,36 @@ class Rule(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
-def decide(rule: Rule, study: StudyResult, studies: Mapping[str, StudyResult]) -> tuple[Outcome, str]:
-    """Return the verdict, and the numbers that decide it."""
+class Decision(NamedTuple):
+    """The verdict on a claim, the numbers that decide it, and whether more replications may decide it if it is open."""
+
+    outcome: Outcome
+    numbers: str
+    is_open: bool = False
+
+
+def decide(rule: Rule, study: Evidence, studies: Mapping[str, Evidence]) -> Decision:
+    """Return the verdict on a claim."""
     try:
         for name in rule.needs:
             if name not in studies:
                 raise NotRunError(f"the study {name} was not run")
         comparisons = list(rule.compare(study, *(studies[name] for name in rule.needs)))
     except NotRunError as lack:
-        return "undecided", f"Not tested: {lack}."
+        return Decision("undecided", f"Not tested: {lack}.")
     favourable = sum(comparison.speaks_for() for comparison in comparisons)
     adverse = sum(comparison.speaks_against(len(comparisons)) for comparison in comparisons)
-    outcome: Outcome = "holds" if favourable == len(comparisons) else "does not hold" if adverse else "undecided"
     weakest = min(comparisons, key=lambda comparison: comparison.strength)
     counts = f"{favourable} of {len(comparisons)} comparisons for it, {adverse} against. The weakest: "
     numbers = f"{counts if len(comparisons) > 1 else ''}{weakest}."
-    if outcome == "undecided":
-        played = max(result.regret.sizes["replication"] for result in study.results.values())
-        numbers = f"{numbers} {_outlook(replications_needed(comparisons), played)}"
-    return outcome, numbers
+    if favourable == len(comparisons):
+        return Decision("holds", numbers)
+    if adverse:
+        return Decision("does not hold", numbers)
+    return Decision("undecided", f"{numbers} {_outlook(growth_needed(comparisons), study.played)}", is_open=True)
 
 
-def replications_needed(comparisons: Sequence[Comparison]) -> float:
+def growth_needed(comparisons: Sequence[Comparison]) -> float:
     """Return by which factor replications must grow until such margins decide a claim.
 
     Errors fall with the square root of the number of replications; margins are taken to stay as they are.
@@ -98,7 +105,7 @@ def replications_needed(comparisons: Sequence[Comparison]) -> float:
     Examples
     --------
     >>> for_it, against, neither = (Comparison("", margin, 1.0, 59) for margin in (1.0, -0.5, 0.0))
-    >>> [round(replications_needed(group), 1) for group in ([for_it], [for_it, against], [neither])]
+    >>> [round(growth_needed(group), 1) for group in ([for_it], [for_it, against], [neither])]
     [6.1, 29.8, inf]
     """
     weakest = min(comparisons, key=lambda comparison: comparison.strength)

@@ -16,6 +16,7 @@ from ..studies.store import Store, absolute, find_stores
 from ..studies.study import Study
 from .claims import EXPERIMENTS
 from .differences import DIFFERENCES
+from .further import decide_further, load_further
 from .paper import PAPER
 from .verdicts import Verdict, verdicts
 
@@ -30,16 +31,22 @@ class Reported(NamedTuple):
 
 
 def run_and_report(
-    studies: Sequence[Study], folder: Path, threads: int | None, scheduler: str | None, store: str | None
-) -> Reported:
+    studies: Sequence[Study], folder: Path, threads: int | None, scheduler: str | None, store: str | None,
+    decide: bool = False,
+) -> Reported:  # fmt: skip
     """Run studies into a folder, drawing each as soon as it is finished, and write the report.
 
-    ``store`` is an address for the results, if they are not to be kept in the folder.
+    ``store`` is an address for the results, if they are not to be kept in the folder; ``decide`` asks for further
+    replications where claims of the paper are undecided.
     """
     stores = {absolute(f"{store or folder}/{study.name}.zarr"): study for study in studies}
     with workers(threads, scheduler) as executor, Artist(folder) as artist, Progress() as progress:
         damaged = run_studies(stores, executor, progress, artist.draw)
         drawn = artist.sections()
+        if decide:
+            damaged += decide_further(
+                {study.name: study for study in studies}, str(store or folder), executor, tell=print
+            )
     return report_folder(folder, store, drawn)._replace(damaged=damaged)
 
 
@@ -53,6 +60,6 @@ def report_folder(
     order = {name: place for place, name in enumerate(EXPERIMENTS)}
     sections.sort(key=lambda section: order.get(section.study.name, len(order)))
     studies = [section.study for section in sections]
-    decided = verdicts({study.name: study for study in studies})
+    decided = verdicts({study.name: study for study in studies}, load_further(store or folder))
     page = write_page(folder, sections, decided, DIFFERENCES if decided else (), PAPER)
     return Reported(studies, decided, page, [])

@@ -3,7 +3,7 @@
 Policies play one instance on the same noise, so their replications are paired; different instances are independent.  A
 :class:`Measured` keeps the replications apart, so that the error of a difference is that of the paired differences.
 
-Each family is represented by its best policy.  Even replications choose it, and only odd ones are measured.
+Each family is represented by its best policy.  :class:`Evidence` has the replications that did not choose it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.results import JUDGING, Result, StudyResult
+from ..engine.results import CHOOSING, JUDGING, Result, StudyResult
 from ..engine.time_to_target import pulls_to_target
-from ..protocols import FloatArray
+from ..protocols import FloatArray, IntArray
 
 OURS = ("SGD-UCB", "SGD-UCB-Median", "SGD-UCB-SMoM")
 BEST_OF_OURS = "the best of the SGD-UCBs"
@@ -91,8 +92,82 @@ def with_error(value: float, error: float) -> str:
     return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What judges the claims on a study: its best policies, in replications that did not choose them.
+
+    Attributes
+    ----------
+    study
+        The study whose even replications choose the best policy of each family.
+    further
+        More replications of the best policies alone; all but those that chose are evidence.
+    """
+
+    study: StudyResult
+    further: StudyResult | None = None
+
+    @cached_property
+    def results(self) -> dict[str, Result]:
+        """The results by label, of the replications that judge."""
+        if self.further is None:
+            return {label: result.at(JUDGING) for label, result in self.study.results.items()}
+        return {label: self.further.results[label].at(_not_choosing(result, self.further.results[label]))
+                for label, result in self.study.results.items()}  # fmt: skip
+
+    @property
+    def swept(self) -> dict[str, dict[str, float]]:
+        """The parameters that were swept to make a case, by its label."""
+        return self.study.swept
+
+    @property
+    def played(self) -> int:
+        """How many replications were played."""
+        last = self.further or self.study
+        return max(_replications(result) for result in last.results.values())
+
+    def result(self, label: str) -> Result:
+        """Return the result of an instance.
+
+        Raises
+        ------
+        NotRunError
+            If there are fewer than two replications that judge.
+        """
+        result = self.results[label]
+        if _replications(result) < 2:
+            played = _replications(self.study.results[label])
+            raise NotRunError(f"{played} replications are too few: one half chooses variants, the other judges them")
+        return result
+
+    def resolve(self, family: str) -> str:
+        """Return the family itself, or the one that is the best of ours on the replications that choose."""
+        wanted = OURS if family == BEST_OF_OURS else (family,)
+        for name in wanted:
+            if name not in self.study.best:
+                raise NotRunError(f"{name} was not run")
+        return min(wanted, key=lambda name: self.study.scores[self.study.best[name]])
+
+    def position(self, family: str) -> int:
+        """Return the position, among the policies of the results, of the best of the family."""
+        name = self.resolve(family)
+        if self.further is None:
+            return list(self.study.families).index(self.study.best[name])
+        return list(self.further.families).index(name)
+
+
+def _replications(result: Result) -> int:
+    return int(result.regret.sizes["replication"])
+
+
+def _not_choosing(chosen: Result, further: Result) -> IntArray:
+    """Return the replications of a further result that are not among those that chose."""
+    every = np.arange(_replications(further))
+    return np.setdiff1d(every, np.arange(_replications(chosen))[CHOOSING])
+
+
 class Measure(NamedTuple):
-    """What is measured of one policy in one result: numbers whose mean over the judging replications the words name."""
+    """What is measured of one policy in one result: numbers whose mean over the replications the words name."""
 
     words: str
     of: Callable[[Result, int], FloatArray]  # the result, and the policy's position in it
@@ -104,12 +179,12 @@ class Measure(NamedTuple):
 
 
 def _regret(result: Result, position: int) -> FloatArray:
-    final: FloatArray = result.regret.to_numpy()[position, JUDGING, -1]
+    final: FloatArray = result.regret.to_numpy()[position, :, -1]
     return final
 
 
 def _late_regret(result: Result, position: int) -> FloatArray:
-    regret, rounds = result.regret.to_numpy()[position, JUDGING], result.regret["round"].to_numpy()
+    regret, rounds = result.regret.to_numpy()[position], result.regret["round"].to_numpy()
     lost: FloatArray = regret[:, -1] - regret[:, np.argmax(rounds >= result.horizon - result.horizon // 10)]
     return lost
 
@@ -134,7 +209,7 @@ def _growth(result: Result, position: int) -> FloatArray:
 
 def _cost(result: Result, position: int) -> FloatArray:
     # The lower quartile, because other work of the machine only ever prolongs replications.
-    times, level = result.wall_time.to_numpy()[position, JUDGING], 0.25
+    times, level = result.wall_time.to_numpy()[position], 0.25
     spread = math.sqrt(level * (1.0 - level) / len(times))
     low, quartile, high = np.quantile(times, (max(0.0, level - spread), level, min(1.0, level + spread)))
     above: FloatArray = (times > quartile).astype(float)
@@ -144,14 +219,14 @@ def _cost(result: Result, position: int) -> FloatArray:
 
 def _failed(result: Result, position: int) -> FloatArray:
     # Two replications of each kind are added (Agresti and Coull): none of sixty does not mean none at all.
-    return np.append(result.failed[position, JUDGING], (True, True, False, False)).astype(float)
+    return np.append(result.failed[position], (True, True, False, False)).astype(float)
 
 
 def misses(target: float) -> Measure:
     """Return the measure of the share of replications that never reach the target."""
     return Measure(
         f"share of replications that never reach a mean regret below {target:g}",
-        lambda result, position: np.isinf(pulls_to_target(result, target)[position, JUDGING]).astype(float),
+        lambda result, position: np.isinf(pulls_to_target(result, target)[position]).astype(float),
     )
 
 
@@ -171,7 +246,7 @@ class Where(NamedTuple):
     """Which instances of a study a claim is about: groups, each of which is compared on the average of its members."""
 
     words: str
-    groups: Callable[[StudyResult], list[list[str]]]
+    groups: Callable[[Evidence], list[list[str]]]
 
     def spot(self, labels: list[str]) -> str:
         """Return a group in words: the label of its only member, or what all have in common."""
@@ -181,7 +256,7 @@ class Where(NamedTuple):
 def environments(*numbers: int) -> Where:
     """Return Env1, Env2 or Env3, each by itself: the first, second and third instance of a study."""
 
-    def groups(study: StudyResult) -> list[list[str]]:
+    def groups(study: Evidence) -> list[list[str]]:
         if max(numbers) > len(study.results):
             raise NotRunError(f"Env{max(numbers)} was not run")
         return [[list(study.results)[number - 1]] for number in numbers]
@@ -189,8 +264,8 @@ def environments(*numbers: int) -> Where:
     return Where(f"in {' and '.join(f'Env{number}' for number in numbers)}", groups)
 
 
-def _deltas(low: float, high: float) -> Callable[[StudyResult], list[list[str]]]:
-    def group(study: StudyResult) -> list[list[str]]:
+def _deltas(low: float, high: float) -> Callable[[Evidence], list[list[str]]]:
+    def group(study: Evidence) -> list[list[str]]:
         deltas = {label: study.swept[label]["delta"] for label in study.results}
         top = max(deltas.values())
         chosen = [label for label, delta in deltas.items() if low * top < delta <= high * top]
@@ -201,7 +276,7 @@ def _deltas(low: float, high: float) -> Callable[[StudyResult], list[list[str]]]
     return group
 
 
-def _closest(study: StudyResult) -> list[list[str]]:
+def _closest(study: Evidence) -> list[list[str]]:
     deltas = {label: study.swept[label]["delta"] for label in study.results}
     above_zero = sorted((label for label in deltas if deltas[label] > 0), key=deltas.__getitem__)
     return [[label] for label in above_zero[:2]]
@@ -214,30 +289,7 @@ NEARER_ARMS = Where("over the gaps up to half the largest", _deltas(0.0, 0.5))
 DISTINCT_ARMS = Where("over the gaps above half the largest", _deltas(0.5, 1.0))
 
 
-def resolve(study: StudyResult, family: str) -> str:
-    """Return the family itself, or the one that is the best of ours on the replications that choose."""
-    wanted = OURS if family == BEST_OF_OURS else (family,)
-    for name in wanted:
-        if name not in study.best:
-            raise NotRunError(f"{name} was not run")
-    return min(wanted, key=lambda name: study.scores[study.best[name]])
-
-
-def policy_position(study: StudyResult, family: str) -> int:
-    """Return the position, among the policies of the study, of the best of the family."""
-    return list(study.families).index(study.best[resolve(study, family)])
-
-
-def measured(study: StudyResult, family: str, measure: Measure, labels: list[str]) -> Measured:
+def measured(study: Evidence, family: str, measure: Measure, labels: list[str]) -> Measured:
     """Return the average over these instances of what is measured of the best policy of the family."""
-    position = policy_position(study, family)
-    for label in labels:
-        check_replications(study.results[label])
-    return Measured({label: measure.of(study.results[label], position) / len(labels) for label in labels})
-
-
-def check_replications(result: Result) -> None:
-    """Refuse results with fewer than two replications that judge."""
-    replications = result.regret.sizes["replication"]
-    if replications < 4:
-        raise NotRunError(f"{replications} replications are too few: one half chooses variants, the other judges them")
+    position = study.position(family)
+    return Measured({label: measure.of(study.result(label), position) / len(labels) for label in labels})

@@ -11,11 +11,10 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from ..engine.results import JUDGING, StudyResult
 from ..engine.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from ..protocols import FloatArray
 from .decisions import Comparison, Rule
-from .measures import Where, check_replications, policy_position
+from .measures import Evidence, Where
 from .rules import Pairs, listed, names
 
 DRAWS = 1000  # of the bootstrap
@@ -25,7 +24,7 @@ HALF = 0.5  # of what choosing at random loses: a mean regret that every algorit
 def faster(pairs: Pairs, target: float, factor: float = 1.0) -> Rule:
     """Ask that the time of the first of each pair to a mean regret, times ``factor``, is below that of the second."""
 
-    def compare(study: StudyResult) -> Iterator[Comparison]:
+    def compare(study: Evidence) -> Iterator[Comparison]:
         [label] = study.results
         for first, second in pairs:
             fast, slow = (milliseconds(study, label, family, target) for family in (first, second))
@@ -43,12 +42,11 @@ def faster_than_recomputing(
     proportion to n squared, because at pull t it looks at t rewards.
     """
 
-    def compare(study: StudyResult, dear: StudyResult) -> Iterator[Comparison]:
-        [label], [measured_at] = study.results, dear.results.values()
-        check_replications(study.results[label])
-        cost = float(np.median(measured_at.wall_time.to_numpy()[policy_position(dear, recomputed), JUDGING]))
-        pulls = pulls_to_target(study.results[label], target)[policy_position(study, rival), JUDGING]
-        slow = pulls * pulls / measured_at.horizon * cost * 1e-6
+    def compare(study: Evidence, dear: Evidence) -> Iterator[Comparison]:
+        [label], [timed] = study.results, dear.results
+        cost = float(np.median(dear.result(timed).wall_time.to_numpy()[dear.position(recomputed)]))
+        pulls = pulls_to_target(study.result(label), target)[study.position(rival)]
+        slow = pulls * pulls / dear.result(timed).horizon * cost * 1e-6
         for family in families:
             fast = milliseconds(study, label, family, target)
             yield compared(f"{family} {{}}, {recomputed} {{}}", fast, slow, factor)
@@ -62,7 +60,7 @@ def same_order(families: Sequence[str], where: Where, target: float, reference: 
     There the target is a mean regret; here it is half of what choosing at random loses.
     """
 
-    def compare(study: StudyResult, raced: StudyResult) -> Iterator[Comparison]:
+    def compare(study: Evidence, raced: Evidence) -> Iterator[Comparison]:
         [track] = raced.results
         found = {family: float(late_quantile(milliseconds(raced, track, family, target))) for family in families}
         order = sorted(families, key=found.__getitem__)
@@ -79,10 +77,9 @@ def same_order(families: Sequence[str], where: Where, target: float, reference: 
     )
 
 
-def milliseconds(study: StudyResult, label: str, family: str, target: float) -> FloatArray:
+def milliseconds(study: Evidence, label: str, family: str, target: float) -> FloatArray:
     """Return the times to a mean regret of the best policy of a family, in the replications that judge."""
-    check_replications(study.results[label])
-    times: FloatArray = seconds_to_target(study.results[label], target)[policy_position(study, family), JUDGING] * 1e3
+    times: FloatArray = seconds_to_target(study.result(label), target)[study.position(family)] * 1e3
     return times
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from ..engine.results import Result, StudyResult
+from ..engine.results import Result
 from .decisions import Comparison, Rule
 from .measures import (
     FAILED,
@@ -22,12 +22,11 @@ from .measures import (
     LOG_REGRET,
     REGRET,
     SHARE,
+    Evidence,
     Measure,
     NotRunError,
     Where,
     measured,
-    policy_position,
-    resolve,
 )  # fmt: skip
 
 Pairs = Sequence[tuple[str, str]]  # of families: the one that is to have the smaller number, and its rival
@@ -52,10 +51,10 @@ def each(better: Iterable[str], worse: Iterable[str]) -> Pairs:
 def below(pairs: Pairs, where: Where, measure: Measure = REGRET, factor: float = 1.0, slack: float = 0.0) -> Rule:
     """Ask that what is measured of the first of each pair is below ``factor`` times that of the second plus a slack."""
 
-    def compare(study: StudyResult) -> Iterator[Comparison]:
+    def compare(study: Evidence) -> Iterator[Comparison]:
         for pair, labels in product(pairs, where.groups(study)):
             low, high = (measured(study, family, measure, labels) for family in pair)
-            first, second = (resolve(study, family) for family in pair)
+            first, second = (study.resolve(family) for family in pair)
             words = f"{where.spot(labels)}, {first} {measure.show(low)}, {second} {measure.show(high)}"
             yield Comparison.of(words, high * factor - low + slack)
 
@@ -79,10 +78,10 @@ def almost_the_same(pairs: Pairs, where: Where) -> Rule:
 def under(families: Sequence[str], where: Where, measure: Measure, limit: float) -> Rule:
     """Ask that what is measured of each family is at most a limit."""
 
-    def compare(study: StudyResult) -> Iterator[Comparison]:
+    def compare(study: Evidence) -> Iterator[Comparison]:
         for family, labels in product(families, where.groups(study)):
             found = measured(study, family, measure, labels)
-            words = f"{where.spot(labels)}, {resolve(study, family)} {measure.show(found)}, limit {limit:.3g}"
+            words = f"{where.spot(labels)}, {study.resolve(family)} {measure.show(found)}, limit {limit:.3g}"
             yield Comparison.of(words, found * -1.0 + limit)
 
     return Rule(f"{measure.words} {where.words}, at most {limit:g}: {listed(families)}", compare)
@@ -91,11 +90,11 @@ def under(families: Sequence[str], where: Where, measure: Measure, limit: float)
 def lower_in(families: Sequence[str], low: Where, high: Where, measure: Measure = REGRET) -> Rule:
     """Ask that what is measured of each family is smaller in some instances than in others."""
 
-    def compare(study: StudyResult) -> Iterator[Comparison]:
+    def compare(study: Evidence) -> Iterator[Comparison]:
         for family, less, more in product(families, low.groups(study), high.groups(study)):
             small, large = (measured(study, family, measure, labels) for labels in (less, more))
             shown = f"{low.spot(less)} {measure.show(small)}, {high.spot(more)} {measure.show(large)}"
-            yield Comparison.of(f"{resolve(study, family)}, {shown}", large - small)
+            yield Comparison.of(f"{study.resolve(family)}, {shown}", large - small)
 
     return Rule(f"{measure.words}, smaller {low.words} than {high.words}: {listed(families)}", compare)
 
@@ -103,12 +102,12 @@ def lower_in(families: Sequence[str], low: Where, high: Where, measure: Measure 
 def converges(families: Sequence[str], where: Where) -> Rule:
     """Ask that mean regret still falls at the end, and that hardly any replication ends in linear regret."""
 
-    def compare(study: StudyResult) -> Iterator[Comparison]:
+    def compare(study: Evidence) -> Iterator[Comparison]:
         for family, labels in product(families, where.groups(study)):
-            name, spot = resolve(study, family), where.spot(labels)
+            name, spot = study.resolve(family), where.spot(labels)
             growth, failed = (measured(study, family, measure, labels) for measure in (GROWTH, FAILED))
             yield Comparison.of(f"{spot}, growth of {name} {growth}", growth * -1.0 + 1.0)
-            position = policy_position(study, family)
+            position = study.position(family)
             counts = sum(study.results[label].failed[position] for label in labels)
             words = f"{spot}, {name} ends in linear regret in {counts.sum()} of {counts.size} replications"
             yield Comparison.of(words, failed * -1.0 + ALMOST)
@@ -121,7 +120,7 @@ def converges(families: Sequence[str], where: Where) -> Rule:
 def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: str) -> Rule:
     """Ask that from each horizon to the next regret grows by no larger factor than a bound does."""
 
-    def compare(study: StudyResult) -> Iterator[Comparison]:
+    def compare(study: Evidence) -> Iterator[Comparison]:
         labels = [label for label in study.results if label.startswith(noise)]
         labels.sort(key=lambda label: study.results[label].horizon)
         if len(labels) < 2:
@@ -132,7 +131,7 @@ def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: st
             limit = bound(longer) / bound(shorter)
             shown = f"{LOG_REGRET.show(growth)} times the regret, limit {limit:.3g}"
             yield Comparison.of(
-                f"{resolve(study, family)}, {longer:,} instead of {shorter:,} pulls: {shown}",
+                f"{study.resolve(family)}, {longer:,} instead of {shorter:,} pulls: {shown}",
                 growth * -1.0 + float(np.log(limit)),
             )
 
@@ -146,14 +145,14 @@ def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: st
 def harder(pairs: Pairs, hard: Where, easy: Where) -> Rule:
     """Ask that the regret of the first of each pair, divided by that of the second, is larger in one instance."""
 
-    def compare(study: StudyResult) -> Iterator[Comparison]:
+    def compare(study: Evidence) -> Iterator[Comparison]:
         for (first, second), more, less in product(pairs, hard.groups(study), easy.groups(study)):
             high, low = (
                 measured(study, first, LOG_REGRET, labels) - measured(study, second, LOG_REGRET, labels)
                 for labels in (more, less)
             )
             ratios = f"{hard.spot(more)} {LOG_REGRET.show(high)}, {easy.spot(less)} {LOG_REGRET.show(low)}"
-            yield Comparison.of(f"{resolve(study, first)} to {resolve(study, second)}, {ratios}", high - low)
+            yield Comparison.of(f"{study.resolve(first)} to {study.resolve(second)}, {ratios}", high - low)
 
     ratio = f"ratio of mean regrets at the horizon, larger {hard.words} than {easy.words}"
     return Rule(f"{ratio}: {names(pairs, 'to ')}", compare)
@@ -162,7 +161,7 @@ def harder(pairs: Pairs, hard: Where, easy: Where) -> Rule:
 def no_worse_in_batches(single: str, batches: dict[str, int], where: Where) -> Rule:
     """Ask that batches of size b add at most the 2 (b - 1) further pulls of each arm that the bound gives them."""
 
-    def compare(study: StudyResult) -> Iterator[Comparison]:
+    def compare(study: Evidence) -> Iterator[Comparison]:
         for (family, batch), [label] in product(batches.items(), where.groups(study)):
             one, many = (measured(study, name, REGRET, [label]) for name in (single, family))
             fixed = 2.0 * (batch - 1) * _sum_of_gaps(study.results[label])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from ..engine.results import StudyResult
 from .claims import CLAIMS, MEDIAN, Claim
 from .decisions import Outcome, decide
 from .differences import DIFFERENCES
+from .measures import Evidence
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Verdict:
         How it is decided; see :mod:`.rules` and :mod:`.decisions`.
     note
         Where the paper's text and its published code differ in what bears on it, and how the claim was read.
+    is_open
+        Whether it is undecided and more replications may decide it.
     """
 
     claim: str
@@ -40,15 +44,20 @@ class Verdict:
     numbers: str
     rule: str
     note: str
+    is_open: bool = False
 
 
-def verdicts(studies: Mapping[str, StudyResult]) -> list[Verdict]:
+def verdicts(
+    studies: Mapping[str, StudyResult], further: Mapping[str, StudyResult] = MappingProxyType({})
+) -> list[Verdict]:
     """Check the claims of the paper whose study is given, in the order of the paper.
 
     Parameters
     ----------
     studies
         Results by the name of the study, one of :data:`~heavybandits.reproduce.EXPERIMENTS`; others are ignored.
+    further
+        More replications of the best policies of some studies, by the same names; see :mod:`.further`.
 
     Examples
     --------
@@ -69,17 +78,19 @@ def verdicts(studies: Mapping[str, StudyResult]) -> list[Verdict]:
     >>> decided[0].where, decided[0].study, {verdict.verdict for verdict in decided} > {"undecided"}
     ('Section 1.2; Section 3', 'cauchy', True)
     """
-    return [_verdict(claim, studies) for claim in CLAIMS if claim.study in studies]
+    evidence = {name: Evidence(study, further.get(name)) for name, study in studies.items()}
+    return [_verdict(claim, evidence) for claim in CLAIMS if claim.study in studies]
 
 
-def _verdict(claim: Claim, studies: Mapping[str, StudyResult]) -> Verdict:
-    study = studies[claim.study]
-    outcome, numbers = decide(claim.rule, study, studies)
+def _verdict(claim: Claim, studies: Mapping[str, Evidence]) -> Verdict:
+    best = studies[claim.study].study.best
+    outcome, numbers, is_open = decide(claim.rule, studies[claim.study], studies)
     notes = [claim.note, *(d.code for d in DIFFERENCES if claim.study in d.studies)]
-    if MEDIAN in claim.rule.words and MEDIAN in study.best:
+    if MEDIAN in claim.rule.words and MEDIAN in best:
         notes.append(
             f"The text gives {MEDIAN} a bonus, the published code makes it greedy; the best variant here is "
-            f"{study.best[MEDIAN]!r}."
+            f"{best[MEDIAN]!r}."
         )
     rule = f"{claim.rule.words[0].upper()}{claim.rule.words[1:]}."
-    return Verdict(claim.words, claim.where, claim.study, outcome, numbers, rule, " ".join(filter(None, notes)))
+    note = " ".join(filter(None, notes))
+    return Verdict(claim.words, claim.where, claim.study, outcome, numbers, rule, note, is_open)

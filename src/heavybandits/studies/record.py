@@ -155,11 +155,15 @@ def _columns(prefix: str, settings: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def identity(spec: StudyFile, sources: dict[str, str], version: str = __version__) -> dict[str, Any]:
-    """Return all that the results of a study depend on, in plain values; titles and figures are not among it."""
+    """Return all that a replication depends on, in plain values: not titles and figures, nor how many there are."""
     plain = spec.plain()
-    head = {key: value for key, value in plain["study"].items() if key not in ("title", "description")}
-    return {"version": version, "study": head, "instance": plain["instance"], "policy": plain["policy"],
-            "sources": sources}  # fmt: skip
+    head = _without(plain["study"], "title", "description", "replications")
+    instances = {label: _without(table, "replications") for label, table in plain["instance"].items()}
+    return {"version": version, "study": head, "instance": instances, "policy": plain["policy"], "sources": sources}
+
+
+def _without(table: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if key not in keys}
 
 
 def short_digest(plain: Any) -> str:

@@ -13,7 +13,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -93,7 +93,9 @@ class Study:
         return _restored, (self.name, json.dumps(self.spec.plain()), self.folder)
 
     def __eq__(self, other: object) -> bool:
-        return (self.name, self.digest) == (other.name, other.digest) if isinstance(other, Study) else NotImplemented
+        if not isinstance(other, Study):
+            return NotImplemented
+        return (self.name, self.digest, self.replications) == (other.name, other.digest, other.replications)
 
     def __hash__(self) -> int:
         return hash((self.name, self.digest))
@@ -142,6 +144,11 @@ class Study:
         _, horizon, replications, *_ = self.cases[case]
         return min(replications, math.ceil(ITEM / (horizon * len(self.choices))))
 
+    @property
+    def replications(self) -> dict[str, int]:
+        """How often each case is played, by label."""
+        return {label: case.replications for label, case in self.cases.items()}
+
     def with_replications(self, replications: int) -> Study:
         """Return the same study with at most this many replications."""
         spec = self.spec.plain()
@@ -149,6 +156,25 @@ class Study:
             if "replications" in table:
                 table["replications"] = min(table["replications"], replications)
         return Study(self.name, StudyFile.checked(self.name, spec), self.folder)
+
+    def repeated(self, times: int) -> Study:
+        """Return the same study with this many times the replications, of which the first are the same."""
+        spec = self.spec.plain()
+        for table in (spec["study"], *spec["instance"].values()):
+            if "replications" in table:
+                table["replications"] *= times
+        return Study(self.name, StudyFile.checked(self.name, spec), self.folder)
+
+    def only(self, labels: Collection[str]) -> Study:
+        """Return the same study with these policies only, at most one of a family, each called as its family.
+
+        Examples
+        --------
+        >>> list(read_study("cauchy").only(["UCB c=1", "auto"]).choices)
+        ['UCB', 'auto']
+        """
+        kept = {choice.family: choice.values for label, choice in self.choices.items() if label in labels}
+        return Study(self.name, StudyFile.checked(self.name, {**self.spec.plain(), "policy": kept}), self.folder)
 
     def without(self, family: str) -> Study:
         """Return the same study without a policy."""

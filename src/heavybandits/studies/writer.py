@@ -132,12 +132,21 @@ def _settled(location: str, study: Study) -> Record:
         reason = str(error) if isinstance(error, RecordError) else f"is not the store of a study: {error}"
         raise StoreError(f"{location}: {reason}, and holds no results of this study; "
                          "choose another folder, or delete it") from None  # fmt: skip
-    if found.digest == study.digest:
-        return found.model_copy(update={"name": study.name, "spec": study.spec})  # titles may have changed
-    if _has_results(location):
+    if not _has_results(location):
+        _clear(location)
+        return record_of(study)
+    if found.digest != study.digest:
         raise _another(location, found, study)
-    _clear(location)
-    return record_of(study)
+    cases = {label: _extended(location, label, case, study.replications[label]) for label, case in found.cases.items()}
+    return found.model_copy(update={"name": study.name, "spec": study.spec, "cases": cases})  # titles may differ
+
+
+def _extended(location: str, label: str, case: CaseRecord, replications: int) -> CaseRecord:
+    """Return a case with more replications than it has; results do not depend on how many there are."""
+    if replications < case.replications:
+        raise StoreError(f"{location} has {case.replications} replications of {label}, the study asks for "
+                         f"{replications}; ask for at least as many, or choose another folder")  # fmt: skip
+    return case.model_copy(update={"replications": replications})
 
 
 def _another(location: str, record: Record, study: Study) -> StoreError:
@@ -202,6 +211,7 @@ def _layout(record: Record, label: str) -> dict[str, _Layout]:
 def _lay_out(writer: Writer, label: str) -> None:
     """Make the arrays of a case that are missing or damaged; a damaged coordinate is just written again."""
     root, layout, coordinates = writer._root, _layout(writer.record, label), coordinate_arrays(writer.record, label)
+    _make_room(root, label, writer.record.cases[label], layout)
     attributes: Any = {"coordinates": " ".join(name for name in coordinates if name not in ("round", "policy"))}
     if not all(_is_laid_out(root, f"{label}/{name}", array) for name, array in layout.items()):
         group = root.create_group(label, attributes=attributes, overwrite=True)
@@ -216,6 +226,21 @@ def _lay_out(writer: Writer, label: str) -> None:
             if stored.dtype.kind == "U":
                 stored = stored.astype(np.dtypes.StringDType())
             root.create_array(f"{label}/{name}", data=stored, dimension_names=dimensions, overwrite=True)
+
+
+def _make_room(root: zarr.Group, label: str, case: CaseRecord, layout: dict[str, _Layout]) -> None:
+    """Enlarge the arrays of a case for replications that were added; a chunk that was not full is played again."""
+    try:
+        arrays: Any = {name: root[f"{label}/{name}"] for name in layout}
+        stored = arrays["regret"].shape[1]
+        if stored >= case.replications or any(arrays[name].chunks != layout[name].chunks for name in layout):
+            return
+    except (LookupError, ValueError, AttributeError):  # missing or damaged
+        return
+    if stored % case.chunk:
+        arrays["checksum"][stored // case.chunk] = 0
+    for name in reversed(layout):  # regret, by whose shape the rest is known to be done, comes last
+        arrays[name].resize(layout[name].shape)
 
 
 def _is_laid_out(root: zarr.Group, path: str, layout: _Layout) -> bool:

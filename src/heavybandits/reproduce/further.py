@@ -1,0 +1,111 @@
+"""Further replications where claims are undecided, by a rule that is fixed beforehand.
+
+The results of `reproduce` are the first look; their even replications have chosen a variant of each algorithm.  For the
+next look a study with undecided claims gets twice the replications, of the chosen variants alone.  It ends when all
+claims are decided, at the last look, or when a look would play more pulls than the budget has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import NamedTuple
+
+from ..engine.results import StudyResult
+from ..studies.progress import Progress
+from ..studies.run import run_studies
+from ..studies.schema import StudyFile
+from ..studies.store import Store, StoreError, absolute, find_stores
+from ..studies.study import Study
+from .decisions import LOOKS
+from .verdicts import verdicts
+
+BUDGET = 15_000_000_000  # pulls: about ten minutes on two cores
+CHECKPOINTS = 400  # of a horizon, where a study asks for all: thousands of replications would not fit in memory
+
+
+def decide_further(
+    studies: Mapping[str, Study], place: str, executor: Executor, budget: int = BUDGET,
+    tell: Callable[[str], None] = lambda line: None,
+) -> list[str]:  # fmt: skip
+    """Play further replications of studies whose results are at a place, and return what was found damaged.
+
+    Parameters
+    ----------
+    studies
+        The studies that were run, by name.
+    place
+        The folder or address of their stores; further replications go to ``further`` in it.
+    executor
+        What plays.
+    budget
+        The most pulls to play.
+    tell
+        Is called with a sentence before each look.
+    """
+    results = {name: Store(f"{place}/{name}.zarr").load() for name in studies}
+    damaged: list[str] = []
+    while True:
+        further = load_further(place)
+        undecided = [verdict.study for verdict in verdicts(results, further) if verdict.is_open]
+        looks = [_next(study, results[name], name in further, place) for name, study in studies.items()
+                 if name in undecided]  # fmt: skip
+        work = {}
+        for look in sorted(filter(None, looks), key=lambda look: look.pulls):
+            if look.pulls <= budget:
+                work[look.store] = look.study
+                budget -= look.pulls
+        if not work:
+            return damaged
+        names = ", ".join(study.name for study in work.values())
+        tell(f"Undecided claims: {len(undecided)}. Playing further replications of {names}.")
+        with Progress() as progress:
+            damaged += run_studies(work, executor, progress)
+
+
+def load_further(place: str | Path) -> dict[str, StudyResult]:
+    """Return the further results that are complete at a place, by the name of their study."""
+    try:
+        stores = find_stores(f"{absolute(place)}/further")
+    except StoreError:
+        return {}
+    results = [Store(location).load() for location in stores]
+    return {result.name: result for result in results if result.provenance["complete"]}
+
+
+class _Look(NamedTuple):
+    """A study with the replications that a look needs, its store, and the pulls to play for it."""
+
+    store: str
+    study: Study
+    pulls: int
+
+
+def _next(study: Study, result: StudyResult, complete: bool, place: str) -> _Look | None:
+    """Return the next look at a study, or the last one if it is not complete; None after the last of all."""
+    store, chosen = f"{absolute(place)}/further/{study.name}.zarr", _chosen(study, result)
+    label, replications = next(iter(study.replications.items()))
+    try:
+        began = Store(store).record.cases[label].replications // replications
+    except StoreError:  # there was none
+        began = 1
+    times = 2 * began if complete or began == 1 else began
+    longer = chosen.repeated(times)
+    return (
+        _Look(store, longer, _pulls(longer) - complete * _pulls(chosen.repeated(began))) if times < 2**LOOKS else None
+    )
+
+
+def _chosen(study: Study, result: StudyResult) -> Study:
+    """Return the study with the best variant of each algorithm of the paper."""
+    spec = study.only([label for family, label in result.best.items() if family != "auto"]).spec.plain()
+    if spec["study"]["checkpoints"] == "all":
+        horizon = spec["study"]["horizon"]
+        step = -(-horizon // CHECKPOINTS)
+        spec["study"]["checkpoints"] = list(range(step, horizon + 1, step))
+    return Study(study.name, StudyFile.checked(study.name, spec), study.folder)
+
+
+def _pulls(study: Study) -> int:
+    return sum(case.horizon * case.replications for case in study.cases.values()) * len(study.choices)

@@ -1,0 +1,150 @@
+"""Further replications for claims that are undecided: what is played, how much of it, and what then judges."""
+
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heavybandits.engine.results import StudyResult
+from heavybandits.reproduce import Verdict, folder
+from heavybandits.reproduce.further import decide_further, load_further
+from heavybandits.reproduce.measures import Evidence
+from heavybandits.studies.executors import workers
+from heavybandits.studies.run import run_studies
+from heavybandits.studies.schema import StudyFile
+from heavybandits.studies.store import Store
+from heavybandits.studies.study import Study, read_study
+
+NAME = "remarks-gaussian"
+LOOK = 8 * 3 * 60 * 2  # pulls of eight replications: three cases, sixty rounds, the best of two families
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    spec = read_study(NAME).with_replications(8).spec.plain()
+    spec["study"] |= {"horizon": 60, "checkpoints": "all"}
+    return Study(NAME, StudyFile.checked(NAME, spec))
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[Executor]:
+    with workers(1) as threads:
+        yield threads
+
+
+@pytest.fixture(scope="module")
+def played(study: Study, executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("played")
+    run_studies({f"{place}/{NAME}.zarr": study}, executor)
+    return place
+
+
+@pytest.fixture
+def place(played: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(played, tmp_path / "results"))
+
+
+def claims_are(is_open: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict = Verdict("", "", NAME, "undecided", "", "", "", is_open)
+    monkeypatch.setattr("heavybandits.reproduce.further.verdicts", lambda results, further: [verdict])
+
+
+def replications(place: Path) -> int:
+    return int(load_further(place)[NAME].results["10 arms, 0.1 apart"].regret.sizes["replication"])
+
+
+def test_looks_double_the_replications_of_the_best_variants(
+    study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims_are(True, monkeypatch)
+    monkeypatch.setattr("heavybandits.reproduce.further.LOOKS", 3)
+    told: list[str] = []
+    decide_further({NAME: study}, str(place), executor, tell=told.append)
+    assert told == [f"Undecided claims: 1. Playing further replications of {NAME}."] * 2  # of three looks
+    first, further = Store(place / f"{NAME}.zarr").load(), load_further(place)[NAME]
+    assert list(further.families) == ["SGD-UCB", "SGD-UCB (p=3)"]
+    for label, result in first.results.items():
+        for family, best in first.best.items():
+            longer = further.results[label].regret.sel(policy=family)
+            assert longer.sizes["replication"] == 32
+            rounds = longer["round"].to_numpy()
+            assert (longer[:8].to_numpy() == result.regret.sel(policy=best, round=rounds).to_numpy()).all()
+
+
+def test_a_budget_is_kept_and_a_new_one_plays_on(
+    study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims_are(True, monkeypatch)
+    decide_further({NAME: study}, str(place), executor, budget=2 * LOOK - 1)
+    assert load_further(place) == {}
+    decide_further({NAME: study}, str(place), executor, budget=4 * LOOK - 1)
+    assert replications(place) == 16
+    decide_further({NAME: study}, str(place), executor, budget=2 * LOOK)
+    assert replications(place) == 32
+
+
+def test_a_look_that_was_interrupted_is_finished_first(
+    study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims_are(True, monkeypatch)
+    decide_further({NAME: study}, str(place), executor, budget=2 * LOOK)
+    shutil.rmtree(place / "further" / f"{NAME}.zarr" / "10 arms, 0.1 apart" / "checksum" / "c")
+    assert load_further(place) == {}  # replications would be taken for others
+    decide_further({NAME: study}, str(place), executor, budget=2 * LOOK)
+    assert replications(place) == 16
+
+
+def test_nothing_is_played_if_no_claim_is_open(
+    study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims_are(False, monkeypatch)
+    decide_further({NAME: study}, str(place), executor)
+    assert not (place / "further").exists()
+
+
+def test_all_replications_judge_but_those_that_chose(
+    study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims_are(True, monkeypatch)
+    decide_further({NAME: study}, str(place), executor, budget=2 * LOOK)
+    first, further = Store(place / f"{NAME}.zarr").load(), load_further(place)[NAME]
+    evidence, label = Evidence(first, further), "100 arms, 0.02 apart"
+    regret = evidence.result(label).regret.to_numpy()[evidence.position("SGD-UCB (p=3)")]
+    judging = [1, 3, 5, 7, *range(8, 16)]
+    assert np.array_equal(regret, further.results[label].regret.sel(policy="SGD-UCB (p=3)").to_numpy()[judging])
+    assert (evidence.played, Evidence(first).played) == (16, 8)
+
+
+@pytest.mark.parametrize("decide", [True, False])
+def test_the_report_takes_further_replications_only_if_asked(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decide: bool
+) -> None:
+    asked: list[str] = []
+
+    def note(studies: dict[str, Study], place: str, *_: object, **__: object) -> list[str]:
+        asked.append(place)
+        return [f"{name}: damaged" for name in studies]
+
+    monkeypatch.setattr(folder, "decide_further", note)
+    reported = folder.run_and_report([study], tmp_path, 1, None, None, decide=decide)
+    assert (asked, reported.damaged) == (([str(tmp_path)], [f"{NAME}: damaged"]) if decide else ([], []))
+
+
+def test_verdicts_are_those_of_the_further_replications(
+    study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, StudyResult]] = []
+
+    def look(results: object, further: dict[str, StudyResult]) -> list[Verdict]:
+        seen.append(further)
+        return []
+
+    monkeypatch.setattr(folder, "verdicts", look)
+    with monkeypatch.context() as patched:
+        claims_are(True, patched)
+        decide_further({NAME: study}, str(place), executor, budget=2 * LOOK)
+    folder.report_folder(place)
+    assert [list(further) for further in seen] == [[NAME]]
