@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -90,7 +91,7 @@ def test_replications_that_are_needed_decide() -> None:
             later = rule(*(margin * math.sqrt(factor * more) for margin in margins))
             assert (outcome_of(later, papers_world()["runtime"]) != "undecided") == decided
     any_study = Evidence(papers_world()["runtime"])
-    _, numbers, _ = decide(rule(2.45 / 2), any_study, {})
+    _, numbers, _ = decide(rule(0.50001 * NormalDist().inv_cdf(1.0 - LEVEL)), any_study, {})
     assert numbers.endswith("About 1,200 replications would decide it if that margin stays; 300 were played.")
     _, numbers, _ = decide(rule(0.0), any_study, {})
     assert numbers.endswith("More replications of this kind would not decide it.")
