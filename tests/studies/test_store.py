@@ -18,7 +18,6 @@ import xarray as xr
 
 import heavybandits as hb
 from heavybandits.engine.results import StudyResult
-from heavybandits.report import Artist
 from heavybandits.studies.executors import workers
 from heavybandits.studies.progress import Step
 from heavybandits.studies.run import run_studies
@@ -220,13 +219,6 @@ def test_a_store_that_another_run_has_just_begun_is_left_alone(study: Study, tmp
         with pytest.raises(StoreError, match="another run is writing to it"):
             run(study.with_replications(1), tmp_path / "new.zarr")
         assert Store(tmp_path / "new.zarr").record.digest == study.digest
-
-
-def test_what_draws_does_not_hear_ctrl_c(study: Study, whole: StudyResult, location: Path, tmp_path: Path) -> None:
-    with Artist(tmp_path) as artist:
-        os.kill(artist._process.pid or 0, signal.SIGINT)  # while it is still importing
-        artist.draw(str(location))
-        assert artist.sections()[str(location)].study.results.keys() == whole.results.keys()
 
 
 @pytest.mark.parametrize(

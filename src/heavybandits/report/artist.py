@@ -1,10 +1,15 @@
-"""Draws studies in a process of its own, while this one goes on: figures hold the interpreter for long."""
+"""Draws studies in a process of its own while this one goes on: figures hold the interpreter for long."""
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
+import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -13,7 +18,7 @@ from .section import Section, study_section
 
 
 class Artist:
-    """Takes the places of stores, and gives back what the page shows of them.
+    """Draws the studies in stores, and returns what the page shows of them.
 
     Examples
     --------
@@ -26,40 +31,66 @@ class Artist:
         context = multiprocessing.get_context("spawn")  # a copy of this process would have the locks of its threads
         self._connection, other_end = context.Pipe()
         self._process = context.Process(target=_draw, args=(other_end, directory), daemon=True)
-        heard = signal.signal(signal.SIGINT, signal.SIG_IGN)  # and so from its first moment, where it can inherit that
-        try:
+        with _deaf_children():
             self._process.start()
-        finally:
-            signal.signal(signal.SIGINT, heard)
         other_end.close()  # so that the process ends when this end is closed, even by a crash
         self._waiting = ThreadPoolExecutor(1)
-        self._drawn: dict[str, Future[Section]] = {}
+        self._drawn: dict[str, Future[Section | None]] = {}
 
     def draw(self, place: str) -> None:
         """Ask for the figure and the tables of the study that is stored there."""
         self._drawn[place] = self._waiting.submit(self._ask, place)
 
-    def _ask(self, place: str) -> Section:
+    def _ask(self, place: str) -> Section | None:
         self._connection.send(place)
         return self._connection.recv()  # type: ignore[no-any-return]
 
     def sections(self) -> dict[str, Section]:
-        """What was asked for, as soon as it is there; studies that could not be drawn are left out."""
-        return {place: future.result() for place, future in self._drawn.items() if future.exception() is None}
+        """Return what was asked for, as soon as it is there; studies that could not be drawn are left out."""
+        drawn = {place: None if future.exception() else future.result() for place, future in self._drawn.items()}
+        return {place: section for place, section in drawn.items() if section is not None}
 
     def __enter__(self) -> Artist:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._connection.close()
-        self._waiting.shutdown(wait=error is None)
+        self._waiting.shutdown(wait=error is None, cancel_futures=True)
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Let processes that are started now never hear of Ctrl-C; this one hears of it when they have started."""
+    if sys.platform == "win32":  # where a signal cannot be blocked
+        yield
+        return
+    heard: list[int] = []
+    here = threading.current_thread() is threading.main_thread()  # only there Ctrl-C interrupts
+    if here:
+        handler = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    resource_tracker.ensure_running()  # or starting it below would unblock the signal
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which children inherit
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if here:
+            signal.signal(signal.SIGINT, handler)
+            if heard:
+                signal.raise_signal(signal.SIGINT)
 
 
 def _draw(connection: Connection, directory: Path) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process hears of it
+    """Answer with sections until nobody asks any more; with None where drawing fails, for the other process to tell."""
     while True:
+        section = None
         try:
             place = connection.recv()
         except EOFError:
             return
-        connection.send(study_section(directory, Store(place).load()))
+        with suppress(Exception):
+            section = study_section(directory, Store(place).load())
+        try:
+            connection.send(section)
+        except OSError:  # the other process has ended
+            return

@@ -1,0 +1,105 @@
+"""The drawing process: errors and Ctrl-C are the other process's to tell, and nothing outlives it for long."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heavybandits.report import Artist
+from heavybandits.studies.executors import workers
+from heavybandits.studies.run import run_studies
+from heavybandits.studies.study import read_study
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there"),
+]
+
+
+STUDY = """
+[study]
+horizon = 50
+replications = 2
+
+[instance.pair]
+means = [0.0, 1.0]
+noise = { kind = "gaussian" }
+
+[policy.UCB]
+kind = "ucb"
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("artist")
+    (folder / "small.toml").write_text(STUDY)
+    with workers(1) as threads:
+        run_studies({f"{folder}/small.zarr": read_study(str(folder / "small.toml"))}, threads)
+    return f"{folder}/small.zarr"
+
+
+def test_what_can_be_drawn_is_drawn_and_the_rest_left_out_silently(
+    store: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with Artist(tmp_path) as artist:
+        os.kill(artist._process.pid or 0, signal.SIGINT)  # Ctrl-C reaches it while it starts
+        artist.draw(f"{tmp_path}/nothing.zarr")
+        artist.draw(store)
+        drawn = artist.sections()
+        artist._process.join(0)
+        assert artist._process.is_alive()
+    assert list(drawn) == [store]
+    assert drawn[store].study.name == "small"
+    assert (tmp_path / "figures" / "small.png").exists()
+    artist._process.join(60)
+    assert artist._process.exitcode == 0
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_folder_that_cannot_be_written_to_is_left_to_the_other_process(
+    store: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    with Artist(tmp_path / "file") as artist:
+        artist.draw(store)
+        assert artist.sections() == {}
+    artist._process.join(60)
+    assert capfd.readouterr() == ("", "")
+
+
+def script(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a script, and wait until all that could write to its streams has ended."""
+    head = "import os, signal, sys\nfrom pathlib import Path\nfrom heavybandits.report import Artist\n"
+    main = f"{head}if __name__ == '__main__':\n" + "".join(f"    {line}\n" for line in text.splitlines())
+    file = Path(arguments[-1]) / "script.py"
+    file.write_text(main)
+    return subprocess.run([sys.executable, str(file), *arguments], capture_output=True, text=True, timeout=120)
+
+
+def test_ctrl_c_while_the_process_starts_is_not_lost(tmp_path: Path) -> None:
+    done = script(
+        "from multiprocessing.context import SpawnProcess\n"
+        "start = SpawnProcess.start\n"
+        "SpawnProcess.start = lambda self: (os.kill(os.getpid(), signal.SIGINT), start(self))\n"
+        "try:\n"
+        "    Artist(Path(sys.argv[-1]))\n"
+        "except KeyboardInterrupt:\n"
+        "    print('heard')\n",
+        str(tmp_path),
+    )
+    assert (done.stdout, done.stderr) == ("heard\n", "")
+
+
+def test_the_process_ends_without_a_word_when_the_other_is_killed(store: str, tmp_path: Path) -> None:
+    done = script(
+        "artist = Artist(Path(sys.argv[-1]))\n"
+        "artist._connection.send(sys.argv[1])\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n",
+        store, str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL
+    assert (done.stdout, done.stderr) == ("", "")
