@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from reports import HORIZON, INSTANCE, ROUNDS, result, study
 from rich.console import Console
 
+from heavybandits._format import number
 from heavybandits.engine.results import Result, StudyResult
 from heavybandits.report.figures import draw
 from heavybandits.report.runtimes import best_times, runtime_table
@@ -21,7 +22,6 @@ from heavybandits.report.tables import (
     LONGEST,
     latex_escape,
     latex_table,
-    number,
     summary_table,
 )
 from heavybandits.report.terminal import terminal_summary

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from .._format import html_table
 from .advice import HEAVY, LIGHT, Advice, is_symmetric
 from .read import Rewards
 from .replay import Replay
@@ -70,6 +72,21 @@ class Report:
         return "\n".join(parts)
 
     __str__ = text
+
+    def _repr_html_(self) -> str:
+        """Show the arms, what the rewards say and which policy fits in a notebook."""
+        head = ("arm", "rewards", "median", "upper tail index", "lower tail index", "skew")
+        shapes = [(self.rewards.labels[arm], shape) for arm, shape in self.arms.items()]
+        rows = [
+            (label, *_row(label, shape)[1:3], *_row(label, shape)[4:7])
+            for label, shape in (*shapes, ("pooled", self.pooled))
+        ]
+        said = "".join(f"<li>{html.escape(line)}</li>" for line in findings(self))
+        return (
+            html_table(self._heading().strip(), head, rows) + f"<ul>{said}</ul><p>Which policy fits: "
+            f"<b>{html.escape(self.advice.name)}</b>. {html.escape(self.advice.reason)}</p>"
+            f"<pre>{html.escape(self.snippet)}</pre>"
+        )
 
     def _heading(self) -> str:
         labels, count = self.rewards.labels, len(self.rewards.rewards)

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,12 +25,17 @@ from ..world.instances import Instance
 from .checkpoints import checkpoint_rounds
 from .compile.compiled import compiled, without_text
 from .compile.randomness import uses_rng
+from .progress import progress_bar
 from .results import Result
 
 # Rounds whose noise is drawn at once, and how many numbers that may be if each arm has a law of its own.  Long enough
 # that threads seldom meet at the interpreter lock, short enough for the cache.  They are part of what a seed means, so
 # they never change.
 BLOCK, NUMBERS = 131_072, 4_194_304
+
+
+def _nothing() -> None:
+    pass
 
 
 def simulate(
@@ -41,6 +47,7 @@ def simulate(
     seed: int = 0,
     workers: int | None = None,
     checkpoints: Sequence[int] | str = "log",
+    progress: bool = False,
 ) -> Result:
     """Play each policy ``replications`` times for ``horizon`` pulls on the same noise.
 
@@ -61,6 +68,8 @@ def simulate(
     checkpoints
         Rounds after which regret is recorded: ``"log"`` for about a hundred log-spaced ones, ``"all"`` for every round,
         ``"end"`` for the last and what the slope there needs, or increasing numbers; the last is always among them.
+    progress
+        Whether to show a progress bar, in a terminal or a notebook.
 
     Examples
     --------
@@ -81,7 +90,8 @@ def simulate(
     workers = (os.cpu_count() or 1) if workers is None else count("simulate", "workers", workers)
     rounds = checkpoint_rounds(horizon, checkpoints)
     runs = {label: Run(instance, policy, horizon, rounds, seed) for label, policy in policies.items()}
-    played = play_chunk(instance, list(runs.values()), horizon, seed, range(replications), workers)
+    with progress_bar(replications) if progress else nullcontext(_nothing) as advance:
+        played = play_chunk(instance, list(runs.values()), horizon, seed, range(replications), workers, advance)
     return Result(instance, tuple(runs), rounds, *played, horizon=horizon, seed=seed)
 
 
@@ -162,7 +172,13 @@ def play(
 
 
 def play_chunk(
-    instance: Instance, runs: list[Run], horizon: int, seed: int, replications: range, workers: int = 1
+    instance: Instance,
+    runs: list[Run],
+    horizon: int,
+    seed: int,
+    replications: range,
+    workers: int = 1,
+    done: Callable[[], None] = _nothing,
 ) -> tuple[FloatArray, IntArray, FloatArray]:
     """Regret at checkpoints, pulls per arm and nanoseconds per pull, for these runs and replications."""
     shifts, gaps = np.array(instance.shifts, dtype=float), np.array(instance.gaps, dtype=float)
@@ -180,6 +196,7 @@ def play_chunk(
                 duration[row, place] += run.advance(progress[row], start, shifts, noise, gaps)
         for row in range(len(runs)):
             regret[row, place], pulls[row, place] = progress[row].regret, progress[row].pulls
+        done()
 
     _in_threads(play_one, len(replications), workers)
     return regret, pulls, duration / horizon

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._format import html_table, number
 from .._validate import unknown
+from ..palette import look
 from ..protocols import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..world.instances import Instance
+
+CASES = 6  # of a study, side by side in a notebook
 
 
 @dataclass(frozen=True)
@@ -274,6 +278,17 @@ class Result:
         assert figure is not None  # of an axis that can be drawn into
         return figure
 
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook."""
+        summary, count = self.summary(), self._regret.shape[1]
+        rows = [[label, _with_error(row["mean"], row["se"]), *(number(row[name]) for name in ("median", "worst")),
+                 f"{round(row['failures'] * count)}", number(row["ns per pull"])]
+                for label, row in summary.iterrows()]  # fmt: skip
+        head = ["policy", "mean ± standard error", "median", "worst", f"failed (of {count})", "cost (ns per pull)"]
+        caption = f"Regret after {self.horizon:,} pulls, in units of reward; {count} replications, seed {self.seed}"
+        best = int(summary["mean"].to_numpy().argmin())
+        return html_table(caption, head, rows, {(best, 1)}, [look(label).colour for label in self._labels])
+
     def _known(self, argument: str, labels: Sequence[str]) -> list[str]:
         """Return the labels if all are of this result."""
         if isinstance(labels, str):
@@ -288,6 +303,10 @@ class Result:
         return (
             f"Result({', '.join(self._labels)}; {replications} replications of {self.horizon} pulls, seed {self.seed})"
         )
+
+
+def _with_error(mean: float, error: float) -> str:
+    return number(mean) if math.isnan(error) else f"{number(mean)} ± {number(error)}"
 
 
 def _bootstrap_interval(values: FloatArray, resamples: int = 1000) -> FloatArray:
@@ -385,6 +404,19 @@ class StudyResult:
                  for result in self.results.values() if result.instance.gaps.any()]  # fmt: skip
         scores = np.mean(final, axis=0) if final else np.zeros(len(self.families))
         return dict(zip(self.families, scores.tolist(), strict=True))
+
+    def _repr_html_(self) -> str:
+        """Show mean regret in a notebook: the best policy of each family, by case."""
+        shown = dict(list(self.results.items())[:CASES])
+        summaries = {case: result.summary().loc[list(self.best.values())] for case, result in shown.items()}
+        rows = [[label, *(_with_error(summary.loc[label, "mean"], summary.loc[label, "se"])
+                          for summary in summaries.values())]
+                for label in self.best.values()]  # fmt: skip
+        bold = {(int(summary["mean"].to_numpy().argmin()), place)
+                for place, summary in enumerate(summaries.values(), start=1)}  # fmt: skip
+        more = f"; the first {CASES} of {len(self.results)} cases" if len(self.results) > CASES else ""
+        caption = f"{self.title or self.name}: regret at the horizon, in units of reward, mean ± standard error{more}"
+        return html_table(caption, ["policy", *shown], rows, bold, [look(family).colour for family in self.best])
 
     @cached_property
     def best(self) -> dict[str, str]:

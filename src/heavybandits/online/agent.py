@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._format import html_table
 from .._validate import count, whole
 from ..algorithms.kit.shown import index_of, value_of
 from ..algorithms.kit.state import carried, find_open, fresh_state, pools, with_room
@@ -269,8 +270,14 @@ class Agent:
     def __repr__(self) -> str:
         return f"Agent({self.policy!r}, {len(self._labels)} arms, {self._seen} rewards)"
 
-    def __str__(self) -> str:
-        """Table of the arms, or of those pulled most if there are many."""
+    def _repr_html_(self) -> str:
+        """Show the arms in a notebook."""
+        head, *rows = self._table()
+        more = f"; the {ROWS} arms pulled most, of {len(self._labels)}" if len(self._labels) > ROWS else ""
+        return html_table(f"{self.policy!r}, {self._seen} rewards{more}", head, rows)
+
+    def _table(self) -> list[tuple[str, ...]]:
+        """Return the head and the rows of a table of the arms, or of those pulled most if there are many."""
         rows: list[tuple[str, ...]] = [("arm", "pulls", "estimate", "index")]
         for slot in sorted(heapq.nlargest(ROWS, range(len(self._labels)), key=self._pulls.__getitem__)):
             with np.errstate(all="ignore"):  # as silent as compiled code
@@ -278,6 +285,11 @@ class Agent:
                                    index_of(self.policy, self._state, slot, self._seen))  # fmt: skip
             numbers = ("-" if math.isnan(x) else f"{x:.4g}" for x in (estimate, index))
             rows.append((str(self._labels[slot]), str(self._pulls[slot]), *numbers))
+        return rows
+
+    def __str__(self) -> str:
+        """Return a table of the arms, or of those pulled most if there are many."""
+        rows = self._table()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in rows]
         if len(self._labels) > ROWS:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from .._format import number
 from ..engine.results import StudyResult
 from ..palette import Look, look
 from .drawing import Picture, picture, save, shown, variable
@@ -17,7 +18,7 @@ from .figures import draw
 from .matrix import advice, ratio_matrix
 from .provenance import missing, origin
 from .runtimes import NOTE, best_times, runtime_table
-from .tables import latex_table, lowest, number, summary_table
+from .tables import latex_table, lowest, summary_table
 
 MOST_COLUMNS = 6  # instances side by side in a table that fits on the page
 SHOWN_IN_LATEX = ["instance", "policy", "mean", "se", "median", "q10", "q90", "worst", "failed", "above best",

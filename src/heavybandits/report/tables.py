@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
+from .._format import number
 from ..engine.results import StudyResult
 
 LONGEST = 45  # rows of a LaTeX table that fit on a page
@@ -34,25 +34,6 @@ def summary_table(study: StudyResult) -> pd.DataFrame:
         part.insert(place + 1, "replications", result.failed.shape[1])
         parts.append(part)
     return pd.concat(parts, ignore_index=True)
-
-
-def number(value: Any) -> str:
-    """Three digits that count.
-
-    Examples
-    --------
-    >>> [number(value) for value in (12, 0.0123456, 3.0, 1234.5, 1e9, 0.0, math.nan, math.inf)]
-    ['12', '0.0123', '3.00', '1234', '1.00e+09', '0', '-', 'inf']
-    """
-    if isinstance(value, str):
-        return value
-    if math.isnan(value):
-        return "-"
-    if math.isinf(value) or value == 0 or (value == int(value) and not isinstance(value, float)):
-        return f"{value:g}"
-    if not 1e-4 <= abs(value) < 1e7:
-        return f"{value:.2e}"
-    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 
 
 def latex_escape(text: str) -> str:

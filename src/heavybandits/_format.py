@@ -1,0 +1,74 @@
+"""Numbers and small tables as readers see them; tables for notebooks need no JavaScript."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from ._validate import visible
+
+
+def number(value: Any) -> str:
+    """Write a number with three digits that count.
+
+    Examples
+    --------
+    >>> [number(value) for value in (12, 0.0123456, 3.0, 1234.5, 1e9, 0.0, math.nan, math.inf)]
+    ['12', '0.0123', '3.00', '1234', '1.00e+09', '0', '-', 'inf']
+    """
+    if isinstance(value, str):
+        return value
+    if math.isnan(value):
+        return "-"
+    if math.isinf(value) or value == 0 or (value == int(value) and not isinstance(value, float)):
+        return f"{value:g}"
+    if not 1e-4 <= abs(value) < 1e7:
+        return f"{value:.2e}"
+    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+
+
+def html_table(
+    caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], bold: Collection[tuple[int, int]] = (),
+    colours: Sequence[str] = (),
+) -> str:  # fmt: skip
+    """Return a table for a notebook.
+
+    Parameters
+    ----------
+    caption
+        What the table shows.
+    head, rows
+        Text, which is escaped; the first column is aligned left, the others right.
+    bold
+        Cells in bold, by row and column.
+    colours
+        A colour for each row, shown before its first cell.
+
+    Examples
+    --------
+    >>> html_table("Arms", ["arm"], [["<b>"]])
+    '<table><caption style="text-align:left">Arms</caption><thead><tr><th style="text-align:left">arm</th>...'
+    """
+    lines = [f'<caption style="text-align:left">{_escaped(caption)}</caption><thead><tr>']
+    lines += [f'<th style="text-align:{_side(at)}">{_escaped(text)}</th>' for at, text in enumerate(head)]
+    lines.append("</tr></thead><tbody>")
+    for place, row in enumerate(rows):
+        cells = []
+        for at, text in enumerate(row):
+            cell = f"<b>{_escaped(text)}</b>" if (place, at) in bold else _escaped(text)
+            key = (
+                f'<span style="color:{colours[place]}" aria-hidden="true">&#9632;</span> ' if colours and not at else ""
+            )
+            cells.append(f'<td style="text-align:{_side(at)}">{key}{cell}</td>')
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return f"<table>{''.join(lines)}</tbody></table>"
+
+
+def _side(column: int) -> str:
+    return "right" if column else "left"
+
+
+def _escaped(text: str) -> str:
+    return html.escape(visible(str(text)))

@@ -1,0 +1,103 @@
+"""What notebooks show of results, studies, agents and diagnoses: small tables with units, and nothing unescaped."""
+
+import io
+from html.parser import HTMLParser
+from typing import Any
+
+import pandas as pd
+import pytest
+from reports import result, study
+from rich.console import Console
+
+import heavybandits as hb
+from heavybandits.engine.results import CASES
+
+NASTY = "<script>alert('x')</script> \x1b[31m"
+
+
+class Table(HTMLParser):
+    """Reads the rows of a table, and which cells are bold; every element must be closed."""
+
+    def __init__(self, shown: Any) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.rows: list[list[str]] = []
+        self.bold: list[str] = []
+        self.caption = ""
+        self.feed(shown._repr_html_())
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        assert tag != "script"
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in {"th", "td"}:
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "caption" in self.open:
+            self.caption += data
+        elif "span" not in self.open and {"th", "td"} & set(self.open):
+            self.rows[-1][-1] = (self.rows[-1][-1] + data).strip()
+            if "b" in self.open:
+                self.bold.append(data)
+
+
+def test_result() -> None:
+    table = Table(result([0.1, 0.3], [0.05, 0.05], labels=(NASTY, "b")))
+    assert table.caption == "Regret after 100 pulls, in units of reward; 2 replications, seed 0"
+    assert table.rows[0] == [
+        "policy", "mean ± standard error", "median", "worst", "failed (of 2)", "cost (ns per pull)",
+    ]  # fmt: skip
+    assert table.rows[1][:4] == [r"<script>alert('x')</script> \x1b[31m", "20.0 ± 10.0", "20.0", "30.0"]
+    assert table.bold == ["5.00 ± 0"]
+    assert Table(result([0.1])).rows[1][1] == "10.0"  # of one replication there is no error
+
+
+def test_study_shows_the_best_of_each_family() -> None:
+    families = {"a": "one", "b": "one", "c": "two"}
+    made = study({f"x{i}": result([0.1, 0.3], [0.4, 0.4], [0.3, 0.3]) for i in range(CASES + 1)}, families, title=NASTY)
+    table = Table(made)
+    assert table.caption.startswith(r"<script>alert('x')</script> \x1b[31m: regret at the horizon, in units of reward")
+    assert table.caption.endswith(f"the first {CASES} of {CASES + 1} cases")
+    assert [row[:2] for row in table.rows] == [["policy", "x0"], ["a", "20.0 ± 10.0"], ["c", "30.0 ± 0"]]
+    assert table.bold == ["20.0 ± 10.0"] * CASES
+
+
+def test_agent() -> None:
+    agent = hb.Agent(hb.UCB(), arms=[NASTY, "green"])
+    agent.update(NASTY, 1.0)
+    table = Table(agent)
+    assert table.caption == "UCB(c=1.0), 1 rewards"
+    assert table.rows[1][:3] == [r"<script>alert('x')</script> \x1b[31m", "1", "1"]
+    many = Table(hb.Agent(hb.UCB(), n_arms=100))
+    assert len(many.rows) == 21
+    assert many.caption.endswith("the 20 arms pulled most, of 100")
+
+
+def test_diagnosis() -> None:
+    rewards = pd.DataFrame({"arm": ["<red>", "green"] * 30, "reward": [float(i * i % 17) for i in range(60)]})
+    report = hb.diagnose(rewards)
+    table = Table(report)
+    assert [row[0] for row in table.rows] == ["arm", "<red>", "green", "pooled"]
+    assert table.rows[0][1:3] == ["rewards", "median"]
+    assert table.rows[1][1] == "30"
+    assert report.advice.name in report._repr_html_()
+
+
+def test_a_simulation_shows_its_progress_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    instance, policies = hb.Instance([0, 1], hb.Gaussian()), {"UCB": hb.UCB()}
+    silent = hb.simulate(instance, policies, horizon=10, replications=3, progress=True)
+    assert capsys.readouterr() == ("", "")
+    file = io.StringIO()
+    monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=file, force_terminal=True))
+    shown = hb.simulate(instance, policies, horizon=10, replications=3, progress=True)
+    assert "3/3" in file.getvalue()
+    assert (shown.regret == silent.regret).all()
