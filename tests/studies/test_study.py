@@ -104,6 +104,27 @@ def test_a_policy_is_told_of_the_instance(tmp_path: Path) -> None:
     assert both.policies("flat")["SGD"].clip == 1.0
 
 
+def test_a_fact_of_the_instance_may_have_a_factor(tmp_path: Path) -> None:
+    """Told the largest standard deviation, 5 here, times 0.5 and 2."""
+    noise = "noise = [{ kind = 'gaussian', scale = 1.0 }, { kind = 'gaussian', scale = 5.0 }]"
+    text = f"""
+[study]
+horizon = 10
+[instance.x]
+means = [0.0, 1.0]
+{noise}
+[policy.UCB]
+kind = "ucb"
+c = {{ instance = "deviation", times = [0.5, 2] }}
+"""
+    (tmp_path / "told.toml").write_text(text)
+    policies = read_study(tmp_path / "told.toml").policies("x")
+    assert [policy.c for policy in policies.values()] == pytest.approx([2.5, 10.0], rel=0.01)
+    (tmp_path / "told.toml").write_text(text.replace("deviation", "noise"))
+    with pytest.raises(ValueError, match="times must be a number"):
+        read_study(tmp_path / "told.toml").policies("x")
+
+
 def test_policies_and_noises_from_files_beside_the_study(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     text = (HEAD + "[instance.coin]\nmeans = [0, 1]\nnoise = { kind = 'mine.py:Coin', size = 2.0 }\n"

@@ -2,7 +2,7 @@
 
 A study file is TOML.  ``[study]`` has horizon, replications and seed, each ``[instance.LABEL]`` an instance, each
 ``[policy.LABEL]`` a policy.  A list where a single value belongs makes a sweep, ``{ linspace = [0, 1, 5] }`` is a list,
-and ``{ instance = "largest-mean" }`` is taken from the instance that is played.
+and ``{ instance = "largest-mean" }`` is taken from the instance that is played; ``times`` beside it is a factor.
 """
 
 from __future__ import annotations
@@ -37,11 +37,22 @@ ITEM = 5_000_000  # pulls in a work item: about half a second for most policies
 LONGEST = 200  # bytes of a label, which names a folder of the store
 RESERVED = ("c", "zarr.json")  # names that Zarr uses itself
 
+DRAWS = 200_000  # of each arm, from which its standard deviation is estimated
+
+
+@functools.lru_cache(maxsize=64)
+def _deviation(instance: Instance) -> float:
+    """Return the largest standard deviation of an arm's draws, which laws of infinite variance have too."""
+    rng = np.random.default_rng(0)
+    return max(float(np.std(noise.sample(rng, DRAWS))) for noise in instance.begin().noises)
+
+
 # What a policy may be told of the instance, as the paper tells its policies the largest location.
 FROM_INSTANCE: dict[str, Callable[[Instance], Any]] = {
     "largest-mean": lambda instance: float(np.abs(instance.means).max()) or 1.0,  # in absolute value; 1 if all are 0
     "lowest": lambda instance: float(instance.means.min()),
     "highest": lambda instance: float(instance.means.max()),
+    "deviation": _deviation,
     "noise": lambda instance: instance.noises[0],  # the first arm's, if they differ
 }
 
@@ -331,11 +342,16 @@ def _told(value: Any, instance: Instance) -> Any:
     """Values with what is taken from the instance filled in."""
     if not isinstance(value, dict):
         return value
-    if set(value) != {"instance"}:
+    if not {"instance"} <= set(value) <= {"instance", "times"}:
         return {key: _told(part, instance) for key, part in value.items()}
     if not isinstance(value["instance"], str) or value["instance"] not in FROM_INSTANCE:
         raise ValueError(unknown("fact of an instance", value["instance"], FROM_INSTANCE))
-    return FROM_INSTANCE[value["instance"]](instance)
+    fact = FROM_INSTANCE[value["instance"]](instance)
+    if "times" not in value:
+        return fact
+    if not isinstance(fact, float) or not isinstance(value["times"], int | float):
+        raise ValueError(f"times must be a number, and {value['instance']} one too, got {value['times']!r}")
+    return value["times"] * fact
 
 
 def _kinds(value: Any) -> Iterator[str]:
