@@ -8,6 +8,7 @@ import difflib
 import math
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
+from typing import Any
 
 LARGEST_COUNT = 2**53
 
@@ -71,6 +72,12 @@ def require_range(owner: str, low: float, high: float) -> None:
     """Refuse a range of rewards that is empty, or too wide for its width to be a number."""
     if not 0.0 < high - low < math.inf:
         raise ValueError(f"{owner}: high must be above low by a finite amount, got low={low}, high={high}")
+
+
+def require_within(name: str, values: Any, low: int, high: int) -> None:
+    """Refuse an array of whole numbers with one outside ``low``, ..., ``high``."""
+    for wrong in values[(values < low) | (values > high)].tolist():
+        raise ValueError(f"{name} must be from {low} to {high}, got {wrong}")
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> str:

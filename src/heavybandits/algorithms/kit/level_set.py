@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .loss_tables import Losses, at, shift_of
 from .numerics import LARGEST, clip, saturate
@@ -51,6 +52,12 @@ class Shared(NamedTuple):
     clock: IntArray  # rewards
     due: FloatArray  # clock at the next refresh
     top: FloatArray  # highest minimiser at the last refresh
+
+    def check(self, fresh: Shared, n_arms: int) -> None:
+        """Refuse the number of a law that there is not."""
+        require_within("law", self.law, 0, len(self.evidence) - 1)
+        require_within("seen", self.seen, 0, LARGEST_COUNT)
+        require_within("clock", self.clock, 0, LARGEST_COUNT)
 
 
 class LevelSets(NamedTuple):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable
 
 FIRST_SEGMENT = 4  # records in an arm's first segment
@@ -59,6 +60,20 @@ class Pool(NamedTuple):
         new, old = np.repeat(fresh.start[:kept], floats) + inside, np.repeat(self.start[rows], floats) + inside
         records[new] = self.records[old]
         return fresh._replace(records=records)
+
+    def check(self, fresh: Pool, n_arms: int) -> None:
+        """Refuse segments that reach beyond the records, and records of another width."""
+        width, used, length = int(self.plan[_WIDTH]), int(self.plan[_USED]), len(self.records)
+        if width != fresh.plan[_WIDTH]:
+            raise ValueError(f"records must have {fresh.plan[_WIDTH]} floats, got {width}")
+        require_within("floats taken up", self.plan[[_USED]], 0, length)
+        require_within("room", self.room, 0, used // width)
+        require_within("size", self.size, 0, used // width)
+        require_within("start", self.start, 0, used)
+        if (self.size > self.room).any() or (self.start + width * self.room > used).any():
+            raise ValueError("the records of an arm must lie in its segment, and that within the floats taken up")
+        least = width * max(FIRST_SEGMENT, 2 * int(self.room.max()))
+        require_within("floats that the next record may take up", self.plan[[_NEED]], least, max(least, 2 * length))
 
     def grown(self) -> Pool:
         """Return the pool itself if a record certainly fits in for any arm, else a larger copy.

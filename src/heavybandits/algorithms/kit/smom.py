@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable
 from .numerics import SEED, next_normal, saturate, small_median
 
@@ -27,6 +28,10 @@ class Waiting(NamedTuple):
     rewards: FloatArray  # (arm, size)
     filled: IntArray  # per arm: how many are waiting
     stream: IntArray  # generator of the smoothing noise
+
+    def check(self, fresh: Waiting, n_arms: int) -> None:
+        """Refuse more rewards than there is room for."""
+        require_within("filled", self.filled, 0, self.rewards.shape[1] - 1)
 
 
 def init_waiting(n_arms: int, size: int) -> Waiting:

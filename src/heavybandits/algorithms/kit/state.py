@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import IntArray, is_named_tuple
+from .ftrl import Draws
 from .pool import Pool
 
 
@@ -88,6 +90,20 @@ def find_open(state: Any) -> Callable[[IntArray | None], None] | None:
     return restrict
 
 
+def find_draws(state: Any) -> Draws | None:
+    """Return the part of a state that holds the probabilities of the arms, None if there is none.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> find_draws(hb.TsallisINF().init(n_arms=2, horizon=None)).chance
+    array([0.5, 0.5])
+    """
+    if isinstance(state, Draws):
+        return state
+    return next(filter(None, map(find_draws, state)), None) if is_named_tuple(state) else None
+
+
 def pools(state: Any) -> Iterator[Pool]:
     """Where the state keeps rewards, and so may need room for more.
 
@@ -139,6 +155,38 @@ def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[A
     else:
         for name, field in zip(state._fields, state, strict=True):
             yield from arrays(field, f"{path}.{name}")
+
+
+def check_state(state: Any, fresh: Any, n_arms: int, path: str = "state") -> None:
+    """Refuse a state whose numbers would lead compiled code, which does not check indices, out of its arrays.
+
+    A part of a state with a method ``check(fresh, n_arms)`` checks itself.  Whole numbers elsewhere in states of this
+    package count something, so they are never below those of a ``fresh`` state.  Between decisions all arms are open.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> state, fresh = (hb.UCB().init(n_arms=2, horizon=None) for _ in range(2))
+    >>> state.tournament.turn[2] = 7
+    >>> check_state(state, fresh, n_arms=2)
+    Traceback (most recent call last):
+        ...
+    ValueError: state.tournament: the arm chosen last must be from 0 to 1, got 7
+    """
+    if not is_named_tuple(state):
+        return
+    if hasattr(state, "check"):
+        try:
+            state.check(fresh, n_arms)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+    ours = type(state).__module__.startswith(f"{__package__.partition('.')[0]}.")
+    for name, field, blank in zip(state._fields, state, fresh, strict=True):
+        check_state(field, blank, n_arms, f"{path}.{name}")
+        if name == "open" and not field.all():
+            raise ValueError(f"{path}.open must be all true")
+        if ours and not hasattr(state, "check") and getattr(field, "dtype", None) == np.int64:
+            require_within(f"{path}.{name}", field, int(blank.min()), LARGEST_COUNT)
 
 
 def rebuilt(template: Any, values: dict[str, npt.NDArray[Any]], path: str = "state", grows: bool = False) -> Any:

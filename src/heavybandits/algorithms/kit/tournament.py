@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .numerics import LARGEST
 from .scan import ask
@@ -58,6 +59,16 @@ class Tournament(NamedTuple):
         if fresh.tree is not None:
             plant(fresh.tree, fresh.line, fresh.open)
         return fresh
+
+    def check(self, fresh: Tournament, n_arms: int) -> None:
+        """Refuse numbers of arms that are none."""
+        require_within("the next arm to look at", self.turn[[NEXT]], 0, n_arms)
+        require_within("the arm chosen last", self.turn[[ARM]], 0, n_arms - 1)
+        require_within("pulls left in a row", self.turn[[LEFT]], 0, LARGEST_COUNT)
+        require_within("the round up to which the lead lasts", self.turn[[UNTIL]], 0, LARGEST_COUNT)
+        require_within("asked", self.asked, 0, LARGEST_COUNT)
+        if self.tree is not None and not np.isin(self.tree[:, WINNER], np.arange(n_arms)).all():
+            raise ValueError(f"each winner must be an arm from 0 to {n_arms - 1}")
 
     def restrict(self, among: IntArray | None) -> None:
         """Let only these arms be chosen, or all if ``None``."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import IntArray, compilable
 
 
@@ -15,6 +16,11 @@ class Turn(NamedTuple):
 
     arm: IntArray
     left: IntArray
+
+    def check(self, fresh: Turn, n_arms: int) -> None:
+        """Refuse the turn of an arm that is none."""
+        require_within("arm", self.arm, 0, n_arms - 1)
+        require_within("left", self.left, 0, LARGEST_COUNT)
 
     def carry(self, fresh: Turn, rows: IntArray) -> Turn:
         """End the turn, for arms come or go."""
