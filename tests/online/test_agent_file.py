@@ -11,7 +11,7 @@ import pytest
 from agents import POLICIES, Plain, every_policy, make_agent, reward_of, snapshot
 
 import heavybandits as hb
-from heavybandits.online.agent_file import Saved, read, write
+from heavybandits.online.agent_file import Saved, encoded, read
 
 
 def through_a_file(agent: hb.Agent, folder: Path) -> hb.Agent:
@@ -111,7 +111,7 @@ def test_names_that_cannot_be_saved_are_refused(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_parameters_come_back(policy: Any, tmp_path: Path) -> None:
     saved = Saved(policy, 100, ["a"], 0, [0], 0, np.random.default_rng(), policy.init(1, 100))
-    write(tmp_path / "agent", saved)
+    (tmp_path / "agent").write_bytes(encoded(saved))
     assert read(tmp_path / "agent").policy == policy
 
 

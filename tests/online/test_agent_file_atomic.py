@@ -3,8 +3,10 @@
 import errno
 import os
 import signal
+import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -127,4 +129,78 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path) -> No
     output, _ = python(SAVE_TOO_MUCH, tmp_path / "agent").communicate(timeout=60)
     assert f"'{tmp_path / 'agent'}'" in output
     assert hb.Agent.load(tmp_path / "agent").arms == [0, 1]
+    assert files(tmp_path) == ["agent"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes of this kind")
+@pytest.mark.parametrize("through_a_link", [False, True])
+def test_what_is_not_a_regular_file_is_refused(through_a_link: bool, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    path = tmp_path / "pipe"
+    if through_a_link:
+        path = tmp_path / "link"
+        path.symlink_to(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="path must be a regular file or a new one, got "):
+        hb.Agent(hb.UCB(), n_arms=2).save(path)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert files(tmp_path) == sorted({path.name, "pipe"})
+
+
+def test_the_mode_of_the_old_file_is_kept(tmp_path: Path) -> None:
+    agent, path = hb.Agent(hb.UCB(), n_arms=2), tmp_path / "agent"
+    agent.save(path)
+    path.chmod(0o640)
+    agent.save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+import heavybandits as hb
+os.replace = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
+hb.Agent(hb.UCB(), n_arms=2000).save(sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows kills otherwise")
+def test_what_a_killed_process_left_behind_goes_with_the_next_save(tmp_path: Path) -> None:
+    path = tmp_path / "agent"
+    for _ in range(2):
+        process = python(KILLED_WHILE_WRITING, path)
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+    [left] = files(tmp_path)  # the second used what the first had left
+    assert left.startswith(".heavybandits-")
+    hb.Agent(hb.UCB(), n_arms=2).save(path)
+    assert files(tmp_path) == ["agent"]
+    assert hb.Agent.load(path).arms == [0, 1]
+
+
+def test_threads_and_processes_may_save_to_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "agent"
+    agents = [hb.Agent(hb.UCB(), n_arms=n) for n in (2, 300, 40, 5)]
+    over, damaged = threading.Event(), []
+
+    def save(agent: hb.Agent) -> None:
+        for _ in range(60):
+            agent.save(path)
+
+    def load() -> None:
+        while not over.is_set():
+            try:
+                hb.Agent.load(path)
+            except ValueError as error:
+                damaged.append(error)
+
+    agents[0].save(path)
+    reader = threading.Thread(target=load)
+    reader.start()
+    savers = [threading.Thread(target=save, args=(agent,)) for agent in agents]
+    for thread in savers:
+        thread.start()
+    for thread in savers:
+        thread.join()
+    over.set()
+    reader.join()
+    assert not damaged
     assert files(tmp_path) == ["agent"]

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import copy
 import heapq
 import math
-from collections.abc import Hashable, Iterable
+import threading
+from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from reprlib import repr as brief
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._format import html_table
 from .._validate import count, whole
 from ..algorithms.kit.shown import index_of, value_of
-from ..algorithms.kit.state import carried, find_open, fresh_state, pools, with_room
+from ..algorithms.kit.state import carried, find_draws, find_open, fresh_state, pools, with_room
+from ..algorithms.kit.tournament import SCAN
 from ..algorithms.registry import name_of
 from ..engine.compile.compiled import compiled, without_text
 from ..engine.compile.randomness import uses_rng
 from ..protocols import IntArray, Policy
 from . import agent_file
 from .agent_file import Saved
+from .ahead import compile_ahead
 from .arms import Arms, listed
+from .replace import replace
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Arm = Hashable
 ROWS = 20  # of the table that is printed
+NEAR = 48  # arms from which on the code for more than SCAN of them is compiled ahead
 
 
 class Agent:
@@ -32,7 +41,7 @@ class Agent:
 
     Rewards may come late, in any order, in bulk, or for arms that were never selected (logged data).  Several
     selections may be under way at once.  A call that is refused, such as an update with NaN, changes nothing; infinite
-    rewards are welcome.  Threads that share an agent must take turns.
+    rewards are welcome.  Threads may share an agent: each call sees the agent between two other calls.
 
     Parameters
     ----------
@@ -86,12 +95,19 @@ class Agent:
         self.__setstate__(Saved(policy, horizon, names.labels, names.unused, [0] * n_arms, 0, rng, state))
 
     def __getstate__(self) -> Saved:
-        """All that the agent is: what is saved, and what a copy is made of."""
+        """Return a copy of all that the agent is."""
+        with self._lock:
+            return copy.deepcopy(self._saved())
+
+    def _saved(self) -> Saved:
+        """Return all that the agent is, for whoever holds the lock."""
         return Saved(
             self.policy, self.horizon, self._labels, self._arms.unused, self._pulls, self._seen, self._rng, self._state
         )
 
     def __setstate__(self, agent: Saved) -> None:
+        self._lock = threading.Lock()
+        self._acquire, self._release = self._lock.acquire, self._lock.release  # half the time of a with statement
         self.policy, self.horizon, self._seen, self._rng = agent.policy, agent.horizon, agent.seen, agent.rng
         self._bare = without_text(agent.policy)
         self._adopt(Arms(agent.labels, agent.unused), agent.pulls, agent.state)
@@ -103,6 +119,8 @@ class Agent:
         self._arms, self._pulls, self._state = arms, pulls, state
         self._labels, self._slot = arms.labels, arms.slot
         self._pools = list(pools(state))
+        if NEAR <= len(arms.labels) <= SCAN:
+            compile_ahead(self.policy, self._bare, self.horizon, self._rng)
 
     @property
     def arms(self) -> list[Any]:
@@ -128,7 +146,8 @@ class Agent:
         >>> agent.pulls
         {'red': 0, 'green': 1}
         """
-        return dict(zip(self._labels, self._pulls, strict=True))
+        with self._lock:
+            return dict(zip(self._labels, self._pulls, strict=True))
 
     def select(self, among: Iterable[Arm] | None = None) -> Any:
         """Arm to pull next; if only some are available now, ``among`` these.
@@ -140,24 +159,32 @@ class Agent:
         >>> agent.select(), agent.select(among=[0, 2])
         (0, 2)
         """
-        if among is None:
+        names, restrict = None if among is None else listed("among", among), None
+        self._acquire()
+        try:
+            if names is not None:
+                restrict = self._restrict(names)
             slot = self._select(self._bare, self._state, self._seen, self._rng)
             try:
                 return self._labels[slot if slot >= 0 else len(self._labels)]
             except (IndexError, TypeError):
                 owner, last = type(self.policy).__name__, len(self._labels) - 1
                 raise TypeError(f"Agent: {owner}.select must return an arm from 0 to {last}, got {slot!r}") from None
-        slots = sorted({self._slot(arm) for arm in listed("among", among)})
+        finally:
+            if restrict is not None:
+                restrict(None)
+            self._release()
+
+    def _restrict(self, names: list[Any]) -> Callable[[IntArray | None], None]:
+        """Let only these arms be chosen, and return what lifts that again."""
+        slots = sorted({self._slot(arm) for arm in names})
         if not slots:
-            raise ValueError(f"Agent: among must name at least one arm, got {brief(among)}")
+            raise ValueError("Agent: among must name at least one arm, got none")
         restrict = find_open(self._state)
         if restrict is None:
             raise TypeError(f"Agent: among must be None for {self.policy!r}, whose state has no field 'open'")
         restrict(np.array(slots))
-        try:
-            return self.select()
-        finally:
-            restrict(None)
+        return restrict
 
     def update(self, arm: Arm, reward: float) -> None:
         """Learn from a reward.
@@ -172,7 +199,13 @@ class Agent:
             ...
         ValueError: Agent: reward must not be NaN (leave out what is missing), got nan
         """
-        self._learn(self._slot(arm), _reward(reward))
+        if type(reward) is not float or reward != reward:  # what is a number needs no call
+            reward = _reward(reward)
+        self._acquire()
+        try:
+            self._learn(self._slot(arm), reward)
+        finally:
+            self._release()
 
     def update_many(self, arms: Iterable[Arm], rewards: Iterable[float]) -> None:
         """Learn from many rewards, in this order: from all of them or, if one is refused, from none.
@@ -185,12 +218,14 @@ class Agent:
         >>> agent.select()
         1
         """
-        slots = [self._slot(arm) for arm in listed("arms", arms)]
+        names = listed("arms", arms)
         values = [_reward(reward) for reward in listed("rewards", rewards)]
-        if len(slots) != len(values):
-            raise ValueError(f"Agent: arms and rewards must be of one length, got {len(slots)} and {len(values)}")
-        for slot, value in zip(slots, values, strict=True):
-            self._learn(slot, value)
+        with self._lock:
+            slots = [self._slot(arm) for arm in names]
+            if len(slots) != len(values):
+                raise ValueError(f"Agent: arms and rewards must be of one length, got {len(slots)} and {len(values)}")
+            for slot, value in zip(slots, values, strict=True):
+                self._learn(slot, value)
 
     def _learn(self, slot: int, reward: float) -> None:
         if self._pools and any(pool.grown() is not pool for pool in self._pools):  # rarely, and then done again
@@ -203,7 +238,7 @@ class Agent:
     def add_arm(self, name: Arm | None = None) -> Any:
         """Add an arm that nothing is known of, and return its name: by default the first number never used.
 
-        The 65th arm brings other code with it, which takes some seconds to compile, the first time on a machine.
+        The 65th arm needs other code, which an agent of 48 arms or more compiles ahead, in the background.
 
         Examples
         --------
@@ -215,9 +250,10 @@ class Agent:
         >>> agent.select()
         2
         """
-        arms = Arms([*self._labels, self._arms.unused if name is None else name], self._arms.unused)
-        self._resize(arms, [*self._pulls, 0], np.arange(len(self._labels)))
-        return arms.labels[-1]
+        with self._lock:
+            arms = Arms([*self._labels, self._arms.unused if name is None else name], self._arms.unused)
+            self._resize(arms, [*self._pulls, 0], np.arange(len(self._labels)))
+            return arms.labels[-1]
 
     def remove_arm(self, arm: Arm) -> None:
         """Forget an arm; the others keep their names and what is known of them.  Its late rewards are refused.
@@ -230,11 +266,12 @@ class Agent:
         >>> agent.arms
         [0, 2]
         """
-        slot = self._slot(arm)
-        if len(self._labels) == 1:
-            raise ValueError(f"Agent: arm must not be the only one left, got {arm!r}")
-        kept = np.delete(np.arange(len(self._labels)), slot)
-        self._resize(Arms([self._labels[i] for i in kept], self._arms.unused), [self._pulls[i] for i in kept], kept)
+        with self._lock:
+            slot = self._slot(arm)
+            if len(self._labels) == 1:
+                raise ValueError(f"Agent: arm must not be the only one left, got {arm!r}")
+            kept = np.delete(np.arange(len(self._labels)), slot)
+            self._resize(Arms([self._labels[i] for i in kept], self._arms.unused), [self._pulls[i] for i in kept], kept)
 
     def _resize(self, arms: Arms, pulls: list[int], kept: IntArray) -> None:
         same, fresh = (fresh_state(self.policy, len(labels), self.horizon) for labels in (self._labels, arms.labels))
@@ -242,6 +279,8 @@ class Agent:
 
     def save(self, path: str | Path) -> None:
         """Write the agent to a file; a crash while writing leaves the old file as it was.
+
+        The file's mode is kept.  Pipes, devices and folders are refused.
 
         Examples
         --------
@@ -253,7 +292,7 @@ class Agent:
         ...     hb.Agent.load(f"{folder}/agent")
         Agent(UCB(c=1.0), 2 arms, 0 rewards)
         """
-        agent_file.write(Path(path), self.__getstate__())
+        replace(Path(path), self.dumps())
 
     @classmethod
     def load(cls, path: str | Path, policy: Policy[Any] | None = None) -> Agent:
@@ -261,40 +300,126 @@ class Agent:
 
         Reading a file never runs code that it names, so a policy of your own must be given again as ``policy``.
         """
-        if policy is not None:
-            _require_policy(policy)
+        return cls._restored(agent_file.read(Path(path), _policy_or_none(policy)))
+
+    @classmethod
+    def _restored(cls, saved: Saved) -> Agent:
         agent = cls.__new__(cls)
-        agent.__setstate__(agent_file.read(Path(path), policy))
+        agent.__setstate__(saved)
         return agent
+
+    def dumps(self) -> bytes:
+        """Return the agent as bytes: what :meth:`save` writes to a file.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.update(1, 5.0)
+        >>> hb.Agent.loads(agent.dumps()).pulls
+        {0: 0, 1: 1}
+        """
+        with self._lock:
+            return agent_file.encoded(self._saved())
+
+    @classmethod
+    def loads(cls, contents: bytes, policy: Policy[Any] | None = None) -> Agent:
+        """Return the agent that :meth:`dumps` made these bytes of; ``policy`` is as in :meth:`load`."""
+        if not isinstance(contents, bytes):
+            raise TypeError(f"Agent: contents must be bytes, got {brief(contents)}")
+        return cls._restored(agent_file.decoded("contents", contents, _policy_or_none(policy)))
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """What is known of each arm, a row per arm.
+
+        ``pulls`` is the number of rewards seen, and ``share`` its share of all arms' pulls.  ``estimate`` and ``index``
+        are missing (NaN) if the policy has none.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> agent.update_many(["red", "red", "red", "green"], [1.0, 2.0, 3.0, 3.0])
+        >>> agent.estimates[["arm", "pulls", "estimate", "share"]]
+             arm  pulls  estimate  share
+        0    red      3       2.0   0.75
+        1  green      1       3.0   0.25
+        """
+        import pandas as pd
+
+        with self._lock:
+            labels, pulls = list(self._labels), np.array(self._pulls)
+            shown = [self._shown(slot) for slot in range(len(labels))]
+        table = pd.DataFrame({"arm": pd.Series(labels, dtype=None if _is_of_one_type(labels) else object)})
+        table["pulls"] = pulls
+        table[["estimate", "index"]] = np.array(shown)
+        table["share"] = pulls / max(pulls.sum(), 1)
+        return table
+
+    def probabilities(self) -> dict[Any, float]:
+        """Return the probability of each arm in the next draw, for policies that draw arms by probabilities.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.TsallisINF(), arms=["red", "green"], seed=0)
+        >>> agent.probabilities()
+        {'red': 0.5, 'green': 0.5}
+        >>> agent.update("red", 1.0)
+        >>> agent.update("green", 0.0)
+        >>> agent.probabilities()["red"] > 0.5
+        True
+        """
+        with self._lock:
+            state, rng, labels = copy.deepcopy(self._state), copy.deepcopy(self._rng), list(self._labels)
+            draws = find_draws(state)
+            if draws is None:
+                raise TypeError(f"Agent: {type(self.policy).__name__} does not draw arms by probabilities")
+            self._select(self._bare, state, self._seen, rng)  # a policy works them out when it draws
+        return dict(zip(labels, draws.chance.tolist(), strict=True))
 
     def __repr__(self) -> str:
         return f"Agent({self.policy!r}, {len(self._labels)} arms, {self._seen} rewards)"
 
     def _repr_html_(self) -> str:
         """Show the arms in a notebook."""
-        head, *rows = self._table()
-        more = f"; the {ROWS} arms pulled most, of {len(self._labels)}" if len(self._labels) > ROWS else ""
-        return html_table(f"{self.policy!r}, {self._seen} rewards{more}", head, rows)
-
-    def _table(self) -> list[tuple[str, ...]]:
-        """Return the head and the rows of a table of the arms, or of those pulled most if there are many."""
-        rows: list[tuple[str, ...]] = [("arm", "pulls", "estimate", "index")]
-        for slot in sorted(heapq.nlargest(ROWS, range(len(self._labels)), key=self._pulls.__getitem__)):
-            with np.errstate(all="ignore"):  # as silent as compiled code
-                estimate, index = (value_of(self.policy, self._state, slot),
-                                   index_of(self.policy, self._state, slot, self._seen))  # fmt: skip
-            numbers = ("-" if math.isnan(x) else f"{x:.4g}" for x in (estimate, index))
-            rows.append((str(self._labels[slot]), str(self._pulls[slot]), *numbers))
-        return rows
+        n_arms, seen, (head, *rows) = self._table()
+        more = f"; the {ROWS} arms pulled most, of {n_arms}" if n_arms > ROWS else ""
+        return html_table(f"{self.policy!r}, {seen} rewards{more}", head, rows)
 
     def __str__(self) -> str:
         """Return a table of the arms, or of those pulled most if there are many."""
-        rows = self._table()
+        n_arms, seen, rows = self._table()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in rows]
-        if len(self._labels) > ROWS:
-            lines.append(f"... and {len(self._labels) - ROWS} more")
-        return "\n".join([f"{name_of(self.policy)}, {self._seen} rewards", *lines])
+        if n_arms > ROWS:
+            lines.append(f"... and {n_arms - ROWS} more")
+        return "\n".join([f"{name_of(self.policy)}, {seen} rewards", *lines])
+
+    def _table(self) -> tuple[int, int, list[tuple[str, ...]]]:
+        """Return the numbers of arms and of rewards, and the head and the rows of a table of the arms pulled most."""
+        rows: list[tuple[str, ...]] = [("arm", "pulls", "estimate", "index")]
+        with self._lock:
+            for slot in sorted(heapq.nlargest(ROWS, range(len(self._labels)), key=self._pulls.__getitem__)):
+                numbers = ("-" if math.isnan(x) else f"{x:.4g}" for x in self._shown(slot))
+                rows.append((str(self._labels[slot]), str(self._pulls[slot]), *numbers))
+            return len(self._labels), self._seen, rows
+
+    def _shown(self, slot: int) -> tuple[float, float]:
+        """Return the arm's estimate and index, NaN if the policy has none."""
+        with np.errstate(all="ignore"):  # as silent as compiled code
+            return value_of(self.policy, self._state, slot), index_of(self.policy, self._state, slot, self._seen)
+
+
+def _policy_or_none(policy: Any) -> Any:
+    if policy is not None:
+        _require_policy(policy)
+    return policy
+
+
+def _is_of_one_type(labels: list[Any]) -> bool:
+    return len({type(label) for label in labels}) == 1 and isinstance(labels[0], str | int | float)
 
 
 def _require_policy(policy: Any) -> None:

@@ -7,12 +7,9 @@ run.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
-import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._validate import count, whole
-from ..algorithms.kit.state import arrays, fresh_state, rebuilt
+from .._validate import LARGEST_COUNT, count, whole
+from ..algorithms.kit.state import arrays, check_state, fresh_state, rebuilt
 from ..algorithms.registry import estimators, make, policies, to_spec
 from ..engine.compile.randomness import uses_rng
 from . import agent_file_v1
@@ -42,8 +39,8 @@ class Saved(NamedTuple):
     state: Any
 
 
-def write(path: Path, agent: Saved) -> None:
-    """Write to another file beside ``path`` and move it there: whoever reads ``path`` sees the old agent or the new."""
+def encoded(agent: Saved) -> bytes:
+    """Return the agent as a file holds it."""
     for label in agent.labels:
         if not isinstance(label, str | int | float):
             raise TypeError(f"Agent: to be saved, arms must be named by text or numbers, got {label!r}")
@@ -54,53 +51,48 @@ def write(path: Path, agent: Saved) -> None:
     digest = hashlib.sha256(f"{FORMAT} {VERSION}\n".encode())
     for part in parts:
         digest.update(part)
-    target = path.resolve()  # a link stays a link
-    temporary = target.with_name(f".heavybandits-{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(f"{FORMAT} {VERSION} {digest.hexdigest()}\n".encode())
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())  # else a crash of the machine could leave the new name with no contents
-        os.replace(temporary, target)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    finally:
-        with contextlib.suppress(OSError):  # there is none if all went well
-            temporary.unlink()
+    return b"".join([f"{FORMAT} {VERSION} {digest.hexdigest()}\n".encode(), *parts])
 
 
-def read(path: Path, policy: Any = None) -> Saved:
-    """Read and check a file; ``policy`` is needed if the saved one is a user's own."""
-    with path.open("rb") as file:
-        words = file.readline(200).split(b" ")
-        if len(words) != 3 or words[0] != FORMAT.encode():
-            raise ValueError(f"{path}: this is not a saved agent")
-        version = words[1].decode(errors="replace")
-        if version not in ("1", str(VERSION)):
-            raise ValueError(f"{path}: the agent is saved in format {version!r}, but this version of heavybandits "
-                             f"knows only formats 1 to {VERSION}")  # fmt: skip
-        body = file.read()
-    first = b"" if version == "1" else b" ".join(words[:2]) + b"\n"
-    if words[2] != f"{hashlib.sha256(first + body).hexdigest()}\n".encode():
-        raise ValueError(f"{path}: the file is damaged, its contents do not match its checksum")
+def decoded(source: str | Path, contents: bytes, policy: Any = None) -> Saved:
+    """Return the agent that a file holds; ``policy`` is needed if the saved one is a user's own."""
+    first, _, body = contents.partition(b"\n")
+    words = first.split(b" ")
+    if len(words) != 3 or words[0] != FORMAT.encode():
+        raise ValueError(f"{source}: this is not a saved agent")
+    version = words[1].decode(errors="replace")
+    if version not in ("1", str(VERSION)):
+        raise ValueError(f"{source}: the agent is saved in format {version!r}, but this version of heavybandits "
+                         f"knows only formats 1 to {VERSION}")  # fmt: skip
+    head = b"" if version == "1" else b" ".join(words[:2]) + b"\n"
+    if words[2] != hashlib.sha256(head + body).hexdigest().encode():
+        raise ValueError(f"{source}: the file is damaged, its contents do not match its checksum")
     text, _, data = body.partition(b"\n")
     try:
         header = json.loads(text)
         policy = _policy(header["policy"], policy)
         return _decoded(header, data, policy, version)
-    except Exception as error:  # the file is whole, so it is of another version, or not written by `write`
+    except Exception as error:  # the file is whole, so it is of another version, or not written by `encoded`
         reason = str(error) if type(error) is ValueError else f"{type(error).__name__} {error}"
-        raise ValueError(f"{path}: cannot use the agent saved here: {reason}") from error
+        raise ValueError(f"{source}: cannot use the agent saved here: {reason}") from error
+
+
+def read(path: Path, policy: Any = None) -> Saved:
+    """Read and check a file."""
+    with path.open("rb") as file:
+        start = file.read(len(FORMAT))  # so that a huge file of another kind is not read as a whole
+        return decoded(path, start + (file.read() if start == FORMAT.encode() else b""), policy)
 
 
 def _decoded(header: dict[str, Any], data: bytes, policy: Any, version: str) -> Saved:
     labels, horizon = header["labels"], header["horizon"]
-    for name in ("seen", "unused"):
-        whole("agent", name, header[name])
+    whole("agent", "unused", header["unused"])
     if horizon is not None:
         count("agent", "horizon", horizon)
-    if len(set(labels)) != len([whole("agent", "pulls", n) for n in header["pulls"]]):
+    for n in (header["seen"], *header["pulls"]):
+        if whole("agent", "pulls", n) > LARGEST_COUNT:
+            raise ValueError(f"pulls must be at most {LARGEST_COUNT}, got {n}")
+    if len(set(labels)) != len(header["pulls"]):
         raise ValueError("there must be as many labels as pulls")
     rng = np.random.default_rng(0) if uses_rng(policy) else None
     if rng is not None:
@@ -119,6 +111,7 @@ def _decoded(header: dict[str, Any], data: bytes, policy: Any, version: str) -> 
     if list(values) != list(today):
         raise ValueError(f"its state is one of another version of {header['policy']['kind']}")
     state = rebuilt(template, values)
+    check_state(state, template, len(labels))
     return Saved(**{**header, "policy": policy, "rng": rng, "state": state})
 
 

@@ -46,15 +46,18 @@ class Arms:
 
     def slot(self, arm: Any) -> int:
         """Slot of an arm, which must be one of the names."""
-        arm = _plain(arm)
         try:
             slot = self._slots[arm]
         except (KeyError, TypeError):  # TypeError: not hashable
-            pass
+            if isinstance(arm, np.generic):
+                return self.slot(arm.item())
         else:
             label = self.labels[slot]
+            if type(arm) is type(label):
+                return slot
             # 1.0 and True are found where 1 is, but are no numbers of arms.
-            if type(arm) is type(label) or (isinstance(arm, type(label)) and not isinstance(arm, bool)):
+            arm = _plain(arm)
+            if isinstance(arm, type(label)) and not isinstance(arm, bool):
                 return slot
         if self.labels == list(range(len(self.labels))):
             raise ValueError(f"Agent: arm must be a whole number from 0 to {len(self.labels) - 1}, got {brief(arm)}")

@@ -24,6 +24,10 @@ from .jit import dispatcher, machine_code
 from .teach import teach
 
 
+# What was compiled, by function, classes and types of arguments: it need not wait for what another thread compiles.
+_ready: dict[Any, Callable[..., Any]] = {}
+
+
 def without_text(parameters: Any) -> Any:
     """Return the same NamedTuple with ``None`` for text, which only ``init`` reads: compiled code is faster without.
 
@@ -55,6 +59,8 @@ def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: 
         return np.errstate(all="ignore")(_bound(function, cls))  # as silent as compiled code
     signature = tuple(numba.typeof(argument) for argument in (policy, state, *arguments))
     classes = tuple(dict.fromkeys((*_classes(policy), *_classes(state))))
+    if (ready := _ready.get((function, classes, signature))) is not None:
+        return ready
 
     def make(way: ModuleType) -> Any:
         # Without reference counts a loop is several times faster, but cannot allocate.  Ours do not; others may.
@@ -64,9 +70,10 @@ def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: 
             return machine_code(_dispatcher(way, function, classes, True), signature)
 
     try:
-        return door.through(make)  # type: ignore[no-any-return]
+        made = door.through(make)
     except Exception as error:
         raise TypeError(f"{cls.__name__} cannot be compiled by numba: {_reason(error)}") from error
+    return _ready.setdefault((function, classes, signature), made)
 
 
 def _require_arrays(owner: str, path: str, state: Any) -> None:

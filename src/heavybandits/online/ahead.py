@@ -1,0 +1,40 @@
+"""Code compiled ahead, so that an agent that grows does not stall when it needs other code."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any
+
+from ..algorithms.kit.state import fresh_state
+from ..algorithms.kit.tournament import SCAN
+from ..engine.compile.compiled import compiled
+
+_begun: set[tuple[Any, bool]] = set()  # kinds of policies, and whether their horizon is known
+
+
+def compile_ahead(policy: Any, bare: Any, horizon: int | None, rng: Any) -> threading.Thread | None:
+    """Compile the policy for more than ``SCAN`` arms in the background, once; return the thread if there is one.
+
+    Whatever goes wrong there is left to whoever needs the code.  The thread does not keep the process from ending.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> thread = compile_ahead(hb.UCB(), hb.UCB(), None, None)
+    >>> compile_ahead(hb.UCB(), hb.UCB(), None, None)
+    """
+    kind = type(policy), horizon is None
+    if kind in _begun:
+        return None
+    _begun.add(kind)
+
+    def work() -> None:
+        with contextlib.suppress(Exception):
+            state = fresh_state(policy, SCAN + 1, horizon)
+            compiled(type(policy).select, bare, state, 0, rng)
+            compiled(type(policy).update, bare, state, 0, 0.0)
+
+    thread = threading.Thread(target=work, name="heavybandits-compile-ahead", daemon=True)
+    thread.start()
+    return thread

@@ -1,0 +1,88 @@
+"""Files that are replaced whole: whoever reads one sees the old contents or the new, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import secrets
+import stat
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+if sys.platform != "win32":
+    import fcntl
+
+
+def replace(path: Path, contents: bytes) -> None:
+    """Write to another file beside ``path``, and move it there.
+
+    The old file's mode is kept, and a link stays a link.  Only regular files are replaced: a pipe or a device is not
+    ours to remove.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "notes"
+    >>> replace(path, b"old")
+    >>> replace(path, b"new")
+    >>> path.read_bytes()
+    b'new'
+    """
+    target = path.resolve()
+    try:
+        mode = _mode(target, path)
+        temporary, file = _beside(target)
+        try:
+            with file:
+                file.write(contents)
+                file.flush()
+                if mode is not None:
+                    os.chmod(temporary, mode)
+                os.fsync(file.fileno())  # else a crash of the machine could leave the new name with no contents
+                os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _mode(target: Path, path: Path) -> int | None:
+    """Return the mode of the file to be replaced, None if there is none yet."""
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise ValueError(f"Agent: path must be a regular file or a new one, got {str(path)!r}, which is something else")
+    return stat.S_IMODE(mode)
+
+
+def _beside(target: Path) -> tuple[Path, BinaryIO]:
+    """Open an empty file beside the target.
+
+    Its name is always the same for a target.  So what a killed process left behind is used again, and goes when the
+    target is replaced.  If another process is writing to it, which holds a lock on it, a random name is used.
+    """
+    name = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
+    usual = target.with_name(f".heavybandits-{name}")
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):  # locked, or moved away, or not ours, or a file system without locks
+            file = os.fdopen(os.open(usual, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666), "wb")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not os.path.samestat(os.fstat(file.fileno()), os.stat(usual)):
+                    raise FileNotFoundError(usual)  # it was moved to the target meanwhile
+                file.truncate()
+                return usual, file
+            except BaseException:
+                file.close()
+                raise
+    other = target.with_name(f".heavybandits-{secrets.token_hex(8)}")
+    return other, other.open("xb")
