@@ -387,3 +387,17 @@ def test_arms_beyond_twenty_are_counted_not_listed() -> None:
 def test_advice_reads_as_a_call() -> None:
     assert str(Advice("ucb", {"c": 0.5}, "")) == "ucb(c=0.5)"
     assert str(Advice("auto", {}, "")) == "auto"
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_numbers_of_hundreds_of_digits_are_infinite(sign: str) -> None:
+    digits = sign + "9" * 400
+    rewards = read_rewards(io.StringIO(f"arm,reward,time\na,1,1\nb,{digits},2\na,2,3\n"))
+    assert rewards.rewards.tolist() == [1.0, float(f"{sign}inf"), 2.0]
+    assert read_rewards(io.StringIO(f"arm,reward,time\na,1,{digits}\nb,2,3\n")).rewards.tolist() in ([1, 2], [2, 1])
+
+
+def test_a_complaint_stays_short() -> None:
+    with pytest.raises(ValueError, match="line 2 has no usable reward") as caught:
+        read_rewards(io.StringIO(f"arm,reward\na,{'x' * 5000}\n"))
+    assert len(str(caught.value)) < 200

@@ -229,3 +229,11 @@ def test_a_million_arms() -> None:
     assert len(str(agent)) < 2_000
     assert repr(agent) == "Agent(UCB(c=1.0), 1000001 arms, 1000001 rewards)"
     assert sum(array.nbytes for _, array in arrays(agent._state)) < 100 * 10**6
+
+
+@pytest.mark.parametrize("arguments", [{"n_arms": 10**15}, {"arms": range(10**30)}])
+def test_more_arms_than_fit_into_memory(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"Agent: there must be no more arms than fit into memory, got (n_)?arms="):
+        hb.Agent(hb.UCB(), **arguments)
+    with pytest.raises(ValueError, match="Agent: n_arms must be at most 9007199254740992, got 1000"):
+        hb.Agent(hb.UCB(), n_arms=10**30)

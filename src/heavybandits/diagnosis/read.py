@@ -8,6 +8,7 @@ import sys
 import warnings
 from functools import cached_property
 from pathlib import Path
+from reprlib import repr as brief
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 import numpy as np
@@ -71,7 +72,7 @@ class Rewards:
         if frame.empty:
             raise ValueError(f"{source}: must have at least one reward, got none")
         names = frame["arm"].astype("string").str.strip()
-        rewards = pd.to_numeric(frame["reward"], errors="coerce").to_numpy(float, na_value=np.nan)
+        rewards = _numbers(frame["reward"])
         times = _times(frame["time"]) if "time" in columns else np.arange(len(frame), dtype=float)
         bad = pd.DataFrame(
             {
@@ -151,12 +152,24 @@ def _from_parquet(path: Path) -> Rewards:
     return Rewards.from_frame(frame.set_axis(range(1, len(frame) + 1)), str(path), "row")
 
 
+def _numbers(column: pd.Series[Any]) -> FloatArray:
+    """Numbers, NaN where there is none; what is too large for a float is infinite."""
+    import pandas as pd
+
+    try:
+        numbers = pd.to_numeric(column, errors="coerce")
+    except OverflowError:  # whole numbers of hundreds of digits, which a text may have and an int may not
+        limited = column.map(lambda value: float(str(value)) if isinstance(value, int) else value)
+        numbers = pd.to_numeric(limited, errors="coerce")
+    return np.asarray(numbers.to_numpy(float, na_value=np.nan))
+
+
 def _times(column: pd.Series[Any]) -> FloatArray:
     """Times as numbers, NaN where that fails: numbers as they are, dates in nanoseconds."""
     import pandas as pd
 
     if column.dtype.kind != "M":
-        times: FloatArray = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
+        times = _numbers(column)
         if not np.isnan(times).all():
             return times
     dates = pd.to_datetime(column, errors="coerce", utc=True, format="ISO8601")
@@ -171,6 +184,6 @@ def _complaint(frame: pd.DataFrame, bad: pd.DataFrame, unit: str) -> str:
     for row in rows[:NAMED]:
         name = bad.columns[bad.iloc[row]][0]
         got = frame[name].iloc[[row]].tolist()[0]  # not one of NumPy's numbers, which print their type
-        said.append(f"{unit} {frame.index[row]} has no usable {name}, got {got!r}")
+        said.append(f"{unit} {frame.index[row]} has no usable {name}, got {brief(got)}")
     more = f"; and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
     return "; ".join(said) + more

@@ -86,7 +86,11 @@ class Agent:
         if (n_arms is None) == (arms is None):
             given = f"n_arms={n_arms!r} and arms={brief(arms)}"
             raise TypeError(f"Agent: exactly one of n_arms and arms must be given, got {given}")
-        names = Arms(range(count("Agent", "n_arms", n_arms)) if arms is None else listed("arms", arms))
+        try:
+            names = Arms(range(count("Agent", "n_arms", n_arms)) if arms is None else listed("arms", arms))
+        except (MemoryError, OverflowError):
+            given = f"n_arms={n_arms}" if arms is None else f"arms={brief(arms)}"
+            raise ValueError(f"Agent: there must be no more arms than fit into memory, got {given}") from None
         horizon = None if horizon is None else count("Agent", "horizon", horizon)
         seed = None if seed is None else whole("Agent", "seed", seed)
         rng = np.random.default_rng(seed) if uses_rng(policy) else None

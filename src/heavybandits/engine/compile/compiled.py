@@ -23,7 +23,6 @@ from .digest import digest
 from .jit import dispatcher, machine_code
 from .teach import teach
 
-
 # What was compiled, by function, classes and types of arguments: it need not wait for what another thread compiles.
 _ready: dict[Any, Callable[..., Any]] = {}
 
