@@ -75,8 +75,8 @@ def readme(text: str) -> str:
     others = ", ".join(f"`{name}`" for name in hb.policies() if name != "auto")
     means = ", ".join(f"`{name}`" for name in hb.estimators())
     todays = {
-        "| policies, `hb.policies()` |": f"`auto`, which must be told nothing ([how it works](docs/level-set.md)); "
-        f"{others}; [what each must be told, costs and is proved to do](docs/policies.md)",
+        "| policies, `hb.policies()` |": f"`auto`, which needs no prior knowledge ([how it works](docs/level-set.md)); "
+        f"{others}; [what each needs, costs and is proved to do](docs/policies.md)",
         "| estimators, `hb.estimators()` |": f"for the templates `fo-ucb`, `zo-ucb` and `robust-ucb`: {means}",
     }
     lines = text.splitlines()
