@@ -111,7 +111,8 @@ def test_what_fails_comes_first_and_no_note_comes_twice() -> None:
     ("outcomes", "title"),
     [
         ("hhh", "Every claim of the paper holds."),
-        ("hhu", "Every claim that can be decided holds."),
+        ("hhu", "2 of 3 claims hold; the rest cannot be decided yet."),
+        ("huuu", "1 of 4 claims holds; the rest cannot be decided yet."),
         ("hhf", "Most of the paper holds; 1 claim does not."),
         ("hhfuuu", "Most claims that can be decided hold; 1 does not."),
         ("hffu", "Of 3 claims that can be decided, 2 do not hold."),

@@ -94,6 +94,7 @@ def test_pulls_time_and_fails_of_a_curve_made_by_hand() -> None:
     first, second = times_sheets(timed)
     assert first.columns == ["policy", "time (ms)", "pulls", "never (of 3 replications)"]
     assert [cell.text for cell in first.rows[0]] == ["a", "154", "77.0", "1"]
+    assert [[cell.best for cell in row] for row in first.rows] == [[False, True, True, True], [False] * 4]
     assert [cell.text for cell in second.rows[1]] == ["b", "never", "never", "3"]
     axes: Any = draw(timed).figure.subfigs[0].axes[0]
     shares = {line.get_gid(): line.get_xydata() for line in axes.lines}

@@ -92,8 +92,10 @@ def _how_much_holds(holds: int, fails: int, total: int) -> str:
     """
     if not holds + fails:
         return "No claim of the paper can be decided yet."
+    if holds == total:
+        return "Every claim of the paper holds."
     if not fails:
-        return "Every claim of the paper holds." if holds == total else "Every claim that can be decided holds."
+        return f"{holds} of {_count(total, 'claim')} hold{'s' * (holds == 1)}; the rest cannot be decided yet."
     not_so = "does not" if fails == 1 else "do not"
     if 2 * holds > total:
         return f"Most of the paper holds; {_count(fails, 'claim')} {not_so}."

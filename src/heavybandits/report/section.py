@@ -145,10 +145,11 @@ def sheets(study: StudyResult) -> list[Sheet]:
 
 def times_sheets(study: StudyResult) -> list[Sheet]:
     """Return how long each policy takes to reach each target, at the best settings; a table per instance and target."""
-    times = runtime_table(study)
-    names, best, sheets = shown(study), best_times(study, times), []
+    names, times, sheets = shown(study), runtime_table(study), []
+    times = times[times["policy"].isin(list(names))]
+    best = best_times(study, times)
     for instance, result in study.results.items():
-        here = times[(times["instance"] == instance) & times["policy"].isin(list(names))].to_dict("index")
+        here = times[times["instance"] == instance].to_dict("index")
         for target in study.targets:
             columns = [f"ms to {target:g}", f"pulls to {target:g}", f"fails at {target:g}"]
             rows = [[policy_cell(names[row["policy"]], row["policy"]),

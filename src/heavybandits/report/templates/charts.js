@@ -32,7 +32,7 @@ for (const panel of document.querySelectorAll(".panel[tabindex]")) {
       const row = document.createElement("div"), dot = document.createElement("i"), number = document.createElement("span");
       dot.style.background = line.colour;
       number.textContent = axis.share ? `${Math.round(100 * value)}%` : written(value);
-      row.append(number, dot, line.name);
+      row.append(dot, line.name, number);
       return row;
     }));
     Object.assign(rule.style, { left: `${share * 100}%`, top: `${top * 100}%`, height: `${height * 100}%` });
