@@ -4,7 +4,9 @@ A *policy* or an *estimator* is a ``NamedTuple`` of parameters that never change
 ``NamedTuple`` of NumPy arrays, updated in place: a number that changes is an array of one.  State may be nested.  Its
 arrays are of two sorts, told apart by their shape: one row per arm (first axis ``n_arms``), or a shape that has nothing
 to do with the number of arms.  Anything else belongs into a nested state of its own with a method ``carry`` (see
-:class:`.Tournament`), which says what survives when arms come and go.
+:class:`.Tournament`), which says what survives when arms come and go.  A nested state whose numbers index arrays has a
+method ``check(fresh, n_arms)``, which refuses those out of range: compiled code does not check indices, and agents are
+loaded from files.
 
 The methods are plain Python that numba can compile: scalars, loops, arrays, :mod:`math`.  The engine and the online
 agent compile these very methods; a debugger steps through them when ``NUMBA_DISABLE_JIT=1`` is set.  Only ``init`` is

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .numerics import LARGEST, clip, power_of_two
 
@@ -34,6 +35,11 @@ class Extremes(NamedTuple):
     arms: IntArray  # (2, MOST + 1): whose rewards they are
     size: IntArray  # (2,)
     average: FloatArray  # (2,): of each list, the lowest with their own sign
+
+    def check(self, fresh: Extremes, n_arms: int) -> None:
+        """Refuse entries of arms that are none, and lists that are too long."""
+        require_within("arms", self.arms, 0, n_arms - 1)
+        require_within("size", self.size, 0, MOST)
 
     def carry(self, fresh: Extremes, rows: IntArray) -> Extremes:
         """Keep the entries of the arms ``rows``, which are now called 0, 1, ..."""

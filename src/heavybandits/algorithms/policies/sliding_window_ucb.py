@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
 from ..kit.numerics import SUMMABLE, clip
@@ -55,6 +56,12 @@ class Window(NamedTuple):
     older: FloatArray  # per arm: sum of the rewards in old slots
     newer: FloatArray  # per arm: sum of the rewards in new slots
     size: IntArray  # per arm: rewards in the window
+
+    def check(self, fresh: Window, n_arms: int) -> None:
+        """Refuse slots of arms that are none, and a slot outside the window."""
+        require_within("arms", self.arms, -1, n_arms - 1)
+        require_within("next", self.next, 0, len(self.arms) - 1)
+        require_within("size", self.size, 0, len(self.arms))
 
     def carry(self, fresh: Window, rows: IntArray) -> Window:
         """Move the rewards of the arms ``rows`` to the first arms of ``fresh``; slots of other arms become void."""
