@@ -54,12 +54,14 @@ def html_table(
     lines = [f'<caption style="text-align:left">{_escaped(caption)}</caption><thead><tr>']
     lines += [f'<th style="text-align:{_side(at)}">{_escaped(text)}</th>' for at, text in enumerate(head)]
     lines.append("</tr></thead><tbody>")
-    for place, row in enumerate(rows):
+    for number, row in enumerate(rows):
         cells = []
         for at, text in enumerate(row):
-            cell = f"<b>{_escaped(text)}</b>" if (place, at) in bold else _escaped(text)
+            cell = f"<b>{_escaped(text)}</b>" if (number, at) in bold else _escaped(text)
             key = (
-                f'<span style="color:{colours[place]}" aria-hidden="true">&#9632;</span> ' if colours and not at else ""
+                f'<span style="color:{colours[number]}" aria-hidden="true">&#9632;</span> '
+                if colours and not at
+                else ""
             )
             cells.append(f'<td style="text-align:{_side(at)}">{key}{cell}</td>')
         lines.append(f"<tr>{''.join(cells)}</tr>")

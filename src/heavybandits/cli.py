@@ -149,7 +149,7 @@ def _listed(what: str) -> dict[str, str]:
 
 
 def _first_line(thing: Any) -> str:
-    """What a class or a function says of itself; if some of its parameters are fixed, these too."""
+    """Return the first line of a docstring, and the parameters that are fixed, if any."""
     if not isinstance(thing, functools.partial):
         return re.sub(r":\w+:`|`|\\", "", str(thing.__doc__).strip().splitlines()[0])
     fixed = ", ".join(
@@ -227,7 +227,7 @@ def main() -> NoReturn:
 
 
 def _notes(error: BaseException) -> str:
-    """What else to know of a command that stopped half-way."""
+    """Return what else to know about a command that stopped half-way."""
     return "".join(f". {note}" for note in getattr(error, "__notes__", ()))
 
 

@@ -53,12 +53,12 @@ class Look(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The colour for text on white."""
+        """Return the colour for text on white."""
         return readable(self.colour, WHITE)
 
     @property
     def line(self) -> dict[str, Any]:
-        """The keywords of matplotlib's ``plot``."""
+        """Return the keywords for matplotlib's ``plot``."""
         return {"color": self.colour, "linestyle": (0, self.dashes) if self.dashes else "-", "linewidth": self.width}
 
 

@@ -54,7 +54,7 @@ rarely_called = partial(compilable, inline=False)
 
 
 def is_named_tuple(value: object) -> bool:
-    """Whether the value is an instance of a ``NamedTuple`` class, as parameters and states are.
+    """Return whether the value is an instance of a ``NamedTuple`` class, as parameters and states are.
 
     Examples
     --------
@@ -73,11 +73,11 @@ class Policy(Protocol[State]):
     """
 
     def init(self, n_arms: int, horizon: int | None) -> State:
-        """Fresh state; ``horizon`` is the planned number of pulls, ``None`` if there is no plan."""
+        """Return a fresh state; ``horizon`` is the planned number of pulls, or ``None``."""
         ...
 
     def select(self, state: State, t: int, rng: Any) -> int:
-        """Arm to pull next."""
+        """Return the arm to pull next."""
         ...
 
     def update(self, state: State, arm: int, reward: float) -> None:
@@ -93,7 +93,7 @@ class IndexPolicy(Policy[State], Protocol):
         ...
 
     def index_of(self, state: State, arm: int, t: int) -> float:
-        """Index of the arm after ``t`` rewards; infinite before the first estimate."""
+        """Return the arm's index after ``t`` rewards; infinite before the first estimate."""
         ...
 
 
@@ -101,7 +101,7 @@ class Estimator(Protocol[State]):
     """Follows the location of each arm: a streaming optimiser, or a robust mean."""
 
     def init(self, n_arms: int, horizon: int | None) -> State:
-        """Fresh state."""
+        """Return a fresh state."""
         ...
 
     def observe(self, state: State, arm: int, reward: float) -> None:
@@ -109,7 +109,7 @@ class Estimator(Protocol[State]):
         ...
 
     def value(self, state: State, arm: int) -> float:
-        """Current estimate."""
+        """Return the current estimate."""
         ...
 
 
@@ -122,7 +122,7 @@ class BoundedEstimator(Estimator[State], Protocol):
     """
 
     def bound(self, state: State, arm: int, delta: float) -> float:
-        """g(k, delta) at the arm's present number of steps k; infinite before the first."""
+        """Return g(k, delta) at the arm's present number of steps k; infinite before the first."""
         ...
 
 
@@ -130,5 +130,5 @@ class Sampler(Protocol):
     """The least that a noise must offer to be simulated."""
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """``size`` independent draws."""
+        """Return ``size`` independent draws."""
         ...

@@ -56,7 +56,7 @@ def check_policy(policy: Any, *, horizon: int = 300) -> None:
 
 
 def _check_states(policy: Any, name: str, horizon: int) -> None:
-    """States are arrays of their own, and the number of arms shows in their first axis or not at all."""
+    """Check that states have arrays of their own, and show the number of arms in the first axis or not at all."""
     first, second, larger = (policy.init(n_arms, horizon) for n_arms in (3, 3, 4))
     for (path, array), (_, other), (_, grown) in zip(arrays(first), arrays(second), arrays(larger), strict=True):
         _require(
@@ -76,7 +76,7 @@ def _check_states(policy: Any, name: str, horizon: int) -> None:
 
 
 def _check_shapes(name: str, path: str, three: Any, four: Any) -> None:
-    """States for three and four arms agree but for the first axis; one that can ``carry`` sees to that itself."""
+    """Check that states for three and four arms differ only in the first axis; those that ``carry`` are exempt."""
     if is_named_tuple(three):
         for field, one, two in zip(three._fields, three, four, strict=True):
             if not hasattr(one, "carry"):
@@ -87,7 +87,7 @@ def _check_shapes(name: str, path: str, three: Any, four: Any) -> None:
 
 
 def _check_repetition(policy: Any, name: str, n_arms: int, horizon: int) -> tuple[IntArray, Any]:
-    """The same arms each time it is played; they are returned with the state at the end."""
+    """Check that the policy plays the same arms each time; return them with the final state."""
     _interpreted(policy, name, n_arms, 1)
     arms, state = _interpreted(policy, name, n_arms, horizon)
     again, _ = _interpreted(policy, name, n_arms, horizon)
@@ -96,7 +96,7 @@ def _check_repetition(policy: Any, name: str, n_arms: int, horizon: int) -> tupl
 
 
 def _check_randomness(policy: Any, name: str, horizon: int, arms: IntArray) -> None:
-    """A policy that gets no generator leaves one alone when it is given one."""
+    """Check that a policy that gets no generator leaves one alone when it is given one."""
     if not uses_rng(policy):
         rng = np.random.default_rng(3)
         given, _ = _interpreted(policy, name, 3, horizon, rng)
@@ -108,7 +108,7 @@ def _check_randomness(policy: Any, name: str, horizon: int, arms: IntArray) -> N
 
 
 def _check_compiled(policy: Any, name: str, n_arms: int, horizon: int, arms: IntArray, state: Any) -> None:
-    """The same arms and the same state in the end as interpreted."""
+    """Check that compiled code plays the same arms and ends in the same state as interpreted code."""
     bare, fresh, rng = without_text(policy), policy.init(n_arms, horizon), _rng(policy)
     rewards, machine = _rewards(horizon), np.full(horizon, -1)
     try:
@@ -129,7 +129,7 @@ def _play(policy: Any, state: Any, rng: Any, rewards: FloatArray, arms: IntArray
 
 
 def _interpreted(policy: Any, name: str, n_arms: int, horizon: int, rng: Any = None) -> tuple[IntArray, Any]:
-    """Arms chosen by a fresh policy, and its state at the end; ``rng`` is by default what the policy would get."""
+    """Return the arms that a fresh policy chooses, and its final state; ``rng`` defaults to what it would get."""
     bare, state, rng = without_text(policy), policy.init(n_arms, horizon), rng or _rng(policy)
     arms = np.full(horizon, -1)
     for t, reward in enumerate(_rewards(horizon).tolist()):
@@ -146,7 +146,7 @@ def _selected(policy: Any, name: str, state: Any, t: int, rng: Any, n_arms: int)
 
 
 def _check_wild_rewards(policy: Any, name: str, horizon: int) -> None:
-    """Infinite and huge rewards leave no NaN where tame ones leave a number."""
+    """Check that infinite and huge rewards leave no NaN where tame ones leave a number."""
     tame = np.random.default_rng(5).standard_normal((max(3 * len(WILD), horizon // 3), 3))
     wild = tame.copy()
     wild[: 2 * len(WILD)] = np.random.default_rng(6).permuted(np.tile(WILD, (3, 2)), axis=1).T
@@ -157,7 +157,7 @@ def _check_wild_rewards(policy: Any, name: str, horizon: int) -> None:
 
 
 def _numbers_after(policy: Any, table: FloatArray) -> dict[str, FloatArray]:
-    """All that a policy shows of itself when each arm has got a column of rewards."""
+    """Return all that a policy shows once each arm has had a column of rewards."""
     n_arms = table.shape[1]
     bare, state, t = without_text(policy), policy.init(n_arms, table.size), table.size
     for row in table.tolist():
@@ -170,7 +170,7 @@ def _numbers_after(policy: Any, table: FloatArray) -> dict[str, FloatArray]:
 
 
 def _check_disorder(policy: Any, name: str, horizon: int) -> None:
-    """Several selections under way, rewards nobody asked for, a horizon that passes, arms that come and go."""
+    """Check pending selections, rewards nobody asked for, a horizon that passes, and arms that come and go."""
     n_arms = 4
     bare, state, rng = without_text(policy), policy.init(n_arms, horizon), _rng(policy)
     t = 0
@@ -201,7 +201,7 @@ def _check_disorder(policy: Any, name: str, horizon: int) -> None:
 
 
 def _rewards(n: int) -> FloatArray:
-    """Zeros, so that all arms tie; then heavy tails, some of them wild."""
+    """Return rewards: zeros, so that all arms tie, then heavy tails, some of them wild."""
     rng = np.random.default_rng(7)
     rewards = rng.standard_cauchy(n)
     wild = rng.random(n) < 0.1
@@ -220,7 +220,7 @@ def _global_streams() -> tuple[object, ...]:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether the value cannot change."""
+    """Return whether the value cannot change."""
     return all(map(_is_plain, value)) if isinstance(value, tuple) else value is None or isinstance(value, Number | str)
 
 
@@ -271,7 +271,7 @@ def check_noise(noise: Any, *, draws: int = 100_000) -> None:
 
 
 def _below(x: FloatArray) -> FloatArray:
-    """The next floats below."""
+    """Return the next floats below."""
     return np.nextafter(x, -np.inf)
 
 

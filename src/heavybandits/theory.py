@@ -30,7 +30,7 @@ Inverse = Callable[[float, float], float]
 
 
 def confidence(horizon: int) -> float:
-    r""":math:`\delta = 1/T^2`, with which the failure of any bound costs at most two pulls of each arm."""
+    r"""Return :math:`\delta = 1/T^2`, with which the failure of any bound costs at most two pulls of each arm."""
     return 1.0 / float(horizon) ** 2
 
 
@@ -47,7 +47,7 @@ def log_factor(horizon: float, delta: float) -> float:
 
 
 def practical_step(horizon: int) -> float:
-    r"""Step :math:`\gamma = 1/\ln(4 (T + 1) T^2)` of the schedule that the published experiments run.
+    r"""Return the step :math:`\gamma = 1/\ln(4 (T + 1) T^2)` of the schedule that the published experiments run.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def printed_rate(k: float, delta: float, horizon: float, radius: float, sigma: f
 
 
 def inverse_printed_rate(value: float, delta: float, horizon: int, radius: float, sigma: float) -> float:
-    """The k at which :func:`printed_rate` has come down to ``value`` (0 if it starts below).
+    """Return the k at which :func:`printed_rate` has come down to ``value`` (0 if it starts below).
 
     Examples
     --------
@@ -147,7 +147,7 @@ def exponential_rate(k: float, step: float, radius: float) -> float:
 
 
 def inverse_exponential_rate(value: float, step: float, radius: float) -> float:
-    """The k at which :func:`exponential_rate` has come down to ``value`` (0 if it starts below).
+    """Return the k at which :func:`exponential_rate` has come down to ``value`` (0 if it starts below).
 
     Examples
     --------

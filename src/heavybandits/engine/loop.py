@@ -115,7 +115,7 @@ class Run:
         )  # fmt: skip
 
     def begin(self, replication: int) -> Progress:
-        """A replication before its first pull."""
+        """Return a replication before its first pull."""
         rng = generator(self.key, replication) if self.random else None
         return Progress(self.policy.init(self.n_arms, self.horizon), rng, np.zeros(len(self.rounds)),
                         np.zeros(self.n_arms, np.int64), np.zeros(1), np.zeros(1, np.int64))  # fmt: skip
@@ -143,12 +143,12 @@ class Progress(NamedTuple):
 
 
 def select(policy: Any, state: Any, t: int, rng: Any) -> int:
-    """The policy's own, in compiled copies of :func:`play`."""
+    """Call the policy's own method, in compiled copies of :func:`play`."""
     return policy.select(state, t, rng)  # type: ignore[no-any-return]
 
 
 def update(policy: Any, state: Any, arm: int, reward: float) -> None:
-    """The policy's own, in compiled copies of :func:`play`."""
+    """Call the policy's own method, in compiled copies of :func:`play`."""
     policy.update(state, arm, reward)
 
 
@@ -180,22 +180,22 @@ def play_chunk(
     workers: int = 1,
     done: Callable[[], None] = _nothing,
 ) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Regret at checkpoints, pulls per arm and nanoseconds per pull, for these runs and replications."""
+    """Play these runs and replications; return regret at checkpoints, pulls per arm and nanoseconds per pull."""
     shifts, gaps = np.array(instance.shifts, dtype=float), np.array(instance.gaps, dtype=float)
     regret = np.empty((len(runs), len(replications), len(runs[0].rounds)))
     pulls = np.empty((len(runs), len(replications), instance.n_arms), np.int64)
     duration = np.zeros((len(runs), len(replications)))
     noise_key, block = stream_key(seed, instance.key), block_length(instance)
 
-    def play_one(place: int) -> None:
-        rng, fresh = generator(noise_key, replications[place]), instance.begin()
-        progress = [run.begin(replications[place]) for run in runs]
+    def play_one(number: int) -> None:
+        rng, fresh = generator(noise_key, replications[number]), instance.begin()
+        progress = [run.begin(replications[number]) for run in runs]
         for start in range(0, horizon, block):
             noise = draw_noise(fresh, rng, min(block, horizon - start))
             for row, run in enumerate(runs):
-                duration[row, place] += run.advance(progress[row], start, shifts, noise, gaps)
+                duration[row, number] += run.advance(progress[row], start, shifts, noise, gaps)
         for row in range(len(runs)):
-            regret[row, place], pulls[row, place] = progress[row].regret, progress[row].pulls
+            regret[row, number], pulls[row, number] = progress[row].regret, progress[row].pulls
         done()
 
     _in_threads(play_one, len(replications), workers)
@@ -229,12 +229,12 @@ def _in_threads(task: Callable[[int], None], times: int, workers: int) -> None:
 
 
 def block_length(instance: Instance) -> int:
-    """Rounds whose noise is drawn at once, so that memory stays small however many arms have laws of their own."""
+    """Return how many rounds of noise to draw at once, so that memory stays small however many laws there are."""
     return BLOCK if instance.shared_noise else min(BLOCK, max(1, NUMBERS // instance.n_arms))
 
 
 def draw_noise(instance: Instance, rng: np.random.Generator, size: int) -> FloatArray:
-    """Noise of ``size`` rounds, a column per arm; a law that all arms share is drawn once a round, for all of them."""
+    """Draw the noise of ``size`` rounds, a column per arm; a law that all arms share is drawn once per round."""
     if instance.shared_noise:
         drawn = _draw(instance.noises[0], rng, size)
         return _columns(drawn, instance.n_arms)
@@ -251,16 +251,16 @@ def _draw(noise: Any, rng: np.random.Generator, size: int) -> FloatArray:
 
 
 def _columns(drawn: FloatArray, n_arms: int) -> FloatArray:
-    """The same column for every arm, without a copy."""
+    """Return the same column for every arm, without a copy."""
     return np.ndarray((len(drawn), n_arms), drawn.dtype, drawn, strides=(drawn.itemsize, 0))
 
 
 def stream_key(seed: int, *names: str) -> tuple[int, ...]:
-    """Numbers that key the random streams of whatever is called ``names`` in a study with this seed."""
+    """Return the numbers that key the random streams of whatever has these names, under this seed."""
     digest = hashlib.sha256("\n".join(names).encode()).digest()
     return (seed, *np.frombuffer(digest[:16], "<u4").tolist())
 
 
 def generator(key: tuple[int, ...], replication: int) -> np.random.Generator:
-    """The random stream of a replication."""
+    """Return the random stream of a replication."""
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(key[0], spawn_key=(*key[1:], replication))))

@@ -97,9 +97,9 @@ def visible_top(ends: Sequence[float]) -> float:
     (3.75, 5.4, 1.0)
     """
     ordered = sorted(ends)
-    for place in range((len(ordered) - 1) // 2, len(ordered) - 1):
-        if ordered[place + 1] > FAR * ordered[place] > 0:
-            return 1.25 * ordered[place]
+    for number in range((len(ordered) - 1) // 2, len(ordered) - 1):
+        if ordered[number + 1] > FAR * ordered[number] > 0:
+            return 1.25 * ordered[number]
     return 1.08 * ordered[-1] or 1.0
 
 
@@ -214,12 +214,12 @@ def apart(wanted: Sequence[float], gap: float) -> list[float]:
     [0.25, 0.4375, 0.5625, 0.875, 1.0]
     """
     groups: list[list[float]] = []  # the sum of what the members want, each less its own offset; and their number
-    for place, value in enumerate(wanted):
-        groups.append([value - place * gap, 1])
+    for number, value in enumerate(wanted):
+        groups.append([value - number * gap, 1])
         while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
             total, size = groups.pop()
             groups[-1][0] += total
             groups[-1][1] += size
     starts = [total / size for total, size in groups for _ in range(int(size))]
     last = 1 - (len(wanted) - 1) * gap
-    return [min(max(start, 0.0), last) + place * gap for place, start in enumerate(starts)]
+    return [min(max(start, 0.0), last) + number * gap for number, start in enumerate(starts)]

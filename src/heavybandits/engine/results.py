@@ -310,7 +310,7 @@ def _with_error(mean: float, error: float) -> str:
 
 
 def _bootstrap_interval(values: FloatArray, resamples: int = 1000) -> FloatArray:
-    """Lower and upper ends of 95% intervals for the means of the rows; all rows share the resamples.
+    """Return the ends of 95% intervals for the means of the rows; all rows share the resamples.
 
     The seed is fixed, so that a stored result always gives the same table.
     """
@@ -412,8 +412,8 @@ class StudyResult:
         rows = [[label, *(_with_error(summary.loc[label, "mean"], summary.loc[label, "se"])
                           for summary in summaries.values())]
                 for label in self.best.values()]  # fmt: skip
-        bold = {(int(summary["mean"].to_numpy().argmin()), place)
-                for place, summary in enumerate(summaries.values(), start=1)}  # fmt: skip
+        bold = {(int(summary["mean"].to_numpy().argmin()), column)
+                for column, summary in enumerate(summaries.values(), start=1)}  # fmt: skip
         more = f"; the first {CASES} of {len(self.results)} cases" if len(self.results) > CASES else ""
         caption = f"{self.title or self.name}: regret at the horizon, in units of reward, mean ± standard error{more}"
         return html_table(caption, ["policy", *shown], rows, bold, [look(family).colour for family in self.best])

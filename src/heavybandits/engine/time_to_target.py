@@ -13,7 +13,7 @@ from .results import Result
 
 
 def pulls_to_target(result: Result, target: float) -> FloatArray:
-    """Pulls until the mean regret is below the target: (policy, replication), infinite if that does not happen.
+    """Return the pulls until the mean regret is below the target: (policy, replication), infinite if it never is.
 
     Regret is looked at where it was recorded, so record it at every round: ``simulate(..., checkpoints="all")``.
 
@@ -37,7 +37,7 @@ def pulls_to_target(result: Result, target: float) -> FloatArray:
 
 
 def seconds_to_target(result: Result, target: float) -> FloatArray:
-    """As :func:`pulls_to_target`, in seconds: pulls times what a pull of the policy costs, noise not included.
+    """Return :func:`pulls_to_target` in seconds: pulls times the cost of a pull, noise not included.
 
     That cost is the median over the replications, which whatever else the machine was doing hardly moves.
 
@@ -55,7 +55,7 @@ def seconds_to_target(result: Result, target: float) -> FloatArray:
 
 
 def late_quantile(times: FloatArray, level: float = 0.9) -> FloatArray:
-    """Quantile of times to a target over the replications, the last axis, that got there; infinite if none did.
+    """Return a quantile of the times to a target over the replications that reached it; infinite if none did.
 
     Between two of those times it is interpolated linearly.
 
@@ -66,8 +66,8 @@ def late_quantile(times: FloatArray, level: float = 0.9) -> FloatArray:
     """
     reached = np.isfinite(times).sum(axis=-1, keepdims=True)
     ordered = np.sort(np.where(np.isfinite(times), times, np.finfo(float).max), axis=-1)
-    place = level * np.maximum(reached - 1, 0)
-    below = np.floor(place).astype(int)
-    low, high = (np.take_along_axis(ordered, index, axis=-1) for index in (below, np.ceil(place).astype(int)))
-    quantile: FloatArray = np.where(reached > 0, low + (place - below) * (high - low), np.inf)[..., 0]
+    rank = level * np.maximum(reached - 1, 0)
+    below = np.floor(rank).astype(int)
+    low, high = (np.take_along_axis(ordered, index, axis=-1) for index in (below, np.ceil(rank).astype(int)))
+    quantile: FloatArray = np.where(reached > 0, low + (rank - below) * (high - low), np.inf)[..., 0]
     return quantile

@@ -45,7 +45,7 @@ class Arms:
         self.unused: int = max([unused, *(label + 1 for label in self.labels if type(label) is int)])
 
     def slot(self, arm: Any) -> int:
-        """Slot of an arm, which must be one of the names."""
+        """Return the slot of an arm, which must be one of the names."""
         try:
             slot = self._slots[arm]
         except (KeyError, TypeError):  # TypeError: not hashable
@@ -67,7 +67,7 @@ class Arms:
 
 
 def listed(name: str, values: Any) -> list[Any]:
-    """The values as a list; a text is not taken for a list of letters.
+    """Return the values as a list; a text is not taken for a list of letters.
 
     Examples
     --------
@@ -87,5 +87,5 @@ def listed(name: str, values: Any) -> list[Any]:
 
 
 def _plain(name: Any) -> Any:
-    """The name in a type of Python's own, should it be of one of NumPy's."""
+    """Return the name in one of Python's own types, if it has one of NumPy's."""
     return name.item() if isinstance(name, np.generic) else name

@@ -37,18 +37,18 @@ class Artist:
         self._waiting = ThreadPoolExecutor(1)
         self._drawn: dict[str, Future[Section | None]] = {}
 
-    def draw(self, place: str) -> None:
+    def draw(self, location: str) -> None:
         """Ask for the figure and the tables of the study that is stored there."""
-        self._drawn[place] = self._waiting.submit(self._ask, place)
+        self._drawn[location] = self._waiting.submit(self._ask, location)
 
-    def _ask(self, place: str) -> Section | None:
-        self._connection.send(place)
+    def _ask(self, location: str) -> Section | None:
+        self._connection.send(location)
         return self._connection.recv()  # type: ignore[no-any-return]
 
     def sections(self) -> dict[str, Section]:
         """Return what was asked for, as soon as it is there; studies that could not be drawn are left out."""
-        drawn = {place: None if future.exception() else future.result() for place, future in self._drawn.items()}
-        return {place: section for place, section in drawn.items() if section is not None}
+        drawn = {location: None if future.exception() else future.result() for location, future in self._drawn.items()}
+        return {location: section for location, section in drawn.items() if section is not None}
 
     def __enter__(self) -> Artist:
         return self
@@ -85,11 +85,11 @@ def _draw(connection: Connection, directory: Path) -> None:
     while True:
         section = None
         try:
-            place = connection.recv()
+            location = connection.recv()
         except EOFError:
             return
         with suppress(Exception):
-            section = study_section(directory, Store(place).load())
+            section = study_section(directory, Store(location).load())
         try:
             connection.send(section)
         except OSError:  # the other process has ended

@@ -75,7 +75,7 @@ def listed(verdicts: Sequence[Verdict], differences: Sequence[Difference] = ()) 
 
     A note that repeats what is said of a difference, or that several claims share, is told once and referred to.
     """
-    known = {difference.code: f"difference-{place}" for place, difference in enumerate(differences, start=1)}
+    known = {difference.code: f"difference-{number}" for number, difference in enumerate(differences, start=1)}
     own: list[tuple[str, list[str]]] = []
     for verdict in verdicts:
         note = verdict.note
@@ -85,7 +85,7 @@ def listed(verdicts: Sequence[Verdict], differences: Sequence[Difference] = ()) 
                 note, references = note.replace(text, " "), [*references, anchor]
         own.append((" ".join(note.split()), references))
     uses = Counter(sentence for note, _ in own for sentence in sentences(note))
-    shared = {sentence: f"note-{place}" for place, sentence in
+    shared = {sentence: f"note-{number}" for number, sentence in
               enumerate((sentence for sentence, times in uses.items() if times > 1), start=1)}  # fmt: skip
     rows = []
     for verdict, (note, references) in zip(verdicts, own, strict=True):

@@ -57,7 +57,7 @@ def banded(study: StudyResult) -> list[str]:
 
 
 def limit_shown(study: StudyResult, result: Result) -> bool:
-    """Whether the Lai-Robbins line lies below all curves of an instance."""
+    """Return whether the Lai-Robbins line lies below all curves of an instance."""
     rounds, regret = thinned(result)
     late = rounds >= rounds[-1] // 10
     order = list(study.families)

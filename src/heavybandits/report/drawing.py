@@ -40,7 +40,7 @@ class Drawing(NamedTuple):
 
     @property
     def figure(self) -> Figure:
-        """All panels in one figure."""
+        """Return all panels in one figure."""
         from matplotlib import rc_context
         from matplotlib.figure import Figure
 
@@ -102,7 +102,7 @@ def picture(panel: Panel, name: str) -> Picture:
 
 
 def _values(axes: Axes) -> dict[str, Any] | None:
-    """Where an axis is in its panel, in shares of it, and the lines on it."""
+    """Return where an axis lies in its panel, as shares, and the lines on it."""
     lines = [line for line in axes.lines if line.get_gid()]
     if not lines:
         return None

@@ -172,8 +172,8 @@ def _of_studies(studies: Sequence[StudyResult]) -> Headline:
     best, table = order[0], np.array([means[family] for family in order])
     wins, instances = int((table[0] <= table.min(axis=0)).sum()), table.shape[1]
     label = first.best[best]
-    place = list(first.families).index(label)
-    failed = [result.failed[place] for result in first.results.values()]
+    row = list(first.families).index(label)
+    failed = [result.failed[row] for result in first.results.values()]
     cards = [Card(f"{wins} of {instances}", f"instance{'s' * (instances != 1)} in which {best} has the lowest regret.",
                   "good")]  # fmt: skip
     if len(order) > 1:

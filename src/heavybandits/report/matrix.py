@@ -22,7 +22,7 @@ DARKEST = 10.0  # times the regret of the best
 
 
 def ratio_matrix(study: StudyResult) -> pd.DataFrame:
-    """Mean regret at the horizon divided by the smallest in the instance; NaN if the smallest is 0.
+    """Return mean regrets at the horizon divided by the smallest in the instance; NaN if the smallest is 0.
 
     Rows are the best variants of the families, the smallest geometric mean first; columns are the instances.
 
@@ -53,7 +53,7 @@ def _matrix(study: StudyResult, measure: Callable[[Result], Any]) -> pd.DataFram
 
 
 def geometric_mean(ratios: pd.DataFrame) -> pd.Series:
-    """Of each row, over the columns that have a number."""
+    """Return the geometric mean of each row, over the columns that have a number."""
     return np.exp(np.log(ratios).mean(axis=1))
 
 
@@ -109,7 +109,7 @@ def _draw_cells(axes: Axes, ratios: pd.DataFrame, names: list[str], fails: Any) 
 
 
 def ratio_text(value: float) -> str:
-    """Three characters or so.
+    """Return the ratio in about three characters.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def ratio_text(value: float) -> str:
 
 
 def advice(study: StudyResult) -> list[str]:
-    """Which policy when, by rules from the matrix, in sentences.
+    """Say which policy to use when, by rules from the matrix.
 
     The best overall has the smallest geometric mean of ratios over all instances; the best that never fails is the
     first of those without a failure (see ``FAILS``) in any instance; the best under a noise has the smallest geometric
@@ -162,7 +162,7 @@ def _where(fails: pd.Series) -> str:
 
 
 def _by_noise(study: StudyResult) -> dict[str, list[str]]:
-    """Instances by the law of their noise."""
+    """Return the instances by the law of their noise."""
     groups: dict[str, list[str]] = {}
     for label, result in study.results.items():
         groups.setdefault(noise_of(result.instance), []).append(label)

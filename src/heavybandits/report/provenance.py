@@ -17,8 +17,8 @@ def origin(study: StudyResult) -> dict[str, str]:
         "digest of the study": made.get("digest"),
         "seed": made.get("seed"),
     }
-    for place, session in enumerate(made.get("sessions", []), start=1):
-        known[f"session {place}"] = ", ".join(f"{name} {_plain(value)}" for name, value in session.items())
+    for number, session in enumerate(made.get("sessions", []), start=1):
+        known[f"session {number}"] = ", ".join(f"{name} {_plain(value)}" for name, value in session.items())
     return {name: str(value) for name, value in known.items() if value not in (None, "")}
 
 

@@ -26,7 +26,7 @@ NOTE = (
 
 
 def runtime_table(study: StudyResult) -> pd.DataFrame:
-    """A row per instance and policy; per target the 90% quantiles of time and pulls, and the number of fails.
+    """Return a row per instance and policy: for each target the 90% quantiles of time and pulls, and failures.
 
     The quantiles are over the replications that reached the target, and infinite if none did.
 
@@ -44,18 +44,18 @@ def runtime_table(study: StudyResult) -> pd.DataFrame:
     for instance, result in study.results.items():
         reached = {target: (pulls_to_target(result, target), seconds_to_target(result, target))
                    for target in study.targets}  # fmt: skip
-        for place, label in enumerate(study.families):
+        for row_number, label in enumerate(study.families):
             row: dict[str, Any] = {"instance": instance, "policy": label}
             for target, (pulls, seconds) in reached.items():
-                row[f"ms to {target:g}"] = 1000 * float(late_quantile(seconds[place]))
-                row[f"pulls to {target:g}"] = float(late_quantile(pulls[place]))
-                row[f"fails at {target:g}"] = int(np.isinf(pulls[place]).sum())
+                row[f"ms to {target:g}"] = 1000 * float(late_quantile(seconds[row_number]))
+                row[f"pulls to {target:g}"] = float(late_quantile(pulls[row_number]))
+                row[f"fails at {target:g}"] = int(np.isinf(pulls[row_number]).sum())
             rows.append(row)
     return pd.DataFrame(rows)
 
 
 def best_times(study: StudyResult, table: pd.DataFrame) -> dict[str, pd.Series]:
-    """Which rows are the best, by column; a policy that fails in most replications cannot be the quickest."""
+    """Return which rows are best, by column; a policy that fails in most replications cannot be the fastest."""
     replications = table["instance"].map({label: result.regret.shape[1] for label, result in study.results.items()})
     best = {}
     for target in study.targets:

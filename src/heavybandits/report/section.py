@@ -90,7 +90,7 @@ def study_section(directory: Path, study: StudyResult) -> Section:
         ratio_matrix(study).to_csv(directory / "tables" / f"{name}-matrix.csv", index_label="policy")
     return Section(
         study=study, anchor=f"study-{name}", caption=drawing.caption, wide=drawing.panels[0].width > 5,
-        pictures=[picture(panel, f"{name}-{place}") for place, panel in enumerate(drawing.panels)],
+        pictures=[picture(panel, f"{name}-{number}") for number, panel in enumerate(drawing.panels)],
         advice=advice(study) if kind == "matrix" else [], tables=sheets(study),
         details=[all_numbers(summary, name)], origin=origin(study),
         missing=missing(study), spec=json.dumps(study.spec, indent=2, default=str),
@@ -116,10 +116,10 @@ def regret_sheet(study: StudyResult) -> Sheet | None:
     means = {instance: result.regret.to_numpy()[:, :, -1].mean(axis=1) for instance, result in study.results.items()}
     best = {instance: min(mean[order.index(label)] for label in shown(study)) for instance, mean in means.items()}
     for label, family in shown(study).items():
-        cells, place = [policy_cell(family, label)], order.index(label)
+        cells, row = [policy_cell(family, label)], order.index(label)
         for instance, result in study.results.items():
-            final, lost = result.regret.to_numpy()[place, :, -1], int(result.failed[place].sum())
-            mean = float(means[instance][place])
+            final, lost = result.regret.to_numpy()[row, :, -1], int(result.failed[row].sum())
+            mean = float(means[instance][row])
             error = final.std(ddof=1) / math.sqrt(len(final)) if len(final) > 1 else math.nan
             text = f"{number(mean)} ± {number(float(error))}" if len(final) > 1 else number(mean)
             note = f"{lost} of {len(final)} failed" if lost else ""

@@ -14,7 +14,7 @@ LONGEST = 45  # rows of a LaTeX table that fit on a page
 
 
 def summary_table(study: StudyResult) -> pd.DataFrame:
-    """A row per instance and policy: :meth:`Result.summary`, with numbers of failed and of all replications.
+    """Return a row per instance and policy: :meth:`Result.summary`, and how many replications failed.
 
     Examples
     --------
@@ -29,15 +29,15 @@ def summary_table(study: StudyResult) -> pd.DataFrame:
         part = result.summary().reset_index()
         part.insert(0, "instance", instance)
         part.insert(2, "family", [study.families[label] for label in part["policy"]])
-        place = part.columns.get_loc("failures")
-        part.insert(place, "failed", result.failed.sum(axis=1))
-        part.insert(place + 1, "replications", result.failed.shape[1])
+        column = part.columns.get_loc("failures")
+        part.insert(column, "failed", result.failed.sum(axis=1))
+        part.insert(column + 1, "replications", result.failed.shape[1])
         parts.append(part)
     return pd.concat(parts, ignore_index=True)
 
 
 def latex_escape(text: str) -> str:
-    r"""Text as LaTeX prints it.
+    r"""Return the text as LaTeX prints it.
 
     Examples
     --------
@@ -55,12 +55,12 @@ _SPECIAL = {
 
 
 def lowest(frame: pd.DataFrame, column: str) -> pd.Series:
-    """Which rows have the lowest number of their instance in a column."""
+    """Return which rows have the lowest number of their instance in a column."""
     return frame[column] == frame.groupby("instance", sort=False)[column].transform("min")
 
 
 def latex_table(frame: pd.DataFrame, bold: Mapping[str, pd.Series]) -> str:
-    """Rows as LaTeX tables for ``\\usepackage{booktabs}``, a block per instance.
+    """Return the rows as LaTeX tables for ``\\usepackage{booktabs}``, a block per instance.
 
     A table too long for a page goes on in another one.
 

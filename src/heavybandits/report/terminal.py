@@ -52,8 +52,8 @@ def terminal_table(sheet: Sheet) -> Group:
     from rich.text import Text
 
     table = Table(box=SIMPLE, collapse_padding=True, pad_edge=False)
-    for place, name in enumerate(sheet.columns):
-        table.add_column(Text(_plain(name)), justify="right" if place else "left", no_wrap=not place)
+    for number, name in enumerate(sheet.columns):
+        table.add_column(Text(_plain(name)), justify="right" if number else "left", no_wrap=not number)
     for row in sheet.rows:
         table.add_row(*map(_text, row))
     return Group(Text(_plain(sheet.title)), table)

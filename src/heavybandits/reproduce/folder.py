@@ -55,9 +55,10 @@ def report_folder(
 ) -> Reported:
     """Write figures, tables and the page of all studies in a folder; ``drawn`` are done already, by their store."""
     sections = [
-        drawn.get(place) or study_section(folder, Store(place).load()) for place in find_stores(store or folder)
+        drawn.get(location) or study_section(folder, Store(location).load())
+        for location in find_stores(store or folder)
     ]
-    order = {name: place for place, name in enumerate(EXPERIMENTS)}
+    order = {name: number for number, name in enumerate(EXPERIMENTS)}
     sections.sort(key=lambda section: order.get(section.study.name, len(order)))
     studies = [section.study for section in sections]
     decided = verdicts({study.name: study for study in studies}, load_further(store or folder))

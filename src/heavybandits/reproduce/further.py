@@ -26,16 +26,16 @@ CHECKPOINTS = 400  # of a horizon, where a study asks for all: thousands of repl
 
 
 def decide_further(
-    studies: Mapping[str, Study], place: str, executor: Executor, budget: int = BUDGET,
+    studies: Mapping[str, Study], folder: str, executor: Executor, budget: int = BUDGET,
     tell: Callable[[str], None] = lambda line: None,
 ) -> list[str]:  # fmt: skip
-    """Play further replications of studies whose results are at a place, and return what was found damaged.
+    """Play further replications of studies whose results are at a folder, and return what was found damaged.
 
     Parameters
     ----------
     studies
         The studies that were run, by name.
-    place
+    folder
         The folder or address of their stores; further replications go to ``further`` in it.
     executor
         What plays.
@@ -44,12 +44,12 @@ def decide_further(
     tell
         Is called with a sentence before each look.
     """
-    results = {name: Store(f"{place}/{name}.zarr").load() for name in studies}
+    results = {name: Store(f"{folder}/{name}.zarr").load() for name in studies}
     damaged: list[str] = []
     while True:
-        further = load_further(place)
+        further = load_further(folder)
         undecided = [verdict.study for verdict in verdicts(results, further) if verdict.is_open]
-        looks = [_next(study, results[name], name in further, place) for name, study in studies.items()
+        looks = [_next(study, results[name], name in further, folder) for name, study in studies.items()
                  if name in undecided]  # fmt: skip
         work = {}
         for look in sorted(filter(None, looks), key=lambda look: look.pulls):
@@ -64,10 +64,10 @@ def decide_further(
             damaged += run_studies(work, executor, progress)
 
 
-def load_further(place: str | Path) -> dict[str, StudyResult]:
-    """Return the further results that are complete at a place, by the name of their study."""
+def load_further(folder: str | Path) -> dict[str, StudyResult]:
+    """Return the further results that are complete at a folder, by the name of their study."""
     try:
-        stores = find_stores(f"{absolute(place)}/further")
+        stores = find_stores(f"{absolute(folder)}/further")
     except StoreError:
         return {}
     results = [Store(location).load() for location in stores]
@@ -82,9 +82,9 @@ class _Look(NamedTuple):
     pulls: int
 
 
-def _next(study: Study, result: StudyResult, complete: bool, place: str) -> _Look | None:
+def _next(study: Study, result: StudyResult, complete: bool, folder: str) -> _Look | None:
     """Return the next look at a study, or the last one if it is not complete; None after the last of all."""
-    store, chosen = f"{absolute(place)}/further/{study.name}.zarr", _chosen(study, result)
+    store, chosen = f"{absolute(folder)}/further/{study.name}.zarr", _chosen(study, result)
     label, replications = next(iter(study.replications.items()))
     try:
         began = Store(store).record.cases[label].replications // replications

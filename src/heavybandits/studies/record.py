@@ -138,8 +138,8 @@ class Record(Table):
         along = {"family": np.array([policy.family for policy in policies])}
         along |= _columns("policy", [policy.swept for policy in policies])
         swept = _columns("instance", [one.swept for one in self.cases.values()])
-        place = list(self.cases).index(case)
-        return along | {name: column[place] for name, column in swept.items()}
+        row = list(self.cases).index(case)
+        return along | {name: column[row] for name, column in swept.items()}
 
 
 def _columns(prefix: str, settings: list[dict[str, Any]]) -> dict[str, Any]:

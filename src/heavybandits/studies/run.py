@@ -137,7 +137,7 @@ def _run(
         store.add_session(started=began, seconds=round(time.perf_counter() - start, 1), machine=_machine(),
                           pulls=done.pop(store), executor=type(executor).__name__)  # fmt: skip
 
-    order, pulls = {future: place for place, future in enumerate(futures)}, 0
+    order, pulls = {future: number for number, future in enumerate(futures)}, 0
     try:
         for future in futures:
             future.add_done_callback(ready.put)

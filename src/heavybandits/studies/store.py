@@ -184,18 +184,18 @@ def file_system(address: str) -> Any:
         raise StoreError(f"{address}: {error}; choose a folder, or another address") from None
 
 
-def find_stores(place: str | Path) -> list[str]:
+def find_stores(location: str | Path) -> list[str]:
     """Return the stores in a folder, or at an address that fsspec understands."""
-    place = absolute(place)
-    if "://" in place:
-        files = file_system(place)
-        found = [files.unstrip_protocol(path) for path in files.glob(f"{place}/*.zarr")]
+    location = absolute(location)
+    if "://" in location:
+        files = file_system(location)
+        found = [files.unstrip_protocol(path) for path in files.glob(f"{location}/*.zarr")]
     else:
-        if not Path(place).is_dir():
-            raise StoreError(f"there is no folder {place}")
-        found = [str(path) for path in Path(place).glob("*.zarr")]
+        if not Path(location).is_dir():
+            raise StoreError(f"there is no folder {location}")
+        found = [str(path) for path in Path(location).glob("*.zarr")]
     if not found:
-        raise StoreError(f"{place}: no results yet; run the study first")
+        raise StoreError(f"{location}: no results yet; run the study first")
     return sorted(found)
 
 

@@ -267,7 +267,7 @@ class _Labels:
 
 @functools.lru_cache(maxsize=64)
 def _restored(name: str, spec: str, folder: str) -> Study:
-    """A study that was sent to a worker, checked once there."""
+    """Return a study that was sent to a worker, checked once there."""
     return Study(name, StudyFile.checked(name, json.loads(spec)), folder)
 
 
@@ -275,7 +275,7 @@ class _located:
     """Says where in the file an error comes from."""
 
     def __init__(self, name: str, key: str) -> None:
-        self.place = f"{name}: {key}"
+        self.where = f"{name}: {key}"
 
     def __enter__(self) -> None:
         pass
@@ -284,7 +284,7 @@ class _located:
         if not isinstance(error, Exception) or isinstance(error, StudyError | RecursionError):
             return
         kind = "" if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: "  # a user's code
-        raise StudyError(f"{self.place}: {kind}{error}") from None
+        raise StudyError(f"{self.where}: {kind}{error}") from None
 
 
 def read_study(source: str | Path) -> Study:
@@ -327,7 +327,7 @@ def read_study(source: str | Path) -> Study:
 
 
 def studies() -> dict[str, Path]:
-    """The studies that come with the package, by name.
+    """Return the studies that come with the package, by name.
 
     Examples
     --------
@@ -339,7 +339,7 @@ def studies() -> dict[str, Path]:
 
 
 def _told(value: Any, instance: Instance) -> Any:
-    """Values with what is taken from the instance filled in."""
+    """Return the values with what the instance provides filled in."""
     if not isinstance(value, dict):
         return value
     if not {"instance"} <= set(value) <= {"instance", "times"}:
@@ -355,7 +355,7 @@ def _told(value: Any, instance: Instance) -> Any:
 
 
 def _kinds(value: Any) -> Iterator[str]:
-    """Every ``kind`` in a file, and every file of a user among them."""
+    """Yield every ``kind`` in a file, users' files included."""
     if isinstance(value, dict):
         if isinstance(value.get("kind"), str):
             yield value["kind"]

@@ -21,7 +21,7 @@ class Choice(NamedTuple):
 
     label: str
     swept: dict[str, Any]  # the values taken from lists, by parameter
-    values: dict[str, Any]  # the table with these values in the place of the lists
+    values: dict[str, Any]  # the table with these values instead of the lists
 
 
 def choices(label: str, table: dict[str, Any]) -> Iterator[Choice]:
@@ -100,7 +100,7 @@ def _texts(values: list[Any]) -> list[str]:
 
 
 def _filled(value: Any, taken: dict[Path, Any], path: Path = ()) -> Any:
-    """Return a table with the values that were taken in the place of the lists."""
+    """Return a table with the values that were taken instead of the lists."""
     if path in taken:
         return taken[path]
     if isinstance(value, dict):

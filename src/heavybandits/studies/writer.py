@@ -69,7 +69,7 @@ class Writer(Store):
 
     @property
     def has_results(self) -> bool:
-        """Whether any chunk is stored."""
+        """Return whether any chunk is stored."""
         return _has_results(self.location)
 
 

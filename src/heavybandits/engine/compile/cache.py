@@ -45,7 +45,7 @@ def attach(dispatcher: Any, name: str, prepare: Callable[[], None]) -> bool:
 
 @functools.cache
 def _folder() -> Path | None:
-    """The first of these folders that can be written to."""
+    """Return the first of these folders that can be written to."""
     numba: Any = importlib.import_module("numba")
     system = {"win32": os.environ.get("LOCALAPPDATA", "~"), "darwin": "~/Library/Caches"}
     user = Path(os.environ.get("XDG_CACHE_HOME") or system.get(sys.platform, "~/.cache")).expanduser()

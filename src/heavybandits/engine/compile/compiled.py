@@ -84,7 +84,7 @@ def _require_arrays(owner: str, path: str, state: Any) -> None:
 
 
 def _classes(value: Any) -> Iterator[type]:
-    """Class of the NamedTuple and of those nested in it, outermost first."""
+    """Yield the class of the NamedTuple and of those nested in it, outermost first."""
     if is_named_tuple(value):
         yield type(value)
     if isinstance(value, tuple):
@@ -93,7 +93,7 @@ def _classes(value: Any) -> Iterator[type]:
 
 
 def _bound(function: Callable[..., Any], cls: Any) -> FunctionType:
-    """A copy of the function that calls the methods of this class by their names."""
+    """Return a copy of the function that calls the methods of this class by their names."""
     names = {**function.__globals__, "select": cls.select, "update": cls.update}
     copy = FunctionType(function.__code__, names, function.__name__)
     copy.__module__ = function.__module__
@@ -113,18 +113,18 @@ def _dispatcher(way: ModuleType, function: Callable[..., Any], classes: tuple[ty
 
 
 def _importable(cls: type) -> bool:
-    """Whether another process can find the class, which the cache needs."""
+    """Return whether another process can find the class, which the cache needs."""
     module = sys.modules.get(cls.__module__)
     return cls.__module__ != "__main__" and getattr(module, cls.__qualname__, None) is cls
 
 
 def _reason(error: Exception) -> str:
-    """The line of numba's long report that says what is wrong, and the line of code that it was found in."""
+    """Return the line of numba's long report that says what is wrong, and where in the code."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     telling = re.compile("Unknown attribute|Untyped global|not defined|annot |nvalid |nsupported|not supported|No impl")
     reason = next(filter(telling.search, reversed(lines)), lines[0])
     if "<class 'function'>" in reason:
         reason += "; mark the function with @hb.compilable"
-    place = re.search(r'File "[^"]*", line \d+', str(error))
-    where = f" ({place[0]})" if place else ""
+    found = re.search(r'File "[^"]*", line \d+', str(error))
+    where = f" ({found[0]})" if found else ""
     return f"{reason}{where}; hb.check_policy may tell more"

@@ -43,7 +43,7 @@ def digest(function: Any, classes: Iterable[type] = ()) -> str:
 
 
 def _room(name: str) -> CodeType:
-    """The code of a module of this room: how functions are compiled matters too."""
+    """Return the code of a module of this room: how functions are compiled matters too."""
     spec = importlib.util.find_spec(f"{__package__}.{name}")
     assert spec is not None
     loader: Any = spec.loader
@@ -137,6 +137,6 @@ class _Reader:
 
 
 def _is_known(module: str | None) -> bool:
-    """Whether a module's code changes by new versions of Python, NumPy or numba only."""
+    """Return whether a module's code changes only with new versions of Python, NumPy or numba."""
     root = (module or "").partition(".")[0]
     return root in ("numpy", "numba") or root in sys.stdlib_module_names

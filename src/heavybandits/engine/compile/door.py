@@ -25,7 +25,7 @@ _open = True
 
 
 def is_open() -> bool:
-    """Whether numba's internals are in use."""
+    """Return whether numba's internals are in use."""
     return _open
 
 
@@ -56,7 +56,7 @@ def through(make: Callable[[ModuleType], Made]) -> Made:
 
 
 def is_known() -> bool:
-    """Whether numba is of a version whose internals are known.
+    """Return whether this version of numba has internals that are known.
 
     Examples
     --------

@@ -147,7 +147,7 @@ class _Methods(AttributeTemplate):
 
 @functools.cache
 def _template(method: FunctionType, flags: Any) -> type:
-    """How numba types and lowers calls of a method by callers that are compiled with these flags."""
+    """Return how numba types and lowers calls of a method by callers compiled with these flags."""
     dispatcher = numba.njit(method, **PART)
     kind = types.Dispatcher(dispatcher)
     name = (method, flags)

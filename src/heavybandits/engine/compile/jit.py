@@ -49,7 +49,7 @@ def machine_code(made: Any, signature: tuple[Any, ...]) -> Any:
 
 @contextlib.contextmanager
 def _without_collecting_garbage() -> Iterator[None]:
-    """numba makes a million objects of which few become garbage; looking for these takes a tenth of the time."""
+    """Pause garbage collection: few of numba's million objects become garbage, and scanning them takes a tenth."""
     enabled = gc.isenabled()
     gc.disable()
     try:

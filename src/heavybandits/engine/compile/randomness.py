@@ -13,7 +13,7 @@ _PEEKING = {"eval", "exec", "locals", "vars", "_getframe"}  # ways to reach an a
 
 
 def uses_rng(policy: Any) -> bool:
-    """Whether the policy draws random numbers.
+    """Return whether the policy draws random numbers.
 
     A policy does not if its ``select`` never mentions its generator, whatever it is called, or only hands it to the
     ``select`` of policies among its parameters that do not draw.  In doubt it does: a generator that nobody needs costs
@@ -35,7 +35,7 @@ def uses_rng(policy: Any) -> bool:
 
 
 def _mentions(code: CodeType, name: str) -> bool:
-    """Whether any instruction reads or writes the variable, or a function inside can."""
+    """Return whether any instruction reads or writes the variable, or a nested function can."""
     return name in code.co_cellvars or any(
         name == step.argval or (isinstance(step.argval, tuple) and name in step.argval)
         for step in dis.get_instructions(code)
@@ -73,7 +73,7 @@ def _only_hands_on(policy: Any, select: FunctionType) -> bool:
 
 
 def _source_tree(function: FunctionType) -> ast.FunctionDef | None:
-    """The function's source, unless it is not there or is not what was imported."""
+    """Return the function's source, or None if it is missing or not what was imported."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
         built = next(part for part in compile(tree, "", "exec").co_consts if isinstance(part, CodeType))

@@ -56,7 +56,7 @@ class ScipyNoise(Noise):
 
     @property
     def is_scipys_own(self) -> bool:
-        """Whether the law is one that SciPy defines, so that its name and parameters say all."""
+        """Return whether SciPy defines the law, so that its name and parameters say all."""
         import scipy.stats
 
         dist = self.frozen.dist
