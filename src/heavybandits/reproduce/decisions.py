@@ -106,7 +106,7 @@ def growth_needed(comparisons: Sequence[Comparison]) -> float:
     --------
     >>> for_it, against, neither = (Comparison("", margin, 1.0, 59) for margin in (1.0, -0.5, 0.0))
     >>> [round(growth_needed(group), 1) for group in ([for_it], [for_it, against], [neither])]
-    [6.1, 29.8, inf]
+    [6.4, 31.1, inf]
     """
     weakest = min(comparisons, key=lambda comparison: comparison.strength)
     level = LEVEL if weakest.strength > 0 else LEVEL / len(comparisons)
