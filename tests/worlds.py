@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.engine.results import Result, StudyResult
+from heavybandits.engine.results import Result
+from heavybandits.engine.study_results import StudyResult
 from heavybandits.protocols import FloatArray
 from heavybandits.reproduce import Verdict, verdicts
 

@@ -44,7 +44,8 @@ from .algorithms.policies.zo_ucb import ZOUCB
 from .algorithms.registry import estimators, make, policies
 from .diagnosis import diagnose
 from .engine.loop import simulate
-from .engine.results import Result, StudyResult
+from .engine.results import Result
+from .engine.study_results import StudyResult
 from .online.agent import Agent
 from .protocols import compilable
 from .report.page import write_report

@@ -10,7 +10,7 @@ from reports import result, study
 from rich.console import Console
 
 import heavybandits as hb
-from heavybandits.engine.results import CASES
+from heavybandits.engine.study_results import CASES
 
 NASTY = "<script>alert('x')</script> \x1b[31m"
 

@@ -14,7 +14,8 @@ from reports import HORIZON, INSTANCE, ROUNDS, result, study
 from rich.console import Console
 
 from heavybandits._format import number
-from heavybandits.engine.results import Result, StudyResult
+from heavybandits.engine.results import Result
+from heavybandits.engine.study_results import StudyResult
 from heavybandits.report.figures import draw
 from heavybandits.report.runtimes import best_times, runtime_table
 from heavybandits.report.section import regret_sheet, times_sheets

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heavybandits.engine.results import StudyResult
+from heavybandits.engine.study_results import StudyResult
 from heavybandits.reproduce import Verdict, folder
 from heavybandits.reproduce.further import decide_further, load_further
 from heavybandits.reproduce.measures import Evidence

@@ -22,7 +22,7 @@ from worlds import (
     sweep,
 )
 
-from heavybandits.engine.results import StudyResult
+from heavybandits.engine.study_results import StudyResult
 from heavybandits.reproduce import DIFFERENCES, EXPERIMENTS, verdicts
 from heavybandits.reproduce.claims import CLAIMS
 

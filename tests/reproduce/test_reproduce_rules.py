@@ -9,7 +9,8 @@ import pytest
 from worlds import ENVS, MANY, MED, OURS, RUCB, SGD, SMOM, costs, environments, find, papers_world, race, study
 
 import heavybandits as hb
-from heavybandits.engine.results import Result, StudyResult
+from heavybandits.engine.results import Result
+from heavybandits.engine.study_results import StudyResult
 from heavybandits.engine.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from heavybandits.reproduce import verdicts
 from heavybandits.reproduce.decisions import LEVEL, Comparison, Rule, decide, growth_needed

@@ -17,7 +17,7 @@ import pytest
 import xarray as xr
 
 import heavybandits as hb
-from heavybandits.engine.results import StudyResult
+from heavybandits.engine.study_results import StudyResult
 from heavybandits.studies.executors import workers
 from heavybandits.studies.progress import Step
 from heavybandits.studies.run import run_studies

@@ -11,7 +11,7 @@ import pytest
 import zarr
 
 import heavybandits as hb
-from heavybandits.engine.results import StudyResult
+from heavybandits.engine.study_results import StudyResult
 from heavybandits.reproduce.folder import report_folder
 from heavybandits.studies.executors import workers
 from heavybandits.studies.progress import Step

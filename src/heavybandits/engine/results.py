@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from ..world.instances import Instance
 
-CASES = 6  # of a study, side by side in a notebook
-
 
 @dataclass(frozen=True)
 class StoredInstance:
@@ -281,7 +279,7 @@ class Result:
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""
         summary, count = self.summary(), self._regret.shape[1]
-        rows = [[label, _with_error(row["mean"], row["se"]), *(number(row[name]) for name in ("median", "worst")),
+        rows = [[label, with_error(row["mean"], row["se"]), *(number(row[name]) for name in ("median", "worst")),
                  f"{round(row['failures'] * count)}", number(row["ns per pull"])]
                 for label, row in summary.iterrows()]  # fmt: skip
         head = ["policy", "mean ± standard error", "median", "worst", f"failed (of {count})", "cost (ns per pull)"]
@@ -305,7 +303,7 @@ class Result:
         )
 
 
-def _with_error(mean: float, error: float) -> str:
+def with_error(mean: float, error: float) -> str:
     return number(mean) if math.isnan(error) else f"{number(mean)} ± {number(error)}"
 
 
@@ -326,107 +324,3 @@ def _bootstrap_interval(values: FloatArray, resamples: int = 1000) -> FloatArray
         means.append(times @ values.T / n)
     ends: FloatArray = np.quantile(np.concatenate(means), (0.025, 0.975), axis=0)
     return ends
-
-
-@dataclass(frozen=True)
-class StudyResult:
-    """What a study gave: a result per case, and how they were made.
-
-    Attributes
-    ----------
-    name, title, description
-        What the study is called and about.
-    results
-        By the label of the case, in the order of the study.
-    families
-        The name that a policy has in the study file, by its label; a sweep of parameters makes several of one.
-    swept
-        The parameters that were swept to make a case, by its label.
-    spec
-        The study in plain values.
-    provenance
-        Versions, digest of the study, seed, machine, sessions.
-
-    Examples
-    --------
-    >>> import heavybandits as hb
-    >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
-    >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
-    >>> study.best
-    {'UCB': 'UCB'}
-    """
-
-    name: str
-    title: str
-    description: str
-    results: dict[str, Result]
-    families: dict[str, str]
-    swept: dict[str, dict[str, float]]
-    spec: dict[str, Any]
-    provenance: dict[str, Any]
-
-    @property
-    def figure(self) -> str:
-        """The figure that the study asks for: "curves", "sweep", "runtime" or "matrix"."""
-        return str(self.spec.get("report", {}).get("figure", "curves"))
-
-    @property
-    def targets(self) -> list[float]:
-        """The mean regrets to reach, which the study asks about."""
-        return [float(target) for target in self.spec.get("report", {}).get("targets", (0.1, 0.05))]
-
-    def to_xarray(self) -> xr.DataTree:
-        """Return all results as a tree with a dataset per case, as ``xarray.open_datatree`` opens a store.
-
-        Cases that were swept have their parameters as coordinates, so that they can be put side by side:
-        ``xr.concat([case.to_dataset() for case in tree.children.values()], "case")``.
-
-        Examples
-        --------
-        >>> import heavybandits as hb
-        >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
-        >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
-        >>> list(study.to_xarray()["Env2"])
-        ['regret', 'pulls', 'wall_time']
-        """
-        import xarray as xr
-
-        datasets = {label: result.to_xarray() for label, result in self.results.items()}
-        return xr.DataTree.from_dict(datasets, name=self.name)
-
-    @cached_property
-    def scores(self) -> dict[str, float]:
-        """How well each policy does on the replications that choose, by label; lower is better.
-
-        The score is the mean, over the instances in which arms differ, of the logarithm of mean regret at the horizon.
-        """
-        final = [np.log(np.maximum(result._regret[:, CHOOSING, -1].mean(axis=1), 1e-300))
-                 for result in self.results.values() if result.instance.gaps.any()]  # fmt: skip
-        scores = np.mean(final, axis=0) if final else np.zeros(len(self.families))
-        return dict(zip(self.families, scores.tolist(), strict=True))
-
-    def _repr_html_(self) -> str:
-        """Show mean regret in a notebook: the best policy of each family, by case."""
-        shown = dict(list(self.results.items())[:CASES])
-        summaries = {case: result.summary().loc[list(self.best.values())] for case, result in shown.items()}
-        rows = [[label, *(_with_error(summary.loc[label, "mean"], summary.loc[label, "se"])
-                          for summary in summaries.values())]
-                for label in self.best.values()]  # fmt: skip
-        bold = {(int(summary["mean"].to_numpy().argmin()), column)
-                for column, summary in enumerate(summaries.values(), start=1)}  # fmt: skip
-        more = f"; the first {CASES} of {len(self.results)} cases" if len(self.results) > CASES else ""
-        caption = f"{self.title or self.name}: regret at the horizon, in units of reward, mean ± standard error{more}"
-        return html_table(caption, ["policy", *shown], rows, bold, [look(family).colour for family in self.best])
-
-    @cached_property
-    def best(self) -> dict[str, str]:
-        """The label of the policy of each family that has the lowest of :attr:`scores`.
-
-        Even replications choose it, so that odd ones can judge it: a policy looks better than it is on the numbers that
-        it was chosen by.
-        """
-        best: dict[str, str] = {}
-        for label, family in self.families.items():
-            if family not in best or self.scores[label] < self.scores[best[family]]:
-                best[family] = label
-        return best

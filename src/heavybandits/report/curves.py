@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.results import Result, StoredInstance, StudyResult
+from ..engine.results import Result, StoredInstance
+from ..engine.study_results import StudyResult
 from ..palette import FAINT, INK, Look, look
 from ..protocols import FloatArray, IntArray
 from ..world.instances import Instance

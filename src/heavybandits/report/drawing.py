@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..engine.results import StudyResult
+from ..engine.study_results import StudyResult
 from ..palette import FAINT, HERO, HUES, INK, NIGHT, Look, look, readable
 
 if TYPE_CHECKING:

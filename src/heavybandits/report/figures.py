@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..engine.results import StudyResult
+from ..engine.study_results import StudyResult
 from .curves import draw_curves
 from .drawing import Drawing
 from .matrix import draw_matrix

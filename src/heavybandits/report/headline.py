@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..engine.results import StudyResult
+from ..engine.study_results import StudyResult
 from .claims import Verdict
 
 TIMES = "\N{MULTIPLICATION SIGN}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..engine.results import StudyResult
+from ..engine.study_results import StudyResult
 from .claims import Difference, Verdict, listed
 from .drawing import page_colours
 from .headline import Paper, headline

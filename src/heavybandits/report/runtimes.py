@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..engine.results import StudyResult
+from ..engine.study_results import StudyResult
 from ..engine.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from ..palette import look
 from ..protocols import FloatArray

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .._format import number
-from ..engine.results import StudyResult
+from ..engine.study_results import StudyResult
 from ..palette import Look, look
 from .drawing import Picture, picture, save, shown, variable
 from .figures import draw

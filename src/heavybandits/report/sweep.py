@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..engine.results import StudyResult
+from ..engine.study_results import StudyResult
 from ..palette import look
 from ..protocols import FloatArray
 from .curves import banded, mark_lines

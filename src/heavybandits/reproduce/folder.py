@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..engine.results import StudyResult
+from ..engine.study_results import StudyResult
 from ..report import Artist, Section, study_section, write_page
 from ..studies.executors import workers
 from ..studies.progress import Progress

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.results import CHOOSING, JUDGING, Result, StudyResult
+from ..engine.results import CHOOSING, JUDGING, Result
+from ..engine.study_results import StudyResult
 from ..engine.time_to_target import pulls_to_target
 from ..protocols import FloatArray, IntArray
 

@@ -17,7 +17,7 @@ from queue import SimpleQueue
 
 from .._version import __version__
 from ..engine.loop import Run, play_chunk
-from ..engine.results import StudyResult
+from ..engine.study_results import StudyResult
 from .executors import workers as opened_workers
 from .progress import Progress, Step
 from .record import Item

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import zarr
 
-from ..engine.results import Result, StudyResult
+from ..engine.results import Result
+from ..engine.study_results import StudyResult
 from ..protocols import FloatArray, IntArray
 from .record import Item, Record, RecordError
 
