@@ -30,6 +30,7 @@ from .algorithms.policies.median_inf import MedianINF
 from .algorithms.policies.moss import MOSS
 from .algorithms.policies.mr_ape import MRAPE
 from .algorithms.policies.mr_ucb import MRUCB
+from .algorithms.policies.restarting import Restarting
 from .algorithms.policies.robust_ucb import RobustUCB
 from .algorithms.policies.sliding_window_ucb import SlidingWindowUCB
 from .algorithms.policies.student_thompson import StudentThompson
@@ -100,10 +101,10 @@ __all__ = [
     "CauchyPareto", "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "DiscountedUCB", "Empirical", "EpsilonGreedy", "Exp3",
     "Exponential", "ForceMOM", "Frechet", "Gaussian", "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB",
     "LogNormal", "MeanOfMedians", "MedianINF", "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "Negative",
-    "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson", "Result", "RobustUCB", "ScipyNoise", "Shifted",
-    "SlidingWindowUCB", "StudentT", "StudentThompson", "StudyResult", "SymmetricStable", "ThompsonBeta",
-    "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned", "UniINF",
-    "ZeroInflated", "check_noise", "check_policy", "compilable", "delta_cauchy", "delta_gaussian", "diagnose", "env1",
-    "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances", "load_study", "make",
-    "make_noise", "noises", "policies", "read_study", "run_study", "simulate", "write_report",
+    "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB",
+    "ScipyNoise", "Shifted", "SlidingWindowUCB", "StudentT", "StudentThompson", "StudyResult", "SymmetricStable",
+    "ThompsonBeta", "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned",
+    "UniINF", "ZeroInflated", "check_noise", "check_policy", "compilable", "delta_cauchy", "delta_gaussian", "diagnose",
+    "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances", "load_study",
+    "make", "make_noise", "noises", "policies", "read_study", "run_study", "simulate", "write_report",
 ]  # fmt: skip

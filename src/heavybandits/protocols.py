@@ -64,6 +64,26 @@ def is_named_tuple(value: object) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
+def copy_into(target: Any, source: Any) -> None:
+    """Copy the arrays of a state into those of another; compiled policies may call it.
+
+    Where one array is longer than the other, as that of a pool that has grown, the rest of it stays as it is.
+
+    Examples
+    --------
+    >>> old, new = np.array([1.0, 2.0, 3.0]), np.array([7.0, 8.0])
+    >>> copy_into(old, new)
+    >>> old
+    array([7., 8., 3.])
+    """
+    if isinstance(target, np.ndarray):
+        size = min(target.size, source.size)
+        target.flat[:size] = source.flat[:size]
+    elif target is not None:
+        for one, other in zip(target, source, strict=True):
+            copy_into(one, other)
+
+
 class Policy(Protocol[State]):
     """Chooses arms.
 

@@ -39,6 +39,13 @@ def has_methods(*names: str) -> Check:
     return check
 
 
+def _policy(owner: str, name: str, value: Any) -> Any:
+    methods = ("init", "select", "update")
+    if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
+        raise TypeError(f"{owner}: {name} must be a policy with the methods {', '.join(methods)}, got {value!r}")
+    return value
+
+
 Finite = Annotated[float, finite]
 Positive = Annotated[float, positive]
 PositiveOrInfinite = Annotated[float, _positive_or_infinite]
@@ -49,6 +56,7 @@ Count = Annotated[int, count]  # 1, 2, ...
 Whole = Annotated[int, whole]  # 0, 1, 2, ...
 OddOrZero = Annotated[int, odd_or_zero]
 Optimizer = Annotated[Any, has_methods("bound")]
+PolicyInside = Annotated[Any, _policy]
 
 
 def validated(cls: Class) -> Class:

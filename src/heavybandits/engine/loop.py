@@ -181,7 +181,8 @@ def play_chunk(
     done: Callable[[], None] = _nothing,
 ) -> tuple[FloatArray, IntArray, FloatArray]:
     """Play these runs and replications; return regret at checkpoints, pulls per arm and nanoseconds per pull."""
-    shifts, gaps = np.array(instance.shifts, dtype=float), np.array(instance.gaps, dtype=float)
+    pieces = [(first, end, np.array(shifts, dtype=float), np.array(gaps, dtype=float))
+              for first, end, shifts, gaps in instance.pieces(horizon)]  # fmt: skip
     regret = np.empty((len(runs), len(replications), len(runs[0].rounds)))
     pulls = np.empty((len(runs), len(replications), instance.n_arms), np.int64)
     duration = np.zeros((len(runs), len(replications)))
@@ -192,8 +193,10 @@ def play_chunk(
         progress = [run.begin(replications[number]) for run in runs]
         for start in range(0, horizon, block):
             noise = draw_noise(fresh, rng, min(block, horizon - start))
-            for row, run in enumerate(runs):
-                duration[row, number] += run.advance(progress[row], start, shifts, noise, gaps)
+            for first, end, shifts, gaps in pieces:
+                part = noise[max(first - start, 0) : max(end - start, 0)]
+                for row, run in enumerate(runs if len(part) else ()):
+                    duration[row, number] += run.advance(progress[row], max(first, start), shifts, part, gaps)
         for row in range(len(runs)):
             regret[row, number], pulls[row, number] = progress[row].regret, progress[row].pulls
         done()

@@ -18,6 +18,7 @@ from .._validate import count, whole
 from ..algorithms.kit.shown import index_of, value_of
 from ..algorithms.kit.state import carried, find_draws, find_open, fresh_state, pools, with_room
 from ..algorithms.kit.tournament import SCAN
+from ..algorithms.policies.restarting import Restarting
 from ..algorithms.registry import name_of
 from ..engine.compile.compiled import compiled, without_text
 from ..engine.compile.randomness import uses_rng
@@ -55,6 +56,8 @@ class Agent:
         Planned number of pulls, for policies that must know it.
     seed
         Seed of a randomised policy; by default a fresh one.
+    drift
+        Whether arms may change: the policy is then played as ``hb.Restarting(policy)``.
 
     Examples
     --------
@@ -81,8 +84,10 @@ class Agent:
         arms: Iterable[Arm] | None = None,
         horizon: int | None = None,
         seed: int | None = None,
+        drift: bool = False,
     ) -> None:
         _require_policy(policy)
+        policy = Restarting(policy) if drift else policy
         if (n_arms is None) == (arms is None):
             given = f"n_arms={n_arms!r} and arms={brief(arms)}"
             raise TypeError(f"Agent: exactly one of n_arms and arms must be given, got {given}")

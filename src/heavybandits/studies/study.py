@@ -212,6 +212,8 @@ class Study:
         if "noise" in values:
             noise = values["noise"]
             values["noise"] = [self._noise(one) for one in noise] if isinstance(noise, list) else self._noise(noise)
+        if isinstance(values.get("changes"), dict):  # the keys of a table are text
+            values["changes"] = {_round(key): means for key, means in values["changes"].items()}
         if "laws" in values:
             laws = values.pop("laws")
             return Instance(laws=[self._noise(law) for law in (laws if isinstance(laws, list) else [laws])], **values)
@@ -336,6 +338,14 @@ def studies() -> dict[str, Path]:
     """
     folder = Path(str(resources.files(__package__) / "files"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def _round(key: str) -> int:
+    if not key.isdecimal():
+        raise ValueError(
+            f"changes must be a table of means by round, such as {{ 1000 = [0.0, 1.0] }}, got the key {key!r}"
+        )
+    return int(key)
 
 
 def _told(value: Any, instance: Instance) -> Any:

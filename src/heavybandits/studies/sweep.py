@@ -74,7 +74,8 @@ def _lists(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
     """Yield the lists to choose from, each with its path in the table."""
     if isinstance(value, dict):
         for key, part in value.items():
-            yield from _lists(part, (*path, key))
+            if key != "changes":  # its lists are means
+                yield from _lists(part, (*path, key))
     elif isinstance(value, list) and path[-1] not in LISTS and path[-1] != "noise":
         if not value:
             raise ValueError(f"{path[-1]} must have at least one value, got []")

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -43,6 +43,9 @@ class Instance:
     goal
         What arms given by ``laws`` are compared by: their ``"mean"``, or their ``"location"``, which is the median and
         exists for every law.
+    changes
+        New ``means`` by the number of rounds after which they hold, such as ``{1000: [2, 1, 0]}``, for arms that
+        change.  Regret is against the best arm of each round.
 
     Attributes
     ----------
@@ -58,6 +61,9 @@ class Instance:
         ``"location"`` for arms given by ``means``.
     is_of_laws
         Whether the arms were given as laws.
+    changes
+        Later locations by round, in order; empty if arms stay as they are.  ``means`` and all that follows from them
+        are those of the first round.
     key
         A digest of the arms.  It stays the same from run to run, and keys the random streams.
 
@@ -84,6 +90,7 @@ class Instance:
     shared_noise: bool
     goal: str
     is_of_laws: bool
+    changes: dict[int, FloatArray]
     key: str
 
     def __init__(
@@ -93,6 +100,7 @@ class Instance:
         *,
         laws: Sequence[Sampler] | None = None,
         goal: Literal["mean", "location"] | None = None,
+        changes: Mapping[int, ArrayLike] | None = None,
     ) -> None:
         if laws is None:
             if means is None or noise is None:
@@ -112,6 +120,9 @@ class Instance:
             locations, heads = _locations([_location(law, goal) for law in noises]), [f"laws by {goal}"]
             shifts = np.zeros(len(noises))
             shifts.flags.writeable = False
+        later = _changes(changes, locations.size, laws is not None)
+        for start, moved in later.items():
+            heads += [f"from {start}", *(mean.hex() for mean in moved.tolist())]
         described = texts(noises)
         self.__dict__.update(
             means=locations,
@@ -121,12 +132,14 @@ class Instance:
             shared_noise=len(set(described)) == 1,
             goal=goal,
             is_of_laws=laws is not None,
+            changes=later,
             key=hashlib.sha256("\n".join([*heads, *described]).encode()).hexdigest(),
         )
 
     def __repr__(self) -> str:
         if not self.is_of_laws:
-            return f"Instance(means={self.means!r}, noise={self.noise!r})"
+            changes = f", changes={self.changes!r}" if self.changes else ""
+            return f"Instance(means={self.means!r}, noise={self.noise!r}{changes})"
         return f"Instance(laws={list(self.noises)!r}, goal={self.goal!r})"
 
     def __eq__(self, other: object) -> bool:
@@ -162,6 +175,26 @@ class Instance:
         """The arm with the highest location, the first of them if there are several."""
         return int(self.means.argmax())
 
+    def pieces(self, horizon: int) -> Iterator[tuple[int, int, FloatArray, FloatArray]]:
+        """Yield the stretches of rounds in which no arm changes: first round, end, shifts and gaps.
+
+        Examples
+        --------
+        >>> from heavybandits.world.noises import Gaussian
+        >>> instance = Instance([0, 1], Gaussian(), changes={300: [2, 0]})
+        >>> for piece in instance.pieces(1000):
+        ...     print(*piece)
+        0 300 [0. 1.] [1. 0.]
+        300 1000 [2. 0.] [0. 2.]
+        """
+        starts = [0, *(start for start in self.changes if start < horizon)]
+        for start, end in zip(starts, [*starts[1:], horizon], strict=True):
+            moved = self.changes.get(start)
+            if moved is None:
+                yield start, end, self.shifts, self.gaps
+            else:
+                yield start, end, moved, moved.max() - moved
+
     def lai_robbins(self, horizon: int) -> float | None:
         r"""Return the regret that no consistent policy can asymptotically beat, by Lai and Robbins (1985).
 
@@ -169,7 +202,7 @@ class Instance:
         policies that know the shape of the noise but not the locations: :math:`\mathrm{KL}_i` is
         :meth:`~heavybandits.world.noises.Noise.kl_shift` of the arm's own noise at its gap.  An arm that one lucky
         draw can rule out, because that divergence is infinite, adds nothing.  Arms given as laws are not shifts of each
-        other, so for them the limit is not defined, unless all arms are equally good.
+        other, so for them the limit is not defined, unless all arms are equally good; nor is it for arms that change.
 
         The limit concerns large horizons; at a short one a good policy may stay below it.
 
@@ -194,6 +227,8 @@ class Instance:
 
     @cached_property
     def _lai_robbins_constant(self) -> float | None:
+        if self.changes:
+            return None
         divergences: dict[tuple[int, float], float] = {}
         total = 0.0
         for gap, noise in zip(self.gaps.tolist(), self.noises, strict=True):
@@ -224,6 +259,22 @@ def _locations(means: ArrayLike) -> FloatArray:
         raise ValueError(f"Instance: means must differ by a finite number, got {means!r}")
     locations.flags.writeable = False
     return locations
+
+
+def _changes(changes: Any, n_arms: int, is_of_laws: bool) -> dict[int, FloatArray]:
+    """Return locations by round, in order of rounds."""
+    if changes is None:
+        return {}
+    if is_of_laws:
+        raise ValueError("Instance: changes are of means, so arms given as laws must have none")
+    if not isinstance(changes, Mapping):
+        raise TypeError(f"Instance: changes must be a mapping of rounds to means, got {changes!r}")
+    later = {count("Instance", "each round of changes", start): _locations(means) for start, means in changes.items()}
+    for start, moved in later.items():
+        if moved.size != n_arms:
+            given = f"got {moved.size} means at {start}"
+            raise ValueError(f"Instance: changes must have a mean for each of {n_arms} arms, {given}")
+    return dict(sorted(later.items()))
 
 
 def _per_arm(name: str, noise: Any, n_arms: int) -> tuple[Sampler, ...]:

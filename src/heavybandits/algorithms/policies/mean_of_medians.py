@@ -17,7 +17,7 @@ bandits with super heavy-tailed payoffs, NeurIPS 2021.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from ..entries import Facts
 from ..kit.numerics import small_median
 from ..kit.state import find_open
 from ..kit.turns import Turn, again, begin, init_turn
-from ..parameters import Count, validated
+from ..parameters import Count, PolicyInside, validated
 
 NAME = "mean-of-medians"
 EXAMPLE = {"policy": {"kind": "ucb"}}
@@ -38,13 +38,6 @@ FACTS = Facts(
     regret="the policy's for noise with the law of the medians, times 2m + 1",
     reference="Zhong, Huang, Yang, Wang 2021",
 )
-
-
-def _policy(owner: str, name: str, value: Any) -> Any:
-    methods = ("init", "select", "update")
-    if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
-        raise TypeError(f"{owner}: {name} must be a policy with the methods {', '.join(methods)}, got {value!r}")
-    return value
 
 
 class MeanOfMediansState(NamedTuple):
@@ -90,7 +83,7 @@ class MeanOfMedians(NamedTuple):
     1
     """
 
-    policy: Annotated[Any, _policy]
+    policy: PolicyInside
     m: Count = 1
 
     def init(self, n_arms: int, horizon: int | None) -> MeanOfMediansState:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ...protocols import COMPILABLE
+from ...protocols import COMPILABLE, copy_into
 from . import door
 
 
@@ -16,6 +16,7 @@ def teach(way: ModuleType, classes: Iterable[type]) -> None:
     """Tell numba of the methods of these classes and of all compilable functions, to be compiled this way."""
     for function in COMPILABLE:
         _teach_function(way, function)
+    _teach_copying(way)
     for cls in classes:
         for name in dir(cls):
             method = getattr(cls, name)
@@ -33,3 +34,28 @@ def _teach_function(way: ModuleType, function: Callable[..., Any]) -> None:
         return function if door.is_open() == drafted else None
 
     extending.overload(function, jit_options=way.PART, strict=False)(resolve)
+
+
+@functools.cache
+def _teach_copying(way: ModuleType) -> None:
+    """Tell numba how to copy a state: field by field, which takes other code for every type of state."""
+    numba: Any = importlib.import_module("numba")
+    drafted = way.NAME == "draft"
+
+    def resolve(target: Any, source: Any) -> Any:
+        if door.is_open() != drafted:
+            return None
+        if isinstance(target, numba.types.Array):
+            return _copy_array
+        fields = range(len(target)) if isinstance(target, numba.types.BaseTuple) else ()
+        lines = [f"    copy_into(target[{i}], source[{i}])" for i in fields] or ["    pass"]
+        names: dict[str, Any] = {"copy_into": copy_into}
+        exec("\n".join(["def copy_fields(target, source):", *lines]), names)
+        return names["copy_fields"]
+
+    numba.extending.overload(copy_into, jit_options=way.PART, strict=False)(resolve)
+
+
+def _copy_array(target: Any, source: Any) -> None:
+    for i in range(min(target.size, source.size)):
+        target.flat[i] = source.flat[i]

@@ -1,0 +1,186 @@
+"""Restarts: when they come, what they restore, and that they work around every policy."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from playing import play
+
+import heavybandits as hb
+from heavybandits.algorithms.kit.drift import BETS, CAPACITY, THRESHOLD, has_changed, init_detectors
+from heavybandits.algorithms.kit.state import arrays, carried, with_room
+from heavybandits.algorithms.registry import examples
+from heavybandits.engine.compile.compiled import compiled
+from heavybandits.protocols import FloatArray, IntArray
+
+pytestmark = pytest.mark.usefixtures("silent")
+
+
+def reference_wealth(rewards: list[float]) -> FloatArray:
+    """Wealth after the rewards of one arm, with ranks among all that came before."""
+    wealth = np.ones(len(BETS))
+    for n, reward in enumerate(rewards):
+        if n >= 5:
+            rank = sum(x < reward for x in rewards[:n]) + 0.5 * sum(x == reward for x in rewards[:n]) + 0.5
+            wealth = np.maximum(1.0, wealth) * (1.0 + BETS * (2.0 * rank / (n + 1) - 1.0))
+    return wealth
+
+
+@pytest.mark.parametrize("decimals", [0, 9])
+def test_the_detector_bets_on_ranks(decimals: int) -> None:
+    rewards = np.random.default_rng(1).standard_cauchy(60).round(decimals).tolist()
+    detectors = init_detectors(2)
+    for n, reward in enumerate(rewards, start=1):
+        has_changed(detectors, 1, reward)
+        assert detectors.wealth[1] == pytest.approx(reference_wealth(rewards[:n]), rel=1e-12)
+    assert detectors.wealth[0].tolist() == [1.0] * len(BETS)
+
+
+def test_an_alarm_is_the_first_time_the_average_wealth_exceeds_its_threshold() -> None:
+    rng = np.random.default_rng(2)
+    rewards = [*rng.standard_normal(60), *(4.0 + rng.standard_normal(40))]
+    detectors = init_detectors(1)
+    alarms = [has_changed(detectors, 0, reward) for reward in rewards]
+    expected = [reference_wealth(rewards[:n]).mean() > THRESHOLD for n in range(1, 101)]
+    assert alarms == expected
+    assert 60 < alarms.index(True) < 90
+
+
+def test_increasing_maps_of_the_rewards_change_nothing() -> None:
+    one, two = init_detectors(1), init_detectors(1)
+    for reward in np.random.default_rng(3).standard_normal(300):
+        assert has_changed(one, 0, reward) == has_changed(two, 0, math.exp(5.0 * reward) - 3.0)
+    assert np.array_equal(one.wealth, two.wealth)
+
+
+def test_the_sample_stays_sorted_and_keeps_its_quantiles() -> None:
+    detectors, n = init_detectors(1), 10_000
+    for reward in np.random.default_rng(4).permutation(n):
+        has_changed(detectors, 0, float(reward))
+    size, stride = int(detectors.size[0]), int(detectors.stride[0])
+    sample = detectors.sample[0, :size]
+    assert CAPACITY // 2 <= size <= CAPACITY
+    assert stride == 16
+    assert (np.diff(sample) > 0).all()
+    assert np.quantile(sample, [0.1, 0.5, 0.9]) / n == pytest.approx([0.1, 0.5, 0.9], abs=0.04)
+
+
+def feed(policy: Any, state: Any, rewards: FloatArray) -> None:
+    for i in range(len(rewards)):
+        policy.update(state, 0, rewards[i])
+
+
+@pytest.mark.slow
+def test_false_alarms_are_fewer_than_one_in_a_hundred_thousand_rewards() -> None:
+    """Of uniform rewards, as good as of any others: only ranks count."""
+    policy, n, runs = hb.Restarting(hb.EpsilonGreedy(0.0)), 20_000, 100
+    learn = compiled(feed, policy, policy.init(1, 1), np.zeros(n))
+    rng, alarms = np.random.default_rng(5), 0
+    for _ in range(runs):
+        state = policy.init(1, 1)
+        learn(policy, state, rng.random(n))
+        alarms += int(state.restarts[0])
+    assert alarms < n * runs / 1e5
+
+
+class Counter(NamedTuple):
+    """What a policy was told, and whom it met."""
+
+    pulls: IntArray
+    clock: IntArray
+
+
+class Recorder(NamedTuple):
+    """Play arms in turn, and note the clock."""
+
+    step: int = 1
+
+    def init(self, n_arms: int, horizon: int | None) -> Counter:
+        return Counter(np.full(n_arms, 7), np.zeros(1, np.int64))
+
+    def select(self, state: Counter, t: int, rng: Any) -> int:
+        state.clock[0] = t
+        return t % len(state.pulls)
+
+    def update(self, state: Counter, arm: int, reward: float) -> None:
+        state.pulls[arm] += self.step
+
+
+def test_a_restart_brings_back_the_first_state_and_the_clock() -> None:
+    policy = hb.Restarting(Recorder(), every=5)
+    state, clocks = policy.init(3, None), []
+    for _ in range(12):
+        arm = policy.select(state, 99, None)
+        clocks.append(int(state.inner.clock[0]))
+        policy.update(state, arm, 0.0)
+    assert clocks == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1]
+    assert state.restarts[0] == 2
+    assert state.inner.pulls.tolist() == [8, 8, 7]
+    assert state.initial.pulls.tolist() == [7, 7, 7]
+
+
+def test_after_a_change_it_plays_as_a_fresh_policy_does() -> None:
+    table = np.array([0.0, 1.0, 3.0]) + np.random.default_rng(6).standard_normal((600, 3))
+    policy: Any = hb.Restarting(hb.UCB())
+    inner: Any = hb.UCB()
+    state = policy.init(3, 600)
+    for reward in np.random.default_rng(7).standard_normal(200):
+        policy.update(state, 2, reward)
+    while state.restarts[0] == 0:
+        policy.update(state, 2, -9.0)
+    fresh, pulls = inner.init(3, 600), np.zeros(3, np.int64)
+    for t in range(100):
+        arm = policy.select(state, 1000 + t, None)
+        assert arm == inner.select(fresh, t, None)
+        for one, its in ((policy, state), (inner, fresh)):
+            one.update(its, arm, table[pulls[arm], arm])
+        pulls[arm] += 1
+
+
+def test_without_changes_it_plays_as_the_policy_inside() -> None:
+    table = np.array([0.0, 0.5, 1.0]) + np.random.default_rng(8).standard_cauchy((400, 3))
+    assert play(hb.Restarting(hb.make("auto")), table).tolist() == play(hb.make("auto"), table).tolist()
+
+
+@pytest.mark.parametrize("name", sorted(set(hb.policies()) - {"restarting"}))
+def test_a_restart_restores_every_policy(name: str) -> None:
+    """Also if pools have grown: all but what lies in their records is as at first."""
+    policy = hb.Restarting(hb.make(name, **examples()[name]), every=90)
+    state, rng = policy.init(3, 200), np.random.default_rng(9)
+    for t in range(90):
+        state = with_room(state)
+        policy.update(state, int(policy.select(state, t, rng)), float(rng.standard_cauchy()))
+    assert state.restarts[0] == 1
+    first = dict(arrays(policy.policy.init(3, 200)))
+    for path, array in arrays(state.inner):
+        if not path.endswith(".records"):
+            assert np.array_equal(array, first[path], equal_nan=True), path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ucb", "auto", "rucb-catoni", "htinf", "thompson-normal-gamma"])
+def test_it_keeps_to_the_protocol_around(name: str) -> None:
+    hb.check_policy(hb.Restarting(hb.make(name, **examples()[name]), every=40), horizon=200)
+
+
+def test_arms_may_come_and_go() -> None:
+    policy = hb.Restarting(hb.make("rucb-catoni", v=1.0))
+    state = policy.init(3, 100)
+    for arm in (0, 1, 2, 2):
+        policy.update(state, arm, float(arm))
+    state = carried(state, policy.init(3, 100), policy.init(2, 100), np.array([0, 2]))
+    assert state.inner.pulls.tolist() == state.detectors.seen.tolist() == [1, 2]
+    assert state.initial.pulls.tolist() == [0, 0]
+
+
+def test_never_is_zero() -> None:
+    assert hb.Restarting(hb.UCB(), every=None) == hb.Restarting(hb.UCB()) == (hb.UCB(), 0)
+    with pytest.raises(ValueError, match="every must be a positive whole number, got -3"):
+        hb.Restarting(hb.UCB(), every=-3)
+
+
+def test_drift_of_an_agent_is_a_policy_that_restarts() -> None:
+    agent = hb.Agent(hb.UCB(), n_arms=2, drift=True)
+    assert agent.policy == hb.Restarting(hb.UCB())
+    assert hb.Agent(hb.UCB(), n_arms=2).policy == hb.UCB()
