@@ -107,15 +107,25 @@ def report(
 @app.command()
 def diagnose(
     rewards: Annotated[str, typer.Argument(help="A CSV or Parquet file with columns arm, reward, perhaps time; or -.")],
+    goal: Annotated[
+        str | None, typer.Option(help="mean or location; by default the mean where it exists.", show_default=False)
+    ] = None,
+    minimise: Annotated[bool, typer.Option("--minimise", help="Rewards are costs: less is better.")] = False,
+    arm_column: Annotated[str, typer.Option(metavar="NAME", help="Column of the arm.")] = "arm",
+    reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column of the reward.")] = "reward",
     plots: Annotated[Path | None, typer.Option(help="Folder for pictures: Hill plot, tails, drift.")] = None,
 ) -> None:
-    """Look at logged rewards: tails, symmetry, drift, which policy fits, and what it would have earned.
+    """Look at logged rewards: which arm is best, tails, drift, which policy fits, and what it would have earned.
 
-    Example: heavybandits diagnose rewards.csv --plots pictures
+    Example: heavybandits diagnose latencies.csv --minimise --arm-column server --reward-column ms
     """
     from .diagnosis import diagnose as look
 
-    print(visible(look(rewards, plots=plots).text()), end="")
+    chosen: Any = goal  # which the library checks
+    found = look(
+        rewards, goal=chosen, minimise=minimise, arm_column=arm_column, reward_column=reward_column, plots=plots
+    )
+    print(visible(found.text()), end="")
 
 
 @app.command("list")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import heavybandits as hb
-from heavybandits.diagnosis.advice import UNTOLD, Advice, advise, measured_sgd_ucb
+from heavybandits.diagnosis.advice import Advice, advise, choose_goal, measured_sgd_ucb, overruled
 from heavybandits.diagnosis.read import Rewards, read_rewards
-from heavybandits.diagnosis.replay import ENOUGH, FEWEST, Resampled, best_arm, replay
+from heavybandits.diagnosis.replay import ENOUGH, FEWEST, Earned, Replay, Resampled, replay
 from heavybandits.diagnosis.report import Report
 from heavybandits.diagnosis.shape import centred_ranks, drift, measure, quantile, skewness
 from heavybandits.protocols import FloatArray
@@ -59,15 +59,11 @@ def test_infinities_spaces_blank_lines_and_other_columns_are_fine() -> None:
     [
         ("", "text: must be a CSV file: No columns"),
         ("arm,reward\n", "text: must have at least one reward, got none"),
-        ("arm;reward\na;1\n", "text: columns must be arm, reward and perhaps time, got arm;reward"),
+        ("arm;cost\na;1\n", "text: columns must be arm, reward and perhaps time, each once, got arm, cost"),
+        ("arm;reward\na;1.234,5\n", "text: line 2 has no usable reward, got '1.234.5'"),
+        ("arm,reward\na,\n,NaN\n", "text: must have at least one reward, got none"),
         ("arm,reward\na,1,2\n", "rows have more fields than its header"),
         ("arm,reward\na,1\nb,1,2\n", "line 3, saw 3"),
-        ("arm,reward\na,1\n\nb,\n", "text: line 4 has no usable reward, got ''"),
-        ("arm,reward\na,1\nb\n", "text: line 3 has no usable reward, got ''"),
-        (
-            "arm,reward\na,1\n,2\nc,NaN\n",
-            "text: line 3 has no usable arm, got ''; line 4 has no usable reward, got 'NaN'",
-        ),
         ("arm,reward,time\na,1,1\na,1,soon\n", "text: line 3 has no usable time, got 'soon'"),
         ("arm,reward,time\na,1,2024-01-01\na,1,2024-13-01\n", "text: line 3 has no usable time, got '2024-13-01'"),
     ],
@@ -77,6 +73,35 @@ def test_bad_files_are_refused_in_one_line(text: str, message: str) -> None:
         parse(text)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_rows_with_missing_values_are_left_out_and_counted() -> None:
+    log = parse("arm,reward,time\na,1,5\n\n,2,1\nb,,2\nb,NA,3\nb,3,\nc,null,9\nb,4,1\n")
+    assert (log.labels, log.rewards.tolist(), log.dropped) == (("a", "b"), [4, 1], 5)
+    assert log.arms.tolist() == [1, 0]
+    table = pd.DataFrame({"arm": ["a", None, "b"], "reward": [1.0, 2.0, math.nan]})
+    assert read_rewards(table).dropped == 2
+    assert "1 row with missing values left out" in hb.diagnose(table[:2]).text()
+    assert "missing" not in hb.diagnose(table[:1]).text()
+
+
+def test_semicolons_and_decimal_commas() -> None:
+    log = parse("arm;reward;time\na;1,5;2,5\nb;-2;1\nb;;3\nc;1e3;0,5\n")
+    assert log.rewards.tolist() == [1000, -2, 1.5]
+    assert parse("arm;reward\na,b;1.5\n").labels == ("a,b",)
+    assert parse('arm,"x;y",reward\na,1,2\n').rewards.tolist() == [2]
+
+
+def test_columns_of_other_names_and_costs() -> None:
+    log = read_rewards(io.StringIO("server,arm,ms\nx,1,5\ny,2,7\n"), arm_column="server", reward_column="ms",
+                       minimise=True)  # fmt: skip
+    assert (log.labels, log.rewards.tolist(), log.minimised) == (("x", "y"), [-5, -7], True)
+    with pytest.raises(ValueError, match="columns must be ad, reward and perhaps time, each once, got arm, reward"):
+        read_rewards(io.StringIO("arm,reward\na,1\n"), arm_column="ad")
+    with pytest.raises(ValueError, match="arm_column and reward_column must be two columns, got 'x' for both"):
+        read_rewards(io.StringIO("x\n1\n"), arm_column="x", reward_column="x")
+    with pytest.raises(TypeError, match="arm_column must be the name of a column, got 3"):
+        read_rewards(io.StringIO("x\n1\n"), arm_column=3)  # type: ignore[arg-type]
 
 
 def test_many_bad_rows_are_counted() -> None:
@@ -93,8 +118,6 @@ def test_files_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_rewards(str(tmp_path / "none.csv"))
     with pytest.raises(TypeError, match="diagnose: source must be a file, its path, or a pandas table, got 3"):
         read_rewards(3)
-    with pytest.raises(ValueError, match="got arm;reward; separate columns by commas"):
-        parse("arm;reward\na;1\n")
     with pytest.raises(ValueError, match=r": must be a file, not a folder"):
         read_rewards(tmp_path)
     path.write_text("arm,reward\na,1\n")
@@ -113,7 +136,9 @@ def test_parquet(tmp_path: Path) -> None:
     frame.to_parquet(path)
     assert read_rewards(path).rewards.tolist() == [math.inf, 0.5, 2]
     frame.assign(reward=[0.5, None, 2.0]).to_parquet(path)
-    with pytest.raises(ValueError, match=r"log\.parquet: row 2 has no usable reward, got nan"):
+    assert (read_rewards(path).rewards.tolist(), read_rewards(path).dropped) == ([0.5, 2], 1)
+    frame.assign(reward=["0.5", "x", "2"]).to_parquet(path)
+    with pytest.raises(ValueError, match=r"log\.parquet: row 2 has no usable reward, got 'x'"):
         read_rewards(path)
     path.write_text("arm,reward\na,1\n")
     with pytest.raises(ValueError, match=r"log\.parquet: must be a Parquet file"):
@@ -206,23 +231,58 @@ def noise_of(law: str, size: int = 6000) -> FloatArray:
     return draws[law]()
 
 
+def advised(goal: str, medians: list[float], noise: FloatArray) -> Advice:
+    arms = [noise + median for median in medians]
+    return advise(arms, goal, np.array(medians, float), measure(noise), noise)
+
+
 @pytest.mark.parametrize(
-    ("law", "medians", "expected"),
+    ("law", "goal", "medians", "expected"),
     [
-        ("normal", [0, 1], "ucb"),
-        ("cauchy", [0, 9, 2], "sgd-ucb"),
-        ("cauchy", [0, 9, 8.5], UNTOLD),
-        ("log-normal", [0, 1], UNTOLD),
-        ("clicks", [0, 0], "ucb"),
-        ("orders", [0, 0], "rucb-catoni"),
-        ("cauchy", [1, 1], UNTOLD),  # no mean to tell the arms apart by
+        ("normal", "mean", [0, 1], "ucb"),
+        ("normal", "location", [0, 1], "ucb"),
+        ("cauchy", "location", [0, 9, 2], "sgd-ucb"),
+        ("cauchy", "location", [0, 9, 8.5], "auto"),
+        ("log-normal", "location", [0, 1], "auto"),
+        ("log-normal", "mean", [0, 1], "auto-mean"),
+        ("clicks", "mean", [0, 0], "thompson-beta"),
+        ("orders", "mean", [0, 0], "auto-mean"),
     ],
 )
-def test_rules(law: str, medians: list[float], expected: str) -> None:
-    noise = noise_of(law)
-    advice = advise(np.array(medians, float), measure(noise), noise)
+def test_rules(law: str, goal: str, medians: list[float], expected: str) -> None:
+    advice = advised(goal, medians, noise_of(law))
     assert advice.name == expected
     assert advice.policy().init(2, 100) is not None
+
+
+@pytest.mark.parametrize(
+    ("law", "goal"), [("normal", "mean"), ("cauchy", "location"), ("clicks", "mean"), ("orders", "mean")]
+)
+def test_the_goal_is_the_mean_where_it_exists(law: str, goal: str) -> None:
+    noise = noise_of(law)
+    found, why = choose_goal([noise, noise + 1], np.array([0.0, 1.0]), measure(noise))
+    assert found == goal
+    assert "mean" in why
+
+
+def test_the_goal_where_tails_are_heavy() -> None:
+    """Infinite rewards have no mean; a timeout ends a tail; and medians that tie are of no use."""
+    noise = noise_of("cauchy")
+    capped = np.clip(noise, -20, 20)
+    arms, medians = [noise, noise + 1], np.array([0.0, 1.0])
+    assert choose_goal([capped, capped], medians, measure(noise))[0] == "mean"
+    assert choose_goal([np.minimum(noise, 20), noise], medians, measure(noise))[0] == "location"
+    assert choose_goal(arms, np.array([0.0, 0.0]), measure(noise))[0] == "mean"
+    assert choose_goal(arms, medians, measure(np.append(noise_of("normal"), math.inf)))[0] == "location"
+
+
+def test_arms_of_different_spread_are_compared_by_means() -> None:
+    noise = noise_of("normal")
+    residuals = np.concatenate([noise, 2 * noise])
+    for goal, expected in (("mean", "auto-mean"), ("location", "auto")):
+        advice = advise([noise, 2 * noise + 1], goal, np.array([0.0, 1.0]), measure(residuals), residuals)
+        assert advice.name in (expected, "ucb")
+        assert goal == "location" or advice.name == expected
 
 
 def test_measured_parameters_scale_with_the_rewards() -> None:
@@ -231,31 +291,40 @@ def test_measured_parameters_scale_with_the_rewards() -> None:
         advice = measured_sgd_ucb(factor * np.array([0.0, 3.0]), measure(factor * noise))
         assert advice.parameters["clip"] == pytest.approx(3 * factor)
         assert advice.parameters["coeff"] == pytest.approx(0.3 * factor, rel=0.05)
-    orders = noise_of("orders")
-    found = advise(np.zeros(2), measure(orders), orders).parameters
-    assert 0 < found["eps"] < 0.5  # half way from a mean to the index, 1.5
-    assert found["v"] == pytest.approx(np.mean(np.abs(orders - orders.mean()) ** (1 + found["eps"])), rel=0.01)
-    assert advise(np.zeros(2), measure(noise_of("clicks")), noise_of("clicks")).parameters["c"] == pytest.approx(
-        0.4, abs=0.02
-    )
+    assert advised("mean", [0, 0], 7 * noise_of("clicks") - 2).parameters == {"low": -2, "high": 5}
 
 
 def test_infinite_rewards_are_never_averaged() -> None:
     noise = np.append(noise_of("normal"), [math.inf, -math.inf])
-    assert advise(np.array([0.0, 1.0]), measure(noise), noise).name == "sgd-ucb"
-    assert advise(np.array([0.0, 0.0]), measure(noise), noise).name == UNTOLD
+    assert advised("location", [0, 1], noise).name == "sgd-ucb"
+    assert advised("location", [0, 0], noise).name == "auto"
 
 
 def test_rare_spikes_are_not_light_tails() -> None:
     """The tail indices do not see two spikes in six thousand rewards."""
     spiked = np.append(noise_of("normal"), [50.0, -50.0])
     assert min(measure(spiked).upper.low, measure(spiked).lower.low) > 4
-    assert advise(np.array([0.0, 1.0]), measure(spiked), spiked).name == UNTOLD
+    assert advised("location", [0, 1], spiked).name == "auto"
 
 
 def test_few_data_give_the_policy_that_need_not_know() -> None:
-    noise = noise_of("normal", 30)
-    assert advise(np.array([0.0, 1.0]), measure(noise), noise).name == UNTOLD
+    assert advised("location", [0, 1], noise_of("normal", 30)).name == "auto"
+
+
+def test_the_replay_overrules_the_rule() -> None:
+    rule, rival = Advice("ucb", {}, "Tails are light."), Advice("auto", {}, "")
+    nothing, band = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+
+    def replayed(behind: tuple[float, float, float]) -> Replay:
+        earned = {"ucb": Earned(band, band, band, behind), "auto": Earned(band, band, band, nothing)}
+        return Replay(earned, 100, 50, "")
+
+    assert overruled(rule, [rule, rival], replayed((0.5, -0.1, 1.1))) is rule
+    assert overruled(rule, [rule, rival], Replay({}, 0, 0, "")) is rule
+    found = overruled(rule, [rule, rival], replayed((0.5, 0.1, 0.9)))
+    assert found.name == "auto"
+    assert "rule of thumb says ucb: tails are light." in found.reason
+    assert "replay disagrees: there it is worse by 0.5 (0.1 to 0.9)" in found.reason
 
 
 # Replay.
@@ -269,7 +338,7 @@ def test_resampled_rewards_are_those_of_the_arm() -> None:
 
 def test_replay_of_arms_without_noise_is_exact() -> None:
     """Greedy play pulls each arm once and then the best: shares and earnings can be counted."""
-    earned = replay([np.full(50, 1.0), np.full(150, 5.0)], {"greedy": hb.UCB(c=0.0)}).earned["greedy"]
+    earned = replay([np.full(50, 1.0), np.full(150, 5.0)], {"greedy": hb.UCB(c=0.0)}, "mean").earned["greedy"]
     assert earned.best == pytest.approx((199 / 200,) * 3)
     assert earned.mean == earned.median == pytest.approx((996 / 200,) * 3)
 
@@ -277,27 +346,24 @@ def test_replay_of_arms_without_noise_is_exact() -> None:
 def test_replay_tells_good_from_bad_policies() -> None:
     rng = np.random.default_rng(0)
     log = [rng.standard_cauchy(1000) + 5 * arm for arm in range(3)]
-    replayed = replay(log, {"UCB": hb.UCB(c=1.0), "SGD-UCB": hb.make("sgd-ucb", clip=10.0, coeff=0.3)})
+    policies = {"UCB": hb.UCB(c=1.0), "SGD-UCB": hb.make("sgd-ucb", clip=10.0, coeff=0.3)}
+    replayed = replay(log, policies, "location")
     good, bad = replayed.earned["SGD-UCB"], replayed.earned["UCB"]
-    assert replayed.best_arm == 2
     assert good.best[0] > 0.95 > bad.best[0]
     assert good.median[0] > bad.median[0]
+    assert bad.behind[0] == pytest.approx(good.median[0] - bad.median[0])
+    assert (bad.is_beaten, good.is_beaten, good.behind[0]) == (True, False, 0)
     assert replayed.pulls == 3000
     assert "Too few" not in replayed.note
 
 
-def test_the_best_arm_has_the_highest_mean_among_equal_medians() -> None:
-    assert best_arm([np.array([0.0, 0.0, 9.0]), np.array([1.0, 1.0, 1.0])]) == 1
-    assert best_arm([np.array([0.0, 0.0, 3.0]), np.array([0.0, 0.0, 9.0])]) == 1
-    assert best_arm([np.array([0.0, math.inf, -math.inf]), np.array([0.0, 1.0, -0.5])]) == 1
-
-
 def test_replay_says_when_there_are_too_few_data() -> None:
     few, some = np.arange(FEWEST - 1.0), np.arange(ENOUGH - 1.0)
-    assert replay([few, some], {"UCB": hb.UCB()}).earned == {}
-    assert f"has {FEWEST - 1} rewards, fewer than {FEWEST}" in replay([few, some], {"UCB": hb.UCB()}).note
-    assert f"has {ENOUGH - 1} rewards, fewer than {ENOUGH}" in replay([some, some], {"UCB": hb.UCB()}).note
-    assert "one arm only" in replay([some], {"UCB": hb.UCB()}).note
+    nothing = replay([few, some], {"UCB": hb.UCB()}, "mean")
+    assert nothing.earned == {}
+    assert f"has {FEWEST - 1} rewards, fewer than {FEWEST}" in nothing.note
+    assert f"has {ENOUGH - 1} rewards, fewer than {ENOUGH}" in replay([some, some], {"UCB": hb.UCB()}, "mean").note
+    assert "one arm only" in replay([some], {"UCB": hb.UCB()}, "mean").note
 
 
 # The report.
@@ -326,7 +392,8 @@ def test_odd_files_have_a_report_whose_snippet_runs(name: str, capsys: pytest.Ca
     exec(report.snippet, {})
     table = capsys.readouterr().out
     assert ", 1 rewards" in table
-    assert type(report.advice.policy()).__name__ in table
+    assert table.startswith(f"{report.advice.name}, ")
+    assert not (report.replay.earned and report.replay.earned[str(report.advice)].is_beaten)
 
 
 @pytest.fixture(scope="module")
@@ -349,7 +416,31 @@ def test_report_of_heavy_tails_that_drift(drifting: tuple[Report, Path]) -> None
     assert abs(report.pooled.drift.after - 4000) < 100
     assert report.pooled.drift.shift == pytest.approx(2, abs=0.4)
     assert set(report.arms) == {0, 1, 2}
-    assert [name.split("(")[0] for name in report.replay.earned] == ["sgd-ucb", "auto", "ucb"]
+    assert {name.split("(")[0] for name in report.replay.earned} == {"sgd-ucb", "auto", "ucb"}
+    assert report.goal == "location"
+    assert "Goal: location.  The heavier tail has the index" in text
+
+
+def test_a_report_of_costs_speaks_of_costs() -> None:
+    rng = np.random.default_rng(0)
+    waits = logged({"slow": rng.exponential(9, 200), "fast": rng.exponential(3, 200)})
+    report = hb.diagnose(waits, minimise=True)
+    text = report.text()
+    assert report.rewards.labels[report.levels.best] == "fast"
+    assert "reward" not in text.replace("agent.update(arm, -", "")
+    assert "what the arm cost, negated" in report.snippet
+    assert "The upper tail" in text
+    assert report.levels.arms[report.levels.best].mean.value == pytest.approx(-3, rel=0.2)
+    line = next(line for line in text.splitlines() if line.startswith("fast "))
+    assert float(line.split()[1]) == pytest.approx(3, rel=0.2)
+    assert "costs of 2 arms" in report._repr_html_()
+
+
+def test_a_mean_of_infinite_rewards_is_refused() -> None:
+    with pytest.raises(ValueError, match="the goal 'mean' needs finite rewards, got 1 that are not"):
+        hb.diagnose(logged({"a": np.array([1.0, math.inf])}), goal="mean")
+    with pytest.raises(ValueError, match="goal must be 'mean' or 'location', got 'median'"):
+        hb.diagnose(logged({"a": np.array([1.0])}), goal="median")  # type: ignore[arg-type]
 
 
 def test_plots_are_pictures(drifting: tuple[Report, Path]) -> None:

@@ -1,34 +1,51 @@
-"""Look at logged rewards: how heavy are the tails, which policy fits, what would it have earned?"""
+"""Look at logged rewards: which arm is best, how heavy the tails are, which policy fits and what it would earn."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from ..algorithms.kit.numerics import LARGEST
 from ..protocols import FloatArray
-from .advice import UNTOLD, Advice, advise, measured_sgd_ucb, measured_ucb
+from .advice import advise, choose_goal, overruled, rivals
+from .means import levels
 from .plots import save_plots
 from .read import Rewards, Source, read_rewards
 from .replay import replay
 from .report import ROWS, Report
-from .shape import Shape, centred_ranks, drift_of_ranks, measure, quantile, repeated
+from .shape import centred_ranks, drift_of_ranks, measure, quantile, repeated
 
 __all__ = ["Report", "diagnose"]
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def diagnose(source: Source, *, plots: str | os.PathLike[str] | None = None) -> Report:
-    r"""Read logged rewards, describe their noise, and find the policy that fits.
+def diagnose(
+    source: Source,
+    *,
+    goal: Literal["mean", "location"] | None = None,
+    minimise: bool = False,
+    arm_column: str = "arm",
+    reward_column: str = "reward",
+    plots: str | os.PathLike[str] | None = None,
+) -> Report:
+    r"""Read logged rewards, describe arms and noise, and find the policy that earns most.
 
     Parameters
     ----------
     source
-        A CSV or Parquet file, an open text file, ``"-"`` for standard input, or a pandas table, with the columns
-        ``arm``, ``reward`` and perhaps ``time``.  ``ValueError`` says in one line what is wrong with it.
+        A CSV or Parquet file, an open text file, ``"-"`` for standard input, or a pandas table, with columns for the
+        arm, the reward and perhaps ``time``.  Columns may be separated by semicolons, with decimal commas.  Rows that
+        lack a value are left out and counted.  ``ValueError`` says in one line what is wrong with the source.
+    goal
+        What makes an arm the best: its ``"mean"``, or its ``"location"``, the median.  By default the mean where it
+        exists, which the report explains.
+    minimise
+        Whether the file has costs, such as latencies, so that less is better.
+    arm_column, reward_column
+        Names of the columns.
     plots
         A folder for ``hill.png``, ``tails.png`` and ``drift.png``; none by default.
 
@@ -38,26 +55,37 @@ def diagnose(source: Source, *, plots: str | os.PathLike[str] | None = None) -> 
     >>> rng = np.random.default_rng(0)
     >>> lines = [f"{arm},{3 * arm + rng.standard_cauchy()}" for _ in range(1000) for arm in (0, 1)]
     >>> report = diagnose(io.StringIO("\n".join(["arm,reward", *lines])))
-    >>> report.advice.name
-    'sgd-ucb'
+    >>> report.goal, report.levels.best
+    ('location', 1)
     >>> print(report.text().splitlines()[0])
     text: 2,000 rewards of 2 arms, in the order of the file
     """
-    rewards = read_rewards(source)
-    medians = np.array([quantile(np.sort(values), 0.5) for values in rewards.by_arm])
+    if goal not in (None, "mean", "location"):
+        raise ValueError(f"diagnose: goal must be 'mean' or 'location', got {goal!r}")
+    rewards = read_rewards(source, arm_column=arm_column, reward_column=reward_column, minimise=minimise)
+    by_arm = rewards.by_arm
+    medians = np.array([quantile(np.sort(values), 0.5) for values in by_arm])
     distances = np.clip(rewards.rewards - medians[rewards.arms], -LARGEST, LARGEST)
     residuals = np.where(np.isinf(rewards.rewards), rewards.rewards, distances)  # infinite only if the reward is
     # Residuals would tie by the medians that are taken off.
-    ties = sum(repeated(np.sort(values)) for values in rewards.by_arm) / len(residuals)
+    ties = sum(repeated(np.sort(values)) for values in by_arm) / len(residuals)
     drift = drift_of_ranks(_ranks_within_arms(rewards), residuals)
     pooled = measure(residuals)._replace(ties=ties, drift=drift)
-    largest = sorted(range(len(medians)), key=lambda arm: -len(rewards.by_arm[arm]))[:ROWS]
-    shapes = {arm: measure(rewards.by_arm[arm]) for arm in sorted(largest)}
-    advice = advise(medians, pooled, residuals)
+    if goal == "mean" and pooled.infinite:
+        raise ValueError(
+            f"{rewards.source}: the goal 'mean' needs finite rewards, got {pooled.infinite} that are not; leave them "
+            "out, or use the goal 'location'"
+        )
+    chosen, why = choose_goal(by_arm, medians, pooled) if goal is None else (goal, "You asked for it.")
+    largest = sorted(sorted(range(len(medians)), key=lambda arm: -len(by_arm[arm]))[:ROWS])
+    shapes = {arm: measure(by_arm[arm]) for arm in largest}
     if plots is not None:
-        save_plots(Path(plots), rewards, residuals, pooled, sorted(largest))
-    candidates = _candidates(advice, medians, pooled, residuals)
-    return Report(rewards, shapes, pooled, advice, replay(rewards.by_arm, candidates))
+        save_plots(Path(plots), rewards, residuals, pooled, largest)
+    found = levels(by_arm, chosen)
+    advice = advise(by_arm, chosen, medians, pooled, residuals)
+    candidates = [advice, *rivals(by_arm, chosen, medians, pooled, residuals)]
+    replayed = replay(by_arm, {str(one): one.policy() for one in candidates}, chosen)
+    return Report(rewards, why, found, shapes, pooled, overruled(advice, candidates, replayed), replayed)
 
 
 def _ranks_within_arms(rewards: Rewards) -> FloatArray:
@@ -66,9 +94,3 @@ def _ranks_within_arms(rewards: Rewards) -> FloatArray:
     for rows, values in zip(rewards.rows, rewards.by_arm, strict=True):
         ranks[rows] = centred_ranks(values)
     return ranks
-
-
-def _candidates(advice: Advice, medians: FloatArray, pooled: Shape, residuals: FloatArray) -> dict[str, Any]:
-    """Policies to replay: the advised one, the one that is told nothing, UCB and SGD-UCB."""
-    others = (Advice(UNTOLD, {}, ""), measured_ucb(pooled, residuals), measured_sgd_ucb(medians, pooled))
-    return {str(one): one.policy() for one in (advice, *others)}

@@ -9,9 +9,10 @@ import warnings
 from functools import cached_property
 from pathlib import Path
 from reprlib import repr as brief
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..protocols import FloatArray, IntArray
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = "str | os.PathLike[str] | TextIO | pd.DataFrame"
 NAMED = 5  # bad rows that an error names one by one
+MISSING = ("", "na", "n/a", "nan", "null", "none")  # what files write for a value that is missing, in any case
 
 
 class Rewards:
@@ -35,6 +37,10 @@ class Rewards:
         Of each row the number of its arm, and its reward.
     timed
         Whether there was a column ``time``; else the order of time is that of the rows.
+    dropped
+        How many rows were left out because a value was missing.
+    minimised
+        Whether the file has costs; rewards are then the costs with their signs changed.
 
     Examples
     --------
@@ -44,8 +50,12 @@ class Rewards:
     (('b', 'a'), [0, 1, 0], [array([3., 1.]), array([2.])])
     """
 
-    def __init__(self, source: str, labels: tuple[str, ...], arms: IntArray, rewards: FloatArray, timed: bool) -> None:
+    def __init__(
+        self, source: str, labels: tuple[str, ...], arms: IntArray, rewards: FloatArray, timed: bool,
+        dropped: int = 0, minimised: bool = False,
+    ) -> None:  # fmt: skip
         self.source, self.labels, self.arms, self.rewards, self.timed = source, labels, arms, rewards, timed
+        self.dropped, self.minimised = dropped, minimised
 
     @cached_property
     def rows(self) -> list[IntArray]:
@@ -58,42 +68,52 @@ class Rewards:
         """The rewards of each arm."""
         return [self.rewards[rows] for rows in self.rows]
 
-    @classmethod
-    def from_frame(cls, frame: pd.DataFrame, source: str, unit: str) -> Rewards:
+
+class Reading(NamedTuple):
+    """How to read a table: which columns to take, and whether rewards are costs."""
+
+    arm: str = "arm"
+    reward: str = "reward"
+    minimise: bool = False
+
+    def rewards(self, frame: pd.DataFrame, source: str, unit: str) -> Rewards:
         """Take a table; its index says which ``unit`` of the source each row is."""
         import pandas as pd
 
         frame = frame.rename(columns=lambda name: str(name).strip())
         columns = list(frame.columns)
-        if any(columns.count(name) != 1 for name in ("arm", "reward")) or columns.count("time") > 1:
-            got = ", ".join(columns)
-            commas = "; separate columns by commas" if len(columns) == 1 else ""
-            raise ValueError(f"{source}: columns must be arm, reward and perhaps time, got {got}{commas}")
-        if frame.empty:
-            raise ValueError(f"{source}: must have at least one reward, got none")
-        names = frame["arm"].astype("string").str.strip()
-        rewards = _numbers(frame["reward"])
+        if any(columns.count(name) != 1 for name in (self.arm, self.reward)) or columns.count("time") > 1:
+            wanted = f"{self.arm}, {self.reward} and perhaps time"
+            raise ValueError(f"{source}: columns must be {wanted}, each once, got {', '.join(columns)}")
+        names = frame[self.arm].astype("string").str.strip()
+        rewards = _numbers(frame[self.reward])
         times = _times(frame["time"]) if "time" in columns else np.arange(len(frame), dtype=float)
-        bad = pd.DataFrame(
-            {
-                "arm": (names.isna() | (names == "")).to_numpy(bool),
-                "reward": np.isnan(rewards),
-                "time": np.isnan(times),
-            },
-            index=frame.index,
-        )
+        usable = {self.arm: names.notna().to_numpy(bool), self.reward: ~np.isnan(rewards), "time": ~np.isnan(times)}
+        missing = {name: _missing(frame[name]) for name in usable if name in columns}
+        kept = ~np.logical_or.reduce(list(missing.values()))
+        bad = pd.DataFrame({name: kept & ~good for name, good in usable.items()}, index=frame.index)
         if bad.to_numpy().any():
             raise ValueError(f"{source}: {_complaint(frame, bad, unit)}")
-        order = np.argsort(times, kind="stable")
-        codes, labels = pd.factorize(names)
-        return cls(source, tuple(map(str, labels)), codes.astype(np.int64)[order], rewards[order], "time" in columns)
+        if not kept.any():
+            raise ValueError(f"{source}: must have at least one reward, got none")
+        order = np.flatnonzero(kept)[np.argsort(times[kept], kind="stable")]
+        codes, labels = pd.factorize(names[kept])
+        arms = np.empty(len(frame), np.int64)
+        arms[kept] = codes
+        return Rewards(
+            source, tuple(map(str, labels)), arms[order], -rewards[order] if self.minimise else rewards[order],
+            "time" in columns, int(np.count_nonzero(~kept)), self.minimise,
+        )  # fmt: skip
 
 
-def read_rewards(source: Source) -> Rewards:
+def read_rewards(
+    source: Source, *, arm_column: str = "arm", reward_column: str = "reward", minimise: bool = False
+) -> Rewards:
     r"""Read a CSV file (``-``: standard input), a Parquet file, an open text file, or a pandas table.
 
-    The columns are ``arm``, ``reward`` and perhaps ``time``, a number or an ISO 8601 date; others are ignored.  A file
-    is refused if a row lacks one of these, or has a reward that is not a number; the error names the lines.  Infinite
+    The columns are those of the arm and the reward, and perhaps ``time``, a number or an ISO 8601 date; others are
+    ignored.  Columns may be separated by semicolons; numbers then may have decimal commas.  Rows that lack a value are
+    left out and counted.  A file is refused if a reward or a time is not a number; the error names the lines.  Infinite
     rewards are fine.
 
     Examples
@@ -101,17 +121,26 @@ def read_rewards(source: Source) -> Rewards:
     >>> import io
     >>> read_rewards(io.StringIO("arm,reward\nblue,1.5\nred,-inf\n")).rewards
     array([ 1.5, -inf])
+    >>> read_rewards(io.StringIO("ad;euros\nblue;1,5\nred;\n"), arm_column="ad", reward_column="euros").rewards
+    array([1.5])
     >>> read_rewards(io.StringIO("arm,reward\nblue,1.5\nred,lots\n"))
     Traceback (most recent call last):
         ...
     ValueError: text: line 3 has no usable reward, got 'lots'
     """
+    for name, column in (("arm_column", arm_column), ("reward_column", reward_column)):
+        if not isinstance(column, str):
+            raise TypeError(f"diagnose: {name} must be the name of a column, got {column!r}")
+    if arm_column == reward_column:
+        raise ValueError(f"diagnose: arm_column and reward_column must be two columns, got {arm_column!r} for both")
+    reading = Reading(arm_column.strip(), reward_column.strip(), minimise)
     if hasattr(source, "columns"):
-        return Rewards.from_frame(source, "table", "row")
+        return reading.rewards(source, "table", "row")
     if hasattr(source, "read"):
-        return _from_csv(io.StringIO(source.read()), "text")  # whatever its encoding is
+        text = source.read()  # whatever its encoding is
+        return _from_csv(io.BytesIO(text.encode(errors="replace") if isinstance(text, str) else text), "text", reading)
     if source == "-":
-        return _from_csv(sys.stdin.buffer, "standard input")
+        return _from_csv(io.BytesIO(sys.stdin.buffer.read()), "standard input", reading)
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"diagnose: source must be a file, its path, or a pandas table, got {source!r}")
     path = Path(source)
@@ -119,28 +148,42 @@ def read_rewards(source: Source) -> Rewards:
         raise ValueError(f"{source}: there is no such file")
     if path.is_dir():
         raise ValueError(f"{source or path}: must be a file, not a folder")
-    return _from_parquet(path) if path.suffix == ".parquet" else _from_csv(path, str(path))
+    if path.suffix == ".parquet":
+        return _from_parquet(path, reading)
+    return _from_csv(path if path.is_file() else io.BytesIO(path.read_bytes()), str(path), reading)
 
 
-def _from_csv(file: Path | TextIO | BinaryIO, source: str) -> Rewards:
+def _from_csv(file: Path | io.BytesIO, source: str, reading: Reading) -> Rewards:
+    """Read a file that can be read twice: its header says what separates the columns."""
     import pandas as pd
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
+            header = ",".join(map(str, pd.read_csv(file, nrows=0, encoding="utf-8-sig").columns))
+            if isinstance(file, io.BytesIO):
+                file.seek(0)
+            semicolons = ";" in header and reading.reward not in map(str.strip, header.split(","))
             frame = pd.read_csv(
-                file, dtype={"arm": str}, keep_default_na=False, skip_blank_lines=False, skipinitialspace=True,
-                index_col=False, low_memory=False, encoding="utf-8-sig",
+                file, sep=";" if semicolons else ",", dtype={reading.arm: str}, keep_default_na=False,
+                skip_blank_lines=False, skipinitialspace=True, index_col=False, low_memory=False, encoding="utf-8-sig",
             )  # fmt: skip
     except pd.errors.ParserWarning:
         raise ValueError(f"{source}: must be a CSV file, but its rows have more fields than its header") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{source}: must be a CSV file: {' '.join(str(error).split())}") from None
     frame.index += 2  # lines of the file, whose first is the header
-    return Rewards.from_frame(frame[~frame.isin(["", np.nan]).all(axis=1)], source, "line")
+    if semicolons:
+        frame = frame.apply(lambda column: column if column.name == reading.arm else _with_points(column))
+    return reading.rewards(frame[~frame.isin(["", np.nan]).all(axis=1)], source, "line")
 
 
-def _from_parquet(path: Path) -> Rewards:
+def _with_points(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Change decimal commas to points, in a column of text."""
+    return column if column.dtype.kind in "biuf" else column.str.replace(",", ".", regex=False)
+
+
+def _from_parquet(path: Path, reading: Reading) -> Rewards:
     import pandas as pd
 
     try:
@@ -149,7 +192,15 @@ def _from_parquet(path: Path) -> Rewards:
         raise ValueError(f"{path}: reading Parquet needs pyarrow: pip install 'heavybandits[parquet]'") from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{path}: must be a Parquet file: {' '.join(str(error).split())}") from None
-    return Rewards.from_frame(frame.set_axis(range(1, len(frame) + 1)), str(path), "row")
+    return reading.rewards(frame.set_axis(range(1, len(frame) + 1)), str(path), "row")
+
+
+def _missing(column: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Which values are missing."""
+    missing = column.isna()
+    if column.dtype.kind not in "biufM":
+        missing |= column.astype("string").str.strip().str.lower().isin(MISSING)
+    return np.asarray(missing, bool)
 
 
 def _numbers(column: pd.Series[Any]) -> FloatArray:

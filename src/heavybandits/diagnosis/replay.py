@@ -5,8 +5,9 @@ all policies of a replay meet the same draws.  Replay by rejection, which keeps 
 to choose its arm, needs arms that were logged at random, and throws away all but one in K rows.  Handing out each arm's
 rewards in their order runs out of them for the arm that is chosen most.
 
-So the file is taken for the truth, and for constant in time: the intervals show the luck of the draw, not that the file
-may be mistaken about which arm is best.
+The file may be mistaken about which arm is best, the more so the fewer rewards it has.  So each of ten worlds has a
+file of its own, resampled from the one that was given, and a policy must do well in most of them.  All of them are
+constant in time.
 
 Rule for too little data: with fewer than 10 rewards for some arm there is no replay, and with fewer than 100 the arm's
 tail is hardly in the file, so that the replay flatters policies that average.
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algorithms.kit.numerics import LARGEST
 from ..engine.loop import simulate
 from ..protocols import FloatArray
 from ..world.instances import Instance
@@ -29,8 +31,10 @@ from .shape import quantile
 FEWEST = 10  # rewards of each arm, for a replay
 ENOUGH = 100  # rewards of each arm, for one to believe
 PULLS = 10_000  # at most, in a replay
-REPLAYS = 50  # at most
+WORLDS = 10
+REPLAYS = 5  # at most, in each world
 DRAWS = 10**8  # at most, over all replays and arms
+SURE = 2.575829  # normal quantile of a 99% interval
 
 
 class Earned(NamedTuple):
@@ -38,7 +42,13 @@ class Earned(NamedTuple):
 
     mean: tuple[float, float, float]  # mean of the pulled arms' rewards, per pull
     median: tuple[float, float, float]  # the same of their medians
-    best: tuple[float, float, float]  # share of pulls of the best arm
+    best: tuple[float, float, float]  # share of pulls of the arm that is best in its world
+    behind: tuple[float, float, float]  # the policy that earned most, by the goal: with a 99% interval
+
+    @property
+    def is_beaten(self) -> bool:
+        """Whether another policy earned significantly more on the same draws."""
+        return self.behind[1] > 0
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,6 @@ class Replay:
     """Earnings by the label of the policy; ``note`` says what to think of them, or why there are none."""
 
     earned: dict[str, Earned]
-    best_arm: int
     pulls: int
     replays: int
     note: str
@@ -70,20 +79,7 @@ class Resampled:
         return drawn
 
 
-def best_arm(by_arm: list[FloatArray]) -> int:
-    """The arm with the highest median; of several, the one with the highest mean.
-
-    Examples
-    --------
-    >>> best_arm([np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, 5.0]), np.array([-1.0, -1.0, 99.0])])
-    1
-    """
-    with np.errstate(invalid="ignore", over="ignore"):
-        scores = [(quantile(np.sort(rewards), 0.5), np.nan_to_num(np.mean(rewards))) for rewards in by_arm]
-    return scores.index(max(scores))
-
-
-def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], seed: int = 0) -> Replay:
+def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, seed: int = 0) -> Replay:
     """Let policies choose among arms that pay resampled rewards, as many times as there are rewards.
 
     Examples
@@ -91,35 +87,70 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], seed: int = 0)
     >>> import heavybandits as hb
     >>> rng = np.random.default_rng(0)
     >>> log = [rng.normal(mean, 1, 500) for mean in (0, 1)]
-    >>> replayed = replay(log, {"UCB": hb.UCB(c=1.0)})
+    >>> replayed = replay(log, {"UCB": hb.UCB(c=1.0)}, goal="mean")
     >>> replayed.earned["UCB"].best[0] > 0.9
     True
     """
-    best, fewest = best_arm(by_arm), min(map(len, by_arm))
+    fewest = min(map(len, by_arm))
     medians = np.array([quantile(np.sort(rewards), 0.5) for rewards in by_arm])
     if obstacle := _obstacle(fewest, medians):
-        return Replay({}, best, 0, 0, f"Nothing to replay: {obstacle}.")
+        return Replay({}, 0, 0, f"Nothing to replay: {obstacle}.")
     pulls = min(sum(map(len, by_arm)), PULLS)
-    replays = max(10, min(REPLAYS, DRAWS // (pulls * len(by_arm))))
-    with np.errstate(over="ignore"):
-        noises = [Resampled(rewards - median) for rewards, median in zip(by_arm, medians, strict=True)]
-    result = simulate(Instance(medians, noises), policies, horizon=pulls, replications=replays, seed=seed)
-    with np.errstate(invalid="ignore", over="ignore"):
-        means = np.array([float(np.mean(rewards)) for rewards in by_arm])
+    replays = max(1, min(REPLAYS, DRAWS // (WORLDS * pulls * len(by_arm))))
+    rng, worlds = np.random.default_rng(seed), []
+    for world in range(WORLDS):
+        resampled = [rewards[rng.integers(0, len(rewards), len(rewards))] for rewards in by_arm]
+        worlds.append(_in_one_world(resampled, policies, goal, pulls, replays, seed + world))
+    means, centres, best = np.concatenate(worlds, axis=2)
+    behind = _behind(means if goal == "mean" else centres)
     earned = {
-        label: Earned(_band(share, means), _band(share, medians), _band(share, np.eye(len(by_arm))[best]))
-        for label, share in zip(policies, result.pulls.to_numpy() / pulls, strict=True)
+        label: Earned(_band(means[row]), _band(centres[row]), _band(best[row]), behind[row])
+        for row, label in enumerate(policies)
     }
     note = "Means over replays, and where nine in ten of them lie; rare failures may pull a mean out of there."
     if fewest < ENOUGH:
         note += f"  Too few data to rely on: an arm has {fewest} rewards, fewer than {ENOUGH}."
-    return Replay(earned, best, pulls, replays, note)
+    return Replay(earned, pulls, WORLDS * replays, note)
 
 
-def _band(share: FloatArray, worth: FloatArray) -> tuple[float, float, float]:
-    """Mean and 5% and 95% quantile over replays of what pulls were worth."""
+def _in_one_world(
+    by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, pulls: int, replays: int, seed: int
+) -> FloatArray:
+    """Mean and median per pull and share of the best arm, by policy and replay."""
     with np.errstate(invalid="ignore", over="ignore"):
-        values = np.where(share > 0, share * worth, 0.0).sum(axis=1)
+        means = np.array([float(np.mean(rewards)) for rewards in by_arm])
+        medians = np.array([quantile(np.sort(rewards), 0.5) for rewards in by_arm])
+        medians = np.clip(medians, -LARGEST, LARGEST)
+        noises = [Resampled(rewards - median) for rewards, median in zip(by_arm, medians, strict=True)]
+    result = simulate(
+        Instance(medians, noises), policies, horizon=pulls, replications=replays, seed=seed, checkpoints="end"
+    )
+    # Medians may tie, as when most rewards are zero; means then decide.
+    ranks = np.nan_to_num([means if goal == "mean" else medians, means], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    best = np.eye(len(by_arm))[max(range(len(by_arm)), key=lambda arm: tuple(ranks[:, arm]))]
+    shares = result.pulls.to_numpy() / pulls
+    return np.array([[_worth(share, worth) for share in shares] for worth in (means, medians, best)])
+
+
+def _worth(share: FloatArray, worth: FloatArray) -> FloatArray:
+    """What the pulls of each replay were worth, per pull."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(np.where(share > 0, share * worth, 0.0).sum(axis=1))
+
+
+def _behind(earned: FloatArray) -> list[tuple[float, float, float]]:
+    """How much less than the first each policy earned, by the pairs of replays on the same draws."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        first = int(np.argmax(np.nan_to_num(earned.mean(axis=1), nan=-np.inf)))
+        differences = earned[first] - earned
+        middle = differences.mean(axis=1)
+        error = SURE * differences.std(axis=1, ddof=1) / math.sqrt(earned.shape[1])
+    return [(float(m), float(m - e), float(m + e)) for m, e in zip(middle, error, strict=True)]
+
+
+def _band(values: FloatArray) -> tuple[float, float, float]:
+    """Mean and 5% and 95% quantile over replays."""
+    with np.errstate(invalid="ignore", over="ignore"):
         low, high = np.quantile(values, (0.05, 0.95), method="inverted_cdf")
         return float(values.mean()), float(low), float(high)
 

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from .._format import html_table
 from .advice import HEAVY, LIGHT, Advice, is_symmetric
+from .means import Levels
 from .read import Rewards
 from .replay import Replay
 from .shape import Shape
@@ -17,6 +18,7 @@ from .tails import Estimate
 
 ROWS = 20  # arms in the table
 SURE = 0.01  # p-value of a drift that is reported
+TIED = 0.1  # share of ties from which auto may compare means
 
 LEGEND = """\
 median    the reward in the middle, of two the lower
@@ -27,6 +29,9 @@ ties      share of rewards equal to another of their arm
 outliers  rewards beyond three spreads from the quartiles
 drift     p-value: how likely such changes of level are if there is none
 pooled    all rewards, each less the median of its arm
+mean      with a 95% interval: Student's, corrected for skewness (Hall 1992)
+zeros     share of rewards that are zero; others: the mean of those that are not
+best      chance of being the best arm, given the rewards
 """
 
 
@@ -37,7 +42,11 @@ class Report:
     Attributes
     ----------
     rewards
-        The file.
+        The file; costs are negative rewards.
+    why
+        Why the goal is the mean or the location.
+    levels
+        How good the arms are by the goal.
     arms
         The shapes of the arms with the most rewards, by their numbers.
     pooled
@@ -49,24 +58,32 @@ class Report:
     """
 
     rewards: Rewards
+    why: str
+    levels: Levels
     arms: dict[int, Shape]
     pooled: Shape
     advice: Advice
     replay: Replay
 
+    @property
+    def goal(self) -> str:
+        """What arms are compared by, ``"mean"`` or ``"location"``."""
+        return self.levels.goal
+
     @cached_property
     def snippet(self) -> str:
         """A program that uses the advised policy online."""
-        return self.advice.snippet(self.rewards.labels, len(self.rewards.rewards), float(self.rewards.rewards[-1]))
+        rewards = self.rewards
+        return self.advice.snippet(rewards.labels, len(rewards.rewards), float(rewards.rewards[-1]), rewards.minimised)
 
     def text(self) -> str:
-        """The whole report, as plain text."""
+        """Return the whole report as plain text."""
         program = "".join(f"    {line}".rstrip() + "\n" for line in self.snippet.splitlines())
         parts = [
-            self._heading(),
+            f"{self._heading()}Goal: {self.goal}.  {self._spoken(self.why)}\n",
             self._measured(),
-            "What this says\n" + "".join(f"- {line}\n" for line in findings(self)),
-            f"Which policy fits: {self.advice.name}\n{self.advice.reason}\n\n{program}",
+            "What this says\n" + "".join(f"- {line}\n" for line in self.findings()),
+            f"Which policy fits: {self.advice.name}\n{self._spoken(self.advice.reason)}\n\n{program}",
             self._replayed(),
         ]
         return "\n".join(parts)
@@ -75,56 +92,115 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Show the arms, what the rewards say and which policy fits in a notebook."""
-        head = ("arm", "rewards", "median", "upper tail index", "lower tail index", "skew")
-        shapes = [(self.rewards.labels[arm], shape) for arm, shape in self.arms.items()]
+        head = ("arm", f"{self._noun}s", "median", "upper tail index", "lower tail index", "skew", "mean", "best")
         rows = [
-            (label, *_row(label, shape)[1:3], *_row(label, shape)[4:7])
-            for label, shape in (*shapes, ("pooled", self.pooled))
+            (label, *_row(label, shape)[1:3], *_row(label, shape)[4:7], *((good[0], good[-1]) if good else ("", "")))
+            for label, shape, good in self._arms()
         ]
-        said = "".join(f"<li>{html.escape(line)}</li>" for line in findings(self))
+        said = "".join(f"<li>{html.escape(line)}</li>" for line in self.findings())
         return (
-            html_table(self._heading().strip(), head, rows) + f"<ul>{said}</ul><p>Which policy fits: "
-            f"<b>{html.escape(self.advice.name)}</b>. {html.escape(self.advice.reason)}</p>"
+            html_table(self._heading().strip(), head, rows)
+            + f"<p>Goal: {self.goal}. {html.escape(self._spoken(self.why))}</p><ul>{said}</ul><p>Which policy fits: "
+            f"<b>{html.escape(self.advice.name)}</b>. {html.escape(self._spoken(self.advice.reason))}</p>"
             f"<pre>{html.escape(self.snippet)}</pre>"
         )
+
+    @property
+    def _noun(self) -> str:
+        return "cost" if self.rewards.minimised else "reward"
+
+    def _spoken(self, text: str) -> str:
+        """Speak of costs if the file has costs."""
+        return text.replace("reward", self._noun).replace("Reward", self._noun.capitalize())
+
+    def _in_units(self, value: float) -> float:
+        """Return a reward as the file has it."""
+        return 0.0 - value if self.rewards.minimised else value
 
     def _heading(self) -> str:
         labels, count = self.rewards.labels, len(self.rewards.rewards)
         order = "in order of time" if self.rewards.timed else "in the order of the file"
-        return f"{self.rewards.source}: {_plural(count, 'reward')} of {_plural(len(labels), 'arm')}, {order}\n"
+        dropped = f"; {_plural(self.rewards.dropped, 'row')} with missing values left out" * bool(self.rewards.dropped)
+        arms = _plural(len(labels), "arm")
+        return f"{self.rewards.source}: {_plural(count, self._noun)} of {arms}, {order}{dropped}\n"
+
+    def _arms(self) -> list[tuple[str, Shape, tuple[str, ...]]]:
+        """List label, shape and level of the arms, and last of all of them together, in the file's units."""
+        mirrored = self.rewards.minimised
+        rows = []
+        for arm, shape in self.arms.items():
+            level = self.levels.arms[arm]
+            mean = level.mean.mirrored() if mirrored else level.mean
+            others = "-" if level.zeros == 1 or math.isnan(level.others) else f"{self._in_units(level.others):.4g}"
+            good = (_interval(mean), f"{level.zeros:.0%}", others, f"{level.chance:.0%}")
+            rows.append((self.rewards.labels[arm], shape.mirrored() if mirrored else shape, good))
+        return [*rows, ("pooled", self.pooled.mirrored() if mirrored else self.pooled, ())]
 
     def _measured(self) -> str:
-        header = ("arm", "count", "median", "spread", "upper tail", "lower tail", "skew", "ties", "outliers", "drift")
-        shown = [(self.rewards.labels[arm], shape) for arm, shape in self.arms.items()]
-        rows = [_row(label, shape) for label, shape in (*shown, ("pooled", self.pooled))]
+        arms = self._arms()
         missing = len(self.rewards.labels) - len(self.arms)
         more = f"(and {_plural(missing, 'arm')} with fewer rewards)\n" if missing else ""
-        return table(header, rows) + more + "\n" + LEGEND
+        good = table(("arm", "mean", "zeros", "others", "best"), [(label, *good) for label, _, good in arms if good])
+        header = ("arm", "count", "median", "spread", "upper tail", "lower tail", "skew", "ties", "outliers", "drift")
+        shapes = table(header, [_row(label, shape) for label, shape, _ in arms])
+        return good + more + "\n" + shapes + more + "\n" + self._spoken(LEGEND)
 
     def _replayed(self) -> str:
         replay = self.replay
         if not replay.earned:
-            return f"Replay\n{replay.note}\n"
-        best = self.rewards.labels[replay.best_arm]
-        rows = [(label, *map(_band, earned)) for label, earned in replay.earned.items()]
+            return f"Replay\n{self._spoken(replay.note)}\n"
+        rows = [
+            (label, *(_band(self._band_in_units(band)) for band in earned[:2]), _band(earned.best),
+             _band(earned.behind) if earned.behind[0] else "-")
+            for label, earned in replay.earned.items()
+        ]  # fmt: skip
+        pays = "cost what their arm cost" if self.rewards.minimised else "pay rewards of their arm"
+        measure = "mean" if self.goal == "mean" else "median"
         return (
-            f"Replay: {replay.replays} times {replay.pulls} pulls that pay rewards of their arm drawn from the file\n"
-            + table(("policy", "mean per pull", "median per pull", f"share of {best!r}"), rows)
-            + f"\n{replay.note}\nMean and median are those of the arms pulled; {best!r} has the highest median, and of "
-            "several such arms the highest mean.\n"
+            f"Replay: {replay.replays} times {replay.pulls} pulls that {pays}, drawn from resampled files\n"
+            + table(("policy", "mean per pull", "median per pull", "share of the best", "behind the first"), rows)
+            + f"\n{self._spoken(replay.note)}\nMean and median are those of the arms pulled; the best arm is the one "
+            f"with the best {measure} in its resampled file.  Behind the first: by the "
+            "goal, with a 99% interval.\n"
         )
 
+    def _band_in_units(self, band: tuple[float, float, float]) -> tuple[float, float, float]:
+        middle, low, high = (self._in_units(value) for value in band)
+        return middle, min(low, high), max(low, high)
 
-def findings(report: Report) -> list[str]:
-    """What the numbers mean, in a sentence each."""
-    pooled = report.pooled
+    def findings(self) -> list[str]:
+        """Return what the numbers mean, in a sentence each."""
+        shape = self._arms()[-1][1]
+        return [self._spoken(line) for line in (*self._ranking(), *_noise(shape))]
+
+    def _ranking(self) -> list[str]:
+        found, labels = self.levels, self.rewards.labels
+        if len(labels) == 1:
+            return []
+        best, second = labels[found.best], labels[found.second]
+        measure = "mean" if self.goal == "mean" else "median"
+        said = [f"Best arm: {best!r} has the best {measure}, and is the best arm with probability "
+                f"{found.arms[found.best].chance:.2g}."]  # fmt: skip
+        rows = min(len(self.rewards.by_arm[arm]) for arm in (found.best, found.second))
+        if math.isinf(found.pulls_needed):
+            said.append(f"Nothing tells {best!r} and {second!r} apart so far.")
+        else:
+            enough = "the file has enough" if found.pulls_needed <= rows else f"the file has {rows:,}"
+            needed = _rounded_up(found.pulls_needed)
+            said.append(f"To tell {best!r} and {second!r} apart takes about {needed} rewards of each; {enough}.")
+        if self.advice.name == "auto" and self.pooled.ties > TIED:
+            said.append("Many rewards tie, so auto may compare means: print(agent) shows the goal in force.")
+        return said
+
+
+def _noise(pooled: Shape) -> list[str]:
     said = [_tail("upper", pooled.upper), _tail("lower", pooled.lower)]
     if pooled.infinite:
         said.append(f"Infinite: {_plural(pooled.infinite, 'reward')}; tail indices leave them out, averages cannot.")
     if math.isnan(pooled.skew.value):
         said.append("Symmetry: too few different rewards to tell.")
     elif is_symmetric(pooled):
-        said.append("Symmetry: no skew worth mentioning, so mean (if any) and median rank the arms alike.")
+        said.append("Symmetry: no skew worth mentioning, so mean (if any) and median rank arms of equal noise alike.")
     else:
         longer = "upper" if pooled.skew.value > 0 else "lower"
         said.append(f"Symmetry: the {longer} side reaches further, so mean and median may rank the arms differently.")
@@ -140,8 +216,8 @@ def findings(report: Report) -> list[str]:
     elif pooled.drift.p_value < SURE:
         after, shift = pooled.drift.after, pooled.drift.shift
         said.append(
-            f"Drift: the level changes, most likely after row {after} and by {shift:.3g}.  No policy here forgets, so "
-            "start a fresh agent from time to time."
+            f"Drift: the level changes, most likely after row {after} and by {shift:.3g}.  The advised policy does not "
+            "forget, so start a fresh agent from time to time, or try sliding-window-ucb."
         )
     else:
         said.append("Drift: none seen over all arms together, so old rewards are as good as new ones.")
@@ -185,6 +261,20 @@ def _tail(side: str, tail: Estimate) -> str:
     if tail.value <= HEAVY:
         return f"The {side} tail is heavy, index {tail}: a mean seems to exist, a variance not; averages settle slowly."
     return f"The {side} tail is moderate, index {tail}: a variance seems to exist, but outliers still move averages."
+
+
+def _interval(estimate: Estimate) -> str:
+    if not math.isfinite(estimate.value):
+        return "-"
+    return f"{estimate.value:.4g} ({estimate.low:.4g} to {estimate.high:.4g})"
+
+
+def _rounded_up(count: float) -> str:
+    """Show two digits of a count, and no fraction."""
+    if count >= 1e6:
+        return f"{count:.2g}"
+    digits = max(0, len(str(int(count))) - 2)
+    return f"{math.ceil(count / 10**digits) * 10**digits:,}"
 
 
 def _band(values: tuple[float, float, float]) -> str:

@@ -49,6 +49,13 @@ class Shape(NamedTuple):
     infinite: int
     drift: Drift
 
+    def mirrored(self) -> Shape:
+        """Return the shape of the rewards with their signs changed: costs, if these are rewards."""
+        return self._replace(
+            median=0.0 - self.median, upper=self.lower, lower=self.upper, skew=self.skew.mirrored(),
+            drift=self.drift._replace(shift=-self.drift.shift),
+        )  # fmt: skip
+
 
 def measure(rewards: FloatArray) -> Shape:
     """Describe rewards, which are in order of time.

@@ -52,6 +52,10 @@ class Estimate(NamedTuple):
     low: float
     high: float
 
+    def mirrored(self) -> Estimate:
+        """Return the estimate of the number with its sign changed."""
+        return Estimate(0.0 - self.value, 0.0 - self.high, 0.0 - self.low)
+
     def __str__(self) -> str:
         return "-" if math.isnan(self.value) else f"{self.value:.2g} ({self.low:.2g} to {self.high:.2g})"
 

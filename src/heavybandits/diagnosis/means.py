@@ -1,0 +1,142 @@
+r"""How good the arms are: means and medians with intervals, which is best, and how many pulls tell the best two apart.
+
+*Means* have Hall's interval (1992): Student's, corrected for the skewness :math:`\gamma` of the rewards.  With
+:math:`T = \sqrt n(\bar x - \mu)/s`, the number
+
+.. math::  g(T) = T + \frac{\gamma}{\sqrt n}\Bigl(\frac{T^2}{3} + \frac16\Bigr) + \frac{\gamma^2 T^3}{27 n}
+
+is nearly normal although T is not.  So :math:`\mu = \bar x - s\,g^{-1}(Z)/\sqrt n`, with Student's Z, draws means that
+the rewards agree with; the interval is the middle 95% of them.  An arm whose rewards are all equal may pay something
+else with a probability of about 1/n; its draws then have what the other arms pay on average when they do.
+
+*Medians* are drawn as order statistics whose levels have the beta law that the sample median has, for any noise.
+
+An arm's *chance of being best* is the share of draws in which it is.  Measured for means of 50 exponential rewards: 94%
+of the intervals hold the truth; for 200 log-normal ones 93%.  Where the variance is infinite no interval for a mean
+is honest, and these are too short.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..protocols import FloatArray
+from .tails import Estimate
+
+DRAWS = 4000
+TELL_APART = (1.959964 + 0.841621) ** 2  # normal quantiles: a test at 5% that finds the difference four times in five
+
+
+class Level(NamedTuple):
+    """How good an arm is."""
+
+    mean: Estimate
+    median: Estimate
+    zeros: float  # share of rewards that are zero
+    others: float  # the mean of those that are not
+    chance: float  # of being the best arm, by the goal
+
+
+class Levels(NamedTuple):
+    """How good the arms are, by the goal, and how many pulls of the best two tell them apart."""
+
+    arms: tuple[Level, ...]
+    goal: str
+    best: int
+    second: int  # the best again if there is one arm only
+    pulls_needed: float  # of each of the best two
+
+
+def levels(by_arm: list[FloatArray], goal: str) -> Levels:
+    """Estimate how good arms are.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> found = levels([(rng.random(400) < p).astype(float) for p in (0.02, 0.06)], "mean")
+    >>> found.best, found.arms[1].chance > 0.95, 100 < found.pulls_needed < 1000
+    (1, True, True)
+    """
+    rng = np.random.default_rng(0)
+    scale = _scale(np.concatenate(by_arm))
+    means = np.array([_mean_draws(rewards / scale, _paid_elsewhere(by_arm, arm, scale), rng)
+                      for arm, rewards in enumerate(by_arm)]) * scale  # fmt: skip
+    medians = np.array([_median_draws(rewards, rng) for rewards in by_arm])
+    values = {
+        "mean": np.array([scale * float(np.mean(rewards / scale)) for rewards in by_arm]),
+        "location": np.array([float(np.sort(rewards)[(len(rewards) - 1) // 2]) for rewards in by_arm]),
+    }
+    drawn = means if goal == "mean" else medians
+    chances = _chances(drawn)
+    # Medians may tie, as when most rewards are zero; means then decide.
+    ranked = sorted(range(len(by_arm)), key=lambda arm: [_known(values[one][arm]) for one in (goal, "mean")])
+    best, second = ranked[-1], ranked[max(0, len(ranked) - 2)]
+    arms = tuple(
+        Level(_estimate(values["mean"][arm], means[arm]), _estimate(values["location"][arm], medians[arm]),
+              float(np.mean(rewards == 0)), _mean_of_others(rewards, scale), float(chances[arm]))
+        for arm, rewards in enumerate(by_arm)
+    )  # fmt: skip
+    gap = (values[goal][best] - values[goal][second]) / scale
+    variance = sum(len(by_arm[arm]) * float(np.var(drawn[arm] / scale)) for arm in (best, second))
+    needed = TELL_APART * variance / gap**2 if gap > 0 else math.inf
+    return Levels(arms, goal, best, second, needed if math.isfinite(needed) else math.inf)
+
+
+def _mean_draws(rewards: FloatArray, paid_elsewhere: float, rng: np.random.Generator) -> FloatArray:
+    """Means that the rewards agree with, by Hall's transformation."""
+    n, mean, sd = len(rewards), float(np.mean(rewards)), float(np.std(rewards))
+    if not math.isfinite(sd):
+        return np.full(DRAWS, math.nan)
+    if sd <= 1e-12 * abs(mean) or n < 2:
+        return mean + rng.beta(1, n, DRAWS) * (paid_elsewhere - mean)
+    skewness = float(np.mean(((rewards - mean) / sd) ** 3))
+    lean, score = skewness / (3 * math.sqrt(n)), rng.standard_t(n - 1, DRAWS)
+    if abs(lean) > 1e-6:
+        score = (np.cbrt(1 + 3 * lean * (score - lean / 2)) - 1) / lean
+    return np.asarray(mean - sd * math.sqrt(1 / (n - 1)) * score)
+
+
+def _median_draws(rewards: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Medians that the rewards agree with."""
+    n = len(rewards)
+    drawn = rng.beta((n + 1) / 2, (n + 1) / 2, DRAWS)
+    return np.sort(rewards)[np.minimum((drawn * n).astype(np.int64), n - 1)]
+
+
+def _paid_elsewhere(by_arm: list[FloatArray], arm: int, scale: float) -> float:
+    """What arms pay on average when they do not pay what this one always does."""
+    own = by_arm[arm][0]
+    if (by_arm[arm] != own).any():
+        return math.nan  # it is only asked of arms that always pay the same
+    others = np.concatenate([rewards[rewards != own] for rewards in by_arm])
+    return float(np.mean(others / scale)) if len(others) else float(own / scale)
+
+
+def _chances(drawn: FloatArray) -> FloatArray:
+    """The share of draws in which each arm is best; arms that are equal share it."""
+    drawn = np.nan_to_num(drawn, nan=-math.inf, posinf=math.inf, neginf=-math.inf)
+    ahead = drawn == drawn.max(axis=0)
+    return np.asarray((ahead / ahead.sum(axis=0)).mean(axis=1))
+
+
+def _estimate(value: float, drawn: FloatArray) -> Estimate:
+    low, high = np.quantile(drawn, (0.025, 0.975), method="inverted_cdf")
+    return Estimate(float(value), float(low), float(high))
+
+
+def _mean_of_others(rewards: FloatArray, scale: float) -> float:
+    others = rewards[rewards != 0]
+    return scale * float(np.mean(others / scale)) if len(others) else 0.0
+
+
+def _scale(rewards: FloatArray) -> float:
+    """A number to divide by, so that no sum overflows."""
+    finite = np.abs(rewards[np.isfinite(rewards)])
+    return float(finite.max()) if len(finite) and finite.max() > 0 else 1.0
+
+
+def _known(value: FloatArray) -> float:
+    return -math.inf if math.isnan(value) else float(value)

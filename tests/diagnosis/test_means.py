@@ -1,0 +1,89 @@
+"""How good arms are: intervals hold the truth as often as promised, chances and pulls agree with what is known."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from heavybandits.diagnosis.means import levels
+from heavybandits.protocols import FloatArray
+
+
+def clicks(share: float, size: int, seed: int = 0) -> FloatArray:
+    return (np.random.default_rng(seed).random(size) < share).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("draw", "size", "truth"),
+    [
+        (lambda rng, n: rng.standard_normal(n), 30, 0.0),
+        (lambda rng, n: rng.exponential(1, n), 50, 1.0),
+        (lambda rng, n: -np.exp(rng.standard_normal(n)), 200, -math.exp(0.5)),
+        (lambda rng, n: (rng.random(n) < 0.1).astype(float), 100, 0.1),
+    ],
+)
+def test_intervals_of_means_hold_the_truth(
+    draw: Callable[[np.random.Generator, int], FloatArray], size: int, truth: float
+) -> None:
+    rng = np.random.default_rng(0)
+    found = [levels([draw(rng, size)], "mean").arms[0].mean for _ in range(400)]
+    assert 0.91 <= np.mean([one.low <= truth <= one.high for one in found]) <= 0.985
+    # Skewness matters: an interval of Student's would be as long on either side.
+    below, above = (np.mean([abs(end - one.value) for one in found for end in (one[side],)]) for side in (1, 2))
+    assert (above > 1.1 * below) == (truth in (1.0, 0.1))
+
+
+def test_intervals_of_medians_hold_the_truth() -> None:
+    rng = np.random.default_rng(0)
+    found = [levels([rng.standard_cauchy(60)], "location").arms[0].median for _ in range(400)]
+    assert 0.91 <= np.mean([one.low <= 0 <= one.high for one in found]) <= 0.985
+
+
+def test_chances_are_calibrated() -> None:
+    """Of two equal arms each is best by chance; with a clear lead it is certain; chances add up to 1."""
+    rng = np.random.default_rng(0)
+    chances = [levels([rng.exponential(1, 50), rng.exponential(1, 50)], "mean").arms[0].chance for _ in range(200)]
+    assert np.mean(chances) == pytest.approx(0.5, abs=0.07)
+    assert np.mean(np.array(chances) > 0.9) == pytest.approx(0.1, abs=0.06)
+    three = levels([clicks(0.1, 500, seed) for seed in range(3)], "mean")
+    assert sum(arm.chance for arm in three.arms) == pytest.approx(1)
+    assert levels([np.ones(5), np.ones(5)], "mean").arms[0].chance == 0.5
+
+
+def test_the_goal_decides_which_arm_is_best() -> None:
+    loud, steady = np.array([0.0] * 60 + [9.0] * 40), np.array([1.0, 2.0] * 50)
+    assert levels([loud, steady], "mean").best == 0
+    assert levels([loud, steady], "location").best == 1
+    assert levels([np.array([0.0, 0.0, 3.0]), np.array([0.0, 0.0, 9.0])], "location").best == 1  # medians tie
+
+
+def test_zeros_and_others() -> None:
+    arm = levels([np.array([0.0, 0.0, 0.0, 4.0, 8.0])], "mean").arms[0]
+    assert (arm.zeros, arm.others) == (0.6, 6.0)
+    assert arm.mean.value == pytest.approx(2.4)
+
+
+def test_an_arm_that_never_paid_may_still_be_the_best() -> None:
+    few = levels([np.zeros(20), clicks(0.04, 50, 1)], "mean").arms[0]
+    many = levels([np.zeros(2000), clicks(0.04, 50, 1)], "mean").arms[0]
+    assert few.mean.high == pytest.approx(0.17, abs=0.02)  # 1 - 0.025 ** (1 / 20)
+    assert few.chance > 0.1 > many.chance
+
+
+def test_pulls_needed_against_a_test_of_power_four_fifths() -> None:
+    """A z-test of so many pulls of each arm finds the difference in four of five samples."""
+    rng = np.random.default_rng(0)
+    needed = levels([rng.normal(0, 1, 20_000), rng.normal(0.5, 2, 20_000)], "mean").pulls_needed
+    assert needed == pytest.approx(7.849 * (1 + 4) / 0.25, rel=0.15)
+    size = 157
+    differences = rng.normal(0.5, 2, (4000, size)).mean(axis=1) - rng.normal(0, 1, (4000, size)).mean(axis=1)
+    assert np.mean(differences > 1.96 * math.sqrt(5 / size)) == pytest.approx(0.8, abs=0.03)
+    assert levels([np.ones(9), np.ones(9)], "mean").pulls_needed == math.inf
+
+
+def test_levels_of_the_largest_numbers_are_finite() -> None:
+    found = levels([np.array([1e308, 1.5e308, 1e308] * 9), np.array([-1.7e308, 1e308, 0.0] * 9)], "mean")
+    assert found.best == 0
+    assert math.isfinite(found.pulls_needed)
+    assert found.arms[0].mean.value == pytest.approx(1.1666666666666667e308)
