@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -45,7 +46,10 @@ def run_and_report(
         drawn = artist.sections()
         if decide:
             damaged += decide_further(
-                {study.name: study for study in studies}, str(store or folder), executor, tell=print
+                {study.name: study for study in studies},
+                str(store or folder),
+                executor,
+                tell=partial(print, flush=True),
             )
     return report_folder(folder, store, drawn)._replace(damaged=damaged)
 
