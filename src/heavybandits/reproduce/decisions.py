@@ -8,8 +8,8 @@ and the standard error of that margin over paired replications.  The claim
   of many may be low by chance (Bonferroni),
 - is *undecided* otherwise, and if the studies lack what the claim is about.
 
-A claim may be looked at seven times, each time with twice the replications of the time before.  A look may err with
-probability 5% / 7.  So the verdict on a claim is wrong with probability 5% at most, however many looks it takes.
+A claim may be looked at eight times, each time with twice the replications of the time before.  A look may err with
+probability 5% / 8.  So the verdict on a claim is wrong with probability 5% at most, however many looks it takes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .measures import Evidence, Measured, NotRunError, with_error
 
 Outcome = Literal["holds", "does not hold", "undecided"]
 
-LOOKS = 7
+LOOKS = 8
 LEVEL = 0.05 / LOOKS
 
 
@@ -106,7 +106,7 @@ def growth_needed(comparisons: Sequence[Comparison]) -> float:
     --------
     >>> for_it, against, neither = (Comparison("", margin, 1.0, 59) for margin in (1.0, -0.5, 0.0))
     >>> [round(growth_needed(group), 1) for group in ([for_it], [for_it, against], [neither])]
-    [6.4, 31.1, inf]
+    [6.6, 32.2, inf]
     """
     weakest = min(comparisons, key=lambda comparison: comparison.strength)
     level = LEVEL if weakest.strength > 0 else LEVEL / len(comparisons)
