@@ -72,8 +72,9 @@ def has_changed(detectors: Detectors, arm: int, reward: float) -> bool:
     Examples
     --------
     >>> detectors = init_detectors(n_arms=1)
-    >>> [has_changed(detectors, 0, reward) for reward in [*range(50), *range(200, 220)]].index(True)
-    49
+    >>> before, after = [i * 7 % 50 for i in range(50)], range(200, 230)
+    >>> [has_changed(detectors, 0, reward) for reward in [*before, *after]].index(True)
+    67
     """
     sample, size = detectors.sample[arm], detectors.size[arm]
     below, upto = position(sample, size, reward, False), position(sample, size, reward, True)

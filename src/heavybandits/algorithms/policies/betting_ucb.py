@@ -203,8 +203,8 @@ class BettingUCB(NamedTuple):
     --------
     >>> import heavybandits as hb
     >>> agent = hb.Agent(hb.BettingUCB(), arms=["red", "green"])
-    >>> agent.update_many(["red"] * 30, [1.0, 1.2, 0.9, 1e9, 1.1] * 6)
-    >>> agent.update_many(["green"] * 30, [5.0, 4.8, -1e9, 5.1, 5.3] * 6)
+    >>> agent.update_many(["red"] * 41, [1.0, 1.2, 0.9, 1.3, 1.1] * 8 + [1e9])
+    >>> agent.update_many(["green"] * 41, [5.0, 4.8, 5.2, 5.1, 5.3] * 8 + [-1e9])
     >>> agent.select()
     'green'
     """

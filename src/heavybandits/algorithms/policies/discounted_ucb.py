@@ -70,9 +70,9 @@ class DiscountedUCB(NamedTuple):
     >>> agent = hb.Agent(hb.DiscountedUCB(discount=0.5), n_arms=2)
     >>> agent.update_many([0, 0, 0, 1], [0.0, 0.0, 8.0, 1.0])
     >>> print(agent)
-    DiscountedUCB(discount=0.5, width=1.0, xi=0.6), 4 rewards
+    discounted-ucb, 4 rewards
     arm  pulls  estimate  index
-    0        3     4.571  5.879
+    0        3     4.571  5.885
     1        1         1  2.228
     """
 
