@@ -175,7 +175,7 @@ def overruled(advice: Advice, candidates: list[Advice], replay: Replay) -> Advic
     earned = replay.earned
     if not earned or not earned[str(advice)].is_beaten:
         return advice
-    first = min(candidates, key=lambda one: earned[str(one)].behind[0])
+    first = min(candidates, key=lambda one: earned[str(one)].behind[0] != 0)
     less, low, high = (f"{x:.3g}" for x in earned[str(advice)].behind)
     return replace(
         first,

@@ -5,7 +5,7 @@ all policies of a replay meet the same draws.  Replay by rejection, which keeps 
 to choose its arm, needs arms that were logged at random, and throws away all but one in K rows.  Handing out each arm's
 rewards in their order runs out of them for the arm that is chosen most.
 
-The file may be mistaken about which arm is best, the more so the fewer rewards it has.  So each of ten worlds has a
+The file may be mistaken about which arm is best, the more so the fewer rewards it has.  So each of 20 worlds has a
 file of its own, resampled from the one that was given, and a policy must do well in most of them.  All of them are
 constant in time.
 
@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.kit.numerics import LARGEST
 from ..engine.loop import simulate
 from ..protocols import FloatArray
 from ..world.instances import Instance
@@ -31,7 +30,7 @@ from .shape import quantile
 FEWEST = 10  # rewards of each arm, for a replay
 ENOUGH = 100  # rewards of each arm, for one to believe
 PULLS = 10_000  # at most, in a replay
-WORLDS = 10
+WORLDS = 20
 REPLAYS = 5  # at most, in each world
 DRAWS = 10**8  # at most, over all replays and arms
 SURE = 2.575829  # normal quantile of a 99% interval
@@ -92,19 +91,20 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, see
     True
     """
     fewest = min(map(len, by_arm))
-    medians = np.array([quantile(np.sort(rewards), 0.5) for rewards in by_arm])
-    if obstacle := _obstacle(fewest, medians):
+    if obstacle := _obstacle(fewest, _medians(by_arm)):
         return Replay({}, 0, 0, f"Nothing to replay: {obstacle}.")
     pulls = min(sum(map(len, by_arm)), PULLS)
     replays = max(1, min(REPLAYS, DRAWS // (WORLDS * pulls * len(by_arm))))
     rng, worlds = np.random.default_rng(seed), []
     for world in range(WORLDS):
         resampled = [rewards[rng.integers(0, len(rewards), len(rewards))] for rewards in by_arm]
+        if _obstacle(fewest, _medians(resampled)):
+            resampled = by_arm  # as a world must have medians
         worlds.append(_in_one_world(resampled, policies, goal, pulls, replays, seed + world))
-    means, centres, best = np.concatenate(worlds, axis=2)
-    behind = _behind(means if goal == "mean" else centres)
+    means, medians, best = np.concatenate(worlds, axis=2)
+    behind = _behind(means if goal == "mean" else medians)
     earned = {
-        label: Earned(_band(means[row]), _band(centres[row]), _band(best[row]), behind[row])
+        label: Earned(_band(means[row]), _band(medians[row]), _band(best[row]), behind[row])
         for row, label in enumerate(policies)
     }
     note = "Means over replays, and where nine in ten of them lie; rare failures may pull a mean out of there."
@@ -119,8 +119,7 @@ def _in_one_world(
     """Mean and median per pull and share of the best arm, by policy and replay."""
     with np.errstate(invalid="ignore", over="ignore"):
         means = np.array([float(np.mean(rewards)) for rewards in by_arm])
-        medians = np.array([quantile(np.sort(rewards), 0.5) for rewards in by_arm])
-        medians = np.clip(medians, -LARGEST, LARGEST)
+        medians = _medians(by_arm)
         noises = [Resampled(rewards - median) for rewards, median in zip(by_arm, medians, strict=True)]
     result = simulate(
         Instance(medians, noises), policies, horizon=pulls, replications=replays, seed=seed, checkpoints="end"
@@ -130,6 +129,10 @@ def _in_one_world(
     best = np.eye(len(by_arm))[max(range(len(by_arm)), key=lambda arm: tuple(ranks[:, arm]))]
     shares = result.pulls.to_numpy() / pulls
     return np.array([[_worth(share, worth) for share in shares] for worth in (means, medians, best)])
+
+
+def _medians(by_arm: list[FloatArray]) -> FloatArray:
+    return np.array([quantile(np.sort(rewards), 0.5) for rewards in by_arm])
 
 
 def _worth(share: FloatArray, worth: FloatArray) -> FloatArray:

@@ -278,7 +278,7 @@ def _rounded_up(count: float) -> str:
 
 
 def _band(values: tuple[float, float, float]) -> str:
-    return "-" if math.isnan(values[0]) else f"{values[0]:.4g} ({values[1]:.4g} to {values[2]:.4g})"
+    return "-" if any(map(math.isnan, values)) else f"{values[0]:.4g} ({values[1]:.4g} to {values[2]:.4g})"
 
 
 def _plural(count: int, noun: str) -> str:

@@ -1,0 +1,95 @@
+"""The advice against the truth: files drawn from known laws, and the advised policy played on these very laws."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import heavybandits as hb
+from heavybandits.diagnosis import Report
+from heavybandits.protocols import FloatArray
+
+
+class File(NamedTuple):
+    """Laws of the arms' rewards, how many rewards the file has of each, and what the report should say."""
+
+    laws: list[Any]
+    rows: int
+    goal: str
+    minimise: bool = False
+    change: Callable[[FloatArray], FloatArray] = lambda rewards: rewards
+
+
+def latencies(factor: float, timeouts: float) -> hb.Empirical:
+    """Costs that end at 1000, as rewards."""
+    rng = np.random.default_rng(5)
+    waits = np.where(rng.random(5000) < timeouts, 1000.0, np.minimum(factor * rng.lognormal(3, 0.7, 5000), 1000.0))
+    return hb.Empirical(-waits)
+
+
+def revenue(share: float, size: float) -> hb.Empirical:
+    rng = np.random.default_rng(6)
+    return hb.Empirical(np.where(rng.random(20_000) < share, size * rng.lognormal(0, 1, 20_000), 0.0))
+
+
+def with_a_jump(rewards: FloatArray) -> FloatArray:
+    return rewards + np.where(np.arange(len(rewards)) < len(rewards) // 2, 0.0, 2.0)
+
+
+FILES = {
+    "clicks": File([hb.Bernoulli(0.02), hb.Bernoulli(0.06)], 1000, "mean"),
+    "few clicks": File([hb.Bernoulli(0.02), hb.Bernoulli(0.06)], 50, "mean"),
+    "revenue": File([revenue(0.1, 10.0), revenue(0.05, 40.0), revenue(0.2, 6.0)], 500, "mean"),
+    "counts": File([hb.Poisson(rate) for rate in (1.0, 1.5, 2.0)], 200, "mean"),
+    "latencies": File([latencies(1, 0.03), latencies(1.5, 0.0), latencies(2.5, 0.0)], 400, "mean", minimise=True),
+    "returns": File([hb.Shifted(hb.StudentT(3), by) for by in (0.0, 0.3, 0.8)], 300, "mean"),
+    "cauchy": File([hb.Shifted(hb.Cauchy(), by) for by in (1.0, 2.0, 4.0)], 300, "location"),
+    "equal": File([hb.Shifted(hb.Gaussian(), 1.0)] * 2, 100, "mean"),
+    "drift": File([hb.Shifted(hb.Gaussian(), by) for by in (1.0, 2.0)], 300, "mean", change=with_a_jump),
+    "loud best": File([hb.Shifted(hb.Gaussian(scale), by) for scale, by in ((0.5, 2.0), (5.0, 3.0))], 300, "mean"),
+    "orders": File([hb.Shifted(hb.LogNormal(sigma), 0.0) for sigma in (0.5, 0.8, 1.1)], 400, "mean"),
+}
+
+
+def diagnosed(file: File, seed: int = 0) -> Report:
+    """The report on a file drawn from the laws, whose arms are pulled at random."""
+    rng = np.random.default_rng(seed)
+    arms = rng.permutation(np.repeat(np.arange(len(file.laws)), file.rows))
+    drawn = np.array([law.sample(rng, len(arms)) for law in file.laws])
+    rewards = file.change(drawn[arms, np.arange(len(arms))])
+    return hb.diagnose(pd.DataFrame({"arm": arms, "reward": -rewards if file.minimise else rewards}),
+                       minimise=file.minimise)  # fmt: skip
+
+
+def policy_of(call: str) -> Any:
+    """The policy that a label of the replay, such as ``ucb(c=0.5)``, stands for."""
+    name, _, given = call.rstrip(")").partition("(")
+    return hb.make(
+        name, **{key: float(value) for key, value in (pair.split("=") for pair in given.split(", ") if pair)}
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_the_advice_earns_nearly_as_much_as_the_best_candidate(name: str) -> None:
+    file = FILES[name]
+    report = diagnosed(file)
+    assert report.goal == file.goal
+    assert not report.replay.earned[str(report.advice)].is_beaten
+    assert ("Drift: the level changes" in report.text()) == (name == "drift")
+    instance = hb.Instance(laws=file.laws, goal=report.goal)
+    horizon = len(report.rewards.rewards)
+    policies = {call: policy_of(call) for call in report.replay.earned}
+    played = hb.simulate(instance, policies, horizon=horizon, replications=60, seed=1, checkpoints="end")
+    earned = dict(zip(policies, (played.pulls.to_numpy().mean(axis=1) @ instance.means) / horizon, strict=True))
+    best = max(earned.values())
+    assert earned[str(report.advice)] >= best - 0.1 * abs(best)
+
+
+def test_the_best_arm_of_the_file_is_the_best_arm() -> None:
+    report = diagnosed(FILES["clicks"])
+    assert report.rewards.labels[report.levels.best] == "1"
+    assert report.levels.arms[report.levels.best].chance > 0.99
+    assert report.levels.arms[report.levels.best].mean.low < 0.06 < report.levels.arms[report.levels.best].mean.high
