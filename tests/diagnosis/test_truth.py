@@ -1,7 +1,7 @@
 """The advice against the truth: files drawn from known laws, and the advised policy played on these very laws."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ class File(NamedTuple):
 
     laws: list[Any]
     rows: int
-    goal: str
+    goal: Literal["mean", "location"]
     minimise: bool = False
     change: Callable[[FloatArray], FloatArray] = lambda rewards: rewards
 
@@ -79,7 +79,7 @@ def test_the_advice_earns_nearly_as_much_as_the_best_candidate(name: str) -> Non
     assert report.goal == file.goal
     assert not report.replay.earned[str(report.advice)].is_beaten
     assert ("Drift: the level changes" in report.text()) == (name == "drift")
-    instance = hb.Instance(laws=file.laws, goal=report.goal)
+    instance = hb.Instance(laws=file.laws, goal=file.goal)
     horizon = len(report.rewards.rewards)
     policies = {call: policy_of(call) for call in report.replay.earned}
     played = hb.simulate(instance, policies, horizon=horizon, replications=60, seed=1, checkpoints="end")
