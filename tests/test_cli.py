@@ -64,6 +64,17 @@ def test_diagnose_reads_standard_input_and_draws(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "plots").iterdir()) == ["drift.png", "hill.png", "tails.png"]
 
 
+def test_diagnose_takes_costs_by_the_names_of_their_columns() -> None:
+    typed = "server;ms\nrome;1,5\noslo;2,5\noslo;\n"
+    columns = ("--arm-column", "server", "--reward-column", "ms")
+    done = tool("diagnose", "-", "--minimise", "--goal", "location", *columns, typed=typed)
+    assert done.stdout.startswith("standard input: 2 costs of 2 arms, in the order of the file; 1 row with missing")
+    assert "Goal: location." in done.stdout
+    assert "'rome' has the best median" in done.stdout
+    done = tool("diagnose", "-", "--goal", "median", typed="arm,reward\na,1\n")
+    assert done.stderr == "heavybandits: diagnose: goal must be 'mean' or 'location', got 'median'\n"
+
+
 def test_diagnose_refuses_bad_rewards_in_one_line() -> None:
     done = tool("diagnose", "-", typed="arm,reward\na,1\nb,x\n")
     assert done.returncode == 2

@@ -217,7 +217,7 @@ def _noise(pooled: Shape) -> list[str]:
         after, shift = pooled.drift.after, pooled.drift.shift
         said.append(
             f"Drift: the level changes, most likely after row {after} and by {shift:.3g}.  The advised policy does not "
-            "forget, so start a fresh agent from time to time, or try sliding-window-ucb."
+            "forget, so put it into hb.Restarting(policy), which starts afresh when it sees a change."
         )
     else:
         said.append("Drift: none seen over all arms together, so old rewards are as good as new ones.")
