@@ -24,6 +24,8 @@ SPLIT = {  # the end of a path, and for each of the numbers that it held where i
     ".pool": ("shared.scale", "shared.seen", "shared.seen", "shared.latest", "shared.clock", "shared.due", "shared.law",
               "shared.top"),
 }  # fmt: skip
+CACHES = re.compile(r"(\.middle\.\w+|\.losses\.beside|\.log_term)$")  # new since: a fresh state's do
+DROPPED = re.compile(r"\.blocks$")
 
 
 def converted(values: Arrays, today: Arrays) -> Arrays:
@@ -41,6 +43,8 @@ def converted(values: Arrays, today: Arrays) -> Arrays:
         return values
     found: Arrays = {}
     for path, array in values.items():
+        if DROPPED.search(path):
+            continue
         for pattern, name in RENAMED:
             path = re.sub(pattern, name, path)
         end = next(filter(path.endswith, SPLIT), None)
@@ -51,4 +55,5 @@ def converted(values: Arrays, today: Arrays) -> Arrays:
             part = f"{path.removesuffix(end)}.{name}"
             numbers = array[np.equal(SPLIT[end], name)]
             found[part] = numbers.astype(today[part].dtype) if part in today else numbers  # all were floats
+    found = {**{path: array for path, array in today.items() if CACHES.search(path)}, **found}
     return {path: found[path] for path in today} if set(found) == set(today) else found

@@ -35,11 +35,11 @@ def test_median_of_means_vectors() -> None:
     log_term = 2 * math.log(20)
     state = fed(mean, TWELVE)
     assert mean.refresh(state, 0, log_term) == mean.value(state, 0) == 6.5
-    assert (state.blocks[0], state.length[0]) == (6, 2)
+    assert (state.middle.size[0], state.length[0]) == (6, 2)
     assert mean.width(12) * mean.factor(log_term) == pytest.approx(26.585238332, rel=1e-9)
     long = fed(mean, range(1, 401))
     assert mean.refresh(long, 0, 2 * math.log(3)) == 198.5
-    assert (long.blocks[0], long.length[0]) == (18, 22)
+    assert (long.middle.size[0], long.length[0]) == (18, 22)
     assert mean.refresh(long, 0, -1.0) == 200.5  # one block, of all
 
 
@@ -88,11 +88,11 @@ def test_median_of_means_stays_until_it_says() -> None:
     while log_term < 50.0:
         value = mean.refresh(state, 0, log_term)
         values.add(value)
-        blocks, until = state.blocks[0], mean.until(state, 0, log_term)
+        blocks, until = state.middle.size[0], mean.until(state, 0, log_term)
         assert mean.refresh(state, 0, math.nextafter(until, 0.0)) == value
-        assert state.blocks[0] == blocks
+        assert state.middle.size[0] == blocks
         mean.refresh(state, 0, until)
-        assert state.blocks[0] == blocks + 1 == math.floor(1 + 8 * until)
+        assert state.middle.size[0] == blocks + 1 == math.floor(1 + 8 * until)
         log_term = until
     assert len(values) > 100
 
@@ -102,7 +102,7 @@ def test_number_of_blocks_is_limited() -> None:
     for n, blocks in ((10, 5), (3000, MOST_BLOCKS)):
         state = fed(mean, range(n))
         mean.refresh(state, 0, 1e300)
-        assert state.blocks[0] == blocks
+        assert state.middle.size[0] == blocks
         assert mean.until(state, 0, 1e300) == math.inf
 
 

@@ -16,8 +16,9 @@ the median of an even number of them being the mean of the middle two.  On each 
 
 *Cost*: differences of prefix sums would be quick, but one reward of 1e17 would wipe out all that come after it.  So
 sums over aligned ranges of 1, 2, 4, ... rewards are kept: O(1) amortised for a reward, few additions for a block, which
-then has seen no reward but its own.  O(k log N) for an estimate, which only changes when k or N does: with every second
-reward while n < 2 + 16L, later with about one in k.  At most 64 bytes per reward.
+then has seen no reward but its own.  An estimate only changes when k or N does: with every second reward while
+n < 2 + 16L, later with about one in k.  Mostly only k grows, by one: then one block is new, and the median moves by a
+rank at most.  O(k log N) else.  At most 64 bytes per reward, and 160 bytes per arm.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ..._validate import in_range
-from ...protocols import FloatArray, IntArray, compilable
-from ..kit.numerics import clip, saturate
+from ...protocols import FloatArray, IntArray, compilable, rarely_called
+from ..kit.middle import Middle, add, fill, init_middle, knows_median, median_of, partition
+from ..kit.numerics import clip, power, saturate
 from ..kit.pool import Pool, append, init_pool
 from ..parameters import Positive, validated
 
@@ -45,8 +47,8 @@ class MedianOfMeansState(NamedTuple):
 
     sums: Pool
     value: FloatArray  # per arm: last estimate
-    blocks: IntArray  # per arm: k and N of that estimate
-    length: IntArray
+    length: IntArray  # per arm: N of that estimate
+    middle: Middle  # per arm: the k block means of that estimate
     means: FloatArray  # scratch: the blocks' means
 
 
@@ -87,8 +89,8 @@ class MedianOfMeans(NamedTuple):
         return MedianOfMeansState(
             sums=init_pool(n_arms, horizon, 2),
             value=np.full(n_arms, math.nan),
-            blocks=np.zeros(n_arms, np.int64),
             length=np.zeros(n_arms, np.int64),
+            middle=init_middle(n_arms),
             means=np.zeros(MOST_BLOCKS),
         )
 
@@ -115,25 +117,23 @@ class MedianOfMeans(NamedTuple):
             k = n // 2
         if k < 1:
             k = 1
-        length = n // k
-        if k != state.blocks[arm] or length != state.length[arm]:
-            state.blocks[arm], state.length[arm] = k, length
-            state.value[arm] = median_of_blocks(state.sums, arm, k, state.means)
+        if k != state.middle.size[arm] or n >= k * (state.length[arm] + 1):  # else N is what it was
+            state.value[arm] = renew(state, arm, k)
         return float(state.value[arm])
 
     def until(self, state: MedianOfMeansState, arm: int, log_term: float) -> float:
         """L at which the estimate changes if no reward comes."""
-        k = state.blocks[arm]
+        k = state.middle.size[arm]
         return float(k / 8.0) if k < state.sums.size[arm] // 2 and k < MOST_BLOCKS else math.inf
 
     def width(self, n: int) -> float:
         """Radius after n rewards, in units of the factor."""
         p = 1.0 + self.eps
-        return float((12.0 * self.v) ** (1.0 / p) * float(n) ** (-self.eps / p))
+        return power(12.0 * self.v, 1.0 / p) / power(float(n), self.eps / p)
 
     def factor(self, log_term: float) -> float:
         """Common factor of the radii at L = ``log_term``."""
-        return float((2.0 + 16.0 * log_term) ** (self.eps / (1.0 + self.eps)))
+        return power(2.0 + 16.0 * log_term, self.eps / (1.0 + self.eps))
 
 
 @compilable
@@ -151,9 +151,23 @@ def keep(sums: Pool, arm: int, reward: float) -> None:
         records[leaf + 1 - size] = total
 
 
+@rarely_called
+def renew(state: MedianOfMeansState, arm: int, k: int) -> float:
+    """Return the median of the means of k blocks; if only the last block is new, the others' means are known."""
+    middle, length = state.middle, state.sums.size[arm] // k
+    one_more = length == state.length[arm] and k == middle.size[arm] + 1 and k > 1
+    state.length[arm] = length
+    if one_more:
+        add(middle, arm, _range_sum(state.sums, arm, (k - 1) * length, k * length) / length)
+    if not one_more or not knows_median(middle, arm):
+        _block_means(state.sums, arm, k, state.means)
+        fill(middle, arm, state.means, k)
+    return median_of(middle, arm)
+
+
 @compilable
 def median_of_blocks(sums: Pool, arm: int, k: int, means: FloatArray) -> float:
-    """Median of the means of k blocks of equal length; ``means`` is scratch.
+    """Return the median of the means of k blocks of equal length; ``means`` is scratch.
 
     Examples
     --------
@@ -163,33 +177,40 @@ def median_of_blocks(sums: Pool, arm: int, k: int, means: FloatArray) -> float:
     >>> median_of_blocks(sums, 0, 3, np.zeros(3))  # 99 is left over
     2.0
     """
-    length = sums.size[arm] // k
-    for block in range(k):
-        means[block] = _range_sum(sums, arm, block * length, (block + 1) * length) / length
+    _block_means(sums, arm, k, means)
     return float(median(means, k))
 
 
 @compilable
+def _block_means(sums: Pool, arm: int, k: int, means: FloatArray) -> None:
+    length = sums.size[arm] // k
+    for block in range(k):
+        means[block] = _range_sum(sums, arm, block * length, (block + 1) * length) / length
+
+
+@compilable
 def _range_sum(sums: Pool, arm: int, begin: int, end: int) -> float:
-    """Sum of the arm's rewards number begin, ..., end - 1, from as few of the kept sums as can be."""
+    """Return the sum of the arm's rewards number begin, ..., end - 1, from as few of the kept sums as can be."""
     records, start = sums.records, sums.start[arm]
-    total, size = 0.0, 1
-    while begin + size <= end:  # ranges grow until the next would reach too far ...
-        if begin & size:
-            total = saturate(total + float(records[start + 2 * begin + size - 1]))
-            begin += size
+    total, size = 0.0, begin & -begin
+    while size > 0 and begin + size <= end:  # ranges grow until the next would reach too far ...
+        total = saturate(total + float(records[start + 2 * begin + size - 1]))
+        begin += size
+        size = begin & -begin
+    size = 1
+    while 2 * size <= end - begin:
         size *= 2
     while begin < end:  # ... and shrink again
-        size //= 2
         if begin + size <= end:
             total = saturate(total + float(records[start + 2 * begin + size - 1]))
             begin += size
+        size //= 2
     return total
 
 
 @compilable
 def median(values: FloatArray, n: int) -> float:
-    """Median of ``values[:n]``, which it reorders (Hoare's selection, O(n) on average); even n: mean of the middle two.
+    """Return the median of ``values[:n]``, which it reorders, in O(n) on average; even n: the mean of the middle two.
 
     Examples
     --------
@@ -197,26 +218,7 @@ def median(values: FloatArray, n: int) -> float:
     2.5
     """
     middle = n // 2
-    low, high = 0, n - 1
-    while low < high:
-        # Values below position i are at most the pivot, and those above position j at least.
-        pivot = values[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
-        else:
-            break
+    partition(values, 0, n - 1, middle)
     upper = float(values[middle])
     if n % 2 == 1:
         return upper

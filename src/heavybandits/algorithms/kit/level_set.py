@@ -26,14 +26,15 @@ import numpy as np
 
 from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from .loss_tables import Losses, at, shift_of
+from .loss_tables import Losses, at, shift_of, weigh
 from .numerics import LARGEST, clip, saturate
 from .tournament import Tournament, init_tournament, set_line
 
 KEPT = 8  # rewards of an arm whose level set is exact
 FIRST_SIZES = 16  # residuals whose median starts the scale
 ENOUGH = 5  # residuals from which on it is theirs, and not that of the differences between arms
-MEMORY = 1000.0  # residuals that the scale remembers, and from which the law is learned
+MEMORY = 1000  # residuals that the scale remembers, and from which the law is learned
+UP, DOWN = math.exp(1.5 / MEMORY), math.exp(-1.5 / MEMORY)  # steps of the scale after these
 GROWTH = 1.1  # of t between two refreshes of all indices
 FAR = 10.0  # scales below the best arm at which one or two rewards are not believed
 STEP = 4.0  # longest step of x, in units of the scale, and then divided by n
@@ -176,8 +177,12 @@ def learn_scale(shared: Shared, row: int, size: float) -> None:
         if residuals < ENOUGH if row == DIFFERENCES else residuals >= ENOUGH or shared.seen[DIFFERENCES] == 0:
             scale[0] = 0.5 * sizes[row, seen // 2] + 0.5 * sizes[row, (seen + 1) // 2]
     elif row == RESIDUALS:
-        gain = 1.5 / min(float(residuals), MEMORY)
-        scale[0] = min(max(scale[0] * math.exp(gain if size > scale[0] else -gain), 1e-300), LARGEST)
+        grows = size > scale[0]
+        if residuals < MEMORY:
+            factor = math.exp(1.5 / residuals if grows else -1.5 / residuals)
+        else:
+            factor = UP if grows else DOWN
+        scale[0] = min(max(scale[0] * factor, 1e-300), LARGEST)
 
 
 @compilable
@@ -218,8 +223,7 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
         shared.latest[0] = reward
     scale, law = shared.scale[0], shared.law[0]
     if n >= 3 and scale > 0.0 and len(evidence) > 1 and shared.seen[RESIDUALS] < MEMORY:
-        for i in range(len(evidence)):
-            evidence[i] -= 0.5 * at(losses.rho[i], residual / scale, 2.0)  # half: x is not exact, nor is the scale
+        weigh(evidence, losses.beside, residual / scale)
     if n < KEPT:
         insert(state.kept[arm], n, reward)
     elif scale > 0.0:

@@ -36,6 +36,7 @@ class Losses(NamedTuple):
     information: FloatArray  # (law,): mean of the squared score, at most MOST
     divergence: FloatArray  # (law, shift): mean of rho(Z - d) - rho(Z), at most MOST d²/2, never decreasing in d
     slack: FloatArray  # (law,): h in the correction n/(n - h) of levels
+    beside: FloatArray  # (bin, law): the losses once more, those of all laws side by side
 
 
 @compilable
@@ -61,9 +62,24 @@ def at(table: FloatArray, z: float, tail: float) -> float:
 
 
 @compilable
-def shift_at(k: int) -> float:
-    """The k-th shift; they are spaced evenly in their logarithm."""
-    return SMALLEST_SHIFT * math.exp(k * (math.log(LARGEST_SHIFT / SMALLEST_SHIFT) / (SHIFTS - 1)))
+def weigh(evidence: FloatArray, beside: FloatArray, z: float) -> None:
+    """Take half of each law's loss at z from its evidence: half, for neither the location nor the scale is exact."""
+    z = max(-FARTHEST, min(FARTHEST, z))
+    size = abs(z)
+    position = (z / (1.0 + size) + 1.0) * (BINS / 2) - 0.5
+    if position <= 0.0 or position >= BINS - 1.0:
+        row, beyond = 0 if position <= 0.0 else BINS - 1, 2.0 * math.log((1.0 + size) / BINS)
+        for law in range(len(evidence)):
+            evidence[law] -= 0.5 * (beside[row, law] + beyond)
+        return
+    left = int(position)
+    part = position - left
+    for law in range(len(evidence)):
+        evidence[law] -= 0.5 * (beside[left, law] + part * (beside[left + 1, law] - beside[left, law]))
+
+
+_RATIO = math.log(LARGEST_SHIFT / SMALLEST_SHIFT) / (SHIFTS - 1)
+_SHIFT = np.array([SMALLEST_SHIFT * math.exp(k * _RATIO) for k in range(SHIFTS)])  # spaced evenly in their logarithm
 
 
 @compilable
@@ -89,7 +105,7 @@ def shift_of(divergence: FloatArray, wanted: float) -> float:
         else:
             high = middle
     part = (wanted - divergence[low]) / (divergence[high] - divergence[low])
-    return float(shift_at(low) + part * (shift_at(high) - shift_at(low)))
+    return float(_SHIFT[low] + part * (_SHIFT[high] - _SHIFT[low]))
 
 
 @dataclass(frozen=True)
@@ -164,7 +180,16 @@ def tabulate(laws: tuple[Law, ...], doubt: float = 0.0) -> Losses:
     >>> losses.rho.shape, losses.information.round(1).tolist()
     ((2, 128), [0.5, 0.5])
     """
-    return Losses(*(np.stack(parts) for parts in zip(*(_tables(law, doubt) for law in laws), strict=True)))
+    rows = zip(*(_tables(law, doubt) for law in laws), strict=True)
+    rho, score, information, divergence, slack = map(np.stack, rows)
+    return Losses(
+        rho=rho,
+        score=score,
+        information=information,
+        divergence=divergence,
+        slack=slack,
+        beside=np.ascontiguousarray(rho.T),
+    )
 
 
 @functools.cache
@@ -188,9 +213,8 @@ def _tables(law: Law, doubt: float, blur: float = 0.0) -> tuple[FloatArray, ...]
     information = weight @ np.interp(fine, z, score) ** 2
     if information > MOST and not blur:
         return _tables(law, doubt, BLUR)
-    shifts = np.array([shift_at(k) for k in range(SHIFTS)])
-    means = np.array([weight @ (loss(fine - shift) - own) for shift in shifts])
-    divergence = np.maximum.accumulate(np.clip(means, 1e-12, 0.5 * MOST * shifts**2))
+    means = np.array([weight @ (loss(fine - shift) - own) for shift in _SHIFT])
+    divergence = np.maximum.accumulate(np.clip(means, 1e-12, 0.5 * MOST * _SHIFT**2))
     return rho, score, np.asarray(min(information, MOST)), divergence, np.asarray(_slack(law, centre, unit))
 
 

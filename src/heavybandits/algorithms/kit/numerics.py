@@ -75,7 +75,7 @@ def share(x: float, low: float, high: float) -> float:
 
 @compilable
 def power(x: float, exponent: float) -> float:
-    """``x`` to the power of a positive ``exponent``; quick for one half and for small whole numbers.
+    """``x`` to the power of an ``exponent`` that is not negative; quick for one half and for small whole numbers.
 
     Examples
     --------
@@ -86,6 +86,8 @@ def power(x: float, exponent: float) -> float:
         return x * x
     if exponent == 0.5:
         return math.sqrt(x)
+    if exponent == 0.0:
+        return 1.0
     whole = int(min(exponent, 33.0))
     if whole == exponent:
         result = x

@@ -236,6 +236,8 @@ def choose(policy: Any, state: Any, t: int, initial: int, in_a_row: int) -> int:
     turn[LEFT] = in_a_row - 1
     level = policy.level(state, t)
     if level <= lead[END] and line[leader, VALUE] + level * line[leader, WIDTH] > lead[RIVAL]:
+        if level == lead[END] and policy.level(state, t + t // 32 + 1) <= level:  # it does not rise
+            turn[UNTIL] = t + t // 32 + 1
         return leader
     arm = highest(line, open, tournament.tree, level)
     turn[ARM], turn[UNTIL], lead[END] = arm, 0, _NEVER

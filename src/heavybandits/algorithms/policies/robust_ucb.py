@@ -86,6 +86,7 @@ class RobustUCBState(NamedTuple):
     until: FloatArray  # per arm: L at which its estimate is due
     due: FloatArray  # not above any of them
     clock: IntArray  # rewards seen
+    log_term: FloatArray  # L after these; NaN before the first
 
 
 @validated
@@ -127,6 +128,7 @@ class RobustUCB(NamedTuple):
             until=np.full(n_arms, math.inf),
             due=np.zeros(1),
             clock=np.zeros(1, np.int64),
+            log_term=np.array([math.nan]),
         )
 
     def log_term(self, t: int) -> float:
@@ -135,7 +137,8 @@ class RobustUCB(NamedTuple):
 
     def level(self, state: RobustUCBState, t: int) -> float:
         """Common factor of the radii."""
-        return float(self.estimator.factor(self.log_term(t)))
+        known = t == state.clock[0] and state.log_term[0] > 0.0  # mostly, which saves a logarithm
+        return float(self.estimator.factor(state.log_term[0] if known else self.log_term(t)))
 
     def select(self, state: RobustUCBState, t: int, rng: Any) -> int:
         """Initial pulls of each arm, then the highest index."""
@@ -148,6 +151,7 @@ class RobustUCB(NamedTuple):
         state.clock[0] += 1
         self.estimator.observe(mean, arm, reward)
         log_term = self.log_term(state.clock[0])
+        state.log_term[0] = log_term
         first, last = arm, arm + 1
         if log_term >= due[0]:
             first, last = 0, len(pulls)

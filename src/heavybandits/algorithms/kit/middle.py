@@ -1,0 +1,135 @@
+"""The median of a growing set of numbers, from the few of them that are next to it.
+
+Of each set, the up to 16 numbers next to the median are kept in order, and those below are counted.  One more number is
+put among them, or counted, or is above.  Only when the median has left what is kept must all numbers be seen again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...protocols import FloatArray, IntArray, compilable
+
+WINDOW = 16
+
+
+class Middle(NamedTuple):
+    """A set of numbers per row."""
+
+    values: FloatArray  # (row, WINDOW): those that are kept, in order
+    kept: IntArray  # per row: how many that are
+    below: IntArray  # per row: how many numbers come before them
+    size: IntArray  # per row: numbers in the set
+
+
+def init_middle(n_rows: int) -> Middle:
+    """Return empty sets."""
+    return Middle(
+        values=np.zeros((n_rows, WINDOW)),
+        kept=np.zeros(n_rows, np.int64),
+        below=np.zeros(n_rows, np.int64),
+        size=np.zeros(n_rows, np.int64),
+    )
+
+
+@compilable
+def fill(middle: Middle, row: int, numbers: FloatArray, n: int) -> None:
+    """Let the set be ``numbers[:n]``, which are reordered.
+
+    Examples
+    --------
+    >>> middle = init_middle(n_rows=1)
+    >>> fill(middle, 0, np.array([5.0, 1.0, 3.0]), 3)
+    >>> add(middle, 0, 4.0)
+    >>> knows_median(middle, 0), median_of(middle, 0)
+    (True, 3.5)
+    """
+    below = max(0, n // 2 - WINDOW // 2)
+    end = min(n, below + WINDOW)
+    if below > 0:
+        partition(numbers, 0, n - 1, below)
+    if end < n:
+        partition(numbers, below, n - 1, end - 1)
+    for i in range(below, end):
+        _put(middle.values[row], i - below, numbers[i])
+    middle.kept[row], middle.below[row], middle.size[row] = end - below, below, n
+
+
+@compilable
+def add(middle: Middle, row: int, x: float) -> None:
+    """Add a number to a set that is not empty."""
+    values, kept, below, others = middle.values[row], middle.kept[row], middle.below[row], middle.size[row]
+    middle.size[row] = others + 1
+    if below > 0 and x < values[0]:
+        middle.below[row] = below + 1
+    elif below + kept < others and x > values[kept - 1]:
+        pass
+    elif kept < WINDOW:
+        _put(values, kept, x)
+        middle.kept[row] = kept + 1
+    elif below + WINDOW // 2 <= (others + 1) // 2:  # the lowest has to leave, for there are more before the median
+        middle.below[row] = below + 1
+        if x > values[0]:
+            for i in range(WINDOW - 1):
+                values[i] = values[i + 1]
+            _put(values, WINDOW - 1, x)
+    elif x < values[WINDOW - 1]:  # the highest has
+        _put(values, WINDOW - 1, x)
+
+
+@compilable
+def knows_median(middle: Middle, row: int) -> bool:
+    """Return whether the median is among the numbers that are kept."""
+    below, size = middle.below[row], middle.size[row]
+    return bool(below <= (size - 1) // 2 and size // 2 < below + middle.kept[row])
+
+
+@compilable
+def median_of(middle: Middle, row: int) -> float:
+    """Return the median, which must be known; of an even number of them the mean of the middle two."""
+    values, below, size = middle.values[row], middle.below[row], middle.size[row]
+    upper = float(values[size // 2 - below])
+    return upper if size % 2 == 1 else 0.5 * float(values[size // 2 - 1 - below]) + 0.5 * upper
+
+
+@compilable
+def partition(values: FloatArray, low: int, high: int, rank: int) -> None:
+    """Reorder ``values[low : high + 1]`` so that none before ``rank`` is above it and none after it below (Hoare).
+
+    Examples
+    --------
+    >>> values = np.array([5.0, 1.0, 3.0, 2.0])
+    >>> partition(values, 0, 3, 1)
+    >>> float(values[1])
+    2.0
+    """
+    while low < high:
+        # Values below position i are at most the pivot, and those above position j at least.
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            high = j
+        elif rank >= i:
+            low = i
+        else:
+            break
+
+
+@compilable
+def _put(values: FloatArray, n: int, x: float) -> None:
+    """Insert x among n sorted values."""
+    while n > 0 and values[n - 1] > x:
+        values[n] = values[n - 1]
+        n -= 1
+    values[n] = x
