@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import heavybandits as hb
+from heavybandits.algorithms.kit.state import streams
 from heavybandits.algorithms.registry import examples, facts
 from heavybandits.engine.compile.randomness import uses_rng
 
@@ -24,10 +25,10 @@ What each policy must be told, what it costs and what is proved of it. `hb.make(
 `help(hb.make(name, ...))`, has the formula, what it assumes and what happens when that fails.
 
 Notation: K arms, T pulls, n pulls of one arm, gaps Delta_a, moment order p = 1 + eps. Cost is for a reward, and after
-a comma for a choice if that is more than O(1). A policy is deterministic if it draws no random numbers. Nanoseconds per
-pull are medians over replications of 10,000 pulls on Cauchy noise, noise not included, on two shared virtual
-cores: trust ratios, and those to one digit; a dash is not measured yet. `python benchmarks/policies.py` measures them,
-`python docs/policies.py` writes this page.
+a comma for a choice if that is more than O(1). A policy is deterministic if it draws no random numbers, neither for its
+choices nor to smooth its estimates. Nanoseconds per pull are medians over replications of 10,000 pulls on Cauchy noise,
+noise not included, on two shared virtual cores: trust ratios, and those to one digit; a dash is not measured yet.
+`python benchmarks/policies.py` measures them, `python docs/policies.py` writes this page.
 
 """
 
@@ -64,7 +65,8 @@ def rows() -> Iterator[list[str]]:
     yield head
     yield ["---"] * len(head)
     for name, own in facts().items():
-        sure = "no" if uses_rng(hb.make(name, **examples()[name])) else "yes"
+        policy = hb.make(name, **examples()[name])
+        sure = "no" if uses_rng(policy) or any(streams(policy.init(2, 100))) else "yes"
         measured = (f"{costs[name, n_arms]:,.0f}" if (name, n_arms) in costs else "-" for n_arms in sizes)
         texts = [own.needs, sure, own.memory, own.cost, *measured, own.regret, own.reference]
         yield [f"`{name}`", *(text.replace("|", "\\|").replace("*", "\\*") for text in texts)]

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._validate import count, whole
+from ..algorithms.kit.state import SMOOTHING, reseed, streams
 from ..protocols import FloatArray, IntArray, Policy
 from ..world.instances import Instance
 from .checkpoints import checkpoint_rounds
@@ -108,8 +109,10 @@ class Run:
         self.random = uses_rng(policy)
         self.key = stream_key(seed, instance.key, repr(policy))
         self._bare = without_text(policy)
+        state = policy.init(self.n_arms, self.horizon)
+        self._seeds = bool(list(streams(state)))
         self._kernel = compiled(
-            play, self._bare, policy.init(self.n_arms, self.horizon), np.random.default_rng() if self.random else None,
+            play, self._bare, state, np.random.default_rng() if self.random else None,
             0, np.zeros(1), _columns(np.zeros(1), 2), np.zeros(1), rounds, np.zeros(1), np.zeros(1, np.int64),
             np.zeros(1), np.zeros(1, np.int64),
         )  # fmt: skip
@@ -117,7 +120,11 @@ class Run:
     def begin(self, replication: int) -> Progress:
         """Return a replication before its first pull."""
         rng = generator(self.key, replication) if self.random else None
-        return Progress(self.policy.init(self.n_arms, self.horizon), rng, np.zeros(len(self.rounds)),
+        state = self.policy.init(self.n_arms, self.horizon)
+        if self._seeds:
+            seed, *key = self.key
+            reseed(state, np.random.SeedSequence(seed, spawn_key=(*key, replication, *SMOOTHING)))
+        return Progress(state, rng, np.zeros(len(self.rounds)),
                         np.zeros(self.n_arms, np.int64), np.zeros(1), np.zeros(1, np.int64))  # fmt: skip
 
     def advance(self, progress: Progress, start: int, means: FloatArray, noise: FloatArray, gaps: FloatArray) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from .._format import html_table
 from .._validate import count, whole
 from ..algorithms.kit.shown import index_of, value_of
-from ..algorithms.kit.state import carried, find_draws, find_open, fresh_state, pools, with_room
+from ..algorithms.kit.state import SMOOTHING, carried, find_draws, find_open, fresh_state, pools, reseed, with_room
 from ..algorithms.kit.tournament import SCAN
 from ..algorithms.policies.restarting import Restarting
 from ..algorithms.registry import name_of
@@ -101,6 +101,7 @@ class Agent:
         rng = np.random.default_rng(seed) if uses_rng(policy) else None
         n_arms = len(names.labels)
         state = fresh_state(policy, n_arms, horizon)
+        reseed(state, np.random.SeedSequence(seed, spawn_key=SMOOTHING))
         self.__setstate__(Saved(policy, horizon, names.labels, names.unused, [0] * n_arms, 0, rng, state))
 
     def __getstate__(self) -> Saved:

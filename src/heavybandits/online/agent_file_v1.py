@@ -15,7 +15,8 @@ RENAMED = (  # what to find at the end of a path, and what it is called today
     (r"\.records\.(start|room|size|plan)$", r".pool.\1"),
     (r"\.records\.pool$", ".pool.records"),
     (r"\.(rewards|sums|heap)\.pool$", r".\1.records"),
-    (r"\.batch\.(rewards|filled|stream)$", r".waiting.\1"),
+    (r"\.batch\.(rewards|filled)$", r".waiting.\1"),
+    (r"\.batch\.stream$", ".waiting.stream.number"),
     (r"\.(sizes|evidence)$", r".shared.\1"),
 )
 SPLIT = {  # the end of a path, and for each of the numbers that it held where it is today
@@ -25,7 +26,7 @@ SPLIT = {  # the end of a path, and for each of the numbers that it held where i
               "shared.top"),
 }  # fmt: skip
 CACHES = re.compile(r"(\.middle\.\w+|\.losses\.beside|\.log_term)$")  # new since: a fresh state's do
-DROPPED = re.compile(r"\.blocks$")
+DROPPED = re.compile(r"(\.blocks|\.waiting\.stream\.number)$")  # if a state has none today
 
 
 def converted(values: Arrays, today: Arrays) -> Arrays:
@@ -43,10 +44,10 @@ def converted(values: Arrays, today: Arrays) -> Arrays:
         return values
     found: Arrays = {}
     for path, array in values.items():
-        if DROPPED.search(path):
-            continue
         for pattern, name in RENAMED:
             path = re.sub(pattern, name, path)
+        if DROPPED.search(path) and path not in today:
+            continue
         end = next(filter(path.endswith, SPLIT), None)
         if end is None:
             found[path] = array

@@ -14,15 +14,13 @@ from heavybandits.algorithms.estimators.clipped_sstm import ClippedSSTM
 from heavybandits.algorithms.estimators.two_point import TwoPoint
 from heavybandits.algorithms.kit.numerics import (
     LARGEST,
-    SEED,
     clip,
-    next_normal,
-    next_number,
     running_mean,
     saturate,
     small_median,
 )
 from heavybandits.algorithms.kit.smom import Waiting, collect, init_waiting, smoothed, smoothed_median
+from heavybandits.algorithms.kit.stream import SEED, Stream, init_stream, next_normal, next_number
 from heavybandits.engine.compile.compiled import compiled
 from heavybandits.theory import practical_step
 
@@ -63,21 +61,21 @@ def test_running_mean_of_extremes_is_finite() -> None:
     assert mean == pytest.approx(np.mean(values), rel=1e-14)
 
 
-def fill(policy: hb.UCB, waiting: Waiting, draws: np.ndarray) -> None:
+def fill(policy: hb.UCB, stream: Stream, draws: np.ndarray) -> None:
     """Draw, compiled."""
     for i in range(len(draws)):
-        draws[i] = next_normal(waiting.stream)
+        draws[i] = next_normal(stream)
 
 
 def test_smoothing_stream_is_normal_and_independent() -> None:
-    waiting, draws = init_waiting(1, 1), np.zeros(5_000_000)
-    compiled(fill, hb.UCB(), waiting, draws)(hb.UCB(), waiting, draws)
+    stream, draws = init_stream(), np.zeros(5_000_000)
+    compiled(fill, hb.UCB(), stream, draws)(hb.UCB(), stream, draws)
     assert stats.kstest(draws, "norm").pvalue > 1e-3
     assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < 4 / math.sqrt(len(draws))
     for edge in (3.442619855899, 4.5):  # the tails are there, and as heavy as they should be
         share = 2 * stats.norm.sf(edge)
         assert np.mean(np.abs(draws) > edge) == pytest.approx(share, abs=4 * math.sqrt(share / len(draws)))
-    stream = init_waiting(1, 1).stream
+    stream = init_stream()
     assert [next_normal(stream) for _ in range(2000)] == draws[:2000].tolist()  # interpreted
 
 
@@ -97,14 +95,14 @@ def test_whole_numbers_are_those_of_multiplication_with_carry() -> None:
     assert all(map(is_prime, (modulus, modulus // 2)))  # so whatever the seed is, the period is the latter
     assert 0 < SEED < modulus < 2**63
     assert not any(map(is_prime, (modulus - 2, 3215031751)))  # the second fools the bases up to 7
-    state, stream = SEED, np.array([SEED])
+    state, stream = SEED, init_stream()
     for _ in range(2000):
         state = state * multiplier % modulus
         assert next_number(stream) == state % base
 
 
 def smom(values: list[float], m: int, n: int, theta: float = 0.0, waiting: Waiting | None = None) -> float:
-    waiting = init_waiting(1, len(values)) if waiting is None else waiting
+    waiting = init_waiting(1, len(values), smooths=theta > 0.0) if waiting is None else waiting
     for value in values:
         collect(waiting, 0, value, len(values))
     return smoothed_median(waiting, 0, m, n, theta)
@@ -123,10 +121,10 @@ def test_smoothed_median_of_means_is_the_median_of_block_means(m: int, n: int, r
 
 
 def test_smoothing_adds_noise_of_the_given_scale_to_each_block() -> None:
-    waiting = init_waiting(1, 1)
+    waiting = init_waiting(1, 1, smooths=True)
     draws = [smoothed(waiting, 3.0, 0.25) for _ in range(5000)]
     assert stats.kstest((np.array(draws) - 3.0) / 0.25, "norm").pvalue > 1e-3
-    waiting, stream, means = init_waiting(1, 3), init_waiting(1, 1).stream, (1.0, 5.0, -2.0)
+    waiting, stream, means = init_waiting(1, 3, smooths=True), init_stream(), (1.0, 5.0, -2.0)
     for _ in range(50):
         expected = np.median([mean + 0.25 * next_normal(stream) for mean in means])
         assert smom(list(means), 1, 1, 0.25, waiting) == pytest.approx(expected)
@@ -136,7 +134,7 @@ def test_smoothing_adds_noise_of_the_given_scale_to_each_block() -> None:
 def test_smoothed_median_of_extremes_is_a_number(values: list[float], theta: float) -> None:
     for m, n in ((0, 6), (1, 2)):
         assert not math.isnan(smom(values, m, n, theta))
-    assert not math.isnan(smoothed(init_waiting(1, 1), values[0], theta))
+    assert not math.isnan(smoothed(init_waiting(1, 1, smooths=True), values[0], theta))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +155,7 @@ def test_iterates_stay_finite_if_clipping_is_as_good_as_off(optimizer: ClippedSG
 
 
 def practical(horizon: int, radius: float, m: int, n: int, start: float) -> tuple[object, object]:
-    state = init_iterates(1, (2 * m + 1) * n, 0, start, practical_step(horizon), radius, 0.0)
+    state = init_iterates(1, (2 * m + 1) * n, 0, start, 0.0, (practical_step(horizon), radius, 0.0))
 
     def feed(rewards: list[float]) -> float:
         for reward in rewards:
@@ -199,7 +197,7 @@ def test_theory_schedule_first_updates() -> None:
     delta = 1 / (horizon * (horizon + 1))
     step = printed_step(horizon, radius, delta)
     for reward, expected in ((5.0, 0.000821195755), (1e300, 0.001094747858)):
-        state = init_iterates(1, 1, 0, 0.0, step, first_clip(step, radius, horizon, delta), 0.5 * step)
+        state = init_iterates(1, 1, 0, 0.0, 0.0, (step, first_clip(step, radius, horizon, delta), 0.5 * step))
         descend(state, 0, reward, 0, 1, 0.0, 0)
         assert state.x[0] == pytest.approx(expected, abs=1e-12)
 

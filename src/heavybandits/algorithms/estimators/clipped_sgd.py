@@ -49,7 +49,9 @@ class Iterates(NamedTuple):
     schedule: FloatArray  # step, first clipping level, its rate of decay, and what the bound needs
 
 
-def init_iterates(n_arms: int, batch_size: int, initial: int, start: float, *schedule: float) -> Iterates:
+def init_iterates(
+    n_arms: int, batch_size: int, initial: int, start: float, theta: float, schedule: tuple[float, ...]
+) -> Iterates:
     """Fresh iterates: at ``start``, or to be put at the median of the first ``initial`` rewards."""
     x = np.full(n_arms, start)
     steps = np.full(n_arms, -1 if initial else 0, np.int64)
@@ -57,7 +59,7 @@ def init_iterates(n_arms: int, batch_size: int, initial: int, start: float, *sch
     return Iterates(
         x=x,
         steps=steps,
-        waiting=init_waiting(n_arms, max(batch_size, initial)),
+        waiting=init_waiting(n_arms, max(batch_size, initial), theta > 0.0),
         schedule=limited,
     )
 
@@ -140,7 +142,7 @@ class ClippedSGD(NamedTuple):
                     else printed_step(horizon, self.clip, delta))  # fmt: skip
             level, decay = first_clip(step, self.clip, horizon, delta), 0.5 * step
         schedule = (step, level, decay, float(horizon), float(self.radius == "exp"))
-        return init_iterates(n_arms, self.batch_size(), self.init_pulls, self.start, *schedule)
+        return init_iterates(n_arms, self.batch_size(), self.init_pulls, self.start, self.theta, schedule)
 
     def batch_size(self) -> int:
         """Rewards that make one step."""

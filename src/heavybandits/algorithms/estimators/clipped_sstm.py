@@ -97,7 +97,7 @@ class ClippedSSTM(NamedTuple):
             y=start,
             z=start.copy(),
             steps=np.zeros(n_arms, np.int64),
-            waiting=init_waiting(n_arms, self.batch_size()),
+            waiting=init_waiting(n_arms, self.batch_size(), self.theta > 0.0),
             schedule=schedule,
         )
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable
-from .numerics import SEED, next_normal, saturate, small_median
+from .numerics import saturate, small_median
+from .stream import Stream, init_stream, next_normal
 
 
 class Waiting(NamedTuple):
@@ -27,19 +28,19 @@ class Waiting(NamedTuple):
 
     rewards: FloatArray  # (arm, size)
     filled: IntArray  # per arm: how many are waiting
-    stream: IntArray  # generator of the smoothing noise
+    stream: Stream | None  # of the smoothing noise, if there is to be any
 
     def check(self, fresh: Waiting, n_arms: int) -> None:
         """Refuse more rewards than there is room for."""
         require_within("filled", self.filled, 0, self.rewards.shape[1] - 1)
 
 
-def init_waiting(n_arms: int, size: int) -> Waiting:
-    """Return a state without rewards, with room for ``size`` per arm."""
+def init_waiting(n_arms: int, size: int, smooths: bool = False) -> Waiting:
+    """Return a state without rewards, with room for ``size`` per arm; only if it ``smooths`` has it a generator."""
     return Waiting(
         rewards=np.zeros((n_arms, size)),
         filled=np.zeros(n_arms, np.int64),
-        stream=np.array([SEED]),
+        stream=init_stream() if smooths else None,
     )
 
 
@@ -54,9 +55,14 @@ def collect(waiting: Waiting, arm: int, reward: float, size: int) -> bool:
 
 @compilable
 def smoothed(waiting: Waiting, mean: float, theta: float) -> float:
-    """The mean of a block, plus its noise."""
-    mean = saturate(mean)
-    return saturate(mean + theta * next_normal(waiting.stream)) if theta > 0.0 else mean
+    """Return the mean of a block, plus its noise."""
+    return saturate(saturate(mean) + noise(waiting.stream, theta))
+
+
+@compilable
+def noise(stream: Stream | None, theta: float) -> float:
+    """Return smoothing noise of this scale; none without a generator."""
+    return 0.0 if stream is None else theta * next_normal(stream)
 
 
 @compilable

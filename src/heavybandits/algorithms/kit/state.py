@@ -12,6 +12,9 @@ from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import IntArray, is_named_tuple
 from .ftrl import Draws
 from .pool import Pool
+from .stream import Stream
+
+SMOOTHING = (1,)  # key that sets the generators in a state apart from others with the same seed
 
 
 def fresh_state(policy: Any, n_arms: int, horizon: int | None) -> Any:
@@ -102,6 +105,38 @@ def find_draws(state: Any) -> Draws | None:
     if isinstance(state, Draws):
         return state
     return next(filter(None, map(find_draws, state)), None) if is_named_tuple(state) else None
+
+
+def streams(state: Any) -> Iterator[Stream]:
+    """Yield the generators of random numbers in a state.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> [len(list(streams(hb.make("sgd-ucb", theta=theta).init(2, 100)))) for theta in (0.0, 0.1)]
+    [0, 1]
+    """
+    if isinstance(state, Stream):
+        yield state
+    elif is_named_tuple(state):
+        for field in state:
+            yield from streams(field)
+
+
+def reseed(state: Any, seed: np.random.SeedSequence) -> None:
+    """Begin each generator in a fresh state from a number of its own.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> state = hb.make("sgd-ucb").init(2, 100)
+    >>> reseed(state, np.random.SeedSequence(1))
+    >>> int(state.sgd.waiting.stream.number[0])
+    2051410269420622340
+    """
+    found = list(streams(state))
+    for stream, number in zip(found, seed.generate_state(len(found), np.uint64), strict=True):
+        stream.reseed(int(number))
 
 
 def pools(state: Any) -> Iterator[Pool]:

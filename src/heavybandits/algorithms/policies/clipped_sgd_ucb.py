@@ -101,7 +101,7 @@ class ClippedSGDUCB(NamedTuple):
             start, level, decay = 0.0, first_clip(step, self.clip, horizon, delta), 0.5 * step
             rate = printed_rate(0, delta, horizon, self.clip, 1.0)
         batch_size = (2 * self.m + 1) * self.n
-        iterates = init_iterates(n_arms, batch_size, self.init_pulls, start, step, level, decay, rate)
+        iterates = init_iterates(n_arms, batch_size, self.init_pulls, start, self.theta, (step, level, decay, rate))
         return ClippedSGDUCBState(
             pulls=np.zeros(n_arms, np.int64),
             sgd=iterates,
