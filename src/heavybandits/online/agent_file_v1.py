@@ -25,7 +25,7 @@ SPLIT = {  # the end of a path, and for each of the numbers that it held where i
     ".pool": ("shared.scale", "shared.seen", "shared.seen", "shared.latest", "shared.clock", "shared.due", "shared.law",
               "shared.top"),
 }  # fmt: skip
-CACHES = re.compile(r"(\.middle\.\w+|\.losses\.beside|\.log_term)$")  # new since: a fresh state's do
+CACHES = re.compile(r"(\.middle\.\w+|\.losses\.(beside|mode)|\.log_term|\.unit)$")  # new since: a fresh state's do
 DROPPED = re.compile(r"(\.blocks|\.waiting\.stream\.number)$")  # if a state has none today
 
 

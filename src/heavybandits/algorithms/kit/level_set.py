@@ -37,6 +37,9 @@ MEMORY = 1000  # residuals that the scale remembers, and from which the law is l
 UP, DOWN = math.exp(1.5 / MEMORY), math.exp(-1.5 / MEMORY)  # steps of the scale after these
 GROWTH = 1.1  # of t between two refreshes of all indices
 FAR = 10.0  # scales below the best arm at which one or two rewards are not believed
+STRIDE, STRIDES = 0.5, 8  # steps in which a valley is sought, in units of the scale, and how many at most
+DEPTH = 1.5  # by how much F may be less in a valley than where the search begins
+SAME = 0.05  # relative change of the scale that hardly moves a minimiser
 STEP = 4.0  # longest step of x, in units of the scale, and then divided by n
 DIFFERENCES, RESIDUALS = range(2)  # rows of Shared.sizes: between first rewards of two arms, and from minimisers
 
@@ -67,6 +70,7 @@ class LevelSets(NamedTuple):
     pulls: IntArray
     x: FloatArray  # minimisers
     kept: FloatArray  # (arm, KEPT): first rewards, sorted
+    unit: FloatArray  # per arm: the scale for which its first rewards' minimiser was found; 0 if it is to be found
     shared: Shared
     losses: Losses
     tournament: Tournament
@@ -78,6 +82,7 @@ def init_level_sets(n_arms: int, losses: Losses, evidence: FloatArray, scale: fl
         pulls=np.zeros(n_arms, np.int64),
         x=np.zeros(n_arms),
         kept=np.zeros((n_arms, KEPT)),
+        unit=np.zeros(n_arms),
         shared=Shared(
             scale=np.array([scale]),
             sizes=np.zeros((2, FIRST_SIZES)),
@@ -112,37 +117,85 @@ def total(rho: FloatArray, rewards: FloatArray, n: int, scale: float, theta: flo
     return loss
 
 
+@compilable
+def pull(score: FloatArray, rewards: FloatArray, n: int, scale: float, theta: float) -> float:
+    """Return minus the slope of F at theta, in units of the scale: positive if F falls there."""
+    slope = 0.0
+    for i in range(n):
+        slope += at(score, (rewards[i] - theta) / scale, 0.0)
+    return slope
+
+
+@rarely_called
+def valley(score: FloatArray, mode: float, rewards: FloatArray, n: int, scale: float, i: int) -> float:
+    """Return the minimum of F next to where the i-th reward alone would have it, to a tenth of the scale.
+
+    It is sought downhill, but neither far nor beyond where the next reward would have it: that is the next valley.
+    """
+    x = rewards[i] - scale * mode
+    rises = pull(score, rewards, n, scale, x) > 0.0
+    other = i + 1 if rises else i - 1
+    end = rewards[other] - scale * mode if 0 <= other < n else (math.inf if rises else -math.inf)
+    for _ in range(STRIDES):
+        y = end if abs(end - x) <= STRIDE * scale else x + (STRIDE if rises else -STRIDE) * scale
+        if (pull(score, rewards, n, scale, y) > 0.0) != rises:
+            for _ in range(2):
+                middle = 0.5 * x + 0.5 * y
+                if (pull(score, rewards, n, scale, middle) > 0.0) == rises:
+                    x = middle
+                else:
+                    y = middle
+            return float(0.5 * x + 0.5 * y)
+        if y == end:
+            break
+        x = y
+    return float(x)
+
+
 @rarely_called
 def minimiser(
-    rho: FloatArray, score: FloatArray, information: float, rewards: FloatArray, n: int, scale: float, x: float,
-    reward: float,
-) -> float:  # fmt: skip
-    """Where F is least: the better of x and the latest reward, moved by three steps of Fisher scoring if that helps."""
-    least, other = total(rho, rewards, n, scale, x), total(rho, rewards, n, scale, reward)
-    if other < least:
-        x, least = reward, other
-    moved = x
-    for _ in range(3):
-        mean = 0.0
-        for i in range(n):
-            mean += at(score, (rewards[i] - moved) / scale, 0.0) / n
-        moved += scale * clip(mean / information, STEP)
-    return moved if total(rho, rewards, n, scale, moved) < least else x
+    rho: FloatArray, score: FloatArray, mode: float, rewards: FloatArray, n: int, scale: float, x: float
+) -> float:
+    """Return where F is least: the lowest of all valleys, of what is halfway between rewards, and of a guess x."""
+    best, least, far = x, total(rho, rewards, n, scale, x), STRIDE * STRIDES * scale
+    before, loss, after = math.inf, total(rho, rewards, n, scale, rewards[0] - scale * mode), math.inf
+    for i in range(n):
+        gap = rewards[i + 1] - rewards[i] if i + 1 < n else math.inf
+        after = total(rho, rewards, n, scale, rewards[i + 1] - scale * mode) if i + 1 < n else math.inf
+        if loss <= least + DEPTH and loss <= before and (loss <= after or gap > scale):
+            x = valley(score, mode, rewards, n, scale, i)
+            deep = total(rho, rewards, n, scale, x)
+            if deep < least:
+                best, least = x, deep
+        if far < gap < math.inf and min(loss, after) <= least + DEPTH:
+            x = 0.5 * rewards[i] + 0.5 * rewards[i + 1] - scale * mode
+            deep = total(rho, rewards, n, scale, x)
+            if deep < least:
+                best, least = x, deep
+        before, loss = loss if gap <= scale else math.inf, after
+    return float(best)
 
 
 @rarely_called
-def upper_end(rho: FloatArray, rewards: FloatArray, n: int, scale: float, x: float, level: float) -> float:
-    """The sup of the level set of n sorted rewards whose minimiser is x, to about a hundredth of the scale."""
-    low, below, above = x, total(rho, rewards, n, scale, x), math.inf
-    limit, high = below + level, math.inf
+def upper_end(
+    rho: FloatArray, score: FloatArray, mode: float, rewards: FloatArray, n: int, scale: float, x: float, level: float
+) -> float:
+    """Return the sup of the level set whose minimiser is x, to a few hundredths of the scale."""
+    low, below = x, total(rho, rewards, n, scale, x)
+    limit, high, above = below + level, math.inf, math.inf
     for i in range(n - 1, -1, -1):  # from the highest reward down: the set may have gaps
-        if rewards[i] <= x:
+        y = rewards[i] - scale * mode
+        if y <= x:
             break
-        loss = total(rho, rewards, n, scale, rewards[i])
-        if loss <= limit:
-            low, below = rewards[i], loss
+        loss = total(rho, rewards, n, scale, y)
+        if limit < loss <= limit + DEPTH:
+            y = valley(score, mode, rewards, n, scale, i)
+            loss = total(rho, rewards, n, scale, y)
+        if y > x and loss <= limit:
+            low, below = y, loss
             break
-        high, above = rewards[i], loss
+        if y > x:
+            high, above = y, loss
     step = scale
     for _ in range(64):  # steps that double: the next reward may be far
         if low + step >= high:
@@ -154,7 +207,9 @@ def upper_end(rho: FloatArray, rewards: FloatArray, n: int, scale: float, x: flo
         low, below, step = low + step, loss, 2.0 * step
     if high == math.inf:  # beside rewards of 1e308 steps are lost in rounding
         return low
-    for _ in range(5):
+    for _ in range(64):
+        if high - low <= 0.0625 * scale:
+            break
         middle = 0.5 * low + 0.5 * high
         loss = total(rho, rewards, n, scale, middle)
         if loss > limit:
@@ -199,9 +254,11 @@ def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
     elif n <= 2 and state.kept[arm, n - 1] < shared.top[0] - FAR * scale:
         state.x[arm], upper = state.kept[arm, n - 1], LARGEST  # no level is high enough for what may be slips
     elif n <= KEPT:
-        rho, rewards, x = losses.rho[law], state.kept[arm], state.x[arm] if n > 1 else reward
-        x = minimiser(rho, losses.score[law], losses.information[law], rewards, n, scale, x, reward)
-        state.x[arm], upper = x, upper_end(rho, rewards, n, scale, x, level)
+        rho, score, mode, rewards = losses.rho[law], losses.score[law], losses.mode[law], state.kept[arm]
+        if abs(scale - state.unit[arm]) > SAME * scale:
+            guess = state.x[arm] if n > 1 else reward
+            state.x[arm], state.unit[arm] = minimiser(rho, score, mode, rewards, n, scale, guess), scale
+        upper = upper_end(rho, score, mode, rewards, n, scale, state.x[arm], level)
     else:
         upper = state.x[arm] + scale * shift_of(losses.divergence[law], level / n)
     set_line(state.tournament, arm, saturate(upper), 0.0)
@@ -226,6 +283,7 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
         weigh(evidence, losses.beside, residual / scale)
     if n < KEPT:
         insert(state.kept[arm], n, reward)
+        state.unit[arm] = 0.0
     elif scale > 0.0:
         step = clip(at(losses.score[law], residual / scale, 0.0) / losses.information[law], STEP)
         state.x[arm] = saturate(x + scale * step / (n + 1))
@@ -245,6 +303,7 @@ def refresh(state: LevelSets, arm: int, reward: float, c: float) -> None:
     for i in range(len(evidence)):
         if evidence[i] > evidence[shared.law[0]]:
             shared.law[0] = i
+            state.unit[:] = 0.0
     shared.top[0] = -math.inf
     for other in range(len(state.pulls)):
         if state.pulls[other] > 1:

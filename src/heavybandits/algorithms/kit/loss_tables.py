@@ -36,6 +36,7 @@ class Losses(NamedTuple):
     information: FloatArray  # (law,): mean of the squared score, at most MOST
     divergence: FloatArray  # (law, shift): mean of rho(Z - d) - rho(Z), at most MOST d²/2, never decreasing in d
     slack: FloatArray  # (law,): h in the correction n/(n - h) of levels
+    mode: FloatArray  # (law,): where the loss is least
     beside: FloatArray  # (bin, law): the losses once more, those of all laws side by side
 
 
@@ -188,6 +189,7 @@ def tabulate(laws: tuple[Law, ...], doubt: float = 0.0) -> Losses:
         information=information,
         divergence=divergence,
         slack=slack,
+        mode=_points(BINS)[rho.argmin(axis=1)],
         beside=np.ascontiguousarray(rho.T),
     )
 
