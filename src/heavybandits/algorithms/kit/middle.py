@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable
 
 WINDOW = 16
@@ -22,6 +23,14 @@ class Middle(NamedTuple):
     kept: IntArray  # per row: how many that are
     below: IntArray  # per row: how many numbers come before them
     size: IntArray  # per row: numbers in the set
+
+    def check(self, fresh: Middle, n_arms: int) -> None:
+        """Refuse counts that do not go together."""
+        require_within("size", self.size, 0, LARGEST_COUNT)
+        require_within("below", self.below, 0, LARGEST_COUNT)
+        require_within("kept", self.kept, 0, WINDOW)
+        if np.any((self.kept == 0) != (self.size == 0)):
+            raise ValueError("kept must be 0 where size is, and only there")
 
 
 def init_middle(n_rows: int) -> Middle:

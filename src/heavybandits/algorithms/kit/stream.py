@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 
 SEED = 1234567890123456789  # of a generator that nobody has seeded; any number between 0 and the modulus will do
@@ -18,6 +19,10 @@ class Stream(NamedTuple):
     """A generator of random numbers that lives in a state: whoever plays a policy seeds it, see :func:`.reseed`."""
 
     number: IntArray  # array of one, more than 0 and less than the modulus
+
+    def check(self, fresh: Stream, n_arms: int) -> None:
+        """Refuse a number from which the generator would not go on."""
+        require_within("number", self.number, 1, MODULUS - 1)
 
     def reseed(self, seed: int) -> None:
         """Begin anew from any whole number.
