@@ -394,27 +394,28 @@ class Agent:
 
     def _repr_html_(self) -> str:
         """Show the arms in a notebook."""
-        n_arms, seen, (head, *rows) = self._table()
+        n_arms, title, (head, *rows) = self._table()
         more = f"; the {ROWS} arms pulled most, of {n_arms}" if n_arms > ROWS else ""
-        return html_table(f"{self.policy!r}, {seen} rewards{more}", head, rows)
+        return html_table(f"{self.policy!r}, {title}{more}", head, rows)
 
     def __str__(self) -> str:
         """Return a table of the arms, or of those pulled most if there are many."""
-        n_arms, seen, rows = self._table()
+        n_arms, title, rows = self._table()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in rows]
         if n_arms > ROWS:
             lines.append(f"... and {n_arms - ROWS} more")
-        return "\n".join([f"{name_of(self.policy)}, {seen} rewards", *lines])
+        return "\n".join([f"{name_of(self.policy)}, {title}", *lines])
 
-    def _table(self) -> tuple[int, int, list[tuple[str, ...]]]:
-        """Return the numbers of arms and of rewards, and the head and the rows of a table of the arms pulled most."""
+    def _table(self) -> tuple[int, str, list[tuple[str, ...]]]:
+        """Return the number of arms, what there is to say of all, and a table of the arms pulled most with its head."""
         rows: list[tuple[str, ...]] = [("arm", "pulls", "estimate", "index")]
         with self._lock:
             for slot in sorted(heapq.nlargest(ROWS, range(len(self._labels)), key=self._pulls.__getitem__)):
                 numbers = ("-" if math.isnan(x) else f"{x:.4g}" for x in self._shown(slot))
                 rows.append((str(self._labels[slot]), str(self._pulls[slot]), *numbers))
-            return len(self._labels), self._seen, rows
+            goal = f", arms compared by {self.policy.goal(self._state)}" if hasattr(self.policy, "goal") else ""
+            return len(self._labels), f"{self._seen} rewards{goal}", rows
 
     def _shown(self, slot: int) -> tuple[float, float]:
         """Return the arm's estimate and index, NaN if the policy has none."""

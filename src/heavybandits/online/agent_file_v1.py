@@ -25,7 +25,9 @@ SPLIT = {  # the end of a path, and for each of the numbers that it held where i
     ".pool": ("shared.scale", "shared.seen", "shared.seen", "shared.latest", "shared.clock", "shared.due", "shared.law",
               "shared.top"),
 }  # fmt: skip
-CACHES = re.compile(r"(\.middle\.\w+|\.losses\.(beside|mode)|\.log_term|\.unit)$")  # new since: a fresh state's do
+CACHES = re.compile(
+    r"(\.middle\.\w+|\.losses\.(beside|mode)|\.log_term|\.unit|\.stretch|\.spreads\.\w+)$"
+)  # new since: a fresh state's do
 DROPPED = re.compile(r"(\.blocks|\.waiting\.stream\.number)$")  # if a state has none today
 
 
@@ -57,4 +59,19 @@ def converted(values: Arrays, today: Arrays) -> Arrays:
             numbers = array[np.equal(SPLIT[end], name)]
             found[part] = numbers.astype(today[part].dtype) if part in today else numbers  # all were floats
     found = {**{path: array for path, array in today.items() if CACHES.search(path)}, **found}
+    for path in found:
+        if path.endswith(".kept") and path in today:
+            found[path] = _widened(path.removesuffix(".kept"), found, today[path].shape[1])
     return {path: found[path] for path in today} if set(found) == set(today) else found
+
+
+def _widened(sets: str, found: Arrays, width: int) -> npt.NDArray[Any]:
+    """Return the sorted first rewards of each arm with room for more; its location stands in for those not kept."""
+    pulls, x, kept = (found[f"{sets}.{name}"] for name in ("pulls", "x", "kept"))
+    wider = np.zeros((len(kept), width))
+    old = kept.shape[1]
+    wider[:, :old] = kept
+    for row, n, location in zip(wider, pulls, x, strict=True):
+        row[old:n] = location
+        row[:n].sort()
+    return wider

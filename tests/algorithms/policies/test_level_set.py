@@ -20,7 +20,7 @@ from heavybandits.protocols import FloatArray
 pytestmark = pytest.mark.usefixtures("silent")
 
 CAUCHY, LEARNED = tabulate((hb.Cauchy(),)), tabulate(LAWS, DOUBT)
-AUTO = hb.make("auto")
+AUTO, ADAPTIVE = hb.make("auto"), hb.make("adaptive-level-set-ucb")
 
 
 def fed(policy: Any, columns: list[Any]) -> Any:
@@ -176,7 +176,7 @@ def test_the_set_of_a_young_arm_is_that_of_a_dense_grid(law: int) -> None:
 
 
 def test_indices_follow_the_formula() -> None:
-    """A known scale, Cauchy's loss: exact for eight rewards, then from the divergence ln(1 + d²/4)."""
+    """A known scale, Cauchy's loss: exact for sixteen rewards, then from the divergence ln(1 + d²/4)."""
     policy = hb.LevelSetUCB(hb.Cauchy(), scale=2.0, c=3.0)
     rewards = (2.0 * np.random.default_rng(1).standard_cauchy(30)).tolist()
     state = policy.init(2, None)
@@ -217,7 +217,7 @@ def test_location_after_many_rewards() -> None:
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
 def test_the_scale_is_learned(scale: float) -> None:
     rewards = scale * np.random.default_rng(3).standard_cauchy((4, 500)) + 10 * scale
-    state = fed(AUTO, list(rewards))
+    state = fed(ADAPTIVE, list(rewards))
     assert state.shared.scale[0] == pytest.approx(scale, rel=0.2)
 
 
@@ -236,7 +236,7 @@ def test_the_scale_follows_a_change() -> None:
 )
 def test_the_law_is_learned(noise: Any, law: tuple[int, ...]) -> None:
     rewards = noise.sample(np.random.default_rng(5), 1500).reshape(3, 500)
-    assert int(fed(AUTO, list(rewards)).shared.law[0]) in law
+    assert int(fed(ADAPTIVE, list(rewards)).shared.law[0]) in law
 
 
 # Invariances.
@@ -252,7 +252,7 @@ def streams(seed: int, kind: str) -> FloatArray:
     return np.array([0.0, 1.0, 2.0]) + rng.standard_cauchy(shape)
 
 
-@pytest.mark.parametrize("policy", [AUTO, hb.LevelSetUCB()], ids=["auto", "fixed"])
+@pytest.mark.parametrize("policy", [AUTO, ADAPTIVE, hb.LevelSetUCB()], ids=["auto", "adaptive", "fixed"])
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(seeds, st.sampled_from(["cauchy", "coins", "integers"]), st.integers(-200, 200))
 def test_powers_of_two_change_nothing(policy: Any, seed: int, kind: str, exponent: int) -> None:

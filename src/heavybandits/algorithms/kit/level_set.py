@@ -5,15 +5,17 @@ With a loss :math:`\rho`, a scale s and the rewards :math:`r_1, \dots, r_n` of a
 .. math::  F(\theta) = \sum_j \rho\Bigl(\frac{r_j - \theta}{s}\Bigr), \qquad
            U = \sup\{\theta : F(\theta) \le \min F + \ell\}.
 
-An arm keeps its first eight rewards, and its index is this sup.  Then it follows the minimiser x of F by stochastic
+An arm keeps its first sixteen rewards, and its index is this sup.  Then it follows the minimiser x of F by stochastic
 approximation, with the score :math:`\psi = \rho'` and its information :math:`I = E\,\psi^2`,
 
 .. math::  x \leftarrow x + \frac{s}{I\,n}\,\psi\Bigl(\frac{r - x}{s}\Bigr),
 
-and takes for F its mean: :math:`U = x + s\,d` where :math:`n\,E[\rho(Z - d) - \rho(Z)] = \ell`.
+and takes for F its mean: :math:`U = x + s\,d` where :math:`n\,E[\rho(Z - d) - \rho(Z)] = \ell`.  An arm whose last
+exact set was wider than that, because it is louder or its rewards disagree, loses the excess by and by, like 1/n.
 
 What the arms share is learned from all of them: the scale, as the median size of residuals, by a recursion that
-multiplies; and, of several laws, the likeliest.  Indices are kept, and brought up to date when their arm gets a reward
+multiplies; and, of several laws, the likeliest.  An arm that is clearly louder or quieter than the others has a scale
+of its own: see :mod:`.spreads`.  Indices are kept, and brought up to date when their arm gets a reward
 and, all of them, when t has grown by a tenth and by K.
 """
 
@@ -28,9 +30,10 @@ from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .loss_tables import Losses, at, shift_of, weigh
 from .numerics import LARGEST, clip, saturate
+from .spreads import Spreads, init_spreads, learn_spread, loudness
 from .tournament import Tournament, init_tournament, set_line
 
-KEPT = 8  # rewards of an arm whose level set is exact
+KEPT = 16  # rewards of an arm whose level set is exact
 FIRST_SIZES = 16  # residuals whose median starts the scale
 ENOUGH = 5  # residuals from which on it is theirs, and not that of the differences between arms
 MEMORY = 1000  # residuals that the scale remembers, and from which the law is learned
@@ -71,7 +74,9 @@ class LevelSets(NamedTuple):
     x: FloatArray  # minimisers
     kept: FloatArray  # (arm, KEPT): first rewards, sorted
     unit: FloatArray  # per arm: the scale for which its first rewards' minimiser was found; 0 if it is to be found
+    stretch: FloatArray  # per arm: how much wider its last exact set was than the mean says
     shared: Shared
+    spreads: Spreads
     losses: Losses
     tournament: Tournament
 
@@ -83,6 +88,7 @@ def init_level_sets(n_arms: int, losses: Losses, evidence: FloatArray, scale: fl
         x=np.zeros(n_arms),
         kept=np.zeros((n_arms, KEPT)),
         unit=np.zeros(n_arms),
+        stretch=np.ones(n_arms),
         shared=Shared(
             scale=np.array([scale]),
             sizes=np.zeros((2, FIRST_SIZES)),
@@ -94,6 +100,7 @@ def init_level_sets(n_arms: int, losses: Losses, evidence: FloatArray, scale: fl
             due=np.array([float(n_arms)]),
             top=np.array([-math.inf]),
         ),
+        spreads=init_spreads(n_arms),
         losses=losses,
         tournament=init_tournament(n_arms),
     )
@@ -241,10 +248,17 @@ def learn_scale(shared: Shared, row: int, size: float) -> None:
 
 
 @compilable
-def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
-    """Bring the arm's index up to date, where ``reward`` is the latest one if it is new."""
+def scale_of(state: LevelSets, arm: int, learns_scale: bool) -> float:
+    """Return the arm's scale: that of all arms, unless it is to be learned and the arm is louder or quieter."""
+    scale: float = state.shared.scale[0]
+    return scale * loudness(state.spreads, arm) if learns_scale else scale
+
+
+@compilable
+def renew(state: LevelSets, arm: int, reward: float, scale: float, c: float) -> None:
+    """Bring the index of an arm with this scale up to date, where ``reward`` is the latest one if it is new."""
     shared, losses, n_arms, n = state.shared, state.losses, len(state.pulls), state.pulls[arm]
-    scale, law = shared.scale[0], shared.law[0]
+    law = shared.law[0]
     share, slack = shared.clock[0] / (n_arms * n), losses.slack[law]
     lead = math.log(1.0 + share)
     caution = 1.0 + slack / 1.5 * lead * lead
@@ -259,8 +273,12 @@ def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
             guess = state.x[arm] if n > 1 else reward
             state.x[arm], state.unit[arm] = minimiser(rho, score, mode, rewards, n, scale, guess), scale
         upper = upper_end(rho, score, mode, rewards, n, scale, state.x[arm], level)
+        if n == KEPT:
+            width = scale * shift_of(losses.divergence[law], level / n)
+            state.stretch[arm] = max(1.0, (upper - state.x[arm]) / width)
     else:
-        upper = state.x[arm] + scale * shift_of(losses.divergence[law], level / n)
+        wider = 1.0 + (state.stretch[arm] - 1.0) * KEPT / n
+        upper = state.x[arm] + scale * shift_of(losses.divergence[law], level / n) * wider
     set_line(state.tournament, arm, saturate(upper), 0.0)
 
 
@@ -270,6 +288,7 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
     shared, losses, evidence = state.shared, state.losses, state.shared.evidence
     reward, n, x = saturate(reward), state.pulls[arm], state.x[arm]
     residual = saturate(reward - x)
+    learn_spread(state.spreads, arm, reward)
     if learns_scale and n > 0:
         learn_scale(shared, RESIDUALS, abs(residual) * (0.5 if n == 1 else 1.0))  # x is then a single reward
     elif n > 0:
@@ -278,7 +297,7 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
         if not math.isnan(shared.latest[0]):
             learn_scale(shared, DIFFERENCES, 0.5 * abs(saturate(reward - shared.latest[0])))
         shared.latest[0] = reward
-    scale, law = shared.scale[0], shared.law[0]
+    scale, law = scale_of(state, arm, learns_scale), shared.law[0]
     if n >= 3 and scale > 0.0 and len(evidence) > 1 and shared.seen[RESIDUALS] < MEMORY:
         weigh(evidence, losses.beside, residual / scale)
     if n < KEPT:
@@ -290,13 +309,13 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
     state.pulls[arm] = n + 1
     shared.clock[0] += 1
     if shared.clock[0] < shared.due[0]:
-        renew(state, arm, reward, c)
+        renew(state, arm, reward, scale, c)
     else:
-        refresh(state, arm, reward, c)
+        refresh(state, arm, reward, c, learns_scale)
 
 
 @rarely_called
-def refresh(state: LevelSets, arm: int, reward: float, c: float) -> None:
+def refresh(state: LevelSets, arm: int, reward: float, c: float, learns_scale: bool) -> None:
     """Settle on the likeliest law, and bring all indices up to date; ``reward`` is the arm's latest."""
     shared, evidence = state.shared, state.shared.evidence
     shared.due[0] = max(GROWTH * shared.clock[0], shared.clock[0] + len(state.pulls))
@@ -310,4 +329,5 @@ def refresh(state: LevelSets, arm: int, reward: float, c: float) -> None:
             shared.top[0] = max(shared.top[0], state.x[other])
     for other in range(len(state.pulls)):
         if state.pulls[other] > 0:
-            renew(state, other, reward if other == arm else state.x[other], c)
+            latest = reward if other == arm else state.x[other]
+            renew(state, other, latest, scale_of(state, other, learns_scale), c)

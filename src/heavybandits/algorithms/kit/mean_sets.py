@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from .moments import MEAN, SECOND, THIRD, Moments, add, init_moments, look
+from .moments import MEAN, SECOND, THIRD, Moments, init_moments, look
 from .numerics import saturate
 from .tournament import Tournament, init_tournament, set_line
 
@@ -58,11 +58,14 @@ class MeanSets(NamedTuple):
     tournament: Tournament
 
 
+def init_pooled(n_arms: int) -> Pooled:
+    """Return what is shared before the first reward."""
+    return Pooled(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.array([float(n_arms)]))
+
+
 def init_mean_sets(n_arms: int) -> MeanSets:
     """Return a state without rewards."""
-    moments = init_moments(n_arms)
-    pooled = Pooled(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.array([float(n_arms)]))
-    return MeanSets(np.zeros(n_arms, np.int64), moments, pooled, init_tournament(n_arms))
+    return MeanSets(np.zeros(n_arms, np.int64), init_moments(n_arms), init_pooled(n_arms), init_tournament(n_arms))
 
 
 @rarely_called
@@ -108,19 +111,14 @@ def left_root(y: float) -> float:
 
 
 @compilable
-def observe_mean(state: MeanSets, arm: int, reward: float, c: float) -> None:
-    """Learn from a reward, and bring indices up to date."""
-    pulls, moments, pooled = state.pulls, state.moments, state.pooled
-    all_equal = moments.unit[0] == 0.0
-    pulls[arm] += 1
-    pooled.clock[0] += 1
-    add(moments, pulls, arm, reward, pooled.clock[0])
-    look(moments, pulls, arm)
-    first_difference = all_equal and moments.unit[0] > 0.0 and pooled.clock[0] >= len(pulls)
+def renew_means(pulls: IntArray, moments: Moments, pooled: Pooled, tournament: Tournament, arm: int, c: float) -> None:
+    """Bring indices up to date after a reward of an arm: its own, or all of them."""
+    first_difference = pooled.variance[0] == 0.0 and moments.unit[0] > 0.0 and pooled.clock[0] >= len(pulls)
     if first_difference or pooled.clock[0] >= pooled.due[0]:
-        refresh_means(pulls, moments, pooled, state.tournament, c)
+        refresh_means(pulls, moments, pooled, tournament, c)
     else:
-        renew_mean(pulls, moments, pooled, state.tournament, arm, c)
+        look(moments, pulls, arm)
+        renew_mean(pulls, moments, pooled, tournament, arm, c)
 
 
 @rarely_called

@@ -53,6 +53,11 @@ class Extremes(NamedTuple):
             renew_average(fresh, row)
         return fresh
 
+    def check(self, fresh: Extremes, n_arms: int) -> None:
+        """Refuse arms that there are not, and longer lists."""
+        require_within("size", self.size, 0, MOST)
+        require_within("arms", self.arms, 0, n_arms - 1)
+
 
 class Moments(NamedTuple):
     """What is known of the size and shape of each arm's rewards."""
@@ -63,6 +68,15 @@ class Moments(NamedTuple):
     extremes: Extremes
     origin: FloatArray  # the first reward; NaN before it
     unit: FloatArray  # a power of two near the first difference from it; 0 before that
+
+    def check(self, fresh: Moments, n_arms: int) -> None:
+        """Refuse counts of listed rewards that are not those of the lists."""
+        self.extremes.check(fresh.extremes, n_arms)
+        require_within("listed", self.listed, 0, MOST)
+        for row in (TOP, BOTTOM):
+            listed = np.bincount(self.extremes.arms[row, : self.extremes.size[row]], minlength=n_arms)
+            if not np.array_equal(listed, self.listed[:, row]):
+                raise ValueError("the arms must have as many rewards in the lists as the lists say")
 
 
 def init_moments(n_arms: int) -> Moments:

@@ -1,22 +1,126 @@
-"""What to use when nothing is known: a learned loss and fixed settings; see :mod:`.level_set_ucb`."""
+r"""What to use when nothing is known: locations by level sets, or means where rewards repeat.
+
+*Assumes* noise with the same law for all arms, whatever its tails; arms may differ in scale.  *Needs* no prior
+knowledge.  *When that fails*: it compares locations, as medians do.  If arms differ in shape, so that the highest mean
+and the highest location are of different arms, use ``auto-mean``.
+
+*Formula*: that of :mod:`.level_set_ucb` with a learned loss and c = 4.  Rewards that repeat, such as coins, orders of
+which most are zero, or small counts, have no useful location.  So it follows the moments of ``auto-mean`` too, and
+plays the indices of :mod:`.auto_mean` while more than a tenth of successive rewards of an arm are equal, beyond chance,
+and rounding cannot be the reason: see :func:`~heavybandits.algorithms.kit.spreads.repeats`.  ``print(agent)`` tells
+which goal is in force.
+
+*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 337 bytes per arm.
+
+*Reference*: this library; see ``docs/level-set.md`` and ``docs/means.md``.
+"""
 
 from __future__ import annotations
 
-from .level_set_ucb import FACTS as FACTS
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...protocols import IntArray, compilable
+from ..entries import Facts
+from ..kit.level_set import LevelSets, observe
+from ..kit.mean_sets import Pooled, init_pooled, refresh_means, renew_means
+from ..kit.moments import MEAN, Moments, add, in_rewards, init_moments
+from ..kit.spreads import repeats
+from ..kit.tournament import choose, height
+from ..parameters import Positive, validated
 from .level_set_ucb import LevelSetUCB
 
 NAME = "auto"
 EXAMPLE: dict[str, object] = {}
+FACTS = Facts(
+    needs="nothing",
+    memory="337 bytes",
+    cost="O(1) amortised, O(log K)",
+    regret="nothing; measured in docs/level-set.md",
+    reference="this library",
+)
+MEANS_EXPLORE = 2.0  # by which factor c is larger while means are compared
 
 
-def auto() -> LevelSetUCB:
-    """What to use when nothing is known: level-set UCB with a learned loss and fixed settings.
+class AutoState(NamedTuple):
+    """Level sets, moments, and which of the two the indices come from."""
 
-    Not for rewards of which most are the same number, such as zero; see :class:`.LevelSetUCB` for what it assumes.
+    sets: LevelSets
+    moments: Moments
+    pooled: Pooled
+    by_means: IntArray  # array of one: 1 while means are compared
+
+
+@validated
+class Auto(NamedTuple):
+    r"""Level-set UCB with a learned loss, and mean UCB where rewards repeat.
+
+    Parameters
+    ----------
+    c
+        How much to explore.
 
     Examples
     --------
-    >>> auto()
-    LevelSetUCB(noise=None, scale=0.0, c=4.0)
+    >>> import heavybandits as hb
+    >>> agent = hb.Agent(hb.make("auto"), arms=["red", "green"])
+    >>> agent.update_many(["red"] * 5, [1.0, 1.2, 0.9, 1e9, 1.1])
+    >>> agent.update_many(["green"] * 5, [5.0, 4.8, -1e9, 5.1, 5.3])
+    >>> agent.select()
+    'green'
     """
-    return LevelSetUCB(noise=None, scale=0.0, c=4.0)
+
+    c: Positive = 4.0
+
+    def init(self, n_arms: int, horizon: int | None) -> AutoState:
+        """Return a fresh state."""
+        sets = LevelSetUCB(noise=None).init(n_arms, horizon)
+        return AutoState(sets, init_moments(n_arms), init_pooled(n_arms), np.zeros(1, np.int64))
+
+    def level(self, state: LevelSets, t: int) -> float:
+        """Return zero: indices stay as they are between refreshes, whatever t is."""
+        return 0.0
+
+    def select(self, state: AutoState, t: int, rng: Any) -> int:
+        """Return each arm once, then the one with the highest index."""
+        return choose(self, state.sets, t, 1, 1)
+
+    def update(self, state: AutoState, arm: int, reward: float) -> None:
+        """Learn, and bring the arm's index up to date."""
+        learn(state, arm, reward, self.c)
+
+    def goal(self, state: AutoState) -> str:
+        """Return what arms are compared by now, ``"location"`` or ``"mean"``."""
+        return "mean" if state.by_means[0] else "location"
+
+    def value(self, state: AutoState, arm: int) -> float:
+        """Return the arm's location, or its mean if that is the goal now."""
+        if state.sets.pulls[arm] == 0:
+            return math.nan
+        moments = state.moments
+        return float(in_rewards(moments, moments.whole[arm, MEAN]) if state.by_means[0] else state.sets.x[arm])
+
+    def index_of(self, state: AutoState, arm: int, t: int) -> float:
+        """Return the upper end of what is not ruled out for the arm, as of the latest refresh."""
+        tournament = state.sets.tournament
+        index = height(tournament.line, tournament.open, arm, 0.0)
+        by_means = state.by_means[0] and state.sets.pulls[arm] > 0
+        return float(in_rewards(state.moments, index) if by_means else index)
+
+
+@compilable
+def learn(state: AutoState, arm: int, reward: float, c: float) -> None:
+    """Learn from a reward; the goal may change when all indices are refreshed."""
+    sets, moments, pooled = state.sets, state.moments, state.pooled
+    due = sets.shared.due[0]
+    observe(sets, arm, reward, c, True)
+    pooled.clock[0] += 1
+    add(moments, sets.pulls, arm, reward, pooled.clock[0])
+    if sets.shared.due[0] > due:
+        state.by_means[0] = repeats(sets.spreads)
+        if state.by_means[0]:
+            refresh_means(sets.pulls, moments, pooled, sets.tournament, MEANS_EXPLORE * c)
+    elif state.by_means[0]:
+        renew_means(sets.pulls, moments, pooled, sets.tournament, arm, MEANS_EXPLORE * c)

@@ -28,8 +28,8 @@ import math
 from typing import Any, NamedTuple
 
 from ..entries import Facts
-from ..kit.mean_sets import MeanSets, init_mean_sets, observe_mean
-from ..kit.moments import MEAN, in_rewards
+from ..kit.mean_sets import MeanSets, init_mean_sets, renew_means
+from ..kit.moments import MEAN, add, in_rewards
 from ..kit.tournament import choose, height
 from ..parameters import Positive, validated
 
@@ -79,7 +79,11 @@ class AutoMean(NamedTuple):
 
     def update(self, state: MeanSets, arm: int, reward: float) -> None:
         """Learn, and bring the arm's index up to date."""
-        observe_mean(state, arm, reward, self.c)
+        pulls, moments, pooled = state.pulls, state.moments, state.pooled
+        pulls[arm] += 1
+        pooled.clock[0] += 1
+        add(moments, pulls, arm, reward, pooled.clock[0])
+        renew_means(pulls, moments, pooled, state.tournament, arm, self.c)
 
     def value(self, state: MeanSets, arm: int) -> float:
         """Return the arm's mean, in which extreme rewards of all arms are shared out."""

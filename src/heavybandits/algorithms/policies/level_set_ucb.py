@@ -18,11 +18,11 @@ arms,
 with h = 3/4 for lower tails like Cauchy's and 0 for light ones.  A *learned* loss is the :math:`-\ln f_q` of the law
 that makes the residuals seen so far, of all arms, likeliest: of Student's t with 1, 3 and infinitely many degrees of
 freedom, and four laws that are skewed; Cauchy's has a head start.  With :math:`\rho = -\ln f` the set is that of a
-likelihood ratio, and with the squared loss it is UCB's interval.  The sets are exact for an arm's first eight rewards;
-then the sum is followed by its mean and its minimiser by stochastic approximation: see :mod:`.level_set`
+likelihood ratio, and with the squared loss it is UCB's interval.  The sets are exact for an arm's first sixteen
+rewards; then the sum is followed by its mean and its minimiser by stochastic approximation: see :mod:`.level_set`
 and ``docs/level-set.md``.
 
-*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 177 bytes per arm.
+*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 273 bytes per arm.
 
 *Reference*: this library; the template is that of Dorn, Katrutsa, Latypov and Pudovikov (2024).
 """
@@ -46,7 +46,7 @@ NAME = "level-set-ucb"
 EXAMPLE = {"noise": {"kind": "student-t", "df": 3.0}, "scale": 2.0}
 FACTS = Facts(
     needs="nothing",
-    memory="177 bytes",
+    memory="273 bytes",
     cost="O(1) amortised, O(log K)",
     regret="nothing; measured in docs/level-set.md",
     reference="this library",

@@ -1,0 +1,134 @@
+r"""How loud each arm is beside the others, and whether rewards repeat, from differences of an arm's successive rewards.
+
+Differences know neither locations nor laws, which both are uncertain in young arms.  Let :math:`o_a` be the mean of
+:math:`\ln|r - r'|` over the q differences of an arm that are not 0, :math:`\bar o` the mean over all N of them, and W
+the sum of their squares about the arms' own means.  An arm's log scale is that of all arms, unless
+
+.. math::  \delta = o_a - \bar o > 2e \quad\text{or}\quad \delta < -3e, \qquad
+           e = \sqrt{1.5\,\max(W/(N - K), 0.1)/q};
+
+then it is higher by :math:`\delta - 2e`, or lower by :math:`-\delta - 3e`.  The 1.5 allows for differences that have a
+reward in common.  All scales with the rewards, and exactly so for powers of two.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...protocols import FloatArray, IntArray, compilable
+from .numerics import power_of_two, saturate
+
+LOUDER, QUIETER = 2.0, 3.0  # standard errors that it takes
+OVERLAP = 1.5  # by how much differences with a reward in common add to the variance of a mean
+LEAST_VARIANCE = 0.1
+MOST = 4.0  # largest log ratio of an arm's scale to that of all
+ENOUGH = 5  # differences from which on outlying ones are cut
+BELOW, ABOVE = 4.0, 6.0  # how far from the mean of all
+FEWEST_PAIRS = 20  # pairs of successive rewards before it is asked whether they repeat
+EQUAL_SHARE, ATOM_SHARE = (
+    0.1,
+    0.8,
+)  # of pairs that are equal, and of those that are the same value as the last such pair
+SURE = 2.5  # standard deviations
+LIGHT = 4.0  # geometric means, times the logarithm of their number, within which differences of light tails stay
+FREEDOM = 10  # degrees of freedom that W needs
+
+
+class Spreads(NamedTuple):
+    """Differences between successive rewards of each arm; what all share are arrays of one."""
+
+    last: FloatArray  # per arm: its latest reward; NaN before there is one
+    seen: IntArray  # per arm: differences that are not 0
+    mean: FloatArray  # per arm: mean of their logarithms, in units
+    unit: FloatArray  # a power of two near the first difference; 0 before it
+    total: IntArray  # differences that are not 0, of all arms
+    centre: FloatArray  # mean of their logarithms
+    squares: FloatArray  # sum of their squared deviations from the means of their arms
+    equal: IntArray  # differences that are 0, of all arms
+    same: IntArray  # of these, how many had the value of the one before
+    repeated: FloatArray  # the value that was equal last; NaN before there is one
+    largest: FloatArray  # difference of all arms
+
+
+def init_spreads(n_arms: int) -> Spreads:
+    """Return spreads without rewards."""
+    return Spreads(
+        last=np.full(n_arms, math.nan),
+        seen=np.zeros(n_arms, np.int64),
+        mean=np.zeros(n_arms),
+        unit=np.zeros(1),
+        total=np.zeros(1, np.int64),
+        centre=np.zeros(1),
+        squares=np.zeros(1),
+        equal=np.zeros(1, np.int64),
+        same=np.zeros(1, np.int64),
+        repeated=np.array([math.nan]),
+        largest=np.zeros(1),
+    )
+
+
+@compilable
+def learn_spread(spreads: Spreads, arm: int, reward: float) -> None:
+    """Learn from a finite reward."""
+    last = spreads.last[arm]
+    spreads.last[arm] = reward
+    if math.isnan(last):
+        return
+    difference = saturate(abs(reward - last))
+    if difference == 0.0:
+        spreads.equal[0] += 1
+        spreads.same[0] += spreads.repeated[0] == reward
+        spreads.repeated[0] = reward
+        return
+    if spreads.unit[0] == 0.0:
+        spreads.unit[0] = power_of_two(difference)
+    spreads.largest[0] = max(spreads.largest[0], difference)
+    log = math.log(min(max(difference / spreads.unit[0], 1e-300), 1e300))
+    if spreads.total[0] >= ENOUGH:
+        log = min(max(log, spreads.centre[0] - BELOW), spreads.centre[0] + ABOVE)
+    spreads.seen[arm] += 1
+    spreads.total[0] += 1
+    before = log - spreads.mean[arm]
+    spreads.mean[arm] += before / spreads.seen[arm]
+    spreads.squares[0] += before * (log - spreads.mean[arm])
+    spreads.centre[0] += (log - spreads.centre[0]) / spreads.total[0]
+
+
+@compilable
+def loudness(spreads: Spreads, arm: int) -> float:
+    """Return the arm's scale divided by that of all arms; 1 without evidence that it is another."""
+    seen, freedom = spreads.seen[arm], spreads.total[0] - len(spreads.seen)
+    if freedom < FREEDOM or seen < 2:
+        return 1.0
+    distance = spreads.mean[arm] - spreads.centre[0]
+    error = math.sqrt(OVERLAP * max(spreads.squares[0] / freedom, LEAST_VARIANCE) / seen)
+    if distance > LOUDER * error:
+        return math.exp(min(distance - LOUDER * error, MOST))
+    if distance < -QUIETER * error:
+        return math.exp(max(distance + QUIETER * error, -MOST))
+    return 1.0
+
+
+@compilable
+def repeats(spreads: Spreads) -> bool:
+    """Return whether rewards repeat because their law has atoms, and not because they are rounded.
+
+    More than a tenth of successive rewards must be equal.  Rounding may bring that about too if its step is near the
+    scale, and if tails are then heavy, means are of no use.  So either most that are equal are the same value, such as
+    zero, or no difference is larger than light tails allow.
+    """
+    equal, pairs = spreads.equal[0], spreads.equal[0] + spreads.total[0]
+    if pairs < FEWEST_PAIRS or not exceeds(equal, pairs, EQUAL_SHARE):
+        return False
+    if exceeds(spreads.same[0], equal, ATOM_SHARE) or spreads.total[0] == 0:
+        return True
+    return bool(spreads.largest[0] / spreads.unit[0] <= LIGHT * math.log(pairs) * math.exp(spreads.centre[0]))
+
+
+@compilable
+def exceeds(count: int, total: int, share: float) -> bool:
+    """Return whether a count is above a share of the total by more than chance."""
+    return bool(count > share * total + SURE * math.sqrt(share * (1.0 - share) * total))

@@ -1,0 +1,95 @@
+"""Spreads of arms: evidence that one is louder, exact scaling, and whether rewards repeat."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from heavybandits.algorithms.kit.spreads import Spreads, init_spreads, learn_spread, loudness, repeats
+from heavybandits.protocols import FloatArray
+
+pytestmark = pytest.mark.usefixtures("silent")
+
+
+def learned(columns: list[FloatArray]) -> Spreads:
+    """Spreads after these rewards of each arm, in turn."""
+    spreads = init_spreads(len(columns))
+    for row in np.stack(columns, axis=1).tolist():
+        for arm, reward in enumerate(row):
+            learn_spread(spreads, arm, reward)
+    return spreads
+
+
+def test_ratios_follow_the_formula() -> None:
+    rng = np.random.default_rng(0)
+    columns = [rng.standard_normal(40), 9.0 * rng.standard_normal(40), 0.05 * rng.standard_normal(40)]
+    logs = [np.log(np.abs(np.diff(column))) for column in columns]
+    centre = np.concatenate(logs).mean()
+    spread = sum(((log - log.mean()) ** 2).sum() for log in logs) / (3 * 39 - 3)
+    error = math.sqrt(1.5 * spread / 39)
+    spreads = learned(columns)
+    assert loudness(spreads, 1) == pytest.approx(math.exp(logs[1].mean() - centre - 2 * error), rel=0.05)
+    assert loudness(spreads, 2) == pytest.approx(math.exp(logs[2].mean() - centre + 3 * error), rel=0.05)
+
+
+def test_no_evidence_no_difference() -> None:
+    rng = np.random.default_rng(1)
+    alike = learned([rng.standard_cauchy(30) for _ in range(4)])
+    assert [loudness(alike, arm) for arm in range(4)] == [1.0] * 4
+    few = learned([rng.standard_normal(3), 100 * rng.standard_normal(3)])
+    assert loudness(few, 1) == 1.0
+
+
+def test_powers_of_two_change_nothing() -> None:
+    rng = np.random.default_rng(2)
+    columns = [rng.standard_cauchy(50), 20 * rng.standard_cauchy(50)]
+    ratios = [
+        [loudness(learned([np.ldexp(column, exponent) for column in columns]), arm) for arm in range(2)]
+        for exponent in (-700, -3, 0, 41, 900)
+    ]
+    assert ratios[2][1] > 1.0
+    assert all(pair == ratios[2] for pair in ratios)
+
+
+def test_wild_rewards_leave_spreads_finite() -> None:
+    spreads = learned([np.array([1e308, -1e308, 0.0, 1e-300, 0.0, 1.7e308] * 5), np.arange(30.0)])
+    assert all(np.isfinite(field).all() for field in spreads if field is not spreads.repeated)
+    assert math.isfinite(loudness(spreads, 0))
+
+
+Draw = Callable[[np.random.Generator], FloatArray]
+ATOMS: dict[str, Draw] = {
+    "coins": lambda rng: (rng.random(300) < 0.03).astype(float),
+    "fair coins": lambda rng: (rng.random(300) < 0.5).astype(float),
+    "orders": lambda rng: np.where(rng.random(300) < 0.1, rng.pareto(1.5, 300), 0.0),
+    "counts": lambda rng: rng.poisson(2.0, 300).astype(float),
+    "one number": lambda rng: np.full(300, 7.0),
+}
+ROUNDED: dict[str, Draw] = {
+    "milliseconds": lambda rng: -np.round(20.0 * (1.0 + rng.pareto(1.1, 300))),
+    "short times": lambda rng: -np.round(2.0 * (1.0 + rng.pareto(1.1, 300))),
+    "cents": lambda rng: np.round(300.0 * rng.standard_cauchy(300)) / 100,
+    "units near the scale": lambda rng: np.round(rng.standard_cauchy(300)),
+    "minutes": lambda rng: np.round(10.0 * rng.standard_normal(300)),
+    "continuous": lambda rng: rng.standard_normal(300),
+}
+
+
+@pytest.mark.parametrize("kind", ATOMS)
+def test_atoms_repeat(kind: str) -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        assert repeats(learned([ATOMS[kind](rng) for _ in range(3)]))
+
+
+@pytest.mark.parametrize("kind", ROUNDED)
+def test_rounded_numbers_do_not(kind: str) -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        assert not repeats(learned([ROUNDED[kind](rng) for _ in range(3)]))
+
+
+def test_few_pairs_tell_nothing() -> None:
+    assert not repeats(learned([np.zeros(20)]))
+    assert repeats(learned([np.zeros(21)]))

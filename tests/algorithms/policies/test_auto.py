@@ -1,0 +1,103 @@
+"""Auto: it compares means where rewards have atoms, and locations where they are only rounded."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+from heavybandits.protocols import FloatArray
+
+pytestmark = pytest.mark.usefixtures("silent")
+
+AUTO, AUTO_MEAN, ADAPTIVE = (hb.make(name) for name in ("auto", "auto-mean", "adaptive-level-set-ucb"))
+
+
+def played(policy: Any, rewards: FloatArray) -> tuple[list[int], Any]:
+    """Arms that an agent chooses, and the agent; round t pays ``rewards[t, arm]``."""
+    agent, arms = hb.Agent(policy, n_arms=rewards.shape[1]), []
+    for row in rewards.tolist():
+        arms.append(agent.select())
+        agent.update(arms[-1], row[arms[-1]])
+    return arms, agent
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0]])
+def test_the_goal_is_the_mean_where_rewards_have_atoms(order: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    coins = (rng.random((3000, 3)) < np.array([0.02, 0.04, 0.12])[order]).astype(float)
+    arms, agent = played(AUTO, coins)
+    assert arms.count(order.index(2)) > 2000
+    assert AUTO.goal(agent._state) == "mean"
+    assert str(agent).startswith("auto, 3000 rewards, arms compared by mean\n")
+    best = order.index(2)
+    assert AUTO.value(agent._state, best) == pytest.approx(0.12, abs=0.03)
+    assert AUTO.value(agent._state, best) < AUTO.index_of(agent._state, best, 3000) < 0.2
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0]])
+@pytest.mark.parametrize("step", [1.0, 0.01])
+def test_rounding_changes_nothing(order: list[int], step: float) -> None:
+    """Latencies in whole milliseconds, prices in cents: tails are too heavy for means."""
+    rng = np.random.default_rng(1)
+    latencies = -np.round(np.array([14.0, 11.0, 8.0])[order] * (1.0 + rng.pareto(1.05, (2000, 3))) / step) * step
+    arms, agent = played(AUTO, latencies)
+    assert AUTO.goal(agent._state) == "location"
+    assert arms == played(ADAPTIVE, latencies)[0]
+    assert arms.count(order.index(2)) > 1500
+
+
+def test_a_goal_taken_too_early_is_given_up() -> None:
+    """Fifty zeros look like an atom; but then rewards never repeat."""
+    agent = hb.Agent(AUTO, n_arms=2)
+    agent.update_many([0, 1] * 25, [0.0] * 50)
+    assert AUTO.goal(agent._state) == "mean"
+    rng = np.random.default_rng(2)
+    for _ in range(1000):
+        arm = agent.select()
+        agent.update(arm, arm + rng.standard_cauchy())
+    assert AUTO.goal(agent._state) == "location"
+    assert agent.pulls[1] > 800
+
+
+def test_equal_rewards_are_played_in_turn() -> None:
+    arms, _ = played(AUTO, np.full((200, 3), 4.0))
+    assert max(arms[100:].count(arm) for arm in range(3)) <= 35
+
+
+def test_the_mean_is_that_of_auto_mean() -> None:
+    rng = np.random.default_rng(3)
+    orders = np.where(rng.random(400) < 0.1, np.exp(rng.standard_normal(400)), 0.0)
+    agents = [hb.Agent(policy, n_arms=2) for policy in (AUTO, AUTO_MEAN)]
+    for agent in agents:
+        agent.update_many([0, 1] * 200, orders.tolist())
+    for arm in range(2):
+        one, two = (agent.policy.value(agent._state, arm) for agent in agents)
+        assert one == pytest.approx(two, rel=1e-3)
+        one, two = (agent.policy.index_of(agent._state, arm, 400) for agent in agents)
+        assert one == pytest.approx(two, rel=0.05)
+
+
+@pytest.mark.slow
+def test_a_loud_best_arm_is_found() -> None:
+    noise = [hb.Cauchy()] * 9 + [hb.Cauchy(scale=5.0)]
+    result = hb.simulate(hb.Instance(range(10), noise), {"auto": AUTO}, horizon=10_000, replications=100)
+    assert np.mean(result.failed) < 0.135  # before arms had scales of their own, 27%
+
+
+def test_arms_come_and_go_while_means_are_compared() -> None:
+    agent = hb.Agent(AUTO, arms=["a", "b", "c"])
+    rng = np.random.default_rng(4)
+    chances = {"a": 0.1, "b": 0.3, "c": 0.05, "d": 0.7}
+    for _ in range(300):
+        arm = agent.select()
+        agent.update(arm, float(rng.random() < chances[arm]))
+    agent.remove_arm("b")
+    agent.add_arm("d")
+    for _ in range(600):
+        arm = agent.select()
+        agent.update(arm, float(rng.random() < chances[arm]))
+    assert agent.pulls["d"] > 450
+    assert AUTO.goal(agent._state) == "mean"
+    assert math.isfinite(AUTO.index_of(agent._state, 0, 900))
