@@ -53,11 +53,6 @@ class Extremes(NamedTuple):
             renew_average(fresh, row)
         return fresh
 
-    def check(self, fresh: Extremes, n_arms: int) -> None:
-        """Refuse arms that there are not, and longer lists."""
-        require_within("size", self.size, 0, MOST)
-        require_within("arms", self.arms, 0, n_arms - 1)
-
 
 class Moments(NamedTuple):
     """What is known of the size and shape of each arm's rewards."""
