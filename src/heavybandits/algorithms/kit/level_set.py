@@ -31,7 +31,7 @@ from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .loss_tables import Losses, at, shift_of, weigh
 from .numerics import LARGEST, clip, saturate
 from .spreads import Spreads, init_spreads, learn_spread, loudness
-from .tournament import Tournament, init_tournament, set_line
+from .tournament import Tournament, init_tournament, set_bound
 
 KEPT = 16  # rewards of an arm whose level set is exact
 FIRST_SIZES = 16  # residuals whose median starts the scale
@@ -279,7 +279,7 @@ def renew(state: LevelSets, arm: int, reward: float, scale: float, c: float) -> 
     else:
         wider = 1.0 + (state.stretch[arm] - 1.0) * KEPT / n
         upper = state.x[arm] + scale * shift_of(losses.divergence[law], level / n) * wider
-    set_line(state.tournament, arm, saturate(upper), 0.0)
+    set_bound(state.tournament, arm, n, saturate(upper), state.x[arm])
 
 
 @compilable

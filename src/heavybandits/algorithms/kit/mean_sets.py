@@ -28,7 +28,7 @@ import numpy as np
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .moments import MEAN, SECOND, THIRD, Moments, init_moments, look
 from .numerics import saturate
-from .tournament import Tournament, init_tournament, set_line
+from .tournament import Tournament, init_tournament, set_bound
 
 VARIANCE_WEIGHT = 1.0  # rewards' worth of the pooled variance in that of an arm
 JUMP_WEIGHT = 2.0  # rewards' worth of the pooled jump
@@ -158,13 +158,13 @@ def renew_mean(
     """Bring the arm's index up to date."""
     n, n_arms, whole = float(pulls[arm]), len(pulls), moments.whole
     if pooled.variance[0] == 0.0:  # all rewards so far are equal: take turns
-        set_line(tournament, arm, -n, 0.0)
+        set_bound(tournament, arm, pulls[arm], -n, -n)
         return
     level = math.log(1.0 + c / n_arms * (1.0 + pooled.clock[0] / (n_arms * n)))
     upper = upper_mean(
         whole[arm, MEAN], whole[arm, SECOND], whole[arm, THIRD], n, pooled.variance[0], pooled.jump[0], level
     )
-    set_line(tournament, arm, upper + pooled.coarse[0] - pooled.coarse[0], 0.0)
+    set_bound(tournament, arm, pulls[arm], upper + pooled.coarse[0] - pooled.coarse[0], whole[arm, MEAN])
 
 
 @rarely_called

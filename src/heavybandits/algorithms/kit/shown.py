@@ -22,7 +22,7 @@ def value_of(policy: Any, state: Any, arm: int) -> float:
     """
     if hasattr(policy, "value"):
         return float(policy.value(state, arm))
-    return float(state.tournament.line[arm, VALUE]) if hasattr(state, "tournament") else math.nan
+    return float(state.tournament.base[arm, VALUE]) if hasattr(state, "tournament") else math.nan
 
 
 def index_of(policy: Any, state: Any, arm: int, t: int) -> float:

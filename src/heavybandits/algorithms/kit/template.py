@@ -53,4 +53,5 @@ def learn_by_template(policy: Any, state: TemplateState, arm: int, reward: float
     policy.optimizer.observe(state.optimizer, arm, reward)
     rate = policy.optimizer.bound(state.optimizer, arm, state.delta[0])
     if rate < math.inf:
-        set_line(state.tournament, arm, policy.optimizer.value(state.optimizer, arm), policy.radius(rate))
+        value = policy.optimizer.value(state.optimizer, arm)
+        set_line(state.tournament, arm, state.pulls[arm], value, policy.radius(rate))

@@ -8,7 +8,10 @@ where only the arm that got a reward changes its *value* :math:`x_a` and *width*
 can catch up with for a while is not compared with the others.  Else a few arms are scanned, and many are kept in a
 kinetic tournament: a binary tree whose nodes hold the winner below them and the level at which that may change.  A
 reward expires the nodes on the way to the root; a choice replays the expired matches and no others, so it costs
-O(log K) amortised.  Ties go to the arm with the lowest number, up to rounding in the last digit if the arms are many.
+O(log K) amortised.  Ties go to the arm with fewer pulls, then to the lower number.
+
+Rewards may come late: see :mod:`.late`.  The lines that are compared have bonuses narrowed by what is pending.  While
+arms wait, each choice first walks on by two arms, to find one that may be asked again.
 
 Numbers that belong together lie together, in few arrays: that is kind to the cache, and to the compiler.
 """
@@ -23,8 +26,8 @@ import numpy.typing as npt
 
 from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
+from .late import MANY, PATIENCE, Late, bonus_factor, init_late, is_due
 from .numerics import LARGEST
-from .scan import ask
 
 Flags = npt.NDArray[np.bool_]
 
@@ -32,8 +35,11 @@ SCAN = 64  # up to this many arms a scan is quicker than the tree
 VALUE, WIDTH, WINNER, EXPIRY = range(4)  # columns of Tournament.tree, and the first two of Tournament.line
 # These numbers lie in two arrays, not in seven: in the busiest code of all that saves a tenth of the time.
 # Columns of Tournament.turn: the next arm to look at for initial pulls; pulls left in a row; the arm chosen last; the
-# round up to which its lead surely lasts.
-NEXT, LEFT, ARM, UNTIL = range(4)
+# round up to which its lead surely lasts; and for the walk around the arms that wait: the next arm, how often the known
+# arm was asked that was asked least, in the last walk and so far in this one, and how many arms were found waiting.
+NEXT, LEFT, ARM, UNTIL, WALK, BAR, LEAST, WAITING, FOUND = range(9)
+CENTRE = 2  # column of Tournament.base, beside VALUE and WIDTH
+FEWEST = 3  # decisions that an arm of infinite index gets at least
 # Columns of Tournament.lead: the levels at which the lead starts and ends, and a rival's highest index till then.
 START, END, RIVAL = range(3)
 _NEVER = -math.inf  # below every level: the end of a lead that is none
@@ -42,8 +48,9 @@ _NEVER = -math.inf  # below every level: the end of a lead that is none
 class Tournament(NamedTuple):
     """The part of a policy's state that :func:`choose` works on."""
 
-    line: FloatArray  # (arm, 2): value and width; NaN and infinite before the first estimate
-    asked: IntArray  # per arm: initial pulls that were selected, whether or not their rewards have come
+    line: FloatArray  # (arm, 2): value and width that are compared; NaN and infinite before the first estimate
+    base: FloatArray  # (arm, 3): value and width if nothing were pending, and the estimate that a bonus narrows to
+    late: Late
     open: Flags  # per arm: may be chosen now
     turn: IntArray
     lead: FloatArray
@@ -55,7 +62,10 @@ class Tournament(NamedTuple):
     def carry(self, fresh: Tournament, rows: IntArray) -> Tournament:
         """Move what is known of the arms ``rows`` into the first rows of ``fresh``; the rest is worked out anew."""
         kept = len(rows)
-        fresh.line[:kept], fresh.asked[:kept], fresh.open[:kept] = self.line[rows], self.asked[rows], self.open[rows]
+        fresh.line[:kept], fresh.base[:kept], fresh.open[:kept] = self.line[rows], self.base[rows], self.open[rows]
+        for new, old in zip(fresh.late, self.late, strict=True):
+            new[:kept] = old[rows]
+        fresh.turn[WAITING] = self.turn[WAITING]
         if fresh.tree is not None:
             plant(fresh.tree, fresh.line, fresh.open)
         return fresh
@@ -78,20 +88,24 @@ class Tournament(NamedTuple):
         if self.tree is not None:
             plant(self.tree, self.line, self.open)
         self.turn[NEXT], self.turn[UNTIL], self.lead[END] = 0, 0, _NEVER
+        if self.turn[WAITING] > 0:  # perhaps other arms than before wait now
+            self.turn[WALK], self.turn[BAR], self.turn[LEAST], self.turn[FOUND] = 0, MANY, MANY, 0
 
 
 def init_tournament(n_arms: int) -> Tournament:
     """Return a tournament in which no arm has an estimate yet, and all may be chosen."""
-    line, open = np.full((n_arms, 2), math.inf), np.ones(n_arms, np.bool_)
-    line[:, VALUE] = math.nan
+    base, open = np.full((n_arms, 3), math.inf), np.ones(n_arms, np.bool_)
+    base[:, (VALUE, CENTRE)] = math.nan
+    line = base[:, :CENTRE].copy()
     tree = np.empty((2 * n_arms, 4)) if n_arms > SCAN else None
     if tree is not None:
         plant(tree, line, open)
     return Tournament(
         line=line,
-        asked=np.zeros(n_arms, np.int64),
+        base=base,
+        late=init_late(n_arms),
         open=open,
-        turn=np.zeros(4, np.int64),
+        turn=np.array([0, 0, 0, 0, 0, MANY, MANY, 0, 0]),
         lead=np.array([0.0, _NEVER, 0.0]),
         tree=tree,
     )
@@ -117,16 +131,59 @@ def height(line: FloatArray, open: Flags, arm: int, level: float) -> float:
 
 
 @compilable
-def set_line(tournament: Tournament, arm: int, value: float, width: float) -> None:
-    """Give the arm a new line."""
-    line, lead = tournament.line, tournament.lead
-    line[arm, VALUE] = value if value >= -LARGEST else -LARGEST  # above that of a closed arm, even if it is NaN
-    line[arm, WIDTH] = width
+def set_line(tournament: Tournament, arm: int, n: int, value: float, width: float) -> None:
+    """Give the arm a new line: its estimate after n rewards, and the width of its bonus."""
+    set_base(tournament, arm, n, value, width, value)
+
+
+@compilable
+def set_bound(tournament: Tournament, arm: int, n: int, upper: float, centre: float) -> None:
+    """Give the arm an upper bound that no level moves, and the estimate after n rewards that it would narrow to."""
+    set_base(tournament, arm, n, upper, 0.0, centre)
+
+
+@compilable
+def set_base(tournament: Tournament, arm: int, n: int, value: float, width: float, centre: float) -> None:
+    """Note what the arm's line is if nothing is pending, and bring the line up to date."""
+    base = tournament.base
+    base[arm, VALUE] = value if value >= -LARGEST else -LARGEST  # above that of a closed arm, even if it is NaN
+    base[arm, WIDTH] = width
+    base[arm, CENTRE] = centre
+    if tournament.late.pending[arm] == 0 and tournament.late.lost[arm] == 0:
+        tournament.line[arm, VALUE] = base[arm, VALUE]
+        tournament.line[arm, WIDTH] = width
+        compare(tournament, arm)
+    else:
+        narrow(tournament, arm, n)
+
+
+@rarely_called
+def narrow(tournament: Tournament, arm: int, n: int) -> None:
+    """Bring the line of an arm with n rewards up to date with what is pending."""
+    line, base, late = tournament.line, tournament.base, tournament.late
+    unknown = base[arm, WIDTH] == math.inf
+    line[arm, VALUE] = base[arm, VALUE]
+    line[arm, WIDTH] = base[arm, WIDTH]
+    if unknown or base[arm, VALUE] >= LARGEST:  # there is no bonus to narrow
+        if late.pending[arm] > 0 or (unknown and late.lost[arm] > 0):
+            line[arm, VALUE], line[arm, WIDTH] = -LARGEST, 0.0
+            tournament.turn[WAITING] = max(tournament.turn[WAITING], 1)
+    elif late.pending[arm] > 0:
+        factor = bonus_factor(late, arm, n)
+        line[arm, VALUE] = base[arm, CENTRE] + (base[arm, VALUE] - base[arm, CENTRE]) * factor
+        line[arm, WIDTH] = base[arm, WIDTH] * factor
+    compare(tournament, arm)
+
+
+@compilable
+def compare(tournament: Tournament, arm: int) -> None:
+    """Let the arm's new line compete with the others."""
+    lead = tournament.lead
     if arm != tournament.turn[ARM] and lead[END] > _NEVER:
-        rival = height(line, tournament.open, arm, lead[END])
+        rival = height(tournament.line, tournament.open, arm, lead[END])
         if rival > lead[RIVAL]:
             lead[RIVAL] = rival
-    enter(tournament.tree, line, tournament.open, arm)
+    enter(tournament.tree, tournament.line, tournament.open, arm)
 
 
 @compilable
@@ -143,13 +200,19 @@ def enter(tree: FloatArray | None, line: FloatArray, open: Flags, arm: int) -> N
         node //= 2
 
 
+@compilable
+def goes_first(pulls: IntArray, arm: int, other: int) -> bool:
+    """Return whether an arm wins a tie: it has fewer pulls, or as many and the lower number."""
+    return bool(pulls[arm] < pulls[other] or (pulls[arm] == pulls[other] and arm < other))
+
+
 @rarely_called
-def replay(tree: FloatArray, node: int, level: float) -> None:
+def replay(tree: FloatArray, pulls: IntArray, node: int, level: float) -> None:
     """Decide the match at a node whose children are up to date, and how long the result holds."""
     winner, loser = 2 * node, 2 * node + 1
     holds = min(tree[winner, EXPIRY], tree[loser, EXPIRY])
     high, low = tree[winner, VALUE] + level * tree[winner, WIDTH], tree[loser, VALUE] + level * tree[loser, WIDTH]
-    if low > high or (low == high and tree[loser, WINNER] < tree[winner, WINNER]):
+    if low > high or (low == high and goes_first(pulls, int(tree[loser, WINNER]), int(tree[winner, WINNER]))):
         winner, loser, high, low = loser, winner, low, high
     if high < math.inf and low > -math.inf and tree[loser, WIDTH] > tree[winner, WIDTH]:
         # Rounding must not delay the crossing, so it is announced a little early: the match is then only replayed.
@@ -161,14 +224,14 @@ def replay(tree: FloatArray, node: int, level: float) -> None:
 
 
 @rarely_called
-def highest(line: FloatArray, open: Flags, tree: FloatArray | None, level: float) -> int:
+def highest(line: FloatArray, open: Flags, tree: FloatArray | None, pulls: IntArray, level: float) -> int:
     """Arm with the highest index at a level that is never below the one asked for before."""
     n_arms = len(line)
     if tree is None:
         best, best_height = 0, -math.inf
         for arm in range(n_arms):
             arm_height = height(line, open, arm, level)
-            if arm_height > best_height:
+            if arm_height > best_height or (arm_height == best_height and goes_first(pulls, arm, best)):
                 best, best_height = arm, arm_height
         return best
     node = 1
@@ -182,7 +245,7 @@ def highest(line: FloatArray, open: Flags, tree: FloatArray | None, level: float
             node = 2 * node + 1
         else:
             if tree[node, EXPIRY] < level:
-                replay(tree, node, level)
+                replay(tree, pulls, node, level)
             node //= 2
     return int(tree[1, WINNER])
 
@@ -211,35 +274,67 @@ def foresee(
     return last
 
 
+@rarely_called
+def next_waiting(tournament: Tournament, pulls: IntArray, initial: int) -> int:
+    """Walk on by two arms, and return one that waits and may be asked again, or -1."""
+    turn, base = tournament.turn, tournament.base
+    for _ in range(2):
+        arm: int = turn[WALK]
+        turn[WALK] += 1
+        chosen = False
+        if tournament.open[arm]:
+            asked = max(tournament.late.asked[arm], pulls[arm])
+            unknown = base[arm, WIDTH] == math.inf
+            if unknown or base[arm, VALUE] >= LARGEST:
+                turn[FOUND] += 1
+                chosen = asked < max(initial if unknown else FEWEST, PATIENCE * turn[BAR])
+            else:
+                turn[LEAST] = min(turn[LEAST], asked)
+        if turn[WALK] == len(pulls):
+            turn[WALK], turn[BAR], turn[LEAST], turn[WAITING], turn[FOUND] = 0, turn[LEAST], MANY, turn[FOUND], 0
+        if chosen:
+            return arm
+    return -1
+
+
 @compilable
 def choose(policy: Any, state: Any, t: int, initial: int, in_a_row: int) -> int:
     """Return the arm to pull: each arm ``initial`` times, then the one of highest index, so often ``in_a_row``.
 
-    Initial pulls that were asked for count as done, so several may be under way at once; and so do rewards that came
-    unasked.  ``policy.level(state, t)`` never falls as t grows.
+    Decisions whose rewards have not come count as initial pulls, and so do rewards that nobody asked for.
+    ``policy.level(state, t)`` never falls as t grows.
     """
     tournament, pulls = state.tournament, state.pulls
     line, open, turn, lead = tournament.line, tournament.open, tournament.turn, tournament.lead
     leader: int = turn[ARM]
     # A lead begins after all initial pulls, and ends when other arms may be chosen; so it may be looked at first.
-    if turn[LEFT] <= 0 and t < turn[UNTIL] and line[leader, VALUE] + lead[START] * line[leader, WIDTH] > lead[RIVAL]:
+    if (
+        turn[LEFT] <= 0
+        and t < turn[UNTIL]
+        and turn[WAITING] == 0
+        and line[leader, VALUE] + lead[START] * line[leader, WIDTH] > lead[RIVAL]
+    ):
         turn[LEFT] = in_a_row - 1
         return leader  # whatever the level is by now, so there is no need to work it out
     while turn[NEXT] < len(pulls):
         arm: int = turn[NEXT]
-        if open[arm] and ask(pulls, tournament.asked, arm, initial):
+        if open[arm] and is_due(tournament.late, pulls, arm, initial):
             return arm
         turn[NEXT] += 1
     if turn[LEFT] > 0 and open[leader]:
         turn[LEFT] -= 1
         return leader
+    if turn[WAITING] > 0:
+        arm = next_waiting(tournament, pulls, initial)
+        if arm >= 0:
+            return arm
     turn[LEFT] = in_a_row - 1
     level = policy.level(state, t)
     if level <= lead[END] and line[leader, VALUE] + level * line[leader, WIDTH] > lead[RIVAL]:
         if level == lead[END] and policy.level(state, t + t // 32 + 1) <= level:  # it does not rise
             turn[UNTIL] = t + t // 32 + 1
         return leader
-    arm = highest(line, open, tournament.tree, level)
+    arm = highest(line, open, tournament.tree, pulls, level)
     turn[ARM], turn[UNTIL], lead[END] = arm, 0, _NEVER
     if arm == leader:
         until = t + t // 32 + 1

@@ -130,4 +130,4 @@ class ClippedSGDUCB(NamedTuple):
             width = math.sqrt(2.0 * state.sgd.schedule[3] / (state.sgd.steps[arm] + 1))
         else:
             width = self.coeff / math.sqrt(pulls)
-        set_line(state.tournament, arm, state.sgd.x[arm], width)
+        set_line(state.tournament, arm, pulls, state.sgd.x[arm], width)

@@ -106,7 +106,7 @@ class MRUCB(NamedTuple):
         state.pulls[arm] += 1
         estimate = observe_p_robust(state.mean, arm, reward, self.p, self.c)
         width = minimax_width(self.c, self.p, state.pulls[arm], state.horizon[0] / len(state.pulls))
-        set_line(state.tournament, arm, estimate, width)
+        set_line(state.tournament, arm, state.pulls[arm], estimate, width)
 
     def value(self, state: MRUCBState, arm: int) -> float:
         """The p-robust estimate."""

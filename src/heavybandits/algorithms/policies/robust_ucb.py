@@ -160,7 +160,7 @@ class RobustUCB(NamedTuple):
             if other == arm or log_term >= until[other]:
                 estimate = self.estimator.refresh(mean, other, log_term)
                 until[other] = self.estimator.until(mean, other, log_term)
-                set_line(state.tournament, other, estimate, self.estimator.width(pulls[other]))
+                set_line(state.tournament, other, pulls[other], estimate, self.estimator.width(pulls[other]))
             if until[other] < due[0]:
                 due[0] = until[other]
 

@@ -79,5 +79,5 @@ class UCB(NamedTuple):
         """Move the arm's mean."""
         n = state.pulls[arm] + 1
         state.pulls[arm] = n
-        before = state.tournament.line[arm, VALUE] if n > 1 else 0.0
-        set_line(state.tournament, arm, running_mean(before, n, reward), self.c / math.sqrt(n))
+        before = state.tournament.base[arm, VALUE] if n > 1 else 0.0
+        set_line(state.tournament, arm, n, running_mean(before, n, reward), self.c / math.sqrt(n))
