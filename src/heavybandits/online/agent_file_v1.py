@@ -11,6 +11,7 @@ import numpy.typing as npt
 Arrays = dict[str, npt.NDArray[Any]]
 
 RENAMED = (  # what to find at the end of a path, and what it is called today
+    (r"\.choice\.asked$", ".tournament.late.asked"),
     (r"\.choice\.(\w+)$", r".tournament.\1"),
     (r"\.records\.(start|room|size|plan)$", r".pool.\1"),
     (r"\.records\.pool$", ".pool.records"),
@@ -59,9 +60,11 @@ def converted(values: Arrays, today: Arrays) -> Arrays:
             numbers = array[np.equal(SPLIT[end], name)]
             found[part] = numbers.astype(today[part].dtype) if part in today else numbers  # all were floats
     found = {**{path: array for path, array in today.items() if CACHES.search(path)}, **found}
-    for path in found:
+    for path in list(found):
         if path.endswith(".kept") and path in today:
             found[path] = _widened(path.removesuffix(".kept"), found, today[path].shape[1])
+        if path.endswith(".tournament.turn"):
+            _add_pending(found, today, path.removesuffix(".turn"))
     return {path: found[path] for path in today} if set(found) == set(today) else found
 
 
@@ -75,3 +78,14 @@ def _widened(sets: str, found: Arrays, width: int) -> npt.NDArray[Any]:
         row[old:n] = location
         row[:n].sort()
     return wider
+
+
+def _add_pending(found: Arrays, today: Arrays, tournament: str) -> None:
+    """Add what a tournament knows of pending decisions, of which format 1 knew nothing."""
+    owner = tournament.removesuffix(".tournament")
+    turn, line = found[f"{tournament}.turn"], found[f"{tournament}.line"]
+    centre = found.get(f"{owner}.x", line[:, 0])  # level sets have an estimate apart from their bound
+    found[f"{tournament}.turn"] = np.concatenate([turn, today[f"{tournament}.turn"][len(turn) :]])
+    found[f"{tournament}.base"] = np.column_stack([line, centre])
+    for name in ("pending", "lost"):
+        found[f"{tournament}.late.{name}"] = np.zeros(len(line), np.int64)

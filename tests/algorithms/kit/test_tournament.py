@@ -37,7 +37,8 @@ class Steady:
 
 
 def top(tournament: Tournament, level: float) -> int:
-    return highest(tournament.line, tournament.open, tournament.tree, level)
+    pulls = np.zeros(len(tournament.line), np.int64)
+    return highest(tournament.line, tournament.open, tournament.tree, pulls, level)
 
 
 def naive_heights(values: np.ndarray, widths: np.ndarray, level: float) -> np.ndarray:
@@ -56,7 +57,7 @@ def test_highest_is_the_argmax_of_all_lines(n_arms: int, seed: int, tied: bool) 
         arm = top(tournament, level) if rng.random() < 0.7 else int(rng.integers(n_arms))
         values[arm] = rng.integers(3) if tied else rng.standard_normal()
         widths[arm] = rng.integers(1, 3) if tied else rng.exponential()
-        set_line(tournament, arm, values[arm], widths[arm])
+        set_line(tournament, arm, 1, values[arm], widths[arm])
         level += rng.integers(2) if tied else 0.1 * rng.exponential()
         heights = naive_heights(values, widths, level)
         chosen = top(tournament, level)
@@ -70,7 +71,7 @@ def test_highest_is_the_argmax_of_all_lines(n_arms: int, seed: int, tied: bool) 
 def test_closed_arms_are_never_chosen(n_arms: int) -> None:
     tournament = init_tournament(n_arms)
     for arm in range(n_arms):
-        set_line(tournament, arm, float(arm), 1.0)
+        set_line(tournament, arm, 1, float(arm), 1.0)
     assert top(tournament, 1.0) == n_arms - 1
     tournament.restrict(np.array([1, 3]))
     assert top(tournament, 1.0) == 3
@@ -84,7 +85,7 @@ def test_closed_arms_are_never_chosen(n_arms: int) -> None:
 def test_an_open_arm_is_chosen_however_bad_it_is(n_arms: int, value: float) -> None:
     tournament = init_tournament(n_arms)
     for arm in range(n_arms):
-        set_line(tournament, arm, value if arm == 2 else 1.0, 1.0)
+        set_line(tournament, arm, 1, value if arm == 2 else 1.0, 1.0)
     assert top(tournament, 1.0) == 0
     tournament.restrict(np.array([2]))
     assert top(tournament, 1.0) == 2
@@ -98,7 +99,7 @@ def test_levels_may_be_negative(n_arms: int) -> None:
 
     state = Lines(np.ones(n_arms, np.int64), init_tournament(n_arms))
     for arm in range(n_arms):
-        set_line(state.tournament, arm, 5.0 if arm == 1 else 1.0, 0.25)
+        set_line(state.tournament, arm, 1, 5.0 if arm == 1 else 1.0, 0.25)
     carried = Lines(state.pulls, state.tournament.carry(init_tournament(n_arms), np.arange(n_arms)))
     assert [choose(Low(), carried, t, 1, 1) for t in range(5)] == [1] * 5
 
@@ -107,7 +108,7 @@ def test_levels_may_be_negative(n_arms: int) -> None:
 def test_all_unknown_arms_tie_and_the_first_wins(n_arms: int) -> None:
     tournament = init_tournament(n_arms)
     assert top(tournament, 1.0) == 0
-    set_line(tournament, 0, 1e300, 1.0)
+    set_line(tournament, 0, 1, 1e300, 1.0)
     assert top(tournament, 1.0) == 1  # infinity beats any estimate
 
 
@@ -116,10 +117,10 @@ def test_choose_asks_for_initial_pulls_in_order_then_plays_batches() -> None:
     state = Lines(pulls, tournament)
     assert [choose(Steady(), state, 10, 3, 2) for _ in range(6)] == [0, 0, 0, 1, 1, 1]
     pulls[:] = 3
-    set_line(tournament, 0, 0.0, 1.0)
-    set_line(tournament, 1, 5.0, 1.0)
+    set_line(tournament, 0, 1, 0.0, 1.0)
+    set_line(tournament, 1, 1, 5.0, 1.0)
     assert choose(Steady(), state, 10, 3, 2) == 1
-    set_line(tournament, 0, 99.0, 1.0)  # the batch goes on, whatever else happens
+    set_line(tournament, 0, 1, 99.0, 1.0)  # the batch goes on, whatever else happens
     assert choose(Steady(), state, 10, 3, 2) == 1
     assert choose(Steady(), state, 10, 3, 2) == 0
 
@@ -141,7 +142,7 @@ def test_an_initial_pull_is_not_lost_when_its_arm_was_unavailable() -> None:
 def test_carry_keeps_the_lines_of_the_arms_that_stay() -> None:
     tournament = init_tournament(3)
     for arm in range(3):
-        set_line(tournament, arm, float(arm), 0.5)
+        set_line(tournament, arm, 1, float(arm), 0.5)
     kept = tournament.carry(init_tournament(2), np.array([0, 2]))
     assert kept.line[:, VALUE].tolist() == [0.0, 2.0]
     assert top(kept, 1.0) == 1
@@ -164,7 +165,7 @@ def test_a_lead_is_never_kept_too_long(n_arms: int, seed: int, noise: float) -> 
     state, policy = Lines(np.ones(n_arms, np.int64), init_tournament(n_arms)), Rising()
     means = rng.standard_normal(n_arms)
     for arm in range(n_arms):
-        set_line(state.tournament, arm, means[arm], 1.0)
+        set_line(state.tournament, arm, 1, means[arm], 1.0)
     leads = 0
     for t in range(n_arms + 1, n_arms + 600):
         chosen = choose(policy, state, t, 1, 1)
@@ -174,5 +175,5 @@ def test_a_lead_is_never_kept_too_long(n_arms: int, seed: int, noise: float) -> 
         leads += t < state.tournament.turn[UNTIL] or policy.level(state, t) < state.tournament.lead[END]
         arm = chosen if rng.random() < 0.9 else int(rng.integers(n_arms))
         state.pulls[arm] += 1
-        set_line(state.tournament, arm, means[arm] + noise * rng.standard_normal(), 1.0 / math.sqrt(state.pulls[arm]))
+        set_line(state.tournament, arm, 1, means[arm] + noise * rng.standard_normal(), 1.0 / math.sqrt(state.pulls[arm]))
     assert leads > 0  # else nothing was tested
