@@ -60,15 +60,18 @@ def converted(values: Arrays, today: Arrays) -> Arrays:
             numbers = array[np.equal(SPLIT[end], name)]
             found[part] = numbers.astype(today[part].dtype) if part in today else numbers  # all were floats
     found = {**{path: array for path, array in today.items() if CACHES.search(path)}, **found}
-    for path in list(found):
-        if path.endswith(".kept") and path in today:
-            found[path] = _widened(path.removesuffix(".kept"), found, today[path].shape[1])
-        if path.endswith(".tournament.turn"):
-            _add_pending(found, today, path.removesuffix(".turn"))
+    for path in today:
+        if path.endswith(".tournament.base"):
+            _widen(found, today, path.removesuffix(".base"))
+        elif path.endswith((".late.asked", ".late.pending", ".late.lost")):  # format 1 knew only the first of these
+            asked = path.replace(".late.asked", ".asked")
+            found.setdefault(path, found.pop(asked, today[path]))
+        elif path.endswith(".kept") and path in found:
+            found[path] = _with_more_kept(path.removesuffix(".kept"), found, today[path].shape[1])
     return {path: found[path] for path in today} if set(found) == set(today) else found
 
 
-def _widened(sets: str, found: Arrays, width: int) -> npt.NDArray[Any]:
+def _with_more_kept(sets: str, found: Arrays, width: int) -> npt.NDArray[Any]:
     """Return the sorted first rewards of each arm with room for more; its location stands in for those not kept."""
     pulls, x, kept = (found[f"{sets}.{name}"] for name in ("pulls", "x", "kept"))
     wider = np.zeros((len(kept), width))
@@ -80,12 +83,10 @@ def _widened(sets: str, found: Arrays, width: int) -> npt.NDArray[Any]:
     return wider
 
 
-def _add_pending(found: Arrays, today: Arrays, tournament: str) -> None:
-    """Add what a tournament knows of pending decisions, of which format 1 knew nothing."""
+def _widen(found: Arrays, today: Arrays, tournament: str) -> None:
+    """Add to a tournament what it needs for late rewards, of which format 1 knew little."""
     owner = tournament.removesuffix(".tournament")
     turn, line = found[f"{tournament}.turn"], found[f"{tournament}.line"]
     centre = found.get(f"{owner}.x", line[:, 0])  # level sets have an estimate apart from their bound
     found[f"{tournament}.turn"] = np.concatenate([turn, today[f"{tournament}.turn"][len(turn) :]])
     found[f"{tournament}.base"] = np.column_stack([line, centre])
-    for name in ("pending", "lost"):
-        found[f"{tournament}.late.{name}"] = np.zeros(len(line), np.int64)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heavybandits.algorithms.kit.pending import ask, find_pending
 from heavybandits.algorithms.kit.tournament import (
     END,
     SCAN,
@@ -34,6 +35,13 @@ class Steady:
 
     def level(self, state: Lines, t: int) -> float:
         return 1.0
+
+
+def asked_for(state: Lines, initial: int, in_a_row: int) -> int:
+    """The arm that is chosen, and then asked for."""
+    arm = choose(Steady(), state, 10, initial, in_a_row)
+    ask(find_pending(state), arm)
+    return int(arm)
 
 
 def top(tournament: Tournament, level: float) -> int:
@@ -104,6 +112,22 @@ def test_levels_may_be_negative(n_arms: int) -> None:
     assert [choose(Low(), carried, t, 1, 1) for t in range(5)] == [1] * 5
 
 
+@pytest.mark.parametrize("n_arms", [4, SCAN + 5])
+def test_ties_go_to_the_arm_with_fewer_pulls_then_to_the_lower_number(n_arms: int) -> None:
+    tournament, pulls = init_tournament(n_arms), np.full(n_arms, 7)
+    for arm in range(n_arms):
+        set_line(tournament, arm, 7, 1.0, 0.5)
+    pulls[2:4] = 5
+
+    def best(level: float) -> int:
+        return highest(tournament.line, tournament.open, tournament.tree, pulls, level)
+
+    assert best(1.0) == 2
+    pulls[2] = 6
+    set_line(tournament, 2, 6, 1.0, 0.5)
+    assert best(1.0) == 3
+
+
 @pytest.mark.parametrize("n_arms", [4, SCAN + 1])
 def test_all_unknown_arms_tie_and_the_first_wins(n_arms: int) -> None:
     tournament = init_tournament(n_arms)
@@ -115,8 +139,9 @@ def test_all_unknown_arms_tie_and_the_first_wins(n_arms: int) -> None:
 def test_choose_asks_for_initial_pulls_in_order_then_plays_batches() -> None:
     tournament, pulls = init_tournament(2), np.zeros(2, np.int64)
     state = Lines(pulls, tournament)
-    assert [choose(Steady(), state, 10, 3, 2) for _ in range(6)] == [0, 0, 0, 1, 1, 1]
+    assert [asked_for(state, 3, 2) for _ in range(6)] == [0, 0, 0, 1, 1, 1]
     pulls[:] = 3
+    tournament.late.pending[:] = 0
     set_line(tournament, 0, 1, 0.0, 1.0)
     set_line(tournament, 1, 1, 5.0, 1.0)
     assert choose(Steady(), state, 10, 3, 2) == 1
@@ -127,7 +152,7 @@ def test_choose_asks_for_initial_pulls_in_order_then_plays_batches() -> None:
 
 def test_rewards_that_came_unasked_count_as_initial_pulls() -> None:
     state = Lines(np.array([0, 3, 1]), init_tournament(3))
-    assert [choose(Steady(), state, 10, 2, 1) for _ in range(3)] == [0, 0, 2]
+    assert [asked_for(state, 2, 1) for _ in range(3)] == [0, 0, 2]
 
 
 def test_an_initial_pull_is_not_lost_when_its_arm_was_unavailable() -> None:
@@ -175,5 +200,7 @@ def test_a_lead_is_never_kept_too_long(n_arms: int, seed: int, noise: float) -> 
         leads += t < state.tournament.turn[UNTIL] or policy.level(state, t) < state.tournament.lead[END]
         arm = chosen if rng.random() < 0.9 else int(rng.integers(n_arms))
         state.pulls[arm] += 1
-        set_line(state.tournament, arm, 1, means[arm] + noise * rng.standard_normal(), 1.0 / math.sqrt(state.pulls[arm]))
+        set_line(
+            state.tournament, arm, 1, means[arm] + noise * rng.standard_normal(), 1.0 / math.sqrt(state.pulls[arm])
+        )
     assert leads > 0  # else nothing was tested

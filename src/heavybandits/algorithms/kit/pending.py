@@ -1,8 +1,9 @@
 """What a state is told of decisions and of what becomes of them: asked for, settled by a reward, or given up.
 
-A policy that heeds pending decisions has a :class:`~.late.Late` in its state, in its tournament or by itself.  One that
-draws arms by chance has in ``awaited`` the probability of the decision whose reward is taken in next.  Others know of
-neither, and nothing is noted for them.
+A policy that heeds pending decisions has a :class:`~.late.Late` in its state, in its tournament or by itself.  A policy
+around another that gets one number for several rewards has one too, and the other counts in these numbers.  A policy
+that draws arms by chance has in ``awaited`` the probability of the decision whose reward is taken in next.  Others know
+of none of this, and nothing is noted for them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ class Pending(NamedTuple):
     tournament: Tournament | None = None
     pulls: IntArray | None = None
     awaited: FloatArray | None = None  # per arm: probability of the decision whose reward comes next
+    outer: Late | None = None  # counts in rewards, if ``late`` counts in groups of them
+    group: int = 1  # rewards in a group
 
 
 def find_pending(state: Any) -> Pending:
@@ -38,29 +41,58 @@ def find_pending(state: Any) -> Pending:
     tournament = getattr(state, "tournament", None)
     if isinstance(tournament, Tournament):
         return Pending(late=tournament.late, tournament=tournament, pulls=state.pulls)
-    if isinstance(getattr(state, "late", None), Late):
-        return Pending(late=state.late, pulls=state.pulls)
     if isinstance(getattr(state, "draws", None), Draws):
         return Pending(awaited=state.draws.awaited)
-    return next((found for found in map(find_pending, state) if any(part is not None for part in found)), Pending())
+    late = getattr(state, "late", None)
+    if isinstance(late, Late) and hasattr(state, "inner"):
+        return find_pending(state.inner)._replace(outer=late, group=state.waiting.shape[1])
+    if isinstance(late, Late):
+        return Pending(late=late, pulls=state.pulls)
+    return next((found for found in map(find_pending, state) if any(part is not None for part in found[:5])), Pending())
 
 
 @compilable
-def note(late: Late | None, tournament: Tournament | None, pulls: IntArray, arm: int, pending: int, lost: int) -> None:
+def note(pending: Pending, arm: int, waiting: int, lost: int) -> None:
     """Add to the arm's pending decisions, and to those that were given up."""
+    change(pending.late, pending.outer, pending.group, arm, waiting, lost)
+    bring_up_to_date(pending.tournament, pending.pulls, arm)
+
+
+@compilable
+def change(late: Late | None, outer: Late | None, group: int, arm: int, waiting: int, lost: int) -> None:
+    """Change the counts of an arm, in groups if the policy is told of groups."""
+    if outer is None:
+        add(late, arm, waiting, lost)
+        return
+    add(outer, arm, waiting, lost)
+    regroup(late, outer, group, arm)
+
+
+@compilable
+def add(late: Late | None, arm: int, waiting: int, lost: int) -> None:
+    """Change the counts of an arm, if there are any."""
     if late is None:
         return
-    if late.pending[arm] + pending < 0:  # a reward that nobody asked for settles nothing
+    if late.pending[arm] + waiting < 0:  # a reward that nobody asked for settles nothing
         return
-    late.pending[arm] += pending
+    late.pending[arm] += waiting
     late.lost[arm] += lost
-    if pending > 0:
-        late.asked[arm] += pending
-    bring_up_to_date(tournament, pulls, arm)
+    if waiting > 0:
+        late.asked[arm] += waiting
 
 
 @compilable
-def bring_up_to_date(tournament: Tournament | None, pulls: IntArray, arm: int) -> None:
+def regroup(late: Late | None, outer: Late, group: int, arm: int) -> None:
+    """Count groups that have begun as asked or pending, and groups that are whole as given up."""
+    if late is None:
+        return
+    late.asked[arm] = -(-outer.asked[arm] // group)
+    late.pending[arm] = -(-outer.pending[arm] // group)
+    late.lost[arm] = outer.lost[arm] // group
+
+
+@compilable
+def bring_up_to_date(tournament: Tournament | None, pulls: Any, arm: int) -> None:
     """Narrow the arm's line in the tournament, if there is one."""
     if tournament is None:
         return
@@ -79,16 +111,16 @@ def ask(pending: Pending, arm: int) -> None:
     >>> state.tournament.late.pending.tolist()
     [0, 1]
     """
-    note(pending.late, pending.tournament, pending.pulls, arm, 1, 0)
+    note(pending, arm, 1, 0)
 
 
 @compilable
 def settle(pending: Pending, arm: int) -> None:
     """Note that the reward of one of the arm's decisions has come, if one is pending."""
-    note(pending.late, pending.tournament, pending.pulls, arm, -1, 0)
+    note(pending, arm, -1, 0)
 
 
 @compilable
 def give_up(pending: Pending, arm: int) -> None:
     """Note that the reward of one of the arm's decisions will never come."""
-    note(pending.late, pending.tournament, pending.pulls, arm, -1, 1)
+    note(pending, arm, -1, 1)

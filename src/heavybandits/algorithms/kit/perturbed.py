@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray, compilable
+from .late import Late, bonus_factor, init_late, is_due
 from .p_robust import PRobustState, init_p_robust
-from .scan import ask
+from .scan import waiting
 
 LAWS = ("exponential", "gumbel", "pareto", "frechet", "uniform")
 
@@ -25,7 +26,7 @@ class PerturbedState(NamedTuple):
     """Estimates, and the widths of their perturbations."""
 
     pulls: IntArray
-    asked: IntArray
+    late: Late
     mean: PRobustState
     width: FloatArray
     open: npt.NDArray[np.bool_]
@@ -45,7 +46,7 @@ def init_perturbed(
     """
     return PerturbedState(
         pulls=np.zeros(n_arms, np.int64),
-        asked=np.zeros(n_arms, np.int64),
+        late=init_late(n_arms),
         mean=init_p_robust(n_arms, horizon),
         width=np.full(n_arms, math.inf),
         open=np.ones(n_arms, np.bool_),
@@ -77,15 +78,19 @@ def perturbation(law: float, shape: float, scale: float, exponential: float) -> 
 def choose_perturbed(state: PerturbedState, rng: Any) -> int:
     """Each arm once, then the one with the highest perturbed estimate."""
     law, shape, scale = state.law[0], state.law[1], state.law[2]
-    best, highest = -1, -math.inf
+    best, highest = waiting(state, 1), -math.inf
+    if best >= 0:
+        return best
     for arm in range(len(state.pulls)):
         if not state.open[arm]:
             continue
-        if ask(state.pulls, state.asked, arm, 1):
+        if is_due(state.late, state.pulls, arm, 1):
             return arm
         draw = perturbation(law, shape, scale, rng.standard_exponential())
-        # An arm whose first reward is on the way comes before all others.
-        height = state.mean.value[arm] + state.width[arm] * draw if state.pulls[arm] > 0 else math.inf
+        if state.pulls[arm] == 0:  # its first reward is on the way
+            continue
+        width = state.width[arm] * bonus_factor(state.late, arm, state.pulls[arm])
+        height = state.mean.value[arm] + width * draw
         if best < 0 or height > highest:
             best, highest = arm, height
     return best

@@ -1,52 +1,79 @@
-"""Choices by looking at every arm: for indices that are no lines in a common level."""
+"""Choices by looking at every arm: for indices that are no lines in a common level.
+
+Rewards may come late: see :mod:`.late`.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from ...protocols import IntArray, compilable
+from ...protocols import compilable
+from .late import MANY, PATIENCE, bonus_factor, is_due
 
 
 @compilable
-def ask(pulls: IntArray, asked: IntArray, arm: int, initial: int) -> bool:
-    """Return whether one of the arm's ``initial`` pulls is due; if so, it counts as asked for.
-
-    Pulls that were asked for count as done, so several may be under way at once; so do rewards that came unasked.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pulls, asked = np.array([0, 1]), np.zeros(2, np.int64)
-    >>> ask(pulls, asked, 0, 1), ask(pulls, asked, 0, 1), ask(pulls, asked, 1, 1)
-    (True, False, False)
-    """
-    if asked[arm] >= initial or pulls[arm] >= initial:
-        return False
-    asked[arm] += 1
-    return True
-
-
-@compilable
-def unseen(state: Any, initial: int) -> int:
-    """Return the first open arm of which one of the ``initial`` pulls is due, or -1 if there is none."""
+def due(state: Any, initial: int) -> int:
+    """Return the first open arm that still lacks one of its ``initial`` pulls, or -1 if there is none."""
     for arm in range(len(state.pulls)):
-        if state.open[arm] and ask(state.pulls, state.asked, arm, initial):
+        if state.open[arm] and is_due(state.late, state.pulls, arm, initial):
             return arm
     return -1
 
 
 @compilable
-def scan(policy: Any, state: Any, t: int) -> int:
-    """Return the open arm with the highest ``policy.index_of(state, arm, t)``.
+def waiting(state: Any, initial: int) -> int:
+    """Return the arm to ask again of those whose first ``initial`` rewards are out; -1 if there is none, or one is due.
 
-    Ties go to the arm with fewer pulls, then to the lower number.
+    Of the arms that wait it is the one asked least, if that was seldom enough or if no arm is known.
     """
-    best, highest = -1, -math.inf
+    found, fewest, least = -1, MANY, MANY
     for arm in range(len(state.pulls)):
         if not state.open[arm]:
             continue
-        index = policy.index_of(state, arm, t)
-        if best < 0 or index > highest or (index == highest and state.pulls[arm] < state.pulls[best]):
+        asked = max(state.late.asked[arm], state.pulls[arm])
+        if state.pulls[arm] >= initial:
+            least = min(least, asked)
+        elif asked < initial:
+            return -1
+        elif asked < fewest:
+            found, fewest = arm, asked
+    return found if fewest < PATIENCE * least else -1
+
+
+@compilable
+def unseen(state: Any, initial: int) -> int:
+    """Return an open arm that is due, or that waits and may be asked again; -1 if there is none."""
+    arm = due(state, initial)
+    return arm if arm >= 0 else waiting(state, initial)
+
+
+@compilable
+def narrowed(state: Any, arm: int, value: float, index: float) -> float:
+    """Return the index with its bonus narrowed by what is pending; unchanged if nothing is, or without an estimate."""
+    if state.late.pending[arm] == 0 or math.isnan(value):
+        return index
+    return value + (index - value) * bonus_factor(state.late, arm, state.pulls[arm])
+
+
+@compilable
+def scan(policy: Any, state: Any, t: int) -> int:
+    """Return the open arm with the highest ``policy.index_of(state, arm, t)``, its bonus narrowed by what is pending.
+
+    An arm of infinite index whose rewards are out waits.  Ties go to the arm with fewer pulls, then the lower number.
+    """
+    pulls, late = state.pulls, state.late
+    best, highest, found, fewest, least = -1, -math.inf, -1, MANY, MANY
+    for arm in range(len(pulls)):
+        if not state.open[arm]:
+            continue
+        index, asked = policy.index_of(state, arm, t), max(late.asked[arm], pulls[arm])
+        if index == math.inf and (late.pending[arm] > 0 or (pulls[arm] == 0 and late.lost[arm] > 0)):
+            if asked < fewest:
+                found, fewest = arm, asked
+            continue
+        least = min(least, asked)
+        index = narrowed(state, arm, policy.value(state, arm), index)
+        if best < 0 or index > highest or (index == highest and pulls[arm] < pulls[best]):
             best, highest = arm, index
-    return best
+    return found if fewest < PATIENCE * least else best

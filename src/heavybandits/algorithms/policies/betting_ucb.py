@@ -33,9 +33,10 @@ import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
+from ..kit.late import Late, init_late
 from ..kit.numerics import LARGEST, saturate, small_median
 from ..kit.pool import Pool, append, init_pool
-from ..kit.scan import scan, unseen
+from ..kit.scan import due, scan
 from ..parameters import Positive, validated
 
 NAME = "betting-ucb"
@@ -68,7 +69,7 @@ class BettingUCBState(NamedTuple):
     """Rewards with the scales they were bet on with, and indices."""
 
     pulls: IntArray
-    asked: IntArray
+    late: Late
     rewards: Pool
     scales: Scales
     bound: FloatArray
@@ -223,7 +224,7 @@ class BettingUCB(NamedTuple):
         )
         return BettingUCBState(
             pulls=np.zeros(n_arms, np.int64),
-            asked=np.zeros(n_arms, np.int64),
+            late=init_late(n_arms),
             rewards=init_pool(n_arms, horizon, 2),
             scales=scales,
             bound=np.full(n_arms, math.inf),
@@ -240,7 +241,7 @@ class BettingUCB(NamedTuple):
 
     def select(self, state: BettingUCBState, t: int, rng: Any) -> int:
         """Bring indices up to date that are too old, and return the arm with the highest."""
-        arm = unseen(state, 1)
+        arm = due(state, 1)
         if arm >= 0:
             return arm
         for arm in range(len(state.pulls)):
@@ -262,6 +263,10 @@ class BettingUCB(NamedTuple):
             state.rewards.records[at] = x
             state.rewards.records[at + 1] = scale
         learn_scale(state.scales, arm, x, state.pulls[arm])
+
+    def value(self, state: BettingUCBState, arm: int) -> float:
+        """Return NaN: betting gives bounds without an estimate between them, so late rewards narrow no bonus."""
+        return math.nan
 
     def index_of(self, state: BettingUCBState, arm: int, t: int) -> float:
         """Return the bound as it was last computed."""

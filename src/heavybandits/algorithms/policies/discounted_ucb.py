@@ -25,8 +25,9 @@ import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
+from ..kit.late import Late, init_late
 from ..kit.numerics import saturate
-from ..kit.scan import scan, unseen
+from ..kit.scan import due, scan
 from ..parameters import Fraction, NonNegative, Positive, validated
 
 NAME = "discounted-ucb"
@@ -44,7 +45,7 @@ class DiscountedUCBState(NamedTuple):
     """Weighted means and their weights."""
 
     pulls: IntArray
-    asked: IntArray
+    late: Late
     mean: FloatArray
     weight: FloatArray
     total: FloatArray  # N; rewards of arms that were removed stay in it
@@ -84,7 +85,7 @@ class DiscountedUCB(NamedTuple):
         """Return a fresh state."""
         return DiscountedUCBState(
             np.zeros(n_arms, np.int64),
-            np.zeros(n_arms, np.int64),
+            init_late(n_arms),
             np.zeros(n_arms),
             np.zeros(n_arms),
             np.zeros(1),
@@ -93,7 +94,7 @@ class DiscountedUCB(NamedTuple):
 
     def select(self, state: DiscountedUCBState, t: int, rng: Any) -> int:
         """Pull each arm once, then the one with the highest index."""
-        arm = unseen(state, 1)
+        arm = due(state, 1)
         return arm if arm >= 0 else scan(self, state, t)
 
     def update(self, state: DiscountedUCBState, arm: int, reward: float) -> None:

@@ -26,8 +26,9 @@ import numpy.typing as npt
 from ..._validate import in_range
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
+from ..kit.late import Late, init_late
 from ..kit.numerics import running_mean
-from ..kit.scan import scan, unseen
+from ..kit.scan import due, scan
 from ..parameters import NonNegative, validated
 
 NAME = "epsilon-greedy"
@@ -49,7 +50,7 @@ class EpsilonGreedyState(NamedTuple):
     """Means."""
 
     pulls: IntArray
-    asked: IntArray
+    late: Late
     mean: FloatArray
     open: npt.NDArray[np.bool_]
 
@@ -80,12 +81,12 @@ class EpsilonGreedy(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> EpsilonGreedyState:
         """Return a fresh state."""
         return EpsilonGreedyState(
-            np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64), np.zeros(n_arms), np.ones(n_arms, np.bool_)
+            np.zeros(n_arms, np.int64), init_late(n_arms), np.zeros(n_arms), np.ones(n_arms, np.bool_)
         )
 
     def select(self, state: EpsilonGreedyState, t: int, rng: Any) -> int:
         """Pull each arm once, then explore or play the highest mean."""
-        arm = unseen(state, 1)
+        arm = due(state, 1)
         if arm >= 0:
             return arm
         n_arms = len(state.pulls)

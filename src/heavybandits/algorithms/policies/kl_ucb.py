@@ -26,8 +26,9 @@ import numpy.typing as npt
 from ..._validate import require_range
 from ...protocols import FloatArray, IntArray, compilable
 from ..entries import Facts
+from ..kit.late import Late, init_late
 from ..kit.numerics import running_mean, share
-from ..kit.scan import ask
+from ..kit.scan import narrowed, unseen
 from ..parameters import Finite, NonNegative, validated
 
 NAME = "kl-ucb"
@@ -92,7 +93,7 @@ class KLUCBState(NamedTuple):
     """Means of the scaled rewards."""
 
     pulls: IntArray
-    asked: IntArray
+    late: Late
     mean: FloatArray
     constant: FloatArray  # per arm: n (p ln p + (1 - p) ln(1 - p)), the part of n d(p, q) without q
     open: npt.NDArray[np.bool_]
@@ -131,7 +132,7 @@ class KLUCB(NamedTuple):
         """Fresh state."""
         return KLUCBState(
             pulls=np.zeros(n_arms, np.int64),
-            asked=np.zeros(n_arms, np.int64),
+            late=init_late(n_arms),
             mean=np.zeros(n_arms),
             constant=np.zeros(n_arms),
             open=np.ones(n_arms, np.bool_),
@@ -150,19 +151,20 @@ class KLUCB(NamedTuple):
 
     def select(self, state: KLUCBState, t: int, rng: Any) -> int:
         """Each arm once, then the highest index."""
+        first = unseen(state, 1)
+        if first >= 0:
+            return first
         n_arms, threshold = len(state.pulls), self.threshold(t)
         best, highest = -1, -math.inf
         below, log_below, log_above = -math.inf, 0.0, 0.0  # a number a little below the highest index
         for turn in range(-1, n_arms):
             arm = turn if turn >= 0 else min(state.last[0], n_arms - 1)  # the arm chosen last comes first
-            if not state.open[arm] or arm == best:
-                continue
-            if ask(state.pulls, state.asked, arm, 1):
-                return arm
             n, p = state.pulls[arm], state.mean[arm]
+            if not state.open[arm] or arm == best or n == 0:
+                continue
             if p < below and state.constant[arm] - n * (p * log_below + (1.0 - p) * log_above) > threshold:
                 continue
-            bound = self.bound_at(state, arm, threshold)
+            bound = narrowed(state, arm, p, self.bound_at(state, arm, threshold))
             if bound > highest or (bound == highest and arm < best):
                 best, highest, below = arm, bound, bound - 1e-9
                 if 0.0 < below < 1.0:

@@ -35,9 +35,10 @@ import numpy.typing as npt
 from ..._validate import in_range
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
+from ..kit.late import Late, init_late
 from ..kit.numerics import running_mean, saturate
 from ..kit.pool import Pool, append, init_pool
-from ..kit.scan import unseen
+from ..kit.scan import narrowed, unseen
 from ..kit.turns import Turn, again, begin, init_turn
 from ..parameters import Positive, validated
 from ._klinf import LAMBDA_1, LAMBDA_2, LOG_MEAN, OPTIMUM, solve
@@ -59,7 +60,7 @@ class KLinfUCBState(NamedTuple):
     """All rewards, and the dual optimum of each arm; everything in units in which B is 1."""
 
     pulls: IntArray
-    asked: IntArray
+    late: Late
     mean: FloatArray
     rewards: Pool  # per arm: pairs (X, |X|^p)
     dual: FloatArray  # (arm, 4)
@@ -105,7 +106,7 @@ class KLinfUCB(NamedTuple):
         p = 1.0 + self.eps
         return KLinfUCBState(
             pulls=np.zeros(n_arms, np.int64),
-            asked=np.zeros(n_arms, np.int64),
+            late=init_late(n_arms),
             mean=np.zeros(n_arms),
             rewards=init_pool(n_arms, horizon, 2),
             dual=np.tile([self.eps / p, 1.0 / p, math.nan, math.inf], (n_arms, 1)),
@@ -147,12 +148,13 @@ class KLinfUCB(NamedTuple):
         while True:
             best, highest = -1, -math.inf
             for arm in range(len(state.pulls)):
-                if state.open[arm]:
+                if state.open[arm] and state.pulls[arm] > 0:
                     bound = self.upper(state, arm, t)
+                    bound = narrowed(state, arm, min(state.mean[arm] / self.unit(), bound), bound)
                     if best < 0 or bound > highest:
                         best, highest = arm, bound
             n = state.pulls[best]
-            if n == 0 or (state.solved[best, 0] == n and state.solved[best, 1] == t):
+            if state.solved[best, 0] == n and state.solved[best, 1] == t:
                 return begin(state.turn, best, max(1, math.ceil(self.h * n)))
             solve(state.rewards, best, state.dual, self.budget(state, best, t), self.eps)
             state.solved[best, 0], state.solved[best, 1] = n, t

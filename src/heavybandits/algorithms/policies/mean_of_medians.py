@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
+from ..kit.late import Late, init_late
 from ..kit.numerics import small_median
 from ..kit.state import find_open
 from ..kit.turns import Turn, again, begin, init_turn
@@ -47,6 +48,7 @@ class MeanOfMediansState(NamedTuple):
     waiting: FloatArray  # (arm, 2m + 1)
     medians: IntArray  # how many the policy has seen
     inner: Any
+    late: Late  # in pulls; the policy inside counts in medians
     open: npt.NDArray[np.bool_]
     turn: Turn
 
@@ -94,6 +96,7 @@ class MeanOfMedians(NamedTuple):
             waiting=np.zeros((n_arms, size)),
             medians=np.zeros(1, np.int64),
             inner=self.policy.init(n_arms, None if horizon is None else max(1, horizon // size)),
+            late=init_late(n_arms),
             open=np.ones(n_arms, np.bool_),
             turn=init_turn(),
         )

@@ -24,8 +24,9 @@ import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
+from ..kit.late import Late, init_late
 from ..kit.numerics import running_mean
-from ..kit.scan import scan, unseen
+from ..kit.scan import due, scan
 from ..parameters import NonNegative, validated
 
 NAME = "moss"
@@ -43,7 +44,7 @@ class MOSSState(NamedTuple):
     """Means, and the horizon."""
 
     pulls: IntArray
-    asked: IntArray
+    late: Late
     mean: FloatArray
     open: npt.NDArray[np.bool_]
     horizon: IntArray
@@ -78,7 +79,7 @@ class MOSS(NamedTuple):
             raise ValueError("MOSS: needs a horizon, or anytime=True")
         return MOSSState(
             np.zeros(n_arms, np.int64),
-            np.zeros(n_arms, np.int64),
+            init_late(n_arms),
             np.zeros(n_arms),
             np.ones(n_arms, np.bool_),
             np.array([0 if self.anytime or horizon is None else horizon]),
@@ -86,7 +87,7 @@ class MOSS(NamedTuple):
 
     def select(self, state: MOSSState, t: int, rng: Any) -> int:
         """Pull each arm once, then the one with the highest index."""
-        arm = unseen(state, 1)
+        arm = due(state, 1)
         return arm if arm >= 0 else scan(self, state, t)
 
     def update(self, state: MOSSState, arm: int, reward: float) -> None:

@@ -27,8 +27,9 @@ import numpy.typing as npt
 from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
+from ..kit.late import Late, init_late
 from ..kit.numerics import SUMMABLE, clip
-from ..kit.scan import scan, unseen
+from ..kit.scan import due, scan
 from ..parameters import Count, NonNegative, Positive, validated
 
 NAME = "sliding-window-ucb"
@@ -135,7 +136,7 @@ class SlidingWindowUCBState(NamedTuple):
     """The window, and all pulls."""
 
     pulls: IntArray
-    asked: IntArray
+    late: Late
     window: Window
     open: npt.NDArray[np.bool_]
 
@@ -170,14 +171,14 @@ class SlidingWindowUCB(NamedTuple):
         """Return a fresh state."""
         return SlidingWindowUCBState(
             np.zeros(n_arms, np.int64),
-            np.zeros(n_arms, np.int64),
+            init_late(n_arms),
             init_window(n_arms, self.window),
             np.ones(n_arms, np.bool_),
         )
 
     def select(self, state: SlidingWindowUCBState, t: int, rng: Any) -> int:
         """Pull each arm once, then the one with the highest index."""
-        arm = unseen(state, 1)
+        arm = due(state, 1)
         return arm if arm >= 0 else scan(self, state, t)
 
     def update(self, state: SlidingWindowUCBState, arm: int, reward: float) -> None:

@@ -30,9 +30,10 @@ import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
+from ..kit.late import Late, bonus_factor, init_late, is_due
 from ..kit.numerics import clip, saturate, small_median
 from ..kit.pool import Pool, append, init_pool
-from ..kit.scan import ask
+from ..kit.scan import waiting
 from ..parameters import Positive, validated
 
 NAME = "student-thompson"
@@ -54,7 +55,7 @@ class StudentThompsonState(NamedTuple):
     """All rewards, and per arm the mode of its posterior."""
 
     pulls: IntArray
-    asked: IntArray
+    late: Late
     rewards: Pool
     mode: FloatArray
     curvature: FloatArray
@@ -90,7 +91,7 @@ class StudentThompson(NamedTuple):
         """No rewards."""
         return StudentThompsonState(
             pulls=np.zeros(n_arms, np.int64),
-            asked=np.zeros(n_arms, np.int64),
+            late=init_late(n_arms),
             rewards=init_pool(n_arms, horizon, 1),
             mode=np.zeros(n_arms),
             curvature=np.zeros(n_arms),
@@ -101,18 +102,21 @@ class StudentThompson(NamedTuple):
 
     def select(self, state: StudentThompsonState, t: int, rng: Any) -> int:
         """The arm with the largest draw; an arm that nothing is known of comes first."""
-        best, largest = -1, -math.inf
+        best, largest = waiting(state, 1), -math.inf
+        if best >= 0:
+            return best
         for arm in range(len(state.pulls)):
             if not state.open[arm]:
                 continue
-            if ask(state.pulls, state.asked, arm, 1):
+            if is_due(state.late, state.pulls, arm, 1):
                 return arm
             n = state.pulls[arm]
-            draw = math.inf  # its first reward is on the way
-            if n > 0:
-                freedom = n * (self.df + 1.0) - 1.0
-                spread = math.sqrt((freedom + 1.0) / (freedom * state.curvature[arm]))
-                draw = state.mode[arm] + self.scale * spread * rng.standard_t(freedom)
+            if n == 0:  # its first reward is on the way
+                continue
+            freedom = n * (self.df + 1.0) - 1.0
+            spread = math.sqrt((freedom + 1.0) / (freedom * state.curvature[arm]))
+            spread *= bonus_factor(state.late, arm, n)
+            draw = state.mode[arm] + self.scale * spread * rng.standard_t(freedom)
             if best < 0 or draw > largest:
                 best, largest = arm, draw
         return best

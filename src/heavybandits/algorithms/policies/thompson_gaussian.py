@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
+from ..kit.late import Late, bonus_factor, init_late, is_due
 from ..kit.numerics import saturate
-from ..kit.scan import ask
+from ..kit.scan import waiting
 from ..parameters import Finite, Positive, PositiveOrInfinite, validated
 
 NAME = "thompson-gaussian"
@@ -38,7 +39,7 @@ class ThompsonGaussianState(NamedTuple):
     """Posterior of each arm."""
 
     pulls: IntArray
-    asked: IntArray
+    late: Late
     mean: FloatArray
     weight: FloatArray  # rewards seen, and those that the prior is worth
     open: npt.NDArray[np.bool_]
@@ -72,7 +73,7 @@ class ThompsonGaussian(NamedTuple):
         """The prior."""
         return ThompsonGaussianState(
             pulls=np.zeros(n_arms, np.int64),
-            asked=np.zeros(n_arms, np.int64),
+            late=init_late(n_arms),
             mean=np.full(n_arms, self.prior_mean),
             weight=np.full(n_arms, (self.scale / self.prior_scale) * (self.scale / self.prior_scale)),
             open=np.ones(n_arms, np.bool_),
@@ -80,14 +81,19 @@ class ThompsonGaussian(NamedTuple):
 
     def select(self, state: ThompsonGaussianState, t: int, rng: Any) -> int:
         """The arm with the largest draw; an arm that nothing is known of comes first."""
-        best, largest = -1, -math.inf
+        initial = 0 if self.prior_scale < math.inf else 1
+        best, largest = waiting(state, initial), -math.inf
+        if best >= 0:
+            return best
         for arm in range(len(state.pulls)):
             if not state.open[arm]:
                 continue
-            weight = state.weight[arm]
-            if weight == 0.0 and ask(state.pulls, state.asked, arm, 1):
+            if is_due(state.late, state.pulls, arm, initial):
                 return arm
-            spread = self.scale / math.sqrt(weight) if weight > 0.0 else math.inf  # its first reward is on the way
+            weight = state.weight[arm]
+            if weight == 0.0:  # its first reward is on the way
+                continue
+            spread = self.scale / math.sqrt(weight) * bonus_factor(state.late, arm, weight)
             draw = state.mean[arm] + spread * rng.standard_normal()
             if best < 0 or draw > largest:
                 best, largest = arm, draw

@@ -31,6 +31,7 @@ import numpy.typing as npt
 from ..._validate import in_range
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
+from ..kit.late import Late, bonus_factor, init_late
 from ..kit.numerics import running_mean, saturate
 from ..kit.scan import unseen
 from ..parameters import Finite, NonNegative, validated
@@ -54,7 +55,7 @@ class ThompsonNormalGammaState(NamedTuple):
     """Means, and sums of squared deviations from them."""
 
     pulls: IntArray
-    asked: IntArray
+    late: Late
     mean: FloatArray
     squares: FloatArray
     open: npt.NDArray[np.bool_]
@@ -91,7 +92,7 @@ class ThompsonNormalGamma(NamedTuple):
         """Return the prior."""
         return ThompsonNormalGammaState(
             np.zeros(n_arms, np.int64),
-            np.zeros(n_arms, np.int64),
+            init_late(n_arms),
             np.zeros(n_arms),
             np.zeros(n_arms),
             np.ones(n_arms, np.bool_),
@@ -113,11 +114,12 @@ class ThompsonNormalGamma(NamedTuple):
             if not state.open[arm]:
                 continue
             n = state.pulls[arm]
-            draw = math.inf  # its first rewards are on the way
-            if n >= initial:
-                freedom, weight = 2.0 * self.prior_shape + n, self.prior_weight + n
-                spread = math.sqrt(2.0 / freedom) * math.sqrt(self.rate_of(state, arm) / weight)
-                draw = self.value(state, arm) + spread * rng.standard_t(freedom)
+            if n < initial:  # its first rewards are on the way
+                continue
+            freedom, weight = 2.0 * self.prior_shape + n, self.prior_weight + n
+            spread = math.sqrt(2.0 / freedom) * math.sqrt(self.rate_of(state, arm) / weight)
+            spread *= bonus_factor(state.late, arm, weight)
+            draw = self.value(state, arm) + spread * rng.standard_t(freedom)
             if best < 0 or draw > largest or (draw == largest and n < state.pulls[best]):
                 best, largest = arm, draw
         return best

@@ -22,8 +22,9 @@ import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
+from ..kit.late import Late, init_late
 from ..kit.numerics import running_mean, saturate
-from ..kit.scan import scan, unseen
+from ..kit.scan import due, scan
 from ..parameters import Positive, validated
 
 NAME = "ucb-tuned"
@@ -41,7 +42,7 @@ class UCBTunedState(NamedTuple):
     """Means, and sums of squared deviations from them."""
 
     pulls: IntArray
-    asked: IntArray
+    late: Late
     mean: FloatArray
     squares: FloatArray
     open: npt.NDArray[np.bool_]
@@ -71,7 +72,7 @@ class UCBTuned(NamedTuple):
         """Return a fresh state."""
         return UCBTunedState(
             np.zeros(n_arms, np.int64),
-            np.zeros(n_arms, np.int64),
+            init_late(n_arms),
             np.zeros(n_arms),
             np.zeros(n_arms),
             np.ones(n_arms, np.bool_),
@@ -79,7 +80,7 @@ class UCBTuned(NamedTuple):
 
     def select(self, state: UCBTunedState, t: int, rng: Any) -> int:
         """Pull each arm once, then the one with the highest index."""
-        arm = unseen(state, 1)
+        arm = due(state, 1)
         return arm if arm >= 0 else scan(self, state, t)
 
     def update(self, state: UCBTunedState, arm: int, reward: float) -> None:
