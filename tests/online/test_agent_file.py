@@ -110,7 +110,7 @@ def test_names_that_cannot_be_saved_are_refused(tmp_path: Path) -> None:
      hb.FOUCB(hb.ClippedSSTM(a=3.0)), hb.make("rucb-catoni", v=1.0, eps=0.5)],
 )  # fmt: skip
 def test_parameters_come_back(policy: Any, tmp_path: Path) -> None:
-    saved = Saved(policy, 100, ["a"], 0, [0], 0, np.random.default_rng(), policy.init(1, 100))
+    saved = Saved(policy, 100, ["a"], 0, [0], 0, np.random.default_rng(), policy.init(1, 100), [0], [])
     (tmp_path / "agent").write_bytes(encoded(saved))
     assert read(tmp_path / "agent").policy == policy
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._format import html_table
 from .._validate import count, whole
+from ..algorithms.kit.pending import find_pending, give_up
 from ..algorithms.kit.shown import index_of, value_of
 from ..algorithms.kit.state import SMOOTHING, carried, find_draws, find_open, fresh_state, pools, reseed, with_room
 from ..algorithms.kit.tournament import SCAN
@@ -27,6 +28,7 @@ from . import agent_file
 from .agent_file import Saved
 from .ahead import compile_ahead
 from .arms import Arms, listed
+from .decisions import Awaited, decide, learn
 from .replace import replace
 
 if TYPE_CHECKING:
@@ -40,9 +42,10 @@ NEAR = 48  # arms from which on the code for more than SCAN of them is compiled 
 class Agent:
     """Chooses arms and learns from rewards, one decision at a time.
 
-    Rewards may come late, in any order, in bulk, or for arms that were never selected (logged data).  Several
-    selections may be under way at once.  A call that is refused, such as an update with NaN, changes nothing; infinite
-    rewards are welcome.  Threads may share an agent: each call sees the agent between two other calls.
+    Rewards may come late, in any order, in bulk, or for arms that were never selected (logged data).  Several decisions
+    may be pending at once, and the next one takes them into account.  A call that is refused, such as an update with
+    NaN, changes nothing; infinite rewards are welcome.  Threads may share an agent: each call sees the agent between
+    two other calls.
 
     Parameters
     ----------
@@ -71,9 +74,9 @@ class Agent:
     'green'
     >>> print(agent)
     ucb, 2 rewards
-    arm    pulls  estimate  index
-    red        1         1  2.177
-    green      1         3  4.177
+    arm    pulls  pending  estimate  index
+    red        1        0         1  2.177
+    green      1        1         3  3.833
     """
 
     def __init__(
@@ -100,9 +103,9 @@ class Agent:
         seed = None if seed is None else whole("Agent", "seed", seed)
         rng = np.random.default_rng(seed) if uses_rng(policy) else None
         n_arms = len(names.labels)
-        state = fresh_state(policy, n_arms, horizon)
+        state, none = fresh_state(policy, n_arms, horizon), [0] * n_arms
         reseed(state, np.random.SeedSequence(seed, spawn_key=SMOOTHING))
-        self.__setstate__(Saved(policy, horizon, names.labels, names.unused, [0] * n_arms, 0, rng, state))
+        self.__setstate__(Saved(policy, horizon, names.labels, names.unused, none, 0, rng, state, [*none], []))
 
     def __getstate__(self) -> Saved:
         """Return a copy of all that the agent is."""
@@ -112,21 +115,24 @@ class Agent:
     def _saved(self) -> Saved:
         """Return all that the agent is, for whoever holds the lock."""
         return Saved(
-            self.policy, self.horizon, self._labels, self._arms.unused, self._pulls, self._seen, self._rng, self._state
-        )
+            self.policy, self.horizon, self._labels, self._arms.unused, self._pulls, self._seen, self._rng, self._state,
+            self._awaited.pending, self._awaited.chances,
+        )  # fmt: skip
 
     def __setstate__(self, agent: Saved) -> None:
         self._lock = threading.Lock()
         self._acquire, self._release = self._lock.acquire, self._lock.release  # half the time of a with statement
         self.policy, self.horizon, self._seen, self._rng = agent.policy, agent.horizon, agent.seen, agent.rng
         self._bare = without_text(agent.policy)
-        self._adopt(Arms(agent.labels, agent.unused), agent.pulls, agent.state)
+        awaited = Awaited(agent.pending, agent.chances)
+        self._adopt(Arms(agent.labels, agent.unused), agent.pulls, awaited, agent.state)
 
-    def _adopt(self, arms: Arms, pulls: list[int], state: Any) -> None:
+    def _adopt(self, arms: Arms, pulls: list[int], awaited: Awaited, state: Any) -> None:
         """Take these arms and this state."""
-        self._select = compiled(type(self.policy).select, self._bare, state, 0, self._rng)
-        self._update = compiled(type(self.policy).update, self._bare, state, 0, 0.0)
-        self._arms, self._pulls, self._state = arms, pulls, state
+        pending = find_pending(state)
+        self._decide = compiled(decide, self._bare, state, pending, 0, self._rng, 0)
+        self._learn_from = compiled(learn, self._bare, state, pending, 0, 0.0, True)
+        self._arms, self._pulls, self._awaited, self._state, self._pending = arms, pulls, awaited, state, pending
         self._labels, self._slot = arms.labels, arms.slot
         self._pools = list(pools(state))
         if NEAR <= len(arms.labels) <= SCAN:
@@ -160,7 +166,9 @@ class Agent:
             return dict(zip(self._labels, self._pulls, strict=True))
 
     def select(self, among: Iterable[Arm] | None = None) -> Any:
-        """Arm to pull next; if only some are available now, ``among`` these.
+        """Return the arm to pull next; if only some are available now, ``among`` these.
+
+        The decision is pending until a reward of the arm comes, or until it is given up by :meth:`cancel`.
 
         Examples
         --------
@@ -173,31 +181,95 @@ class Agent:
         self._acquire()
         try:
             if names is not None:
-                restrict = self._restrict(names)
-            slot = self._select(self._bare, self._state, self._seen, self._rng)
-            try:
-                return self._labels[slot if slot >= 0 else len(self._labels)]
-            except (IndexError, TypeError):
-                owner, last = type(self.policy).__name__, len(self._labels) - 1
-                raise TypeError(f"Agent: {owner}.select must return an arm from 0 to {last}, got {slot!r}") from None
+                restrict = self._restrict(names, self._state)
+            slot = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, len(self._labels))
+            label = self._label(slot)
+            self._awaited.add(slot, self._pending.awaited)
+            return label
         finally:
             if restrict is not None:
                 restrict(None)
             self._release()
 
-    def _restrict(self, names: list[Any]) -> Callable[[IntArray | None], None]:
+    def _label(self, slot: int) -> Any:
+        """Return the name of the arm that a policy has selected."""
+        try:
+            return self._labels[slot if slot >= 0 else len(self._labels)]
+        except (IndexError, TypeError):
+            owner, last = type(self.policy).__name__, len(self._labels) - 1
+            raise TypeError(f"Agent: {owner}.select must return an arm from 0 to {last}, got {slot!r}") from None
+
+    def peek(self, among: Iterable[Arm] | None = None) -> Any:
+        """Return the arm that :meth:`select` would return, without making a decision.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=3)
+        >>> agent.peek(), agent.peek(), agent.select(), agent.peek()
+        (0, 0, 0, 1)
+        """
+        names = None if among is None else listed("among", among)
+        with self._lock:
+            state, rng = copy.deepcopy((self._state, self._rng))
+            if names is not None:
+                self._restrict(names, state)
+            slot = self._decide(self._bare, state, find_pending(state), self._seen, rng, len(self._labels))
+            return self._label(slot)
+
+    def cancel(self, arm: Arm) -> None:
+        """Give up a pending decision of the arm, whose reward will never come.
+
+        Decisions that stay pending make the agent ask the arm less, so give up those that took too long.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.cancel(agent.select())
+        >>> agent.cancel(0)
+        Traceback (most recent call last):
+            ...
+        ValueError: Agent: arm must have a pending decision to be cancelled, got 0 without one
+        """
+        with self._lock:
+            slot = self._slot(arm)
+            if self._awaited.pending[slot] == 0:
+                raise ValueError(f"Agent: arm must have a pending decision to be cancelled, got {arm!r} without one")
+            self._awaited.take(slot, None)
+            give_up(self._pending, slot)
+
+    @property
+    def pending(self) -> dict[Any, int]:
+        """Decisions per arm whose rewards have not come.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> agent.select()
+        'red'
+        >>> agent.pending
+        {'red': 1, 'green': 0}
+        """
+        with self._lock:
+            return dict(zip(self._labels, self._awaited.pending, strict=True))
+
+    def _restrict(self, names: list[Any], state: Any) -> Callable[[IntArray | None], None]:
         """Let only these arms be chosen, and return what lifts that again."""
         slots = sorted({self._slot(arm) for arm in names})
         if not slots:
             raise ValueError("Agent: among must name at least one arm, got none")
-        restrict = find_open(self._state)
+        restrict = find_open(state)
         if restrict is None:
             raise TypeError(f"Agent: among must be None for {self.policy!r}, whose state has no field 'open'")
         restrict(np.array(slots))
         return restrict
 
-    def update(self, arm: Arm, reward: float) -> None:
+    def update(self, arm: Arm, reward: float, *, asked: bool = True) -> None:
         """Learn from a reward.
+
+        It settles a pending decision of the arm, if there is one.  Say ``asked=False`` if no selection led to it.
 
         Examples
         --------
@@ -213,12 +285,14 @@ class Agent:
             reward = _reward(reward)
         self._acquire()
         try:
-            self._learn(self._slot(arm), reward)
+            self._learn(self._slot(arm), reward, bool(asked))
         finally:
             self._release()
 
-    def update_many(self, arms: Iterable[Arm], rewards: Iterable[float]) -> None:
+    def update_many(self, arms: Iterable[Arm], rewards: Iterable[float], *, asked: bool = True) -> None:
         """Learn from many rewards, in this order: from all of them or, if one is refused, from none.
+
+        ``asked`` is as in :meth:`update`, for all of them.
 
         Examples
         --------
@@ -235,13 +309,17 @@ class Agent:
             if len(slots) != len(values):
                 raise ValueError(f"Agent: arms and rewards must be of one length, got {len(slots)} and {len(values)}")
             for slot, value in zip(slots, values, strict=True):
-                self._learn(slot, value)
+                self._learn(slot, value, bool(asked))
 
-    def _learn(self, slot: int, reward: float) -> None:
+    def _learn(self, slot: int, reward: float, asked: bool) -> None:
         if self._pools and any(pool.grown() is not pool for pool in self._pools):  # rarely, and then done again
             self._state = with_room(self._state)
-            self._pools = list(pools(self._state))
-        self._update(self._bare, self._state, slot, reward)
+            self._pools, self._pending = list(pools(self._state)), find_pending(self._state)
+        if asked:
+            self._awaited.take(slot, self._pending.awaited)
+        elif self._pending.awaited is not None:
+            self._pending.awaited[slot] = 0.0  # nobody drew the arm for this reward
+        self._learn_from(self._bare, self._state, self._pending, slot, reward, asked)
         self._pulls[slot] += 1
         self._seen += 1
 
@@ -262,7 +340,7 @@ class Agent:
         """
         with self._lock:
             arms = Arms([*self._labels, self._arms.unused if name is None else name], self._arms.unused)
-            self._resize(arms, [*self._pulls, 0], np.arange(len(self._labels)))
+            self._resize(arms, np.arange(len(self._labels)))
             return arms.labels[-1]
 
     def remove_arm(self, arm: Arm) -> None:
@@ -281,11 +359,14 @@ class Agent:
             if len(self._labels) == 1:
                 raise ValueError(f"Agent: arm must not be the only one left, got {arm!r}")
             kept = np.delete(np.arange(len(self._labels)), slot)
-            self._resize(Arms([self._labels[i] for i in kept], self._arms.unused), [self._pulls[i] for i in kept], kept)
+            self._resize(Arms([self._labels[i] for i in kept], self._arms.unused), kept)
 
-    def _resize(self, arms: Arms, pulls: list[int], kept: IntArray) -> None:
+    def _resize(self, arms: Arms, kept: IntArray) -> None:
+        """Take these arms, of which the first are those in the slots ``kept``."""
+        n_arms = len(arms.labels)
+        pulls = [self._pulls[slot] for slot in kept] + [0] * (n_arms - len(kept))
         same, fresh = (fresh_state(self.policy, len(labels), self.horizon) for labels in (self._labels, arms.labels))
-        self._adopt(arms, pulls, carried(self._state, same, fresh, kept))
+        self._adopt(arms, pulls, self._awaited.resized(kept.tolist(), n_arms), carried(self._state, same, fresh, kept))
 
     def save(self, path: str | Path) -> None:
         """Write the agent to a file; a crash while writing leaves the old file as it was.
@@ -343,8 +424,8 @@ class Agent:
     def estimates(self) -> pd.DataFrame:
         """What is known of each arm, a row per arm.
 
-        ``pulls`` is the number of rewards seen, and ``share`` its share of all arms' pulls.  ``estimate`` and ``index``
-        are missing (NaN) if the policy has none.
+        ``pulls`` is the number of rewards seen, and ``share`` its share of all arms' pulls.  ``pending`` is the number
+        of decisions whose rewards have not come.  ``estimate`` and ``index`` are missing (NaN) if the policy has none.
 
         Examples
         --------
@@ -359,10 +440,10 @@ class Agent:
         import pandas as pd
 
         with self._lock:
-            labels, pulls = list(self._labels), np.array(self._pulls)
+            labels, pulls, pending = list(self._labels), np.array(self._pulls), np.array(self._awaited.pending)
             shown = [self._shown(slot) for slot in range(len(labels))]
         table = pd.DataFrame({"arm": pd.Series(labels, dtype=None if _is_of_one_type(labels) else object)})
-        table["pulls"] = pulls
+        table["pulls"], table["pending"] = pulls, pending
         table[["estimate", "index"]] = np.array(shown)
         table["share"] = pulls / max(pulls.sum(), 1)
         return table
@@ -386,7 +467,8 @@ class Agent:
             draws = find_draws(state)
             if draws is None:
                 raise TypeError(f"Agent: {type(self.policy).__name__} does not draw arms by probabilities")
-            self._select(self._bare, state, self._seen, rng)  # a policy works them out when it draws
+            # A policy works them out when it draws.
+            self._decide(self._bare, state, find_pending(state), self._seen, rng, len(labels))
         return dict(zip(labels, draws.chance.tolist(), strict=True))
 
     def __repr__(self) -> str:
@@ -409,11 +491,14 @@ class Agent:
 
     def _table(self) -> tuple[int, str, list[tuple[str, ...]]]:
         """Return the number of arms, what there is to say of all, and a table of the arms pulled most with its head."""
-        rows: list[tuple[str, ...]] = [("arm", "pulls", "estimate", "index")]
         with self._lock:
+            pending = self._awaited.pending
+            shows = any(pending)  # a column that would be nil is left out
+            rows: list[tuple[str, ...]] = [("arm", "pulls", *["pending"] * shows, "estimate", "index")]
             for slot in sorted(heapq.nlargest(ROWS, range(len(self._labels)), key=self._pulls.__getitem__)):
                 numbers = ("-" if math.isnan(x) else f"{x:.4g}" for x in self._shown(slot))
-                rows.append((str(self._labels[slot]), str(self._pulls[slot]), *numbers))
+                counts = [str(self._pulls[slot]), *[str(pending[slot])] * shows]
+                rows.append((str(self._labels[slot]), *counts, *numbers))
             goal = f", arms compared by {self.policy.goal(self._state)}" if hasattr(self.policy, "goal") else ""
             return len(self._labels), f"{self._seen} rewards{goal}", rows
 

@@ -37,6 +37,8 @@ class Saved(NamedTuple):
     seen: int  # rewards seen, those of removed arms included
     rng: np.random.Generator | None
     state: Any
+    pending: list[int]  # decisions whose rewards have not come, per arm
+    chances: list[tuple[int, list[float]]]  # and probabilities of the latest by arm, if arms are drawn by chance
 
 
 def encoded(agent: Saved) -> bytes:
@@ -89,11 +91,16 @@ def _decoded(header: dict[str, Any], data: bytes, policy: Any, version: str) -> 
     whole("agent", "unused", header["unused"])
     if horizon is not None:
         count("agent", "horizon", horizon)
-    for n in (header["seen"], *header["pulls"]):
+    if version == "1":
+        header = {**header, "pending": [0] * len(labels), "chances": []}
+    for n in (header["seen"], *header["pulls"], *header["pending"]):
         if whole("agent", "pulls", n) > LARGEST_COUNT:
             raise ValueError(f"pulls must be at most {LARGEST_COUNT}, got {n}")
-    if len(set(labels)) != len(header["pulls"]):
-        raise ValueError("there must be as many labels as pulls")
+    if not len(set(labels)) == len(header["pulls"]) == len(header["pending"]):
+        raise ValueError("there must be as many labels as pulls and as pending decisions")
+    chances = [(whole("agent", "arm", arm), list(map(float, queue))) for arm, queue in header["chances"]]
+    if not all(arm < len(labels) and all(0.0 <= p <= 1.0 for p in queue) for arm, queue in chances):
+        raise ValueError("probabilities of pending decisions must be of arms and from 0 to 1")
     rng = np.random.default_rng(0) if uses_rng(policy) else None
     if rng is not None:
         rng.bit_generator.state = header["rng"]
@@ -112,7 +119,7 @@ def _decoded(header: dict[str, Any], data: bytes, policy: Any, version: str) -> 
         raise ValueError(f"its state is one of another version of {header['policy']['kind']}")
     state = rebuilt(template, values)
     check_state(state, template, len(labels))
-    return Saved(**{**header, "policy": policy, "rng": rng, "state": state})
+    return Saved(**{**header, "policy": policy, "rng": rng, "state": state, "chances": chances})
 
 
 def _policy(spec: dict[str, Any], policy: Any) -> Any:

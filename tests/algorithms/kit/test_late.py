@@ -140,7 +140,8 @@ def test_an_infinite_index_waits_while_something_is_pending(n_arms: int) -> None
 
 
 def test_all_wait_for_first_rewards_in_turn() -> None:
-    for policy in (hb.UCB(), hb.KLUCB(), hb.ThompsonGaussian(), hb.MOSS(anytime=True), hb.StudentThompson(1, 1)):
+    policies: list[Any] = [hb.UCB(), hb.KLUCB(), hb.ThompsonGaussian(), hb.MOSS(anytime=True), hb.StudentThompson(1, 1)]
+    for policy in policies:
         state, rng = policy.init(3, None), np.random.default_rng(0)
         pending, arms = find_pending(state), []
         for _ in range(9):

@@ -76,7 +76,8 @@ class Tournament(NamedTuple):
         require_within("the arm chosen last", self.turn[[ARM]], 0, n_arms - 1)
         require_within("pulls left in a row", self.turn[[LEFT]], 0, LARGEST_COUNT)
         require_within("the round up to which the lead lasts", self.turn[[UNTIL]], 0, LARGEST_COUNT)
-        require_within("asked", self.asked, 0, LARGEST_COUNT)
+        require_within("the next arm of the walk", self.turn[[WALK]], 0, n_arms - 1)
+        require_within("counts of the walk", self.turn[BAR:], 0, MANY)
         if self.tree is not None and not np.isin(self.tree[:, WINNER], np.arange(n_arms)).all():
             raise ValueError(f"each winner must be an arm from 0 to {n_arms - 1}")
 

@@ -1,0 +1,94 @@
+"""A decision and a reward in compiled code, and what an agent remembers of decisions whose rewards have not come.
+
+Counts are enough, for any of an arm's rewards settles any of its decisions.  Policies that draw arms by chance weigh a
+reward by the probability of its decision; these probabilities wait in a queue per arm.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..algorithms.kit.pending import Pending, ask, settle
+from ..protocols import FloatArray
+
+KEPT = 10_000  # probabilities kept per arm: rewards may get lost for ever
+
+
+def select(policy: Any, state: Any, t: int, rng: Any) -> int:
+    """Stand for the policy's own, in compiled copies of :func:`decide`."""
+    return policy.select(state, t, rng)  # type: ignore[no-any-return]
+
+
+def update(policy: Any, state: Any, arm: int, reward: float) -> None:
+    """Stand for the policy's own, in compiled copies of :func:`learn`."""
+    policy.update(state, arm, reward)
+
+
+def decide(policy: Any, state: Any, pending: Pending, t: int, rng: Any, n_arms: int) -> int:
+    """Return the arm that the policy selects, and note the decision."""
+    arm = select(policy, state, t, rng)
+    if 0 <= arm < n_arms:
+        ask(pending, arm)
+    return arm
+
+
+def learn(policy: Any, state: Any, pending: Pending, arm: int, reward: float, asked: bool) -> None:
+    """Let the policy learn from a reward; if it was asked for, it settles a decision."""
+    if asked:
+        settle(pending, arm)
+    update(policy, state, arm, reward)
+
+
+class Awaited:
+    """Pending decisions of each arm, and their probabilities if the policy draws arms by chance.
+
+    Parameters
+    ----------
+    pending
+        Pending decisions per arm.
+    chances
+        Arms with probabilities of the latest of them, the oldest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> awaited, state = Awaited([0, 0]), np.zeros(2)
+    >>> for probability in (0.5, 0.25):
+    ...     state[1] = probability  # the policy draws arm 1
+    ...     awaited.add(1, state)
+    >>> awaited.take(1, state)
+    >>> float(state[1]), awaited.pending, awaited.chances
+    (0.5, [0, 1], [(1, [0.25])])
+    """
+
+    def __init__(self, pending: list[int], chances: Iterable[tuple[int, Iterable[float]]] = ()) -> None:
+        self.pending = pending
+        self._queues = {slot: deque(queue, KEPT) for slot, queue in chances}
+
+    @property
+    def chances(self) -> list[tuple[int, list[float]]]:
+        """Arms with the probabilities of their pending decisions."""
+        return [(slot, list(queue)) for slot, queue in self._queues.items() if queue]
+
+    def add(self, slot: int, probabilities: FloatArray | None) -> None:
+        """Note a decision; the policy has just written its probability."""
+        self.pending[slot] += 1
+        if probabilities is not None:
+            self._queues.setdefault(slot, deque(maxlen=KEPT)).append(float(probabilities[slot]))
+
+    def take(self, slot: int, probabilities: FloatArray | None) -> None:
+        """Let the oldest decision go, if there is one, and give its probability back to the policy."""
+        if self.pending[slot] > 0:
+            self.pending[slot] -= 1
+            queue = self._queues.get(slot)
+            if queue:
+                chance = queue.popleft()
+                if probabilities is not None:
+                    probabilities[slot] = chance
+
+    def resized(self, kept: Sequence[int], n_arms: int) -> Awaited:
+        """Return what is known of the arms ``kept``, which come first, and nothing of the others."""
+        pending = [self.pending[slot] for slot in kept] + [0] * (n_arms - len(kept))
+        return Awaited(pending, [(new, self._queues[old]) for new, old in enumerate(kept) if old in self._queues])
