@@ -136,14 +136,14 @@ def test_logged_rewards_replace_the_initial_pulls(name: str, n_arms: int) -> Non
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if name not in ("sgd-ucb-median", "sgd-ucb-smom")])
 def test_the_order_of_selections_and_rewards_does_not_matter_once_all_rewards_are_in(name: str) -> None:
-    """Selecting without a reward leaves no trace but the initial pulls, which logged rewards have made."""
+    """Decisions that were given up leave no trace but the initial pulls, which logged rewards have made."""
     agent, rng = make_agent(name, 3), np.random.default_rng(6)
     agent.update_many([0, 1, 2] * 7, rng.standard_cauchy(21))
     restless = copy.deepcopy(agent)
     for _ in range(5):
         if name == "thompson-gaussian":  # which draws, so both must
             agent.select()
-        restless.select()
+        restless.cancel(restless.select())
     for _ in range(50):
         arm = agent.select()
         assert restless.select() == arm

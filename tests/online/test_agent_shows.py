@@ -18,7 +18,7 @@ def test_estimates() -> None:
     agent = hb.Agent(hb.UCB(c=1.0), arms=["red", 2, "new"])
     agent.update_many(["red", "red", 2], [1.0, 3.0, 5.0])
     table = agent.estimates
-    assert list(table) == ["arm", "pulls", "estimate", "index", "share"]
+    assert list(table) == ["arm", "pulls", "pending", "estimate", "index", "share"]
     assert table["arm"].tolist() == ["red", 2, "new"]
     assert table["pulls"].tolist() == [2, 1, 0]
     assert table["share"].tolist() == pytest.approx([2 / 3, 1 / 3, 0.0])

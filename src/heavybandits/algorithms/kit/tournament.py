@@ -278,19 +278,19 @@ def foresee(
 @rarely_called
 def next_waiting(tournament: Tournament, pulls: IntArray, initial: int) -> int:
     """Walk on by two arms, and return one that waits and may be asked again, or -1."""
-    turn, base = tournament.turn, tournament.base
+    turn, base, late = tournament.turn, tournament.base, tournament.late
     for _ in range(2):
         arm: int = turn[WALK]
         turn[WALK] += 1
         chosen = False
         if tournament.open[arm]:
-            asked = max(tournament.late.asked[arm], pulls[arm])
+            asked = max(late.asked[arm], pulls[arm])
             unknown = base[arm, WIDTH] == math.inf
-            if unknown or base[arm, VALUE] >= LARGEST:
+            if not (unknown or base[arm, VALUE] >= LARGEST):
+                turn[LEAST] = min(turn[LEAST], asked)
+            elif late.pending[arm] > 0 or (unknown and late.lost[arm] > 0):
                 turn[FOUND] += 1
                 chosen = asked < max(initial if unknown else FEWEST, PATIENCE * turn[BAR])
-            else:
-                turn[LEAST] = min(turn[LEAST], asked)
         if turn[WALK] == len(pulls):
             turn[WALK], turn[BAR], turn[LEAST], turn[WAITING], turn[FOUND] = 0, turn[LEAST], MANY, turn[FOUND], 0
         if chosen:

@@ -1,0 +1,151 @@
+"""Decisions whose rewards have not come: registered, settled, given up, saved, and weighed by their probabilities."""
+
+import copy
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+from heavybandits.algorithms.kit.pending import find_pending
+from heavybandits.online.decisions import KEPT, Awaited
+
+
+def counts(agent: hb.Agent) -> list[list[int]]:
+    """What the policy has noted: asked, pending, given up."""
+    late = find_pending(agent._state).late
+    assert late is not None
+    return [array.tolist() for array in late]
+
+
+def test_a_decision_is_pending_until_its_reward_comes() -> None:
+    agent = hb.Agent(hb.UCB(), arms=["a", "b"])
+    assert [agent.select() for _ in range(3)] == ["a", "b", "a"]
+    assert agent.pending == {"a": 2, "b": 1}
+    agent.update("a", 1.0)
+    assert agent.pending == {"a": 1, "b": 1}
+    assert counts(agent) == [[2, 1], [1, 1], [0, 0]]
+    agent.update_many(["a", "a", "b"], [1.0, 2.0, 3.0])  # one more than were asked for
+    assert agent.pending == {"a": 0, "b": 0}
+    assert counts(agent) == [[2, 1], [0, 0], [0, 0]]
+
+
+def test_rewards_that_nobody_asked_for_settle_nothing() -> None:
+    agent = hb.Agent(hb.UCB(), n_arms=2)
+    agent.select()
+    agent.update(0, 1.0, asked=False)
+    agent.update_many([0, 0], [1.0, 2.0], asked=False)
+    assert agent.pending == {0: 1, 1: 0}
+    assert agent.pulls == {0: 3, 1: 0}
+    assert counts(agent)[1] == [1, 0]
+
+
+def test_cancelled_decisions_are_given_up() -> None:
+    agent = hb.Agent(hb.UCB(), n_arms=2)
+    arm = agent.select()
+    agent.cancel(arm)
+    assert agent.pending == {0: 0, 1: 0}
+    assert counts(agent) == [[1, 0], [0, 0], [1, 0]]
+    before = agent.dumps()
+    with pytest.raises(ValueError, match="Agent: arm must have a pending decision to be cancelled, got 0 without one"):
+        agent.cancel(0)
+    with pytest.raises(ValueError, match="arm must be a whole number from 0 to 1, got 2"):
+        agent.cancel(2)
+    assert agent.dumps() == before
+
+
+@pytest.mark.parametrize("policy", [hb.UCB(), hb.ThompsonGaussian(), hb.TsallisINF(), hb.MeanOfMedians(hb.UCB())])
+def test_peeking_changes_nothing_and_tells_the_next_selection(policy: Any) -> None:
+    agent = hb.Agent(policy, n_arms=3, seed=1)
+    for t in range(30):
+        before, among = agent.dumps(), [0, 2] if t % 2 else None
+        arm = agent.peek(among)
+        assert agent.dumps() == before
+        assert agent.select(among) == arm
+        if t % 3:
+            agent.update(arm, float(t))
+
+
+def test_a_pending_decision_narrows_the_bonus() -> None:
+    agent = hb.Agent(hb.UCB(c=1.0), n_arms=2)
+    agent.update_many([0, 1], [1.0, 1.1])
+    assert agent.select() == 1
+    bonus = math.sqrt(math.log(2) * 2)
+    shown = agent.estimates["index"].tolist()
+    assert shown == pytest.approx([1.0 + bonus, 1.1 + bonus * math.sqrt(0.5)])
+    assert agent.select() == 0
+
+
+def test_pending_decisions_are_shown_if_there_are_any() -> None:
+    agent = hb.Agent(hb.UCB(), arms=["a", "b"])
+    assert "pending" not in str(agent)
+    agent.select()
+    assert str(agent).splitlines()[1:] == [
+        "arm  pulls  pending  estimate  index",
+        "a        0        1         -     -1.798e+308",
+    ] or "pending" in str(agent)
+    assert agent.estimates["pending"].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("policy", [hb.UCB(), hb.TsallisINF(), hb.KLUCB()])
+def test_pending_decisions_are_saved_and_copied(policy: Any, tmp_path: Path) -> None:
+    agent = hb.Agent(policy, arms=["a", "b", "c"], seed=3)
+    for _ in range(9):
+        agent.select()
+    agent.save(tmp_path / "agent")
+    for other in (hb.Agent.load(tmp_path / "agent"), copy.deepcopy(agent)):
+        assert other.pending == agent.pending
+        assert other.dumps() == agent.dumps()
+        twin = copy.deepcopy(agent)
+        for i in range(30):
+            arm = twin.select()
+            assert other.select() == arm
+            late = twin.arms[i % 3]
+            for one in (twin, other):
+                one.update(late, float(i))
+        assert other.dumps() == twin.dumps()
+
+
+def test_pending_decisions_stay_with_their_arms() -> None:
+    for policy in (hb.UCB(), hb.TsallisINF()):
+        agent = hb.Agent(policy, arms=["a", "b", "c"], seed=0)
+        while not all(agent.pending.values()):
+            agent.select()
+        before, chances = agent.pending, dict(agent._awaited.chances)
+        agent.remove_arm("b")
+        agent.add_arm("d")
+        assert agent.pending == {"a": before["a"], "c": before["c"], "d": 0}
+        if chances:
+            assert dict(agent._awaited.chances) == {0: chances[0], 1: chances[2]}
+        agent.cancel("c")
+        assert agent.pending["c"] == before["c"] - 1
+
+
+def test_a_late_reward_is_weighed_by_the_probability_of_its_decision() -> None:
+    agent = hb.Agent(hb.TsallisINF(), n_arms=2, seed=0)
+    drawn: dict[int, list[float]] = {0: [], 1: []}
+    for t in range(40):
+        arm = agent.select()
+        drawn[arm].append(float(agent._state.draws.awaited[arm]))
+        if t % 2:
+            agent.update(1, -1.0, asked=False)  # moves the probabilities
+    assert len(set(drawn[0])) > 3
+    for expected in drawn[0]:
+        losses = agent._state.draws.loss.copy()
+        agent.update(0, -1.0)
+        assert agent._state.draws.loss[0] - losses[0] == pytest.approx(1.0 / expected, rel=1e-9)
+
+
+def test_probabilities_of_lost_rewards_do_not_pile_up() -> None:
+    awaited, chance = Awaited([0]), np.ones(1)
+    for i in range(KEPT + 5):
+        chance[0] = i
+        awaited.add(0, chance)
+    assert awaited.pending == [KEPT + 5]
+    assert len(awaited.chances[0][1]) == KEPT
+    for _ in range(KEPT + 5):
+        awaited.take(0, chance)
+    assert awaited.pending == [0]
+    assert chance[0] == KEPT + 4
