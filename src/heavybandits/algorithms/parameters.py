@@ -20,7 +20,7 @@ def _positive_or_infinite(owner: str, name: str, value: object) -> float:
 
 
 def has_methods(*names: str) -> Check:
-    """The check for a parameter that is an estimator with these methods, and the usual ones.
+    """Return the check for a parameter that is an estimator with these methods and the usual ones.
 
     Examples
     --------

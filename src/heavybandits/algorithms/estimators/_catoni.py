@@ -118,7 +118,7 @@ def solve(state: CatoniState, arm: int, alpha: float, c: float, p: float) -> Non
 
 @compilable
 def _middle(low: float, high: float, alpha: float) -> float:
-    """Point between two others; in a wide bracket halfway between their orders of magnitude."""
+    """Return a point between two others; in a wide bracket halfway between their orders of magnitude."""
     left, right = saturate(alpha * low), saturate(alpha * high)
     if right - left <= 1e3:
         return 0.5 * low + 0.5 * high

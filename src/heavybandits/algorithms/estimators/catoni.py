@@ -41,11 +41,11 @@ class Catoni(NamedTuple):
     v: Positive
 
     def init(self, n_arms: int, horizon: int | None) -> CatoniState:
-        """No rewards."""
+        """Return a state without rewards."""
         return init_catoni(n_arms, horizon)
 
     def initial_pulls(self) -> int:
-        """Pulls of each arm before its index counts."""
+        """Return how many pulls each arm gets before its index counts."""
         return 1
 
     def observe(self, state: CatoniState, arm: int, reward: float) -> None:
@@ -53,11 +53,11 @@ class Catoni(NamedTuple):
         keep(state, arm, reward)
 
     def value(self, state: CatoniState, arm: int) -> float:
-        """Last root."""
+        """Return the last root."""
         return float(state.value[arm])
 
     def log_limit(self, n: int) -> float:
-        """L below which n rewards are enough."""
+        """Return the L below which n rewards are enough."""
         return n / 4.0
 
     def alpha(self, n: int, log_term: float) -> float:
@@ -70,13 +70,13 @@ class Catoni(NamedTuple):
         return refresh(self, state, arm, log_term, 0.5, 2.0)
 
     def until(self, state: CatoniState, arm: int, log_term: float) -> float:
-        """L at which the estimate changes if no reward comes."""
+        """Return the L at which the estimate changes if no reward comes."""
         return until(self, state, arm, log_term)
 
     def width(self, n: int) -> float:
-        """Radius after n rewards, in units of the factor."""
+        """Return the radius after n rewards, in units of the factor."""
         return 2.0 * math.sqrt(self.v) / math.sqrt(n)
 
     def factor(self, log_term: float) -> float:
-        """Common factor of the radii at L = ``log_term``."""
+        """Return the common factor of the radii at L = ``log_term``."""
         return math.sqrt(log_term)

@@ -61,11 +61,11 @@ class CatoniInfiniteVariance(NamedTuple):
     tau: Positive = 1.0
 
     def init(self, n_arms: int, horizon: int | None) -> CatoniState:
-        """No rewards."""
+        """Return a state without rewards."""
         return init_catoni(n_arms, horizon)
 
     def initial_pulls(self) -> int:
-        """Pulls of each arm before its index counts."""
+        """Return how many pulls each arm gets before its index counts."""
         return 1
 
     def observe(self, state: CatoniState, arm: int, reward: float) -> None:
@@ -73,7 +73,7 @@ class CatoniInfiniteVariance(NamedTuple):
         keep(state, arm, reward)
 
     def value(self, state: CatoniState, arm: int) -> float:
-        """Last root."""
+        """Return the last root."""
         return float(state.value[arm])
 
     def constant(self) -> float:
@@ -82,7 +82,7 @@ class CatoniInfiniteVariance(NamedTuple):
         return float((eps / (1.0 + eps)) ** (0.5 + 0.5 * eps) * ((1.0 - eps) / eps) ** (0.5 - 0.5 * eps))
 
     def log_limit(self, n: int) -> float:
-        """L below which n rewards are enough."""
+        """Return the L below which n rewards are enough."""
         eps, tau = self.eps, self.tau
         log = ((1.0 + eps) * math.log1p(tau) + math.log(self.constant() / tau)) / eps
         return n * (1.0 - self.h) * eps / (1.0 + eps) * math.exp(-log)
@@ -98,15 +98,15 @@ class CatoniInfiniteVariance(NamedTuple):
         return refresh(self, state, arm, log_term, self.constant(), 1.0 + self.eps)
 
     def until(self, state: CatoniState, arm: int, log_term: float) -> float:
-        """L at which the estimate changes if no reward comes."""
+        """Return the L at which the estimate changes if no reward comes."""
         return until(self, state, arm, log_term)
 
     def width(self, n: int) -> float:
-        """Radius after n rewards, in units of the factor."""
+        """Return the radius after n rewards, in units of the factor."""
         eps, p = self.eps, 1.0 + self.eps
         factor = (1.0 + self.tau) * math.sqrt(p) * (1.0 - eps) ** (1.0 / p - 0.5)
         return float(factor * self.h ** (-eps / p) * self.v ** (1.0 / p) * float(n) ** (-eps / p))
 
     def factor(self, log_term: float) -> float:
-        """Common factor of the radii at L = ``log_term``."""
+        """Return the common factor of the radii at L = ``log_term``."""
         return float(log_term ** (self.eps / (1.0 + self.eps)))

@@ -131,7 +131,7 @@ class ClippedSGD(NamedTuple):
     init_pulls: OddOrZero = 0
 
     def init(self, n_arms: int, horizon: int | None) -> Iterates:
-        """Fresh iterates."""
+        """Return fresh iterates."""
         horizon = required_horizon("ClippedSGD", horizon, "step")
         delta = confidence(horizon)
         if self.schedule == "practical":
@@ -145,7 +145,7 @@ class ClippedSGD(NamedTuple):
         return init_iterates(n_arms, self.batch_size(), self.init_pulls, self.start, self.theta, schedule)
 
     def batch_size(self) -> int:
-        """Rewards that make one step."""
+        """Return how many rewards make one step."""
         return (2 * self.m + 1) * self.n
 
     def observe(self, state: Iterates, arm: int, reward: float) -> None:
@@ -153,11 +153,11 @@ class ClippedSGD(NamedTuple):
         descend(state, arm, reward, self.m, self.n, self.theta, self.init_pulls)
 
     def value(self, state: Iterates, arm: int) -> float:
-        """Current iterate."""
+        """Return the current iterate."""
         return float(state.x[arm])
 
     def bound(self, state: Iterates, arm: int, delta: float) -> float:
-        """g(k, delta) after the arm's k steps; infinite before the first estimate."""
+        """Return g(k, delta) after the arm's k steps; infinite before the first estimate."""
         k = state.steps[arm]
         if k < 0 or (k == 0 and self.init_pulls == 0):
             return math.inf

@@ -82,7 +82,7 @@ class ClippedSSTM(NamedTuple):
     start: Finite = 0.0
 
     def init(self, n_arms: int, horizon: int | None) -> ClippedSSTMState:
-        """Both sequences at ``start``."""
+        """Return both sequences at ``start``."""
         a, level, divided = self.a, self.clip, 0.0
         if self.schedule == "theory":
             horizon = required_horizon("ClippedSSTM", horizon, "schedule")
@@ -102,7 +102,7 @@ class ClippedSSTM(NamedTuple):
         )
 
     def batch_size(self) -> int:
-        """Rewards that make one step."""
+        """Return how many rewards make one step."""
         return (2 * self.m + 1) * self.n
 
     def observe(self, state: ClippedSSTMState, arm: int, reward: float) -> None:
@@ -123,10 +123,10 @@ class ClippedSSTM(NamedTuple):
         state.steps[arm] = k + 1
 
     def value(self, state: ClippedSSTMState, arm: int) -> float:
-        """Current y."""
+        """Return the current y."""
         return float(state.y[arm])
 
     def bound(self, state: ClippedSSTMState, arm: int, delta: float) -> float:
-        """g(k) after the arm's k steps; the schedule has delta = 1/T^2 built in."""
+        """Return g(k) after the arm's k steps; the schedule has delta = 1/T^2 built in."""
         k = state.steps[arm]
         return 6.0 * state.schedule[0] * self.clip * self.clip / (k * (k + 3.0)) if k > 0 else math.inf

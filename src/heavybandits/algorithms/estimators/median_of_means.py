@@ -85,7 +85,7 @@ class MedianOfMeans(NamedTuple):
     v: Positive
 
     def init(self, n_arms: int, horizon: int | None) -> MedianOfMeansState:
-        """No rewards."""
+        """Return a state without rewards."""
         return MedianOfMeansState(
             sums=init_pool(n_arms, horizon, 2),
             value=np.full(n_arms, math.nan),
@@ -95,7 +95,7 @@ class MedianOfMeans(NamedTuple):
         )
 
     def initial_pulls(self) -> int:
-        """Pulls of each arm before its index counts."""
+        """Return how many pulls each arm gets before its index counts."""
         return 2
 
     def observe(self, state: MedianOfMeansState, arm: int, reward: float) -> None:
@@ -103,7 +103,7 @@ class MedianOfMeans(NamedTuple):
         keep(state.sums, arm, reward)
 
     def value(self, state: MedianOfMeansState, arm: int) -> float:
-        """Last estimate."""
+        """Return the last estimate."""
         return float(state.value[arm])
 
     def refresh(self, state: MedianOfMeansState, arm: int, log_term: float) -> float:
@@ -122,17 +122,17 @@ class MedianOfMeans(NamedTuple):
         return float(state.value[arm])
 
     def until(self, state: MedianOfMeansState, arm: int, log_term: float) -> float:
-        """L at which the estimate changes if no reward comes."""
+        """Return the L at which the estimate changes if no reward comes."""
         k = state.middle.size[arm]
         return float(k / 8.0) if k < state.sums.size[arm] // 2 and k < MOST_BLOCKS else math.inf
 
     def width(self, n: int) -> float:
-        """Radius after n rewards, in units of the factor."""
+        """Return the radius after n rewards, in units of the factor."""
         p = 1.0 + self.eps
         return power(12.0 * self.v, 1.0 / p) / power(float(n), self.eps / p)
 
     def factor(self, log_term: float) -> float:
-        """Common factor of the radii at L = ``log_term``."""
+        """Return the common factor of the radii at L = ``log_term``."""
         return power(2.0 + 16.0 * log_term, self.eps / (1.0 + self.eps))
 
 

@@ -55,7 +55,7 @@ class MixtureOrderStatistic(OrderStatistic):
             raise ValueError("MixtureOrderStatistic: quantile must be below 1, got 1.0")
 
     def level_of(self, n: int, k: int) -> float:
-        """Logarithm of the martingale if n - k rewards are above the quantile."""
+        """Return the logarithm of the martingale if n - k rewards are above the quantile."""
         log_choices = log_factorial(n) - log_factorial(k) - log_factorial(n - k)
         odds = (n - k) * math.log(1.0 - self.quantile) + k * math.log(self.quantile)
         return -math.log(n + 1.0) - log_choices - odds

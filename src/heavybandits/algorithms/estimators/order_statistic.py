@@ -59,11 +59,11 @@ class OrderStatistic(NamedTuple):
     quantile: Fraction = 0.5
 
     def init(self, n_arms: int, horizon: int | None) -> OrderStatisticState:
-        """No rewards."""
+        """Return a state without rewards."""
         return OrderStatisticState(init_pool(n_arms, horizon, 1))
 
     def initial_pulls(self) -> int:
-        """Pulls of each arm before its index counts."""
+        """Return how many pulls each arm gets before its index counts."""
         return 1
 
     def observe(self, state: OrderStatisticState, arm: int, reward: float) -> None:
@@ -81,7 +81,7 @@ class OrderStatistic(NamedTuple):
         records[low] = saturate(reward)
 
     def value(self, state: OrderStatisticState, arm: int) -> float:
-        """Sample quantile."""
+        """Return the sample quantile."""
         n = state.rewards.size[arm]
         if n == 0:
             return math.nan
@@ -92,25 +92,25 @@ class OrderStatistic(NamedTuple):
         return math.ceil(n * self.quantile + math.sqrt(0.5 * n * log_term))
 
     def refresh(self, state: OrderStatisticState, arm: int, log_term: float) -> float:
-        """Bound at L = ``log_term``; infinite if there are too few rewards."""
+        """Return the bound at L = ``log_term``; infinite if there are too few rewards."""
         n = state.rewards.size[arm]
         k = self.rank_of(n, log_term)
         return float(state.rewards.records[state.rewards.start[arm] + k - 1]) if 0 < k <= n else math.inf
 
     def until(self, state: OrderStatisticState, arm: int, log_term: float) -> float:
-        """L up to which the bound stays as it is if no reward comes."""
+        """Return the L up to which the bound stays as it is if no reward comes."""
         n = state.rewards.size[arm]
         k = self.rank_of(n, log_term)
         return self.level_of(n, k) if 0 < k <= n else math.inf
 
     def level_of(self, n: int, k: int) -> float:
-        """L up to which k is the rank."""
+        """Return the L up to which k is the rank."""
         return 2.0 * (k - n * self.quantile) ** 2 / n
 
     def width(self, n: int) -> float:
-        """Nothing is added to the bound."""
+        """Return zero: nothing is added to the bound."""
         return 0.0
 
     def factor(self, log_term: float) -> float:
-        """Nothing is added to the bound."""
+        """Return zero: nothing is added to the bound."""
         return 0.0

@@ -77,7 +77,7 @@ class TruncatedMean(NamedTuple):
     u: Positive
 
     def init(self, n_arms: int, horizon: int | None) -> TruncatedMeanState:
-        """No rewards."""
+        """Return a state without rewards."""
         return TruncatedMeanState(
             heap=init_pool(n_arms, horizon, 2),
             total=np.zeros(n_arms),
@@ -87,7 +87,7 @@ class TruncatedMean(NamedTuple):
         )
 
     def initial_pulls(self) -> int:
-        """Pulls of each arm before its index counts."""
+        """Return how many pulls each arm gets before its index counts."""
         return 1
 
     def observe(self, state: TruncatedMeanState, arm: int, reward: float) -> None:
@@ -107,7 +107,7 @@ class TruncatedMean(NamedTuple):
                 state.total[arm] = saturate(float(state.total[arm]) + x)
 
     def value(self, state: TruncatedMeanState, arm: int) -> float:
-        """Last estimate."""
+        """Return the last estimate."""
         return float(state.value[arm])
 
     def refresh(self, state: TruncatedMeanState, arm: int, log_term: float) -> float:
@@ -130,16 +130,16 @@ class TruncatedMean(NamedTuple):
         return float(state.value[arm])
 
     def until(self, state: TruncatedMeanState, arm: int, log_term: float) -> float:
-        """L above which the estimate changes if no reward comes."""
+        """Return the L above which the estimate changes if no reward comes."""
         return float(state.heap.records[state.heap.start[arm]]) if state.heap.size[arm] > 0 else math.inf
 
     def width(self, n: int) -> float:
-        """Radius after n rewards, in units of the factor."""
+        """Return the radius after n rewards, in units of the factor."""
         p = 1.0 + self.eps
         return float(4.0 * self.u ** (1.0 / p) * float(n) ** (-self.eps / p))
 
     def factor(self, log_term: float) -> float:
-        """Common factor of the radii at L = ``log_term``."""
+        """Return the common factor of the radii at L = ``log_term``."""
         return float(log_term ** (self.eps / (1.0 + self.eps)))
 
 

@@ -69,7 +69,7 @@ class TwoPoint(NamedTuple):
     init_pulls: OddOrZero = 15
 
     def init(self, n_arms: int, horizon: int | None) -> TwoPointState:
-        """Fresh iterates."""
+        """Return fresh iterates."""
         steps = np.full(n_arms, -1 if self.init_pulls else 0, np.int64)
         return TwoPointState(
             x=np.zeros(n_arms),
@@ -95,11 +95,11 @@ class TwoPoint(NamedTuple):
         state.steps[arm] = k + 1
 
     def value(self, state: TwoPointState, arm: int) -> float:
-        """Current iterate."""
+        """Return the current iterate."""
         return float(state.x[arm])
 
     def bound(self, state: TwoPointState, arm: int, delta: float) -> float:
-        """g(k, delta) after the arm's k steps; infinite before the first estimate."""
+        """Return g(k, delta) after the arm's k steps; infinite before the first estimate."""
         k = state.steps[arm]
         if k < 0 or k + self.init_pulls == 0:
             return math.inf

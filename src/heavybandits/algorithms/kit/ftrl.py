@@ -77,7 +77,7 @@ def init_draws(n_arms: int, rate: float) -> Draws:
 
 @compilable
 def lowest(values: FloatArray) -> float:
-    """Smallest of the values.
+    """Return the smallest of the values.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def tsallis(draws: Draws, q: float) -> int:
 
 @compilable
 def draw(draws: Draws, rng: Any) -> int:
-    """An open arm, drawn by the probabilities; should those of all open arms be nil, the first of them."""
+    """Draw an open arm by the probabilities; if those of all open arms are zero, return the first of them."""
     chance, open = draws.chance, draws.open
     total = 0.0
     for arm in range(len(chance)):
@@ -168,7 +168,7 @@ def draw(draws: Draws, rng: Any) -> int:
 
 @compilable
 def probability(draws: Draws, arm: int) -> float:
-    """Probability with which the reward that has just come was asked for; never quite zero.
+    """Return the probability with which the latest reward was asked for; never quite zero.
 
     Examples
     --------

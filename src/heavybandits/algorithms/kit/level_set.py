@@ -117,7 +117,7 @@ def insert(values: FloatArray, n: int, x: float) -> None:
 
 @compilable
 def total(rho: FloatArray, rewards: FloatArray, n: int, scale: float, theta: float) -> float:
-    """F at theta."""
+    """Return F at theta."""
     loss = 0.0
     for i in range(n):
         loss += at(rho, (rewards[i] - theta) / scale, 2.0)

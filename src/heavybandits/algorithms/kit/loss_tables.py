@@ -42,7 +42,7 @@ class Losses(NamedTuple):
 
 @compilable
 def at(table: FloatArray, z: float, tail: float) -> float:
-    """Value of a table at z; beyond its ends ``tail`` times the growth of ln(1 + |z|) is added.
+    """Return a table's value at z; beyond its ends ``tail`` times the growth of ln(1 + |z|) is added.
 
     Examples
     --------
@@ -85,7 +85,7 @@ _SHIFT = np.array([SMALLEST_SHIFT * math.exp(k * _RATIO) for k in range(SHIFTS)]
 
 @compilable
 def shift_of(divergence: FloatArray, wanted: float) -> float:
-    """The shift, in units of the scale, at which the divergence is as wanted.
+    """Return the shift, in units of the scale, at which the divergence is as wanted.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class TwoPiece:
         return left, right
 
     def log_pdf(self, x: FloatArray) -> FloatArray:
-        """Logarithm of the density."""
+        """Return the logarithm of the density."""
         left, right = self._halves()
         low, high = left.log_pdf(x) - left.log_pdf(0.0), right.log_pdf(x / self.ratio) - right.log_pdf(0.0)
         shape = np.where(x < 0.0, low, high)
@@ -139,7 +139,7 @@ class TwoPiece:
         return np.asarray(shape - math.log(below + above))
 
     def quantile(self, u: FloatArray) -> FloatArray:
-        """Inverse of the distribution function."""
+        """Invert the distribution function."""
         left, right = self._halves()
         below, above = 0.5 / left.pdf(0.0), 0.5 * self.ratio / right.pdf(0.0)
         share = below / (below + above)
@@ -153,7 +153,7 @@ Law = Noise | TwoPiece
 
 @functools.cache
 def footing(law: Law) -> tuple[float, float]:
-    """Centre, as Cauchy's loss sees it, and median absolute deviation from there.
+    """Return the centre, as Cauchy's loss sees it, and the median absolute deviation from there.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def footing(law: Law) -> tuple[float, float]:
 
 
 def tabulate(laws: tuple[Law, ...], doubt: float = 0.0) -> Losses:
-    """Tables of the losses -ln((1 - doubt) f + doubt g) of these laws with densities f, where g is Cauchy's.
+    """Tabulate the losses -ln((1 - doubt) f + doubt g) of these laws with densities f, where g is Cauchy's.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def _tables(law: Law, doubt: float, blur: float = 0.0) -> tuple[FloatArray, ...]
 
 
 def _points(n: int) -> FloatArray:
-    """Where tables have their values."""
+    """Return the points at which tables have their values."""
     y = (np.arange(n) + 0.5) / (n / 2) - 1.0
     return np.asarray(y / (1.0 - np.abs(y)))
 

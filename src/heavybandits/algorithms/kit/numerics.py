@@ -12,7 +12,7 @@ SUMMABLE = 1e290  # rewards clipped to this may be added up: 1e18 of them do not
 
 @compilable
 def clip(x: float, limit: float) -> float:
-    """``x`` cut to [-limit, limit]; the form min(1, limit/|x|) x would turn infinity into NaN.
+    """Clip ``x`` to [-limit, limit]; the form min(1, limit/|x|) x would turn infinity into NaN.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def clip(x: float, limit: float) -> float:
 
 @compilable
 def saturate(x: float) -> float:
-    """``x`` with infinities replaced by the largest float, so that sums and differences never give NaN.
+    """Replace infinities by the largest float, so that sums and differences never give NaN.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def power_of_two(x: float) -> float:
 
 @compilable
 def running_mean(mean: float, n: int, x: float) -> float:
-    """Mean of n values, given the mean of the first n - 1 and the n-th: a form that cannot overflow.
+    """Return the mean of n values, given the mean of the first n - 1 and the n-th: a form that cannot overflow.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def running_mean(mean: float, n: int, x: float) -> float:
 
 @compilable
 def share(x: float, low: float, high: float) -> float:
-    """How much of the way from ``low`` to ``high`` ``x`` is, from 0 to 1.
+    """Return how far ``x`` is on the way from ``low`` to ``high``, from 0 to 1.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def log_factorial(n: int) -> float:
 
 @rarely_called
 def small_median(values: FloatArray, n: int) -> float:
-    """Median of ``values[:n]``, which it sorts in position; even n: the mean of the middle two.  For short arrays.
+    """Return the median of ``values[:n]``, which it sorts in position; even n: the mean of the middle two.  For short arrays.
 
     Examples
     --------

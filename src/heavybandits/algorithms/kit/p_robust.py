@@ -45,7 +45,7 @@ class PRobustState(NamedTuple):
 
 
 def init_p_robust(n_arms: int, horizon: int | None) -> PRobustState:
-    """No rewards.
+    """Return a state without rewards.
 
     Examples
     --------

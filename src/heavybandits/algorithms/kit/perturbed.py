@@ -37,7 +37,7 @@ class PerturbedState(NamedTuple):
 def init_perturbed(
     n_arms: int, horizon: int | None, law: str, shape: float = 1.0, scale: float = 1.0
 ) -> PerturbedState:
-    """No rewards.
+    """Return a state without rewards.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def init_perturbed(
 
 @compilable
 def perturbation(law: float, shape: float, scale: float, exponential: float) -> float:
-    """A number from the law of this number in ``LAWS``, made of one from the exponential law.
+    """Return a number from the law of this number in ``LAWS``, made from one of the exponential law.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def perturbation(law: float, shape: float, scale: float, exponential: float) -> 
 
 @compilable
 def choose_perturbed(state: PerturbedState, rng: Any) -> int:
-    """Each arm once, then the one with the highest perturbed estimate."""
+    """Return each arm once, then the one with the highest perturbed estimate."""
     law, shape, scale = state.law[0], state.law[1], state.law[2]
     best, highest = waiting(state, 1), -math.inf
     if best >= 0:

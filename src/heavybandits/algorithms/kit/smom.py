@@ -67,7 +67,7 @@ def noise(stream: Stream | None, theta: float) -> float:
 
 @compilable
 def smoothed_median(waiting: Waiting, arm: int, m: int, n: int, theta: float) -> float:
-    """Smoothed median of means of the arm's row.
+    """Return the smoothed median of means of the arm's row.
 
     Examples
     --------

@@ -66,7 +66,7 @@ def carried(old: Any, same: Any, fresh: Any, rows: IntArray) -> Any:
 
 
 def find_open(state: Any) -> Callable[[IntArray | None], None] | None:
-    """How to let a state choose among some arms only (``None``: all), if it can.
+    """Return how to let a state choose among some arms only (``None``: all), if it can.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def reseed(state: Any, seed: np.random.SeedSequence) -> None:
 
 
 def pools(state: Any) -> Iterator[Pool]:
-    """Where the state keeps rewards, and so may need room for more.
+    """Yield the pools in which the state keeps rewards, and which may need room for more.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def pools(state: Any) -> Iterator[Pool]:
 
 
 def with_room(state: Any) -> Any:
-    """The same state with room for another reward of any arm.
+    """Return the same state with room for another reward of any arm.
 
     Examples
     --------

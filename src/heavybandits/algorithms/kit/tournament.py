@@ -123,7 +123,7 @@ def plant(tree: FloatArray, line: FloatArray, open: Flags) -> None:
 
 @compilable
 def height(line: FloatArray, open: Flags, arm: int, level: float) -> float:
-    """Index of the arm: infinite before its first estimate, minus infinity while it may not be chosen."""
+    """Return the arm's index: infinite before its first estimate, minus infinity while it may not be chosen."""
     if not open[arm]:
         return -math.inf
     if line[arm, WIDTH] == math.inf:
@@ -226,7 +226,7 @@ def replay(tree: FloatArray, pulls: IntArray, node: int, level: float) -> None:
 
 @rarely_called
 def highest(line: FloatArray, open: Flags, tree: FloatArray | None, pulls: IntArray, level: float) -> int:
-    """Arm with the highest index at a level that is never below the one asked for before."""
+    """Return the arm with the highest index at a level that is never below the one asked for before."""
     n_arms = len(line)
     if tree is None:
         best, best_height = 0, -math.inf

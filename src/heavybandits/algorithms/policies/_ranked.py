@@ -23,7 +23,7 @@ class Ranked(NamedTuple):
 
 
 def init_ranked(n_arms: int, horizon: int | None) -> Ranked:
-    """No rewards.
+    """Return a state without rewards.
 
     Examples
     --------
@@ -64,13 +64,13 @@ def insert(ranked: Ranked, arm: int, x: float, limit: float) -> None:
 
 @compilable
 def magnitude(ranked: Ranked, arm: int, i: int) -> float:
-    """That of the i-th record."""
+    """Return that of the i-th record."""
     return float(abs(ranked.pool.records[ranked.pool.start[arm] + WIDTH * i]))
 
 
 @compilable
 def inside(ranked: Ranked, arm: int, limit: float) -> int:
-    """How many records have a magnitude up to the limit."""
+    """Return how many records have a magnitude up to the limit."""
     low, high = 0, ranked.pool.size[arm]
     while low < high:
         middle = (low + high) // 2

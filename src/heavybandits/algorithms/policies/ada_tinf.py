@@ -78,7 +78,7 @@ class AdaTINF(NamedTuple):
     offset: Finite
 
     def init(self, n_arms: int, horizon: int | None) -> AdaTINFState:
-        """Fresh state."""
+        """Return a fresh state."""
         budget = math.sqrt(n_arms * (required_horizon(NAME, horizon, "scale") + 1))
         return AdaTINFState(
             draws=init_draws(n_arms, 1.0),
@@ -88,7 +88,7 @@ class AdaTINF(NamedTuple):
         )
 
     def select(self, state: AdaTINFState, t: int, rng: Any) -> int:
-        """An arm drawn by the probabilities of this round."""
+        """Draw an arm by the probabilities of this round."""
         state.draws.rate[0] = 1.0 / (state.scale[0] * math.sqrt(t + 1))
         tsallis(state.draws, 2.0)
         return draw(state.draws, rng)

@@ -91,7 +91,7 @@ class AdarUCB(NamedTuple):
     bonus: Positive = 10.0
 
     def init(self, n_arms: int, horizon: int | None) -> AdarUCBState:
-        """Fresh state."""
+        """Return a fresh state."""
         return AdarUCBState(
             pulls=np.zeros(n_arms, np.int64),
             waiting=np.zeros(n_arms),
@@ -106,11 +106,11 @@ class AdarUCB(NamedTuple):
         )
 
     def log_of(self, state: AdarUCBState, t: int) -> float:
-        """L in the round that begins after t rewards."""
+        """Return L in the round that begins after t rewards."""
         return min(3.0 * math.log(t // 2 + 1), float(state.most[0]))
 
     def height_of(self, state: AdarUCBState, arm: int, log_term: float) -> float:
-        """Index by the arm's piece, which is brought up to date."""
+        """Return the index by the arm's piece, which is brought up to date."""
         if state.filled[arm] <= C * log_term:
             return math.inf
         pairs, piece = state.pulls[arm] // 2, state.piece
@@ -121,7 +121,7 @@ class AdarUCB(NamedTuple):
         return float(piece[arm, MEAN] + wide + self.bonus * threshold * log_term / pairs)
 
     def select(self, state: AdarUCBState, t: int, rng: Any) -> int:
-        """Two pulls of the arm with the highest index."""
+        """Return the arm with the highest index, twice in a row."""
         arm = again(state.turn, state.open)
         if arm >= 0:
             return arm
@@ -160,17 +160,17 @@ class AdarUCB(NamedTuple):
         state.piece[arm, UNTIL] = _PAST
 
     def value(self, state: AdarUCBState, arm: int) -> float:
-        """The mean when the arm's index was last worked out; NaN before that."""
+        """Return the mean when the arm's index was last computed; NaN before that."""
         return float(state.piece[arm, MEAN]) if state.piece[arm, SPREAD] >= 0.0 else math.nan
 
     def index_of(self, state: AdarUCBState, arm: int, t: int) -> float:
-        """Truncated mean plus bonus."""
+        """Return the truncated mean plus its bonus."""
         return self.height_of(state._replace(piece=np.full_like(state.piece, _PAST)), arm, self.log_of(state, t))
 
 
 @compilable
 def rank_of_threshold(second: Ranked, arm: int, target: float) -> int:
-    """How many records of X' lie inside the root M of the equation whose right side is ``target``."""
+    """Return how many records of X' lie inside the root M of the equation whose right side is ``target``."""
     low, high, size = 0, second.pool.size[arm], second.pool.size[arm]
     while low < high:  # at M equal to a magnitude the left side is known, and falls with M
         middle = (low + high) // 2

@@ -67,14 +67,14 @@ class APE2(NamedTuple):
     perturbation: Literal["exponential", "gumbel", "pareto", "frechet"] = "exponential"
 
     def init(self, n_arms: int, horizon: int | None) -> PerturbedState:
-        """Fresh state."""
+        """Return a fresh state."""
         shape, scale = self.p * self.p / (self.p - 1.0), 1.0
         if shape <= math.log(n_arms):
             shape = scale = math.log(n_arms)
         return init_perturbed(n_arms, horizon, self.perturbation, shape, scale)
 
     def select(self, state: PerturbedState, t: int, rng: Any) -> int:
-        """Each arm once, then the highest perturbed estimate."""
+        """Return each arm once, then the one with the highest perturbed estimate."""
         return choose_perturbed(state, rng)
 
     def update(self, state: PerturbedState, arm: int, reward: float) -> None:
@@ -84,5 +84,5 @@ class APE2(NamedTuple):
         state.width[arm] = self.c * float(state.pulls[arm]) ** (1.0 / self.p - 1.0)
 
     def value(self, state: PerturbedState, arm: int) -> float:
-        """The p-robust estimate."""
+        """Return the p-robust estimate."""
         return float(state.mean.value[arm])

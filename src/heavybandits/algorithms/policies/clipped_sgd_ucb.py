@@ -90,7 +90,7 @@ class ClippedSGDUCB(NamedTuple):
     schedule: Literal["practical", "theory"] = "practical"
 
     def init(self, n_arms: int, horizon: int | None) -> ClippedSGDUCBState:
-        """Fresh state."""
+        """Return a fresh state."""
         horizon = required_horizon(NAME, horizon, "step")
         if self.schedule == "practical":
             start, step, level, decay = self.clip, practical_step(horizon), self.clip, 0.0
@@ -109,19 +109,19 @@ class ClippedSGDUCB(NamedTuple):
         )
 
     def level(self, state: ClippedSGDUCBState, t: int) -> float:
-        """Common factor of the bonuses."""
+        """Return the common factor of the bonuses."""
         if state.sgd.schedule[3] > 0.0:
             return 1.0
         return math.sqrt(math.log(t)) if t > 1 else 0.0
 
     def select(self, state: ClippedSGDUCBState, t: int, rng: Any) -> int:
-        """Initial pulls, then batches of the arm with the highest index."""
+        """Return each arm for its initial pulls, then the one with the highest index, a batch at a time."""
         batch_size = (2 * self.m + 1) * self.n
         initial = self.init_pulls if self.init_pulls > 0 else batch_size
         return choose(self, state, t, initial, batch_size)
 
     def update(self, state: ClippedSGDUCBState, arm: int, reward: float) -> None:
-        """One more reward in the arm's batch, and a step if that is full."""
+        """Add a reward to the arm's batch, and take a step once it is full."""
         pulls = state.pulls[arm] + 1
         state.pulls[arm] = pulls
         if not descend(state.sgd, arm, reward, self.m, self.n, self.theta, self.init_pulls):

@@ -70,13 +70,13 @@ class Exp3(NamedTuple):
         require_range("Exp3", self.low, self.high)
 
     def init(self, n_arms: int, horizon: int | None) -> Exp3State:
-        """Fresh state."""
+        """Return a fresh state."""
         horizon = required_horizon(NAME, horizon, "rate")
         k = max(n_arms, 2)  # one arm may become several
         return Exp3State(init_draws(n_arms, min(1.0, math.sqrt(k * math.log(k) / ((math.e - 1.0) * horizon)))))
 
     def select(self, state: Exp3State, t: int, rng: Any) -> int:
-        """An arm drawn by the mixture of weights and the uniform law."""
+        """Draw an arm by the mixture of weights and the uniform law."""
         loss, chance, gamma = state.draws.loss, state.draws.chance, state.draws.rate[0]
         n_arms = len(loss)
         low, total = lowest(loss), 0.0

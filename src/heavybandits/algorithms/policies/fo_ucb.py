@@ -53,7 +53,7 @@ class FOUCB(NamedTuple):
     optimizer: Optimizer
 
     def init(self, n_arms: int, horizon: int | None) -> TemplateState:
-        """Fresh state."""
+        """Return a fresh state."""
         return init_template(NAME, self.optimizer, n_arms, horizon)
 
     def radius(self, rate: float) -> float:

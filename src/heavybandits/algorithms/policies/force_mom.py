@@ -53,7 +53,7 @@ MOST_BLOCKS = 256  # no number of arms and rewards asks for more
 
 @compilable
 def first_pulls(n_arms: int) -> int:
-    """Exploration pulls of each arm before estimates count.
+    """Return how many exploration pulls each arm gets before estimates count.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def block_count(n_arms: int, n: int) -> int:
 
 @compilable
 def exploration(n_arms: int, t: int, rho: float) -> int:
-    """Exploration pulls among the first t.
+    """Return how many of the first t pulls explore.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class ForceMOM(NamedTuple):
     rho: Annotated[float, functools.partial(in_range, low=0, high=1, ends="()")] = 0.5
 
     def init(self, n_arms: int, horizon: int | None) -> ForceMOMState:
-        """Fresh state."""
+        """Return a fresh state."""
         return ForceMOMState(
             pulls=np.zeros(n_arms, np.int64),
             asked=np.zeros(n_arms, np.int64),
@@ -136,7 +136,7 @@ class ForceMOM(NamedTuple):
         )
 
     def select(self, state: ForceMOMState, t: int, rng: Any) -> int:
-        """The arm explored least if exploration is due, else the one with the largest estimate."""
+        """Return the arm explored least if exploration is due, else the one with the largest estimate."""
         explored, least, best = 0, -1, -1
         for arm in range(len(state.pulls)):
             explored += state.asked[arm]
@@ -164,5 +164,5 @@ class ForceMOM(NamedTuple):
         state.estimate[arm] = median_of_blocks(state.sums, arm, block_count(len(state.pulls), n), state.means)
 
     def value(self, state: ForceMOMState, arm: int) -> float:
-        """Median of means."""
+        """Return the median of means."""
         return float(state.estimate[arm])

@@ -51,7 +51,7 @@ LARGEST_Q = 1e12  # beyond that all is skipped, and probabilities are lost in ro
 
 
 def skipping_factor(eps: float) -> float:
-    r"""The factor :math:`\Theta` of the threshold.
+    r"""Return the factor :math:`\Theta` of the threshold.
 
     The paper takes the smaller of this and of :math:`(2 - 2/\alpha)^{1/(2 - \alpha)}`, which is always larger.
 
@@ -98,11 +98,11 @@ class HTINF(NamedTuple):
     offset: Finite
 
     def init(self, n_arms: int, horizon: int | None) -> HTINFState:
-        """Fresh state."""
+        """Return a fresh state."""
         return HTINFState(init_draws(n_arms, 1.0 / self.scale), np.array([skipping_factor(self.eps)]))
 
     def select(self, state: HTINFState, t: int, rng: Any) -> int:
-        """An arm drawn by the probabilities of this round."""
+        """Draw an arm by the probabilities of this round."""
         state.draws.rate[0] = 1.0 / (self.scale * power(t + 1.0, 1.0 / (1.0 + self.eps)))
         tsallis(state.draws, min(1.0 + 1.0 / self.eps, LARGEST_Q))
         return draw(state.draws, rng)

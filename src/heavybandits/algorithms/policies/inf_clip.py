@@ -80,7 +80,7 @@ class INFClip(NamedTuple):
     offset: Finite
 
     def init(self, n_arms: int, horizon: int | None) -> INFClipState:
-        """Fresh state."""
+        """Return a fresh state."""
         horizon, p = required_horizon(NAME, horizon, "rate"), 1.0 + self.eps
         if self.eps == 1.0:
             level, bend = math.inf, 1.0
@@ -92,7 +92,7 @@ class INFClip(NamedTuple):
         return INFClipState(init_draws(n_arms, rate), np.array([self.scale * level]))
 
     def select(self, state: INFClipState, t: int, rng: Any) -> int:
-        """An arm drawn by the probabilities of this round."""
+        """Draw an arm by the probabilities of this round."""
         tsallis(state.draws, 2.0)
         return draw(state.draws, rng)
 

@@ -44,7 +44,7 @@ FACTS = Facts(
 
 @compilable
 def bernoulli_divergence(p: float, q: float) -> float:
-    """Kullback-Leibler divergence between coins of heads probabilities p and q.
+    """Return the Kullback-Leibler divergence between coins of heads probabilities p and q.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def bernoulli_divergence(p: float, q: float) -> float:
 
 @compilable
 def bernoulli_bound(p: float, budget: float) -> float:
-    """The largest q with divergence d(p, q) at most ``budget``, to the last digit, by Halley's method.
+    """Return the largest q with divergence d(p, q) at most ``budget``, to the last digit, by Halley's method.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class KLUCB(NamedTuple):
         require_range("KLUCB", self.low, self.high)
 
     def init(self, n_arms: int, horizon: int | None) -> KLUCBState:
-        """Fresh state."""
+        """Return a fresh state."""
         return KLUCBState(
             pulls=np.zeros(n_arms, np.int64),
             late=init_late(n_arms),
@@ -140,17 +140,17 @@ class KLUCB(NamedTuple):
         )
 
     def threshold(self, t: int) -> float:
-        """ln t + c ln ln t."""
+        """Return ln t + c ln ln t."""
         log = math.log(max(t, 1))
         return log + self.c * math.log(max(log, 1.0))
 
     def bound_at(self, state: KLUCBState, arm: int, threshold: float) -> float:
-        """Index in units of the range."""
+        """Return the index in units of the range."""
         n = state.pulls[arm]
         return bernoulli_bound(state.mean[arm], threshold / n) if n > 0 else math.inf
 
     def select(self, state: KLUCBState, t: int, rng: Any) -> int:
-        """Each arm once, then the highest index."""
+        """Return each arm once, then the one with the highest index."""
         first = unseen(state, 1)
         if first >= 0:
             return first
@@ -180,11 +180,11 @@ class KLUCB(NamedTuple):
         state.constant[arm] = n * (p * math.log(p) + (1.0 - p) * math.log(1.0 - p)) if 0.0 < p < 1.0 else 0.0
 
     def value(self, state: KLUCBState, arm: int) -> float:
-        """Mean of the clipped rewards."""
+        """Return the mean of the clipped rewards."""
         if state.pulls[arm] == 0:
             return math.nan
         return float(self.low + (self.high - self.low) * state.mean[arm])
 
     def index_of(self, state: KLUCBState, arm: int, t: int) -> float:
-        """Largest mean compatible with the arm's rewards."""
+        """Return the largest mean compatible with the arm's rewards."""
         return float(self.low + (self.high - self.low) * self.bound_at(state, arm, self.threshold(t)))

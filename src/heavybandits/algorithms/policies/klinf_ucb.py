@@ -102,7 +102,7 @@ class KLinfUCB(NamedTuple):
     threshold: Literal["practical", "theory"] = "practical"
 
     def init(self, n_arms: int, horizon: int | None) -> KLinfUCBState:
-        """Fresh state."""
+        """Return a fresh state."""
         p = 1.0 + self.eps
         return KLinfUCBState(
             pulls=np.zeros(n_arms, np.int64),
@@ -117,18 +117,18 @@ class KLinfUCB(NamedTuple):
         )
 
     def unit(self) -> float:
-        """The mean that no law of the class exceeds."""
+        """Return the mean that no law of the class exceeds."""
         return float(self.bound ** (1.0 / (1.0 + self.eps)))
 
     def budget(self, state: KLinfUCBState, arm: int, t: int) -> float:
-        """Divergence that is allowed, g/n; positive, as if there were at least two rewards."""
+        """Return the divergence that is allowed, g/n; positive, as if there were at least two rewards."""
         n, log = state.pulls[arm], math.log(max(t, 2))
         if state.theory[0] == 1:
             log += 2.0 * math.log(max(log, 1.0)) + 2.0 * math.log(1.0 + n) + 1.0
         return log / float(n)
 
     def upper(self, state: KLinfUCBState, arm: int, t: int) -> float:
-        """Upper bound on the index by the arm's last optimum; infinite if rewards came since."""
+        """Return an upper bound on the index from the arm's last optimum; infinite if rewards came since."""
         if state.pulls[arm] == 0 or state.solved[arm, 0] < state.pulls[arm]:
             return math.inf
         dual = state.dual
@@ -138,7 +138,7 @@ class KLinfUCB(NamedTuple):
         return float(min(max(dual[arm, LAMBDA_1] + dual[arm, LAMBDA_2] - gain, -1.0), 1.0))
 
     def select(self, state: KLinfUCBState, t: int, rng: Any) -> int:
-        """Each arm once, then batches of the arm with the highest index."""
+        """Return each arm once, then the one with the highest index, a batch at a time."""
         arm = again(state.turn, state.open)
         if arm >= 0:
             return arm
@@ -170,11 +170,11 @@ class KLinfUCB(NamedTuple):
         state.rewards.records[at], state.rewards.records[at + 1] = x, abs(x) ** p
 
     def value(self, state: KLinfUCBState, arm: int) -> float:
-        """Mean reward."""
+        """Return the mean reward."""
         return float(state.mean[arm]) if state.pulls[arm] > 0 else math.nan
 
     def index_of(self, state: KLinfUCBState, arm: int, t: int) -> float:
-        """Largest mean of a law with the moment that is near the arm's rewards."""
+        """Return the largest mean of a law with the moment that is near the arm's rewards."""
         if state.pulls[arm] == 0:
             return math.inf
         dual = state.dual.copy()

@@ -104,7 +104,7 @@ class LevelSetUCB(NamedTuple):
     c: Positive = 4.0
 
     def init(self, n_arms: int, horizon: int | None) -> LevelSets:
-        """Fresh state."""
+        """Return a fresh state."""
         if self.noise is not None:
             return init_level_sets(n_arms, tabulate((make_noise(**json.loads(self.noise)),)), np.zeros(1), self.scale)
         evidence = np.zeros(len(LAWS))
@@ -116,7 +116,7 @@ class LevelSetUCB(NamedTuple):
         return 0.0
 
     def select(self, state: LevelSets, t: int, rng: Any) -> int:
-        """Each arm once, then the highest index."""
+        """Return each arm once, then the one with the highest index."""
         return choose(self, state, t, 1, 1)
 
     def update(self, state: LevelSets, arm: int, reward: float) -> None:
@@ -124,5 +124,5 @@ class LevelSetUCB(NamedTuple):
         observe(state, arm, reward, self.c, self.scale == 0.0)
 
     def value(self, state: LevelSets, arm: int) -> float:
-        """Minimiser of the arm's loss."""
+        """Return the minimiser of the arm's loss."""
         return float(state.x[arm]) if state.pulls[arm] > 0 else math.nan

@@ -89,7 +89,7 @@ class MeanOfMedians(NamedTuple):
     m: Count = 1
 
     def init(self, n_arms: int, horizon: int | None) -> MeanOfMediansState:
-        """Fresh state."""
+        """Return a fresh state."""
         size = 2 * self.m + 1
         return MeanOfMediansState(
             pulls=np.zeros(n_arms, np.int64),
@@ -102,7 +102,7 @@ class MeanOfMedians(NamedTuple):
         )
 
     def select(self, state: MeanOfMediansState, t: int, rng: Any) -> int:
-        """As many pulls of the arm that the policy selects as a median takes."""
+        """Return the arm that the policy selects, as often in a row as a median takes."""
         arm = again(state.turn, state.open)
         if arm >= 0:
             return arm

@@ -86,7 +86,7 @@ class MedianINF(NamedTuple):
     offset: Finite
 
     def init(self, n_arms: int, horizon: int | None) -> MedianINFState:
-        """Fresh state."""
+        """Return a fresh state."""
         n_draws = required_horizon(NAME, horizon, "rate") / (2 * self.m + 1)
         return MedianINFState(
             draws=init_draws(n_arms, math.sqrt(2.0 / n_draws) / self.scale),
@@ -97,7 +97,7 @@ class MedianINF(NamedTuple):
         )
 
     def select(self, state: MedianINFState, t: int, rng: Any) -> int:
-        """The arm drawn last until its batch is complete, then a draw."""
+        """Return the arm drawn last until its batch is complete, then a new draw."""
         arm = min(state.last[0], len(state.left) - 1)
         if state.left[arm] > 0 and state.draws.open[arm]:
             state.left[arm] -= 1

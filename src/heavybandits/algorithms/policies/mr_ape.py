@@ -61,12 +61,12 @@ class MRAPE(NamedTuple):
     c: Positive = 1.0
 
     def init(self, n_arms: int, horizon: int | None) -> PerturbedState:
-        """Fresh state."""
+        """Return a fresh state."""
         horizon = required_horizon(NAME, horizon, "bonus")
         return init_perturbed(n_arms, horizon, "uniform")
 
     def select(self, state: PerturbedState, t: int, rng: Any) -> int:
-        """Each arm once, then the highest perturbed estimate."""
+        """Return each arm once, then the one with the highest perturbed estimate."""
         return choose_perturbed(state, rng)
 
     def update(self, state: PerturbedState, arm: int, reward: float) -> None:
@@ -77,5 +77,5 @@ class MRAPE(NamedTuple):
         state.width[arm] = minimax_width(self.c, self.p, state.pulls[arm], share)
 
     def value(self, state: PerturbedState, arm: int) -> float:
-        """The p-robust estimate."""
+        """Return the p-robust estimate."""
         return float(state.mean.value[arm])

@@ -41,7 +41,7 @@ FACTS = Facts(
 
 @compilable
 def minimax_width(c: float, p: float, n: int, share: float) -> float:
-    """The bonus after n pulls, where each arm's ``share`` of the pulls is T/K.
+    """Return the bonus after n pulls, where each arm's ``share`` of the pulls is T/K.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class MRUCB(NamedTuple):
     c: Positive = 1.0
 
     def init(self, n_arms: int, horizon: int | None) -> MRUCBState:
-        """Fresh state."""
+        """Return a fresh state."""
         horizon = required_horizon(NAME, horizon, "bonus")
         return MRUCBState(
             pulls=np.zeros(n_arms, np.int64),
@@ -98,7 +98,7 @@ class MRUCB(NamedTuple):
         return 1.0
 
     def select(self, state: MRUCBState, t: int, rng: Any) -> int:
-        """Each arm once, then the highest index."""
+        """Return each arm once, then the one with the highest index."""
         return choose(self, state, t, 1, 1)
 
     def update(self, state: MRUCBState, arm: int, reward: float) -> None:
@@ -109,5 +109,5 @@ class MRUCB(NamedTuple):
         set_line(state.tournament, arm, state.pulls[arm], estimate, width)
 
     def value(self, state: MRUCBState, arm: int) -> float:
-        """The p-robust estimate."""
+        """Return the p-robust estimate."""
         return float(state.mean.value[arm])

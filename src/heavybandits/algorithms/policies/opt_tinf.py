@@ -32,7 +32,7 @@ FACTS = Facts(
 
 
 def opt_tinf(offset: float) -> HTINF:
-    """Optimistic HTINF; ``offset`` is b.
+    """Make the optimistic HTINF; ``offset`` is b.
 
     Examples
     --------

@@ -45,11 +45,11 @@ class RobustMean(Protocol):
     """What :class:`RobustUCB` asks of an estimator; ``log_term`` is L = ln(1/delta), and never decreases."""
 
     def init(self, n_arms: int, horizon: int | None) -> Any:
-        """Fresh state."""
+        """Return a fresh state."""
         ...
 
     def initial_pulls(self) -> int:
-        """Pulls of each arm before its index counts."""
+        """Return how many pulls each arm gets before its index counts."""
         ...
 
     def observe(self, state: Any, arm: int, reward: float) -> None:
@@ -57,7 +57,7 @@ class RobustMean(Protocol):
         ...
 
     def value(self, state: Any, arm: int) -> float:
-        """Last estimate; NaN before the first."""
+        """Return the last estimate; NaN before the first."""
         ...
 
     def refresh(self, state: Any, arm: int, log_term: float) -> float:
@@ -65,15 +65,15 @@ class RobustMean(Protocol):
         ...
 
     def until(self, state: Any, arm: int, log_term: float) -> float:
-        """L up to which the estimate just refreshed stays as it is if no reward comes."""
+        """Return the L up to which the estimate just refreshed stays as it is if no reward comes."""
         ...
 
     def width(self, n: int) -> float:
-        """Radius after n rewards, in units of the factor."""
+        """Return the radius after n rewards, in units of the factor."""
         ...
 
     def factor(self, log_term: float) -> float:
-        """Common factor of the radii, which does not decrease with L."""
+        """Return the common factor of the radii, which does not decrease with L."""
         ...
 
 
@@ -120,7 +120,7 @@ class RobustUCB(NamedTuple):
     exponent: Positive = 2.0
 
     def init(self, n_arms: int, horizon: int | None) -> RobustUCBState:
-        """Fresh state."""
+        """Return a fresh state."""
         return RobustUCBState(
             pulls=np.zeros(n_arms, np.int64),
             mean=self.estimator.init(n_arms, horizon),
@@ -132,16 +132,16 @@ class RobustUCB(NamedTuple):
         )
 
     def log_term(self, t: int) -> float:
-        """L after t rewards; positive, as if there were at least two."""
+        """Return L after t rewards; positive, as if there were at least two."""
         return self.exponent * math.log(t if t > 2 else 2)
 
     def level(self, state: RobustUCBState, t: int) -> float:
-        """Common factor of the radii."""
+        """Return the common factor of the radii."""
         known = t == state.clock[0] and state.log_term[0] > 0.0  # mostly, which saves a logarithm
         return float(self.estimator.factor(state.log_term[0] if known else self.log_term(t)))
 
     def select(self, state: RobustUCBState, t: int, rng: Any) -> int:
-        """Initial pulls of each arm, then the highest index."""
+        """Return each arm for its initial pulls, then the one with the highest index."""
         return choose(self, state, t, self.estimator.initial_pulls(), 1)
 
     def update(self, state: RobustUCBState, arm: int, reward: float) -> None:
@@ -165,5 +165,5 @@ class RobustUCB(NamedTuple):
                 due[0] = until[other]
 
     def value(self, state: RobustUCBState, arm: int) -> float:
-        """Robust mean; NaN before there is one."""
+        """Return the robust mean; NaN before there is one."""
         return float(self.estimator.value(state.mean, arm))

@@ -88,7 +88,7 @@ class StudentThompson(NamedTuple):
     scale: Positive
 
     def init(self, n_arms: int, horizon: int | None) -> StudentThompsonState:
-        """No rewards."""
+        """Return a state without rewards."""
         return StudentThompsonState(
             pulls=np.zeros(n_arms, np.int64),
             late=init_late(n_arms),
@@ -101,7 +101,7 @@ class StudentThompson(NamedTuple):
         )
 
     def select(self, state: StudentThompsonState, t: int, rng: Any) -> int:
-        """The arm with the largest draw; an arm that nothing is known of comes first."""
+        """Return the arm with the largest draw; an arm without rewards comes first."""
         best, largest = waiting(state, 1), -math.inf
         if best >= 0:
             return best
@@ -136,7 +136,7 @@ class StudentThompson(NamedTuple):
         state.mode[arm] = saturate(state.mode[arm] + self.scale * pull / state.curvature[arm])
 
     def value(self, state: StudentThompsonState, arm: int) -> float:
-        """Mode of the posterior."""
+        """Return the mode of the posterior."""
         return float(state.mode[arm]) if state.pulls[arm] > 0 else math.nan
 
 

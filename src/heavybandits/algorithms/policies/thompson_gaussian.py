@@ -70,7 +70,7 @@ class ThompsonGaussian(NamedTuple):
     prior_scale: PositiveOrInfinite = math.inf
 
     def init(self, n_arms: int, horizon: int | None) -> ThompsonGaussianState:
-        """The prior."""
+        """Return the prior."""
         return ThompsonGaussianState(
             pulls=np.zeros(n_arms, np.int64),
             late=init_late(n_arms),
@@ -80,7 +80,7 @@ class ThompsonGaussian(NamedTuple):
         )
 
     def select(self, state: ThompsonGaussianState, t: int, rng: Any) -> int:
-        """The arm with the largest draw; an arm that nothing is known of comes first."""
+        """Return the arm with the largest draw; an arm without rewards comes first."""
         initial = 0 if self.prior_scale < math.inf else 1
         best, largest = waiting(state, initial), -math.inf
         if best >= 0:
@@ -100,12 +100,12 @@ class ThompsonGaussian(NamedTuple):
         return best
 
     def update(self, state: ThompsonGaussianState, arm: int, reward: float) -> None:
-        """Bayes' rule."""
+        """Apply Bayes' rule."""
         state.pulls[arm] += 1
         state.weight[arm] += 1.0
         share = 1.0 / state.weight[arm]
         state.mean[arm] = saturate((1.0 - share) * state.mean[arm] + share * saturate(reward))
 
     def value(self, state: ThompsonGaussianState, arm: int) -> float:
-        """Posterior mean; NaN under a flat prior before the first reward."""
+        """Return the posterior mean; NaN under a flat prior before the first reward."""
         return float(state.mean[arm]) if state.weight[arm] > 0.0 else math.nan

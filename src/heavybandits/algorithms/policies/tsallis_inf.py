@@ -80,12 +80,12 @@ class TsallisINF(NamedTuple):
         require_range("TsallisINF", self.low, self.high)
 
     def init(self, n_arms: int, horizon: int | None) -> TsallisINFState:
-        """Fresh state."""
+        """Return a fresh state."""
         reduced = self.estimator == "reduced-variance"
         return TsallisINFState(init_draws(n_arms, 2.0 if reduced else 1.0), np.array([reduced]))
 
     def select(self, state: TsallisINFState, t: int, rng: Any) -> int:
-        """An arm drawn by the probabilities of this round."""
+        """Draw an arm by the probabilities of this round."""
         state.draws.rate[0] = (2.0 if state.reduced[0] else 1.0) / math.sqrt(t + 1)
         tsallis(state.draws, 2.0)
         return draw(state.draws, rng)

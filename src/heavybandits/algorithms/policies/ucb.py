@@ -64,15 +64,15 @@ class UCB(NamedTuple):
     c: NonNegative = 1.0
 
     def init(self, n_arms: int, horizon: int | None) -> UCBState:
-        """Fresh state."""
+        """Return a fresh state."""
         return UCBState(np.zeros(n_arms, np.int64), init_tournament(n_arms))
 
     def level(self, state: UCBState, t: int) -> float:
-        """Common factor of the bonuses."""
+        """Return the common factor of the bonuses."""
         return math.sqrt(2.0 * math.log(t)) if t > 1 else 0.0
 
     def select(self, state: UCBState, t: int, rng: Any) -> int:
-        """Each arm once, then the highest index."""
+        """Return each arm once, then the one with the highest index."""
         return choose(self, state, t, 1, 1)
 
     def update(self, state: UCBState, arm: int, reward: float) -> None:

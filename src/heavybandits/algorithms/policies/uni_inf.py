@@ -83,7 +83,7 @@ class UniINF(NamedTuple):
     offset: Finite
 
     def init(self, n_arms: int, horizon: int | None) -> UniINFState:
-        """Fresh state."""
+        """Return a fresh state."""
         growth = n_arms * math.log(max(required_horizon(NAME, horizon, "barrier"), 2))
         return UniINFState(
             draws=init_draws(n_arms, 0.25),
@@ -92,7 +92,7 @@ class UniINF(NamedTuple):
         )
 
     def select(self, state: UniINFState, t: int, rng: Any) -> int:
-        """An arm drawn by the probabilities of this round."""
+        """Draw an arm by the probabilities of this round."""
         state.draws.rate[0] = 1.0 / state.barrier[0]
         tsallis(state.draws, 1.0)
         return draw(state.draws, rng)
