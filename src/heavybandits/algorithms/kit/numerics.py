@@ -115,7 +115,7 @@ def log_factorial(n: int) -> float:
 
 @rarely_called
 def small_median(values: FloatArray, n: int) -> float:
-    """Return the median of ``values[:n]``, which it sorts in position; even n: the mean of the middle two.  For short arrays.
+    """Return the median of ``values[:n]``, a short array that it sorts; for even n the mean of the middle two.
 
     Examples
     --------
