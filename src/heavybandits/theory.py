@@ -5,9 +5,11 @@ An optimiser is *g-bounded* if after k steps :math:`f(x_k) - f^* \le g(k, \delta
 bound (:func:`fo_regret_bound`, :func:`zo_regret_bound`); clipped SGD has the g printed in the paper
 (:func:`printed_rate`), hence :func:`clipped_sgd_ucb_regret_bound`.
 
-Three readings differ from the print.  The pairs (:math:`\delta = 1/T^2`, constant 2) and
+Four readings differ from the print.  The pairs (:math:`\delta = 1/T^2`, constant 2) and
 (:math:`\delta = 1/(T(T+1))`, constant 1) are both right; a mixture of them is not.  The gap-free bound has the constant
-:math:`4\sqrt 2`, which is what minimising :math:`T\Delta + 8 C A \ell^2 K/\Delta` gives.  And the theorem behind
+:math:`4\sqrt 2`, which is what minimising :math:`T\Delta + 8 C A \ell^2 K/\Delta` gives.  The regret bounds print
+:math:`\ln((T + 1) T R^2)`, but the rate that they are derived from has :math:`\ell = \ln((T + 1) R^2)`, which is used
+here: the extra T is a slip that would only weaken the bounds.  And the theorem behind
 clipped SGD (Puchkin et al. 2024, B.6) proves :math:`(x_k - \mu)^2 \le 2 R^2 e^{-\gamma k}` (:func:`exponential_rate`)
 with the step of :func:`proven_step`; the printed 1/(k + 1) for every k does not follow from it, and is wrong if sigma
 is small: with steps of :math:`\gamma` the start is not forgotten that fast.

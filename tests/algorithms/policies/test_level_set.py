@@ -176,21 +176,25 @@ def test_the_set_of_a_young_arm_is_that_of_a_dense_grid(law: int) -> None:
 
 
 def test_indices_follow_the_formula() -> None:
-    """A known scale, Cauchy's loss: exact for sixteen rewards, then from the divergence ln(1 + d²/4)."""
+    """A known scale, Cauchy's loss: exact for sixteen rewards, then from the divergence ln(1 + d²/4),
+    and wider at first if the last exact set was."""
     policy = hb.LevelSetUCB(hb.Cauchy(), scale=2.0, c=3.0)
     rewards = (2.0 * np.random.default_rng(1).standard_cauchy(30)).tolist()
-    state = policy.init(2, None)
+    state, stretch = policy.init(2, None), 0.0
     for n, reward in enumerate(rewards, 1):
         policy.update(state, 0, reward)
         share = state.shared.clock[0] / (2 * n)
         level = math.log(1 + 3 / 2 * (1 + share * (1 + 0.5 * math.log(1 + share) ** 2))) * n / (n - 0.75)
+        smooth, x = 2 * 2.0 * math.sqrt(math.exp(level / n) - 1), policy.value(state, 0)
         if n <= KEPT:
-            x, upper = slow_set(np.array(rewards[:n]), 2.0, level)
-            if abs(policy.value(state, 0) - x) < 0.1:
+            least, upper = slow_set(np.array(rewards[:n]), 2.0, level)
+            if abs(x - least) < 0.1:
                 assert index_of(policy, state, 0, n) == pytest.approx(upper, abs=0.2)
+            stretch = max(1.0, (index_of(policy, state, 0, n) - x) / smooth)
         else:
-            upper = policy.value(state, 0) + 2 * 2.0 * math.sqrt(math.exp(level / n) - 1)
+            upper = x + smooth * (1 + (stretch - 1) * KEPT / n)
             assert index_of(policy, state, 0, n) == pytest.approx(upper, abs=0.05)
+    assert stretch > 1.0
     assert state.shared.scale[0] == 2.0
 
 

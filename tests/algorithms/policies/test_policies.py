@@ -18,6 +18,7 @@ from scipy import stats
 
 import heavybandits as hb
 from heavybandits.algorithms.kit.numerics import LARGEST
+from heavybandits.algorithms.kit.pending import ask, find_pending, settle
 from heavybandits.algorithms.kit.shown import index_of, value_of
 from heavybandits.algorithms.policies.kl_ucb import bernoulli_bound, bernoulli_divergence
 from heavybandits.algorithms.registry import examples
@@ -144,14 +145,21 @@ def test_a_horizon_shorter_than_the_initial_pulls_is_used_up_by_them(name: str) 
 
 
 def test_arms_whose_first_rewards_are_on_their_way() -> None:
-    """No reward has come: all arms are asked for once, then the choice is among what nothing is known of."""
+    """All arms are asked once; then those that are known are played, and those that wait are asked four times as often."""
     policies: list[Any] = [hb.UCB(), hb.KLUCB(), hb.ThompsonGaussian()]
     for policy in policies:
         state, rng = policy.init(3, None), np.random.default_rng(0)
-        assert [policy.select(state, 0, rng) for _ in range(3)] == [0, 1, 2]
-        policy.update(state, 1, 1e9)
-        later = [int(policy.select(state, 1, rng)) for _ in range(200)]
-        assert set(later) == ({0, 1, 2} if isinstance(policy, hb.ThompsonGaussian) else {0})
+        pending, arms = find_pending(state), []
+        for _ in range(60):
+            arms.append(int(policy.select(state, 1, rng)))
+            ask(pending, arms[-1])
+            if len(arms) == 3:
+                settle(pending, 1)
+                policy.update(state, 1, 1e9)
+        assert arms[:3] == [0, 1, 2]
+        asked = np.bincount(arms)
+        assert 4 * asked[1] - 4 <= asked[0] <= 4 * asked[1]
+        assert 4 * asked[1] - 4 <= asked[2] <= 4 * asked[1]
 
 
 def test_extreme_scales_do_not_break_thompson_sampling() -> None:

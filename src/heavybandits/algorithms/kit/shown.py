@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .numerics import LARGEST
 from .tournament import VALUE, height
 
 
@@ -41,5 +42,8 @@ def index_of(policy: Any, state: Any, arm: int, t: int) -> float:
     if hasattr(policy, "index_of"):
         return float(policy.index_of(state, arm, t))
     if hasattr(state, "tournament"):
-        return float(height(state.tournament.line, state.tournament.open, arm, policy.level(state, t)))
+        tournament = state.tournament
+        waits = tournament.line[arm, VALUE] == -LARGEST  # its index would be infinite, were nothing pending
+        line = tournament.base if waits else tournament.line
+        return float(height(line, tournament.open, arm, policy.level(state, t)))
     return float(state.draws.chance[arm]) if hasattr(state, "draws") else math.nan
