@@ -145,7 +145,7 @@ def test_a_horizon_shorter_than_the_initial_pulls_is_used_up_by_them(name: str) 
 
 
 def test_arms_whose_first_rewards_are_on_their_way() -> None:
-    """All arms are asked once; then those that are known are played, and those that wait are asked four times as often."""
+    """All arms are asked once; then known arms are played, and waiting arms are asked at most four times as often."""
     policies: list[Any] = [hb.UCB(), hb.KLUCB(), hb.ThompsonGaussian()]
     for policy in policies:
         state, rng = policy.init(3, None), np.random.default_rng(0)
