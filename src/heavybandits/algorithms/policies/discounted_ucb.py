@@ -12,7 +12,7 @@ the weights of arm a, :math:`\bar r_a` its weighted mean and N the sum of all we
 
 The paper proves its bound for :math:`\xi > 1/2`, and plays with 0.6.
 
-*Cost*: O(K) for a reward and for a choice; 33 bytes per arm.
+*Cost*: O(K) for a reward and for a choice; 49 bytes per arm.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NAME = "discounted-ucb"
 EXAMPLE = {"discount": 0.99}
 FACTS = Facts(
     needs="discount, width of the range",
-    memory="33 bytes",
+    memory="49 bytes",
     cost="O(K)",
     regret="O(sqrt(T Y) ln T), for rewards in the range, Y changes and the right discount",
     reference="Garivier, Moulines 2011",

@@ -12,7 +12,7 @@ late.
 Theory has c = 3, practice c = 0.  For normal noise the index is UCB's; for rewards of 0 and 1 it is asymptotically
 optimal.  *Cost*: some logarithms for a reward; for a choice one index, that of the arm chosen last, and for each other
 arm the question whether its own is above q, that is whether :math:`n_a d(p_a, q) < \ln t + c \ln\ln t`: two products,
-since that divergence is linear in :math:`\ln q` and :math:`\ln(1 - q)`.  33 bytes per arm.
+since that divergence is linear in :math:`\ln q` and :math:`\ln(1 - q)`.  49 bytes per arm.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NAME = "kl-ucb"
 EXAMPLE = {"c": 3.0}
 FACTS = Facts(
     needs="range",
-    memory="33 bytes",
+    memory="49 bytes",
     cost="O(K)",
     regret="sum_a Delta_a ln T/d(mu_a, mu*) asymptotically, for rewards in the range; optimal for rewards of 0 and 1",
     reference="Garivier, Cappé 2011",

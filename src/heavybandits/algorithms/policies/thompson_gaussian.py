@@ -6,7 +6,7 @@ it is no more robust than a mean: linear regret for heavy tails.
 *Formula*: the prior counts as :math:`s^2/s_0^2` rewards, so with :math:`w_a = s^2/s_0^2 + n_a` the posterior is
 :math:`N(m_a, s^2/w_a)`, where a reward moves :math:`m_a \leftarrow m_a + (r - m_a)/w_a`; draw one number from each
 arm's posterior and play the largest.  With a flat prior every arm is pulled once first.  *Cost*: K normal draws for a
-choice, 33 bytes per arm.  *Reference*: W. R. Thompson (1933); S. Agrawal, N. Goyal (2013).
+choice, 49 bytes per arm.  *Reference*: W. R. Thompson (1933); S. Agrawal, N. Goyal (2013).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAME = "thompson-gaussian"
 EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="scale",
-    memory="33 bytes",
+    memory="49 bytes",
     cost="O(K)",
     regret="sum_a O(ln T/Delta_a), for normal noise of that scale",
     reference="Thompson 1933; Agrawal, Goyal 2013",

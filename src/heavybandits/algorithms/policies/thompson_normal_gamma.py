@@ -16,7 +16,7 @@ Draw one number for each arm and play the largest.  The default, :math:`\kappa =
 prove it asymptotically optimal, and Jeffreys' prior (:math:`\alpha = -1/2`) not to be.  Each arm is first pulled until
 its posterior is proper: twice at least without a prior, and until :math:`\nu \ge 2`.
 
-*Cost*: O(1) for a reward, K Student t numbers for a choice; 33 bytes per arm.  *Reference*: J. Honda, A. Takemura,
+*Cost*: O(1) for a reward, K Student t numbers for a choice; 49 bytes per arm.  *Reference*: J. Honda, A. Takemura,
 Optimality of Thompson sampling for Gaussian bandits depends on priors, AISTATS 2014.
 """
 
@@ -40,7 +40,7 @@ NAME = "thompson-normal-gamma"
 EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="nothing",
-    memory="33 bytes",
+    memory="49 bytes",
     cost="O(K)",
     regret="sum_a 2 Delta_a ln T/ln(1 + Delta_a^2/sigma_a^2) asymptotically, for normal noise: optimal",
     reference="Honda, Takemura 2014",

@@ -9,7 +9,7 @@ each arm once and then
 .. math::  A_t = \arg\max_a\ \bar r_a + w \sqrt{\frac{\ln t}{n_a} \min\Bigl\{\frac14,\ V_a\Bigr\}}, \qquad
            V_a = v_a + \sqrt{\frac{2 \ln t}{n_a}}.
 
-*Cost*: O(1) for a reward and O(K) for a choice; 33 bytes per arm.
+*Cost*: O(1) for a reward and O(K) for a choice; 49 bytes per arm.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAME = "ucb-tuned"
 EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="width of the range",
-    memory="33 bytes",
+    memory="49 bytes",
     cost="O(K)",
     regret="none proved",
     reference="Auer, Cesa-Bianchi, Fischer 2002",
