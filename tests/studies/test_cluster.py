@@ -136,7 +136,8 @@ def test_a_worker_that_joins_late_is_refused_too(tmp_path: Path) -> None:
         with pytest.raises(StudyError, match=rf"a worker has heavybandits {hb.__version__}, this run needs 9\.9"):
             play_item("9.9", store.location, study, item)
         assert not store.has_results
-        changed = dataclasses.replace(study, spec=study.with_replications(1).spec)
+        head = study.spec.study.model_copy(update={"seed": study.spec.study.seed + 1})
+        changed = dataclasses.replace(study, spec=study.spec.model_copy(update={"study": head}))
         with pytest.raises(StoreError, match="was made from another study"):  # the worker has other files
             play_item(hb.__version__, store.location, changed, item)
 

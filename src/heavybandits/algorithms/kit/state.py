@@ -57,7 +57,7 @@ def carried(old: Any, same: Any, fresh: Any, rows: IntArray) -> Any:
         return old.carry(fresh, rows)
     if is_named_tuple(old):
         return fresh._make(carried(*fields, rows) for fields in zip(old, same, fresh, strict=True))
-    if same.shape == fresh.shape:
+    if old is None or same.shape == fresh.shape:
         return old
     if same.shape[1:] != fresh.shape[1:]:
         raise TypeError(f"arrays must have a row per arm or no such axis, got shapes {same.shape} and {fresh.shape}")
