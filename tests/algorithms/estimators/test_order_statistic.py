@@ -26,6 +26,11 @@ def test_index_of_twelve_rewards(t: int, c: float, index: float) -> None:
     assert bound.value(state, 0) == 0.9
 
 
+def first_of_highest(indices: list[float], seen: list[list[float]]) -> int:
+    """Return the arm of highest index; ties go to the arm with fewer rewards, then to the lower number."""
+    return min(range(len(seen)), key=lambda arm: (-indices[arm], len(seen[arm]), arm))
+
+
 def reference(c: float, rewards: FloatArray) -> list[int]:
     """The index of every arm from scratch in every round."""
     arms: list[int] = []
@@ -36,7 +41,7 @@ def reference(c: float, rewards: FloatArray) -> list[int]:
             n = len(own)
             k = math.ceil(n / 2 + math.sqrt(n * c * math.log(max(t, 2)) / 2))
             indices.append(sorted(own)[k - 1] if 0 < k <= n else math.inf)
-        arms.append([*map(len, seen)].index(0) if [] in seen else indices.index(max(indices)))
+        arms.append([*map(len, seen)].index(0) if [] in seen else first_of_highest(indices, seen))
         seen[arms[-1]].append(float(row[arms[-1]]))
     return arms
 
@@ -132,7 +137,7 @@ def test_the_mixture_plays_as_its_reference() -> None:
     for t, row in enumerate(rewards):
         ranks = [bound.rank_of(len(own), 0.25 * math.log(max(t, 2))) for own in seen]
         indices = [sorted(own)[k - 1] if k <= len(own) else math.inf for own, k in zip(seen, ranks, strict=True)]
-        arms.append([*map(len, seen)].index(0) if [] in seen else indices.index(max(indices)))
+        arms.append([*map(len, seen)].index(0) if [] in seen else first_of_highest(indices, seen))
         seen[arms[-1]].append(float(row[arms[-1]]))
     assert played(hb.make("order-statistic-ucb", c=0.25, bound="mixture"), rewards) == arms
 

@@ -133,9 +133,8 @@ def test_thompson_chooses_as_often_as_an_arm_is_best_under_the_posterior() -> No
 
 def test_equal_arms_share_the_pulls() -> None:
     table = rewards_table("constant", 0, 100, 4)
-    for policy in (hb.UCB(), hb.KLUCB(low=0, high=2)):
+    for policy in (hb.UCB(), hb.UCB(c=0), hb.KLUCB(low=0, high=2)):  # ties go to the arm with fewer pulls
         assert np.ptp(np.bincount(play(policy, table))) <= 1
-    assert set(play(hb.UCB(c=0), table)[4:]) == {0}  # ties go to the lowest arm
 
 
 @pytest.mark.parametrize("name", ["sgd-ucb", "sgd-ucb-median", "sgd-ucb-smom"])

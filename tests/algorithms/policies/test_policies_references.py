@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,15 @@ pytestmark = pytest.mark.usefixtures("silent")
 # Slow references.
 
 
-def best_arm(indices: list[float], chosen: int) -> int:
-    """Lowest arm with the highest index; many arms play a tournament, where rounding decides between near equals."""
+def best_arm(indices: list[float], pulls: Sequence[int], chosen: int) -> int:
+    """Return the arm of highest index, of several the one with fewest pulls, and of these the lowest.
+
+    Many arms play a tournament, where rounding decides between near equals.
+    """
     highest = max(indices)
     if len(indices) > SCAN and indices[chosen] >= highest - 1e-15 * abs(highest):
         return chosen
-    return indices.index(highest)
+    return min((pulls[arm], arm) for arm, index in enumerate(indices) if index == highest)[1]
 
 
 def reference_ucb(c: float, table: FloatArray, chosen: IntArray) -> list[int]:
@@ -44,7 +48,8 @@ def reference_ucb(c: float, table: FloatArray, chosen: IntArray) -> list[int]:
             arm = pulls.index(0)
         else:
             level = math.sqrt(2 * math.log(t))
-            arm = best_arm([means[i] + level * (c / math.sqrt(pulls[i])) for i in range(n_arms)], chosen[t])
+            indices = [means[i] + level * (c / math.sqrt(pulls[i])) for i in range(n_arms)]
+            arm = best_arm(indices, pulls, chosen[t])
         reward = saturate(float(table[pulls[arm], arm]))
         pulls[arm] += 1
         means[arm] = saturate(means[arm] * (1 - 1 / pulls[arm]) + reward / pulls[arm])
@@ -101,7 +106,7 @@ def reference_sgd_ucb(policy: hb.ClippedSGDUCB, table: FloatArray, chosen: IntAr
     while len(arms) < horizon:
         level = math.sqrt(math.log(len(arms)))
         indices = [x[i] + level * (policy.coeff / math.sqrt(pulls[i])) for i in range(n_arms)]
-        descend(best_arm(indices, chosen[len(arms)]))
+        descend(best_arm(indices, pulls, chosen[len(arms)]))
     return arms
 
 

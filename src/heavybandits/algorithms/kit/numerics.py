@@ -119,6 +119,7 @@ def small_median(values: FloatArray, n: int) -> float:
 
     Examples
     --------
+    >>> import numpy as np
     >>> small_median(np.array([5.0, 1.0, 3.0, 99.0]), 3)
     3.0
     """

@@ -31,7 +31,7 @@ class Stream(NamedTuple):
         --------
         >>> stream = init_stream()
         >>> stream.reseed(2**64 - 1)
-        >>> 0 < stream.number[0] < MODULUS
+        >>> bool(0 < stream.number[0] < MODULUS)
         True
         """
         self.number[0] = 1 + seed % (MODULUS - 1)
