@@ -19,6 +19,7 @@ from playing import (
 
 import heavybandits as hb
 from heavybandits.algorithms.kit.numerics import clip, saturate
+from heavybandits.algorithms.kit.shown import value_of
 from heavybandits.algorithms.kit.tournament import SCAN
 from heavybandits.algorithms.policies.kl_ucb import bernoulli_bound
 from heavybandits.protocols import FloatArray, IntArray
@@ -180,7 +181,8 @@ def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) ->
         assert np.array_equal(play(policy, table), play(scaled, a * table))
         columns = table[:12].T.tolist()
         one, two = fed(policy, columns, 48), fed(scaled, (a * table[:12]).T.tolist(), 48)
-        assert [a * policy.value(one, arm) for arm in range(4)] == [scaled.value(two, arm) for arm in range(4)]
+        values = [a * value_of(policy, one, arm) for arm in range(4)]
+        assert values == [value_of(scaled, two, arm) for arm in range(4)]
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

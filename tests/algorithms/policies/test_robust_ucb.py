@@ -13,6 +13,7 @@ from heavybandits.algorithms.estimators.catoni import Catoni
 from heavybandits.algorithms.estimators.catoni_infinite_variance import CatoniInfiniteVariance
 from heavybandits.algorithms.estimators.median_of_means import MedianOfMeans
 from heavybandits.algorithms.estimators.truncated_mean import TruncatedMean
+from heavybandits.algorithms.kit.pending import ask, find_pending
 from heavybandits.algorithms.kit.shown import index_of
 from heavybandits.algorithms.kit.state import arrays, carried, with_room
 from heavybandits.algorithms.policies.robust_ucb import RobustUCB
@@ -248,8 +249,10 @@ def test_rewards_may_come_late_or_unasked() -> None:
             index_of(policy, asked, a, 300) for a in range(3)
         ]
         assert policy.select(unasked, 300, None) == policy.select(asked, 300, None)
-        waiting = policy.init(3, 300)
-        first = [int(policy.select(waiting, 0, None)) for _ in range(3 * policy.estimator.initial_pulls())]
+        waiting, first = policy.init(3, 300), []
+        for _ in range(3 * policy.estimator.initial_pulls()):
+            first.append(int(policy.select(waiting, 0, None)))
+            ask(find_pending(waiting), first[-1])
         assert sorted(first) == sorted(list(range(3)) * policy.estimator.initial_pulls())
 
 
