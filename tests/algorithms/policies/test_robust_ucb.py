@@ -79,7 +79,8 @@ def naive_arms(policy: RobustUCB, table: FloatArray) -> IntArray:
     arms = []
     for t in range(n):
         few = [arm for arm in range(n_arms) if len(seen[arm]) < policy.estimator.initial_pulls()]
-        arm = few[0] if few else int(np.argmax([naive_index(policy, rewards, t) for rewards in seen]))
+        keys = [(-naive_index(policy, rewards, t), len(rewards)) for rewards in seen] if not few else []
+        arm = few[0] if few else keys.index(min(keys))  # ties go to the arm with fewer pulls
         seen[arm].append(float(table[t, arm]))
         arms.append(arm)
     return np.array(arms)
@@ -150,7 +151,7 @@ def test_catoni_plays_arms_with_too_few_rewards_first(policy: RobustUCB) -> None
     for t, arm in enumerate(arms):
         few = [a for a in range(3) if pulls[a] <= factor * policy.exponent * math.log(max(t, 2))]
         if few and t >= 3:
-            assert arm == few[0]
+            assert arm == min(few, key=lambda a: (pulls[a], a))  # indices are infinite, so fewer pulls go first
             forced += 1
         pulls[arm] += 1
     assert 50 < forced < 1400
