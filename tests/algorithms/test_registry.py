@@ -12,7 +12,7 @@ import pytest
 import heavybandits as hb
 from heavybandits.algorithms import registry
 
-ROOT = Path(hb.__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 NEW = '''"""Pulls the arms in turn."""
 
 from typing import Any, NamedTuple
