@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import heapq
-import math
 import threading
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._format import html_table
 from .._validate import count, whole
 from ..algorithms.kit.pending import find_pending, give_up
 from ..algorithms.kit.shown import index_of, value_of
@@ -24,18 +22,19 @@ from ..algorithms.registry import name_of
 from ..engine.compile.compiled import compiled, without_text
 from ..engine.compile.randomness import uses_rng
 from ..protocols import IntArray, Policy
-from . import agent_file
+from . import agent_file, arm_table
 from .agent_file import Saved
 from .ahead import compile_ahead
+from .arm_table import ROWS, Row
 from .arms import Arms, listed
 from .decisions import Awaited, decide, learn
+from .given import policy_of, reward_of
 from .replace import replace
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Arm = Hashable
-ROWS = 20  # of the table that is printed
 NEAR = 48  # arms from which on the code for more than SCAN of them is compiled ahead
 
 
@@ -89,8 +88,7 @@ class Agent:
         seed: int | None = None,
         drift: bool = False,
     ) -> None:
-        _require_policy(policy)
-        policy = Restarting(policy) if drift else policy
+        policy = Restarting(policy_of(policy)) if drift else policy_of(policy)
         if (n_arms is None) == (arms is None):
             given = f"n_arms={n_arms!r} and arms={brief(arms)}"
             raise TypeError(f"Agent: exactly one of n_arms and arms must be given, got {given}")
@@ -282,7 +280,7 @@ class Agent:
         ValueError: Agent: reward must not be NaN (leave out what is missing), got nan
         """
         if type(reward) is not float or reward != reward:  # what is a number needs no call
-            reward = _reward(reward)
+            reward = reward_of(reward)
         self._acquire()
         try:
             self._learn(self._slot(arm), reward, bool(asked))
@@ -303,7 +301,7 @@ class Agent:
         1
         """
         names = listed("arms", arms)
-        values = [_reward(reward) for reward in listed("rewards", rewards)]
+        values = [reward_of(reward) for reward in listed("rewards", rewards)]
         with self._lock:
             slots = [self._slot(arm) for arm in names]
             if len(slots) != len(values):
@@ -391,7 +389,7 @@ class Agent:
 
         Reading a file never runs code that it names, so a policy of your own must be given again as ``policy``.
         """
-        return cls._restored(agent_file.read(Path(path), _policy_or_none(policy)))
+        return cls._restored(agent_file.read(Path(path), policy if policy is None else policy_of(policy)))
 
     @classmethod
     def _restored(cls, saved: Saved) -> Agent:
@@ -418,7 +416,7 @@ class Agent:
         """Return the agent that :meth:`dumps` made these bytes of; ``policy`` is as in :meth:`load`."""
         if not isinstance(contents, bytes):
             raise TypeError(f"Agent: contents must be bytes, got {brief(contents)}")
-        return cls._restored(agent_file.decoded("contents", contents, _policy_or_none(policy)))
+        return cls._restored(agent_file.decoded("contents", contents, policy if policy is None else policy_of(policy)))
 
     @property
     def estimates(self) -> pd.DataFrame:
@@ -437,16 +435,9 @@ class Agent:
         0    red      3       2.0   0.75
         1  green      1       3.0   0.25
         """
-        import pandas as pd
-
         with self._lock:
-            labels, pulls, pending = list(self._labels), np.array(self._pulls), np.array(self._awaited.pending)
-            shown = [self._shown(slot) for slot in range(len(labels))]
-        table = pd.DataFrame({"arm": pd.Series(labels, dtype=None if _is_of_one_type(labels) else object)})
-        table["pulls"], table["pending"] = pulls, pending
-        table[["estimate", "index"]] = np.array(shown)
-        table["share"] = pulls / max(pulls.sum(), 1)
-        return table
+            rows = [self._row(slot) for slot in range(len(self._labels))]
+        return arm_table.as_frame(rows)
 
     def probabilities(self) -> dict[Any, float]:
         """Return the probability of each arm in the next draw, for policies that draw arms by probabilities.
@@ -476,65 +467,25 @@ class Agent:
 
     def _repr_html_(self) -> str:
         """Show the arms in a notebook."""
-        n_arms, title, (head, *rows) = self._table()
-        more = f"; the {ROWS} arms pulled most, of {n_arms}" if n_arms > ROWS else ""
-        return html_table(f"{self.policy!r}, {title}{more}", head, rows)
+        title, rows, n_arms = self._most_pulled()
+        return arm_table.as_html(f"{self.policy!r}, {title}", rows, n_arms)
 
     def __str__(self) -> str:
         """Return a table of the arms, or of those pulled most if there are many."""
-        n_arms, title, rows = self._table()
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in rows]
-        if n_arms > ROWS:
-            lines.append(f"... and {n_arms - ROWS} more")
-        return "\n".join([f"{name_of(self.policy)}, {title}", *lines])
+        title, rows, n_arms = self._most_pulled()
+        return arm_table.as_text(f"{name_of(self.policy)}, {title}", rows, n_arms)
 
-    def _table(self) -> tuple[int, str, list[tuple[str, ...]]]:
-        """Return the number of arms, what there is to say of all, and a table of the arms pulled most with its head."""
+    def _most_pulled(self) -> tuple[str, list[Row], int]:
+        """Return what there is to say of all arms, those that were pulled most, and the number of arms."""
         with self._lock:
-            pending = self._awaited.pending
-            shows = any(pending)  # a column that would be nil is left out
-            rows: list[tuple[str, ...]] = [("arm", "pulls", *["pending"] * shows, "estimate", "index")]
-            for slot in sorted(heapq.nlargest(ROWS, range(len(self._labels)), key=self._pulls.__getitem__)):
-                numbers = ("-" if math.isnan(x) else f"{x:.4g}" for x in self._shown(slot))
-                counts = [str(self._pulls[slot]), *[str(pending[slot])] * shows]
-                rows.append((str(self._labels[slot]), *counts, *numbers))
+            n_arms = len(self._labels)
+            rows = [self._row(slot) for slot in sorted(heapq.nlargest(ROWS, range(n_arms), self._pulls.__getitem__))]
             goal = f", arms compared by {self.policy.goal(self._state)}" if hasattr(self.policy, "goal") else ""
-            return len(self._labels), f"{self._seen} rewards{goal}", rows
+            return f"{self._seen} rewards{goal}", rows, n_arms
 
-    def _shown(self, slot: int) -> tuple[float, float]:
-        """Return the arm's estimate and index, NaN if the policy has none."""
+    def _row(self, slot: int) -> Row:
+        """Return what is known of an arm, for whoever holds the lock."""
         with np.errstate(all="ignore"):  # as silent as compiled code
-            return value_of(self.policy, self._state, slot), index_of(self.policy, self._state, slot, self._seen)
-
-
-def _policy_or_none(policy: Any) -> Any:
-    if policy is not None:
-        _require_policy(policy)
-    return policy
-
-
-def _is_of_one_type(labels: list[Any]) -> bool:
-    return len({type(label) for label in labels}) == 1 and isinstance(labels[0], str | int | float)
-
-
-def _require_policy(policy: Any) -> None:
-    methods = all(callable(getattr(policy, name, None)) for name in ("init", "select", "update"))
-    if not (isinstance(policy, tuple) and methods):
-        raise TypeError(f"Agent: policy must be a policy such as hb.make('sgd-ucb'), got {policy!r}")
-
-
-def _reward(reward: Any) -> float:
-    if type(reward) is not float:
-        lacks_one = not hasattr(reward, "__float__") or isinstance(reward, np.complexfloating)
-        if lacks_one or getattr(reward, "ndim", 0) > 0:
-            raise TypeError(f"Agent: reward must be a number, got {brief(reward)}")
-        try:
-            reward = float(reward)
-        except OverflowError:  # a whole number beyond the floats
-            reward = math.inf if reward > 0 else -math.inf
-        except (TypeError, ValueError):
-            raise TypeError(f"Agent: reward must be a number, got {brief(reward)}") from None
-    if reward != reward:
-        raise ValueError(f"Agent: reward must not be NaN (leave out what is missing), got {reward!r}")
-    return reward  # type: ignore[no-any-return]
+            value = value_of(self.policy, self._state, slot)
+            index = index_of(self.policy, self._state, slot, self._seen)
+        return Row(self._labels[slot], self._pulls[slot], self._awaited.pending[slot], value, index)

@@ -1,0 +1,67 @@
+"""What is known of the arms as a data frame, as text, and in a notebook."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._format import html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROWS = 20  # of a table that is printed
+
+
+class Row(NamedTuple):
+    """What is known of one arm; NaN where the policy has no estimate or no index."""
+
+    arm: Any
+    pulls: int
+    pending: int
+    estimate: float
+    index: float
+
+
+def as_frame(rows: list[Row]) -> pd.DataFrame:
+    """Return the arms as a data frame, with the share of all pulls that each of them had."""
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=Row._fields)
+    labels = [row.arm for row in rows]
+    frame["arm"] = pd.Series(labels, dtype=None if _is_of_one_type(labels) else object)
+    frame["share"] = frame["pulls"] / max(frame["pulls"].sum(), 1)
+    return frame
+
+
+def as_text(title: str, rows: list[Row], n_arms: int) -> str:
+    """Return the arms as a terminal shows them; these are those pulled most, of ``n_arms``."""
+    table = _cells(rows)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in table]
+    if n_arms > len(rows):
+        lines.append(f"... and {n_arms - len(rows)} more")
+    return "\n".join([title, *lines])
+
+
+def as_html(title: str, rows: list[Row], n_arms: int) -> str:
+    """Return the arms as a notebook shows them; these are those pulled most, of ``n_arms``."""
+    head, *cells = _cells(rows)
+    more = f"; the {len(rows)} arms pulled most, of {n_arms}" if n_arms > len(rows) else ""
+    return html_table(f"{title}{more}", head, cells)
+
+
+def _cells(rows: list[Row]) -> list[list[str]]:
+    """Return the table's text, with its head; a column that would be nil is left out."""
+    numbers = [name for name in Row._fields[1:] if name != "pending" or any(row.pending for row in rows)]
+    return [["arm", *numbers], *([str(row.arm), *(_text(getattr(row, name)) for name in numbers)] for row in rows)]
+
+
+def _text(value: float) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return "-" if math.isnan(value) else f"{value:.4g}"
+
+
+def _is_of_one_type(labels: list[Any]) -> bool:
+    return len({type(label) for label in labels}) == 1 and isinstance(labels[0], str | int | float)
