@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from .._format import html_table
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 ROWS = 20  # of a table that is printed
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Row:
     """What is known of one arm; NaN where the policy has no estimate or no index."""
 
     arm: Any
@@ -23,13 +25,16 @@ class Row(NamedTuple):
     index: float
 
 
+HEAD = tuple(field.name for field in fields(Row))
+
+
 def as_frame(rows: list[Row]) -> pd.DataFrame:
     """Return the arms as a data frame, with the share of all pulls that each of them had."""
     import pandas as pd
 
-    frame = pd.DataFrame(rows, columns=Row._fields)
-    labels = [row.arm for row in rows]
-    frame["arm"] = pd.Series(labels, dtype=None if _is_of_one_type(labels) else object)
+    columns = {name: [getattr(row, name) for row in rows] for name in HEAD}
+    labels = pd.Series(columns["arm"], dtype=None if _is_of_one_type(columns["arm"]) else object)
+    frame = pd.DataFrame({**columns, "arm": labels})
     frame["share"] = frame["pulls"] / max(frame["pulls"].sum(), 1)
     return frame
 
@@ -53,7 +58,7 @@ def as_html(title: str, rows: list[Row], n_arms: int) -> str:
 
 def _cells(rows: list[Row]) -> list[list[str]]:
     """Return the table's text, with its head; a column that would be nil is left out."""
-    numbers = [name for name in Row._fields[1:] if name != "pending" or any(row.pending for row in rows)]
+    numbers = [name for name in HEAD[1:] if name != "pending" or any(row.pending for row in rows)]
     return [["arm", *numbers], *([str(row.arm), *(_text(getattr(row, name)) for name in numbers)] for row in rows)]
 
 
