@@ -22,8 +22,10 @@ import peers
 
 import heavybandits as hb
 from heavybandits.algorithms.kit.state import arrays
+from heavybandits.engine.arms import ArmsGame
 from heavybandits.engine.checkpoints import checkpoint_rounds
-from heavybandits.engine.loop import Run, generator
+from heavybandits.engine.loop import Run
+from heavybandits.engine.streams import generator
 
 SGD = hb.make("sgd-ucb")
 MEDIAN = hb.make("rucb-median", eps=1, v=1)
@@ -74,13 +76,14 @@ def per_pull(policy: Any, n_arms: int, pulls: int = 200_000) -> float:
     """Median nanoseconds per pull, noise included, initial pulls made beforehand."""
     first = 4 * n_arms
     means = np.linspace(0, 1, n_arms)
-    run = Run(hb.Instance(means, hb.Cauchy()), policy, first + 6 * pulls, checkpoint_rounds(first + 6 * pulls), 0)
+    game, horizon = ArmsGame(hb.Instance(means, hb.Cauchy())), first + 6 * pulls
+    run = Run(game, policy, horizon, checkpoint_rounds(horizon), 0)
     progress = run.begin(0)
     rng, start, times = generator((0, 0), 0), 0, []
     for block in [first] + 5 * [pulls]:
         begin = time.perf_counter_ns()
         noise = np.lib.stride_tricks.as_strided(hb.Cauchy().sample(rng, block), (block, n_arms), (8, 0))
-        run.advance(progress, start, means, noise, 1.0 - means)
+        run.advance(progress, start, (means, noise, 1.0 - means))
         times.append((time.perf_counter_ns() - begin) / block)
         start += block
     return statistics.median(times[1:])
@@ -239,11 +242,12 @@ def starting() -> Iterator[list[str]]:
     # numba's own start (reading its registries) is not compilation, so a function of no importance goes first
     code = """
 import time, numba, numpy as np, heavybandits as hb
+from heavybandits.engine.arms import ArmsGame
 from heavybandits.engine.checkpoints import checkpoint_rounds
 from heavybandits.engine.loop import Run
 numba.njit(lambda x: x + 1)(1.0)
 start = time.perf_counter()
-Run(hb.env2(hb.Cauchy()), {}, 100, checkpoint_rounds(100), 0)
+Run(ArmsGame(hb.env2(hb.Cauchy())), {}, 100, checkpoint_rounds(100), 0)
 print(time.perf_counter() - start)
 """
     for name in ("hb.UCB()", "hb.make('sgd-ucb')", "hb.make('rucb-median', eps=1, v=1)", "hb.ThompsonGaussian()"):

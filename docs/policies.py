@@ -12,7 +12,7 @@ from pathlib import Path
 
 import heavybandits as hb
 from heavybandits.algorithms.kit.state import streams
-from heavybandits.algorithms.registry import examples, facts
+from heavybandits.algorithms.registry import KINDS, TITLES, examples, facts
 from heavybandits.engine.compile.randomness import uses_rng
 
 ROOT = Path(__file__).parent.parent
@@ -51,20 +51,25 @@ bounds and T.
 
 
 def page() -> str:
-    """Return the page."""
-    return BEFORE + "".join(f"| {' | '.join(row)} |\n" for row in rows()) + AFTER
+    """Return the page: a table for each kind of policies."""
+    tables = []
+    for kind in KINDS:
+        if facts(kind):
+            title = f"{TITLES[kind][0].upper()}{TITLES[kind][1:]}"
+            tables.append(f"## {title}\n\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows(kind)))
+    return BEFORE + "\n".join(tables) + AFTER
 
 
-def rows() -> Iterator[list[str]]:
+def rows(kind: str) -> Iterator[list[str]]:
     """Yield the table: a head, a rule, and a row per policy."""
     with COSTS.open(newline="") as file:
         costs = {(row["policy"], int(row["arms"])): float(row["ns"]) for row in csv.DictReader(file)}
-    sizes = sorted({n_arms for _, n_arms in costs})
-    head = ["policy", "must be told", "deterministic", "memory per arm", "cost per pull"]
-    head += [*(f"ns, K = {n_arms}" for n_arms in sizes), "proved regret", "reference"]
+    sizes = sorted({n_arms for _, n_arms in costs}) if kind == "arms" else []
+    head = ["policy", "must be told", "deterministic", "memory per arm" if kind == "arms" else "memory"]
+    head += ["cost per pull", *(f"ns, K = {n_arms}" for n_arms in sizes), "proved regret", "reference"]
     yield head
     yield ["---"] * len(head)
-    for name, own in facts().items():
+    for name, own in facts(kind).items():
         policy = hb.make(name, **examples()[name])
         sure = "no" if uses_rng(policy) or any(streams(policy.init(2, 100))) else "yes"
         measured = (f"{costs[name, n_arms]:,.0f}" if (name, n_arms) in costs else "-" for n_arms in sizes)
@@ -74,11 +79,15 @@ def rows() -> Iterator[list[str]]:
 
 def readme(text: str) -> str:
     """Return the text of README with the names of today in its rows of policies and estimators."""
-    others = ", ".join(f"`{name}`" for name in hb.policies() if name != "auto")
+    others, linear, points = (
+        ", ".join(f"`{name}`" for name in hb.policies(kind) if name != "auto") or "none yet" for kind in KINDS
+    )
     means = ", ".join(f"`{name}`" for name in hb.estimators())
     todays = {
         "| policies, `hb.policies()` |": f"`auto`, which needs no prior knowledge ([how it works](docs/level-set.md)); "
         f"{others}; [what each needs, costs and is proved to do](docs/policies.md)",
+        '| with features, `hb.policies("linear")` |': f"{linear}; [more](docs/policies.md)",
+        '| of points, `hb.policies("lipschitz")` |': f"{points}; [more](docs/policies.md)",
         "| estimators, `hb.estimators()` |": f"for the templates `fo-ucb`, `zo-ucb` and `robust-ucb`: {means}",
     }
     lines = text.splitlines()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import heavybandits
+from heavybandits.algorithms.registry import KINDS, TITLES
 from heavybandits.studies.store import Store
 from heavybandits.studies.study import studies
 
@@ -101,14 +102,15 @@ def test_a_full_disk_is_one_line() -> None:
 
 def test_lists() -> None:
     for what, known in (
-        ("policies", heavybandits.policies()),
+        ("policies", [name for kind in KINDS for name in (f"# {TITLES[kind]}", *heavybandits.policies(kind))]),
         ("estimators", heavybandits.estimators()),
         ("noises", heavybandits.noises()),
         ("studies", studies()),
     ):
         done = tool("list", what)
         assert done.returncode == 0
-        assert [line.split()[0] for line in done.stdout.splitlines() if not line.startswith(" ")] == list(known)
+        found = [line if line.startswith("#") else line.split()[0] for line in done.stdout.splitlines()]
+        assert found == list(known)
         assert not set("\\`") & set(done.stdout)  # plain text, no markup
 
 

@@ -136,26 +136,32 @@ def list_(
 
     Example: heavybandits list policies
     """
-    listed = _listed(what)
-    width = max(map(len, listed))
-    for name, line in listed.items():
-        print(f"{name:{width}}  {line}")
+    groups = _listed(what)
+    width = max(len(name) for group in groups.values() for name in group)
+    for title, group in groups.items():
+        if title:
+            print(f"# {title}")
+        for name, line in group.items():
+            print(f"{name:{width}}  {line}")
 
 
-def _listed(what: str) -> dict[str, str]:
-    from .algorithms.registry import estimators, policies
+def _listed(what: str) -> dict[str, dict[str, str]]:
+    """Return groups of names with a line on each, by the title of the group."""
+    from .algorithms.registry import TITLES, estimators, policies
     from .studies.study import read_study, studies
     from .world.environments import instances
     from .world.noises import noises
 
     if what == "studies":
-        return {name: read_study(name).spec.study.title for name in studies()}
-    known: dict[str, Any] = {
-        "policies": policies, "estimators": estimators, "noises": noises, "instances": instances
-    }  # fmt: skip
-    if what not in known:
-        raise ValueError(unknown("list", what, [*known, "studies"]))
-    return {name: _first_line(thing) for name, thing in known[what]().items()}
+        return {"": {name: read_study(name).spec.study.title for name in studies()}}
+    known: dict[str, Any] = {"estimators": estimators, "noises": noises, "instances": instances}
+    if what == "policies":
+        groups = {title: policies(kind) for kind, title in TITLES.items()}
+    elif what in known:
+        groups = {"": known[what]()}
+    else:
+        raise ValueError(unknown("list", what, ["policies", *known, "studies"]))
+    return {title: {name: _first_line(thing) for name, thing in group.items()} for title, group in groups.items()}
 
 
 def _first_line(thing: Any) -> str:

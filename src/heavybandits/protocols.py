@@ -1,4 +1,4 @@
-"""What a policy, an estimator and a noise are, in types and in words.
+"""What a policy (of each kind), an estimator and a noise are, in types and in words.
 
 A *policy* or an *estimator* is a ``NamedTuple`` of parameters that never changes.  All that changes is its *state*, a
 ``NamedTuple`` of NumPy arrays, updated in place: a number that changes is an array of one.  State may be nested.  Its
@@ -115,6 +115,84 @@ class IndexPolicy(Policy[State], Protocol):
     def index_of(self, state: State, arm: int, t: int) -> float:
         """Return the arm's index after ``t`` rewards; infinite before the first estimate."""
         ...
+
+
+class LinearPolicy(Protocol[State]):
+    """Chooses rows of features, whose rewards are linear in them.
+
+    ``features`` is an array of K rows of d numbers, all finite; rows may differ in number and content from round to
+    round.  It is only lent: whoever needs it later copies it.  A policy that saves work while rows stay the same
+    compares them with its copy (:func:`.unchanged`, which costs nothing when they differ): the same array may come
+    with new content.  What it keeps per row belongs into a part of the state with a method ``with_rows(n_rows)``, plain
+    Python, which returns that part with room for so many rows: the simulator calls it once, the agent when more
+    rows come.
+
+    Rewards come late, in any order, or for rows that were never selected: ``update`` is told the row itself, not its
+    number.  For decisions whose rewards are not yet known, the agent looks for a part of the state with the methods
+    ``ask(x)`` and ``settle(x)``, such as a :class:`.Design`; ``settle`` comes after ``update``.
+    """
+
+    def init(self, n_features: int, horizon: int | None) -> State:
+        """Return a fresh state; ``horizon`` is the planned number of rounds, or ``None``."""
+        ...
+
+    def select(self, state: State, features: FloatArray, t: int, rng: Any) -> int:
+        """Return the number of the row to play after ``t`` rewards; apart from caches it changes no state."""
+        ...
+
+    def update(self, state: State, x: FloatArray, reward: float) -> None:
+        """Learn from the reward of the row ``x``, which is never NaN but may be infinite."""
+        ...
+
+
+class LinearIndexPolicy(LinearPolicy[State], Protocol):
+    """A linear policy that plays the row with the highest index; what the agent's table shows."""
+
+    def value(self, state: State, x: FloatArray) -> float:
+        """Estimate of the row's expected reward; NaN before there is one."""
+        ...
+
+    def index_of(self, state: State, x: FloatArray, t: int) -> float:
+        """Return the row's index after ``t`` rewards; infinite before the first estimate."""
+        ...
+
+
+class LipschitzPolicy(Protocol[State]):
+    """Chooses points of the cube [0, 1]^dim, whose rewards vary little between points that are near.
+
+    A policy plays cells, each of which has a point.
+    """
+
+    def init(self, dim: int, horizon: int | None) -> State:
+        """Return a fresh state."""
+        ...
+
+    def select(self, state: State, t: int, rng: Any) -> int:
+        """Return the number of the cell to play after ``t`` rewards."""
+        ...
+
+    def point(self, state: State, cell: int) -> FloatArray:
+        """Return the point of the cell that is played, an array of ``dim`` numbers that is only lent."""
+        ...
+
+    def update(self, state: State, cell: int, reward: float) -> None:
+        """Learn from the reward of a cell."""
+        ...
+
+
+def kind_of(policy: Any) -> str:
+    """Return the kind of a policy, by its methods: ``"arms"``, ``"linear"`` or ``"lipschitz"``.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> kind_of(hb.UCB())
+    'arms'
+    """
+    if hasattr(policy, "point"):
+        return "lipschitz"
+    code = getattr(getattr(type(policy), "select", None), "__code__", None)
+    return "linear" if code is not None and code.co_argcount == 5 else "arms"
 
 
 class Estimator(Protocol[State]):

@@ -11,6 +11,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.algorithms import registry
+from heavybandits.protocols import kind_of
 
 ROOT = Path(__file__).parents[2]
 NEW = '''"""Pulls the arms in turn."""
@@ -96,16 +97,25 @@ def test_making_a_policy_loads_no_other() -> None:
 def test_names_are_those_of_the_files(what: str) -> None:
     folder = Path(registry.__file__).parent / registry.FOLDERS[what]
     files = {file.stem.replace("_", "-") for file in folder.glob("[!_]*.py")}
-    known = hb.policies() if what == "policy" else hb.estimators()
+    known = hb.estimators() if what == "estimator" else hb.policies(what)
     assert set(known) == files
     assert set(known) <= set(registry.examples())
 
 
-def test_every_policy_has_facts() -> None:
-    assert set(registry.facts()) == set(hb.policies())
+@pytest.mark.parametrize("kind", registry.KINDS)
+def test_every_policy_has_facts_and_is_of_its_kind(kind: str) -> None:
+    assert set(registry.facts(kind)) == set(hb.policies(kind))
+    for name in hb.policies(kind):
+        assert kind_of(hb.make(name, **registry.examples()[name])) == kind
 
 
-@pytest.mark.parametrize("name", sorted({*hb.policies()} - {"order-statistic-ucb", "clipped-sgd-ucb", "robust-ucb"}))
+def test_no_two_policies_share_a_name() -> None:
+    assert len(registry.all_policies()) == sum(len(hb.policies(kind)) for kind in registry.KINDS)
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*registry.all_policies()} - {"order-statistic-ucb", "clipped-sgd-ucb", "robust-ucb"})
+)
 def test_a_policy_knows_its_name(name: str) -> None:
     example = registry.examples()[name]
     assert registry.name_of(hb.make(name, **example)) == name

@@ -68,7 +68,7 @@ def test_an_edit_of_the_package_recompiles_what_uses_it(tmp_path: Path) -> None:
     assert compiled() == ["play_UCB", "play_ThompsonGaussian"]
     for file in ("report/__init__.py", "engine/compile/draft.py"):
         edit(file, '"""', '"""To begin with: ')
-    edit("engine/loop.py", "for i in range(noise.shape[0]):", "for i in range(noise.shape[0]):  # in turn")
+    edit("engine/arms.py", "for i in range(noise.shape[0]):", "for i in range(noise.shape[0]):  # in turn")
     edit("algorithms/kit/numerics.py", "def running_mean(", "# Said twice.\ndef running_mean(")
     edit("algorithms/kit/numerics.py", '"""', '"""Also: ')
     assert compiled() == []

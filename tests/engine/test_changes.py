@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.engine import loop
+from heavybandits.engine import arms
 from heavybandits.protocols import FloatArray, IntArray
 from heavybandits.studies.schema import StudyError, StudyFile
 from heavybandits.studies.study import Study
@@ -58,7 +58,7 @@ def regret_by_hand(horizon: int) -> list[float]:
 @pytest.mark.parametrize("block", [4, 5, 131_072])
 def test_regret_is_against_the_best_arm_of_each_round(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     """However noise is cut into blocks."""
-    monkeypatch.setattr(loop, "BLOCK", block)
+    monkeypatch.setattr(arms, "BLOCK", block)
     instance = hb.Instance([1, 0], Silent(), changes=CHANGES)
     for horizon in (2, 3, 7, 12):
         result = hb.simulate(instance, {"": InTurn()}, horizon=horizon, replications=2, checkpoints="all")

@@ -13,17 +13,10 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.engine.arms import BLOCK, NUMBERS, ArmsGame, block_length, draw_noise
 from heavybandits.engine.checkpoints import checkpoint_rounds
-from heavybandits.engine.loop import (
-    BLOCK,
-    NUMBERS,
-    Run,
-    block_length,
-    draw_noise,
-    generator,
-    play_chunk,
-    stream_key,
-)
+from heavybandits.engine.loop import Run, play_chunk
+from heavybandits.engine.streams import generator, stream_key
 
 POLICIES = {
     "ucb": hb.UCB(c=0.5),
@@ -40,7 +33,7 @@ def slow_regret(instance: hb.Instance, policy: Any, horizon: int, seed: int, rep
     noise = np.concatenate(
         [draw_noise(instance, rng, min(block, horizon - start)) for start in range(0, horizon, block)]
     )
-    own = generator(Run(instance, policy, horizon, checkpoint_rounds(horizon), seed).key, replication)
+    own = generator(Run(ArmsGame(instance), policy, horizon, checkpoint_rounds(horizon), seed).key, replication)
     state = policy.init(instance.n_arms, horizon)
     regret, total = [], 0.0
     for t in range(horizon):
@@ -90,17 +83,16 @@ def test_results_do_not_depend_on_the_number_of_workers(workers: int) -> None:
 
 def test_results_do_not_depend_on_chunks_order_or_company() -> None:
     rounds = checkpoint_rounds(300)
-    runs = [Run(INSTANCE, policy, 300, rounds, 1) for policy in POLICIES.values()]
-    whole = play_chunk(INSTANCE, runs, 300, 1, range(6))
+    game = ArmsGame(INSTANCE)
+    runs = [Run(game, policy, 300, rounds, 1) for policy in POLICIES.values()]
+    whole = play_chunk(game, runs, 300, 1, range(6))
     with ThreadPoolExecutor(2) as executor:
         chunks = [range(4, 6), range(1), range(1, 4)]
-        parts = dict(
-            zip(chunks, executor.map(lambda c: play_chunk(INSTANCE, runs[::-1], 300, 1, c), chunks), strict=True)
-        )
+        parts = dict(zip(chunks, executor.map(lambda c: play_chunk(game, runs[::-1], 300, 1, c), chunks), strict=True))
     for chunk, (regret, pulls, _) in parts.items():
         assert np.array_equal(regret[::-1], whole[0][:, chunk.start : chunk.stop])
         assert np.array_equal(pulls[::-1], whole[1][:, chunk.start : chunk.stop])
-    alone = play_chunk(INSTANCE, runs[2:], 300, 1, range(6))
+    alone = play_chunk(game, runs[2:], 300, 1, range(6))
     assert np.array_equal(alone[0][0], whole[0][2])
 
 

@@ -13,7 +13,7 @@ import pytest
 import scipy.stats
 from numpy.typing import NDArray
 
-from heavybandits.engine.loop import draw_noise
+from heavybandits.engine.arms import draw_noise
 from heavybandits.world.environments import (
     delta_cauchy,
     delta_gaussian,

@@ -1,7 +1,7 @@
 """Policies and estimators by name, from this package or from a user's file.
 
-The folders ``policies`` and ``estimators`` are the registry: nothing else lists what is in them.  Every file there, but
-for those that begin with an underscore, says
+The folders ``policies``, ``linear``, ``lipschitz`` and ``estimators`` are the registry: nothing else lists what is in
+them.  Every file there, but for those that begin with an underscore, says
 
 - the ``NAME`` by which :func:`make` knows it, which is also the name of the file;
 - ``EXAMPLE`` parameters, with which it is checked and measured;
@@ -25,10 +25,13 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from .._validate import unknown
+from ..protocols import kind_of
 from ..world.noises import noises
 from .entries import Facts
 
-FOLDERS = {"policy": "policies", "estimator": "estimators"}
+KINDS = {"arms": "policies", "linear": "linear", "lipschitz": "lipschitz"}  # folders of policies
+TITLES = {"arms": "K arms", "linear": "rewards linear in features", "lipschitz": "arms that are points"}
+FOLDERS = {**KINDS, "estimator": "estimators"}
 Factory = Callable[..., Any]
 
 
@@ -41,15 +44,38 @@ class Entry(NamedTuple):
     facts: Facts | None
 
 
-def policies() -> dict[str, Factory]:
-    """Return everything :func:`make` knows, by registered name: a class, or a function that makes a policy.
+def policies(kind: str = "arms") -> dict[str, Factory]:
+    """Return the policies of a kind that :func:`make` knows, by name: a class, or a function that makes a policy.
+
+    Parameters
+    ----------
+    kind
+        ``"arms"`` for K arms, ``"linear"`` for rewards that are linear in features, ``"lipschitz"`` for arms that are
+        points.
 
     Examples
     --------
     >>> "sgd-ucb-median" in policies()
     True
+    >>> policies("quadratic")
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown kind of policies 'quadratic'; known: arms, linear, lipschitz
     """
-    return {name: entry.make for name, entry in _listed("policy").items()}
+    if kind not in KINDS:
+        raise ValueError(unknown("kind of policies", kind, KINDS))
+    return {name: entry.make for name, entry in _listed(kind).items()}
+
+
+def all_policies() -> dict[str, Factory]:
+    """Return the policies of all kinds.
+
+    Examples
+    --------
+    >>> set(policies()) <= set(all_policies())
+    True
+    """
+    return {name: made for kind in KINDS for name, made in policies(kind).items()}
 
 
 def estimators() -> dict[str, Factory]:
@@ -63,15 +89,15 @@ def estimators() -> dict[str, Factory]:
     return {name: entry.make for name, entry in _listed("estimator").items()}
 
 
-def facts() -> dict[str, Facts]:
-    """Return what readers compare policies by, for every registered policy.
+def facts(kind: str = "arms") -> dict[str, Facts]:
+    """Return what readers compare policies of a kind by.
 
     Examples
     --------
     >>> facts()["rucb-truncated"].needs
     'moment order, moment bound'
     """
-    return {name: entry.facts for name, entry in _listed("policy").items() if entry.facts is not None}
+    return {name: entry.facts for name, entry in _listed(kind).items() if entry.facts is not None}
 
 
 def examples() -> dict[str, dict[str, Any]]:
@@ -160,10 +186,10 @@ def _factory(what: str, kind: object) -> Factory:
             entry = _entry(path)
             if entry.name == kind:
                 return entry.make
-    known = {**_listed("estimator"), **_listed("policy")}
-    if kind not in known:
-        raise ValueError(unknown(what, kind, _listed(what)))
-    return known[kind].make
+    known = estimators() if what == "estimator" else all_policies()
+    if kind not in (everything := {**estimators(), **all_policies()}):
+        raise ValueError(unknown(what, kind, known))
+    return everything[kind]
 
 
 def class_from_file(path: str, name: str) -> Factory:
@@ -220,7 +246,7 @@ def name_of(policy: Any) -> str:
     >>> name_of(make("auto")), name_of(make("rucb-median", eps=1, v=2)), name_of(make("ucb", c=3))
     ('auto', 'rucb-median', 'ucb')
     """
-    efforts = ((_effort(entry.make, policy), name) for name, entry in _listed("policy").items())
+    efforts = ((_effort(made, policy), name) for name, made in policies(kind_of(policy)).items())
     names = [(effort, name) for effort, name in efforts if effort is not None]
     return min(names)[1] if names else type(policy).__name__
 

@@ -7,32 +7,30 @@ workers, nor on how replications are cut into work items, nor on which policies 
 
 from __future__ import annotations
 
-import hashlib
-import math
 import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._validate import count, whole
 from ..algorithms.kit.state import SMOOTHING, reseed, streams
-from ..protocols import FloatArray, IntArray, Policy
+from ..protocols import FloatArray, IntArray, Policy, kind_of
 from ..world.instances import Instance
+from .arms import ArmsGame
 from .checkpoints import checkpoint_rounds
 from .compile.compiled import compiled, without_text
 from .compile.randomness import uses_rng
+from .game import Game
 from .progress import progress_bar
 from .results import Result
+from .streams import generator, stream_key
 
-# Rounds whose noise is drawn at once, and how many numbers that may be if each arm has a law of its own.  Long enough
-# that threads seldom meet at the interpreter lock, short enough for the cache.  They are part of what a seed means, so
-# they never change.
-BLOCK, NUMBERS = 131_072, 4_194_304
+GAMES: dict[type, Callable[[Any], Game]] = {Instance: ArmsGame}
 
 
 def _nothing() -> None:
@@ -81,8 +79,7 @@ def simulate(
     >>> result.regret.dims
     ('policy', 'replication', 'round')
     """
-    if not isinstance(instance, Instance):
-        raise TypeError(f"simulate: instance must be an Instance, got {instance!r}")
+    game = game_of(instance)
     if not isinstance(policies, Mapping) or not policies:
         raise TypeError(f"simulate: policies must be a mapping of labels to policies, at least one, got {policies!r}")
     horizon = count("simulate", "horizon", horizon)
@@ -90,96 +87,71 @@ def simulate(
     seed = whole("simulate", "seed", seed)
     workers = (os.cpu_count() or 1) if workers is None else count("simulate", "workers", workers)
     rounds = checkpoint_rounds(horizon, checkpoints)
-    runs = {label: Run(instance, policy, horizon, rounds, seed) for label, policy in policies.items()}
+    runs = {label: Run(game, policy, horizon, rounds, seed) for label, policy in policies.items()}
     with progress_bar(replications) if progress else nullcontext(_nothing) as advance:
-        played = play_chunk(instance, list(runs.values()), horizon, seed, range(replications), workers, advance)
+        played = play_chunk(game, list(runs.values()), horizon, seed, range(replications), workers, advance)
     return Result(instance, tuple(runs), rounds, *played, horizon=horizon, seed=seed)
+
+
+def game_of(instance: Any) -> Game:
+    """Return the instance as the loop sees it, by its kind.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> game_of(hb.env1(hb.Cauchy())).kind
+    'arms'
+    """
+    for kind, game in GAMES.items():
+        if isinstance(instance, kind):
+            return game(instance)
+    known = " or ".join(kind.__name__ for kind in GAMES)
+    raise TypeError(f"simulate: instance must be an {known}, got {instance!r}")
 
 
 class Run:
     """A policy made ready to be played: compiled, and with the key of its own random stream."""
 
-    def __init__(self, instance: Instance, policy: Policy[Any], horizon: int, rounds: IntArray, seed: int) -> None:
+    def __init__(self, game: Game, policy: Policy[Any], horizon: int, rounds: IntArray, seed: int) -> None:
         for method in ("init", "select", "update"):
             if not isinstance(policy, tuple) or not callable(getattr(policy, method, None)):
                 raise TypeError(f"simulate: policies must be policies such as hb.UCB(), got {policy!r}")
-        self.policy = policy
-        self.n_arms, self.horizon = instance.n_arms, horizon
-        self.rounds = rounds
+        if kind_of(policy) != game.kind:
+            raise TypeError(f"simulate: the instance takes policies for {game.kind!r}, got one for "
+                            f"{kind_of(policy)!r}: {policy!r}")  # fmt: skip
+        self.game, self.policy, self.horizon, self.rounds = game, policy, horizon, rounds
         self.random = uses_rng(policy)
-        self.key = stream_key(seed, instance.key, repr(policy))
+        self.key = stream_key(seed, game.key, repr(policy))
         self._bare = without_text(policy)
-        state = policy.init(self.n_arms, self.horizon)
+        state = game.fresh(policy, horizon)
         self._seeds = bool(list(streams(state)))
+        rng = np.random.default_rng() if self.random else None
         self._kernel = compiled(
-            play, self._bare, state, np.random.default_rng() if self.random else None,
-            0, np.zeros(1), _columns(np.zeros(1), 2), np.zeros(1), rounds, np.zeros(1), np.zeros(1, np.int64),
-            np.zeros(1), np.zeros(1, np.int64),
-        )  # fmt: skip
+            game.play, self._bare, state, rng, 0, rounds, *game.record(len(rounds)), *game.example()
+        )
 
-    def begin(self, replication: int) -> Progress:
-        """Return a replication before its first pull."""
+    def begin(self, replication: int) -> tuple[Any, np.random.Generator | None, Any]:
+        """Return a replication before its first round: state, generator and record."""
         rng = generator(self.key, replication) if self.random else None
-        state = self.policy.init(self.n_arms, self.horizon)
+        state = self.game.fresh(self.policy, self.horizon)
         if self._seeds:
             seed, *key = self.key
             reseed(state, np.random.SeedSequence(seed, spawn_key=(*key, replication, *SMOOTHING)))
-        return Progress(state, rng, np.zeros(len(self.rounds)),
-                        np.zeros(self.n_arms, np.int64), np.zeros(1), np.zeros(1, np.int64))  # fmt: skip
+        return state, rng, self.game.record(len(self.rounds))
 
-    def advance(self, progress: Progress, start: int, means: FloatArray, noise: FloatArray, gaps: FloatArray) -> int:
-        """Play as many rounds as there is noise, and return the nanoseconds that took."""
-        state, rng, *record = progress
+    def advance(self, progress: tuple[Any, Any, Any], start: int, block: tuple[Any, ...]) -> int:
+        """Play the rounds of a block, and return the nanoseconds that took."""
+        state, rng, record = progress
         before = time.perf_counter_ns()
         try:
-            self._kernel(self._bare, state, rng, start, means, noise, gaps, self.rounds, *record)
+            self._kernel(self._bare, state, rng, start, self.rounds, *record, *block)
         except Exception as error:
             raise type(error)(f"{type(self.policy).__name__}: {error}") from None
         return time.perf_counter_ns() - before
 
 
-class Progress(NamedTuple):
-    """A replication under way."""
-
-    state: Any
-    rng: np.random.Generator | None
-    regret: FloatArray  # at checkpoints
-    pulls: IntArray
-    total: FloatArray  # regret so far
-    recorded: IntArray  # checkpoints passed
-
-
-def select(policy: Any, state: Any, t: int, rng: Any) -> int:
-    """Call the policy's own method, in compiled copies of :func:`play`."""
-    return policy.select(state, t, rng)  # type: ignore[no-any-return]
-
-
-def update(policy: Any, state: Any, arm: int, reward: float) -> None:
-    """Call the policy's own method, in compiled copies of :func:`play`."""
-    policy.update(state, arm, reward)
-
-
-def play(
-    policy: Any, state: Any, rng: Any, start: int, means: FloatArray, noise: FloatArray, gaps: FloatArray,
-    rounds: IntArray, regret: FloatArray, pulls: IntArray, total: FloatArray, recorded: IntArray,
-) -> None:  # fmt: skip
-    """Play one round per row of ``noise``; compiled for each policy."""
-    sum_of_gaps, checkpoint = total[0], recorded[0]
-    for i in range(noise.shape[0]):
-        arm = select(policy, state, start + i, rng)
-        if not 0 <= arm < len(means):
-            raise IndexError("select must return the number of an arm, from 0 to K - 1")
-        update(policy, state, arm, means[arm] + noise[i, arm])
-        pulls[arm] += 1
-        sum_of_gaps += gaps[arm]
-        if start + i + 1 == rounds[checkpoint]:
-            regret[checkpoint] = sum_of_gaps
-            checkpoint += 1
-    total[0], recorded[0] = sum_of_gaps, checkpoint
-
-
 def play_chunk(
-    instance: Instance,
+    game: Game,
     runs: list[Run],
     horizon: int,
     seed: int,
@@ -188,24 +160,17 @@ def play_chunk(
     done: Callable[[], None] = _nothing,
 ) -> tuple[FloatArray, IntArray, FloatArray]:
     """Play these runs and replications; return regret at checkpoints, pulls per arm and nanoseconds per pull."""
-    pieces = [(first, end, np.array(shifts, dtype=float), np.array(gaps, dtype=float))
-              for first, end, shifts, gaps in instance.pieces(horizon)]  # fmt: skip
     regret = np.empty((len(runs), len(replications), len(runs[0].rounds)))
-    pulls = np.empty((len(runs), len(replications), instance.n_arms), np.int64)
+    pulls = np.empty((len(runs), len(replications), game.n_arms), np.int64)
     duration = np.zeros((len(runs), len(replications)))
-    noise_key, block = stream_key(seed, instance.key), block_length(instance)
 
     def play_one(number: int) -> None:
-        rng, fresh = generator(noise_key, replications[number]), instance.begin()
         progress = [run.begin(replications[number]) for run in runs]
-        for start in range(0, horizon, block):
-            noise = draw_noise(fresh, rng, min(block, horizon - start))
-            for first, end, shifts, gaps in pieces:
-                part = noise[max(first - start, 0) : max(end - start, 0)]
-                for row, run in enumerate(runs if len(part) else ()):
-                    duration[row, number] += run.advance(progress[row], max(first, start), shifts, part, gaps)
-        for row in range(len(runs)):
-            regret[row, number], pulls[row, number] = progress[row].regret, progress[row].pulls
+        for start, block in game.deal(seed, replications[number], horizon):
+            for row, run in enumerate(runs):
+                duration[row, number] += run.advance(progress[row], start, block)
+        for row, (_, _, record) in enumerate(progress):
+            regret[row, number], pulls[row, number] = record.regret, record.pulls
         done()
 
     _in_threads(play_one, len(replications), workers)
@@ -236,41 +201,3 @@ def _in_threads(task: Callable[[int], None], times: int, workers: int) -> None:
                 future.result()
         finally:
             over.set()  # or the executor, which waits for all, would wait for what has not begun
-
-
-def block_length(instance: Instance) -> int:
-    """Return how many rounds of noise to draw at once, so that memory stays small however many laws there are."""
-    return BLOCK if instance.shared_noise else min(BLOCK, max(1, NUMBERS // instance.n_arms))
-
-
-def draw_noise(instance: Instance, rng: np.random.Generator, size: int) -> FloatArray:
-    """Draw the noise of ``size`` rounds, a column per arm; a law that all arms share is drawn once per round."""
-    if instance.shared_noise:
-        drawn = _draw(instance.noises[0], rng, size)
-        return _columns(drawn, instance.n_arms)
-    return np.stack([_draw(noise, rng, size) for noise in instance.noises], axis=1)
-
-
-def _draw(noise: Any, rng: np.random.Generator, size: int) -> FloatArray:
-    drawn = np.ascontiguousarray(noise.sample(rng, size), dtype=float)
-    if drawn.shape != (size,) or math.isnan(drawn.max()):
-        raise ValueError(
-            f"noise {noise!r}: sample(rng, {size}) must return {size} numbers that are not NaN, got {drawn!r}"
-        )
-    return drawn
-
-
-def _columns(drawn: FloatArray, n_arms: int) -> FloatArray:
-    """Return the same column for every arm, without a copy."""
-    return np.ndarray((len(drawn), n_arms), drawn.dtype, drawn, strides=(drawn.itemsize, 0))
-
-
-def stream_key(seed: int, *names: str) -> tuple[int, ...]:
-    """Return the numbers that key the random streams of whatever has these names, under this seed."""
-    digest = hashlib.sha256("\n".join(names).encode()).digest()
-    return (seed, *np.frombuffer(digest[:16], "<u4").tolist())
-
-
-def generator(key: tuple[int, ...], replication: int) -> np.random.Generator:
-    """Return the random stream of a replication."""
-    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(key[0], spawn_key=(*key[1:], replication))))

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from .._validate import LARGEST_COUNT, count, whole
 from ..algorithms.kit.state import arrays, check_state, fresh_state, rebuilt
-from ..algorithms.registry import estimators, make, policies, to_spec
+from ..algorithms.registry import all_policies, estimators, make, to_spec
 from ..engine.compile.randomness import uses_rng
 from . import agent_file_v1
 
@@ -126,7 +126,7 @@ def _policy(spec: dict[str, Any], policy: Any) -> Any:
     """The policy that was saved: made by name if all of it is ours, else the one given."""
     if policy is None:
         for kind in _kinds(spec):
-            if kind not in policies() and kind not in estimators():
+            if kind not in all_policies() and kind not in estimators():
                 name = kind.removeprefix(":")
                 raise ValueError(f"{name} is not part of this package; give the policy, Agent.load(path, policy=...)")
         return make(**spec)

@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from .._version import __version__
-from ..engine.loop import Run, play_chunk
+from ..engine.loop import Run, game_of, play_chunk
 from ..engine.study_results import StudyResult
 from .executors import workers as opened_workers
 from .progress import Progress, Step
@@ -189,7 +189,7 @@ def play_item(version: str, location: str, study: Study, item: Item) -> None:
         runs = _runs(study, item.case)
     instance, horizon, *_ = study.cases[item.case]
     try:
-        chunk = play_chunk(instance, list(runs.values()), horizon, study.spec.study.seed, item.replications)
+        chunk = play_chunk(game_of(instance), list(runs.values()), horizon, study.spec.study.seed, item.replications)
     except Exception as error:  # whatever a user's policy or noise may raise
         raise StudyError(f"{study.name}: {item}: {type(error).__name__}: {error}") from error
     _opened(location, study).write(item, chunk)
@@ -198,10 +198,10 @@ def play_item(version: str, location: str, study: Study, item: Item) -> None:
 @functools.lru_cache(maxsize=256)
 def _runs(study: Study, case: str) -> dict[str, Run]:
     instance, horizon, _, rounds, _ = study.cases[case]
-    runs = {}
+    game, runs = game_of(instance), {}
     for label, policy in study.policies(case).items():
         try:
-            runs[label] = Run(instance, policy, horizon, rounds, study.spec.study.seed)
+            runs[label] = Run(game, policy, horizon, rounds, study.spec.study.seed)
         except Exception as error:  # whatever a user's policy may raise
             raise StudyError(f"{study.name}: policy.{label}: {type(error).__name__}: {error}") from error
     return runs

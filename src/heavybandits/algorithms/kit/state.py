@@ -174,6 +174,20 @@ def with_room(state: Any) -> Any:
     return state._make(map(with_room, state)) if is_named_tuple(state) else state
 
 
+def with_rows(state: Any, n_rows: int) -> Any:
+    """Return the same state of a linear policy with room for what it keeps per row of so many.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> with_rows(hb.UCB().init(2, None), n_rows=3).pulls  # keeps nothing per row
+    array([0, 0])
+    """
+    if hasattr(state, "with_rows"):
+        return state.with_rows(n_rows)
+    return state._make(with_rows(field, n_rows) for field in state) if is_named_tuple(state) else state
+
+
 def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[Any]]]:
     """Yield the arrays of a state, each with its path in the state.
 

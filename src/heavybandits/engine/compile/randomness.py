@@ -29,9 +29,14 @@ def uses_rng(policy: Any) -> bool:
     if not isinstance(select, FunctionType) or select.__code__.co_flags & inspect.CO_VARARGS:
         return True
     code = select.__code__
-    if code.co_argcount != 4 or _PEEKING & set(code.co_names):
+    if code.co_argcount not in (4, 5) or _PEEKING & set(code.co_names):
         return True
-    return _mentions(code, code.co_varnames[3]) and not _only_hands_on(policy, select)
+    return _mentions(code, _generator(code)) and not _only_hands_on(policy, select)
+
+
+def _generator(code: CodeType) -> str:
+    """Return what ``select`` calls its generator, which comes last."""
+    return code.co_varnames[code.co_argcount - 1]
 
 
 def _mentions(code: CodeType, name: str) -> bool:
@@ -44,18 +49,18 @@ def _mentions(code: CodeType, name: str) -> bool:
 
 
 def _only_hands_on(policy: Any, select: FunctionType) -> bool:
-    """Whether it only calls ``self.<field>.select(..., ..., rng)`` with its generator, of policies that do not draw."""
+    """Whether it only calls ``self.<field>.select(..., rng)`` with its generator, of policies that do not draw."""
     steady = {name for name, field in zip(policy._fields, policy, strict=True)
               if hasattr(field, "select") and not uses_rng(field)}  # fmt: skip
     tree = _source_tree(select) if steady else None
     if tree is None:
         return False
-    me, rng = select.__code__.co_varnames[0], select.__code__.co_varnames[3]
+    me, rng = select.__code__.co_varnames[0], _generator(select.__code__)
     handed = [
-        node.args[2]
+        node.args[-1]
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
-        and len(node.args) == 3
+        and len(node.args) == select.__code__.co_argcount - 1
         and not node.keywords
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "select"

@@ -1,0 +1,52 @@
+"""Random streams, found by keys: never by the order in which things happen to run."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any
+
+import numpy as np
+
+from ..protocols import FloatArray
+
+
+def stream_key(seed: int, *names: str) -> tuple[int, ...]:
+    """Return the numbers that key the random streams of whatever has these names, under this seed.
+
+    Examples
+    --------
+    >>> len(stream_key(7, "an instance")), stream_key(7, "an instance")[0]
+    (5, 7)
+    """
+    digest = hashlib.sha256("\n".join(names).encode()).digest()
+    return (seed, *np.frombuffer(digest[:16], "<u4").tolist())
+
+
+def generator(key: tuple[int, ...], replication: int) -> np.random.Generator:
+    """Return the random stream of a replication.
+
+    Examples
+    --------
+    >>> key = stream_key(7, "an instance")
+    >>> generator(key, 0).random() == generator(key, 0).random() != generator(key, 1).random()
+    True
+    """
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(key[0], spawn_key=(*key[1:], replication))))
+
+
+def draw(noise: Any, rng: np.random.Generator, size: int) -> FloatArray:
+    """Return ``size`` draws of a noise, and refuse what is no such thing.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> draw(hb.Cauchy(), np.random.default_rng(0), 3).shape
+    (3,)
+    """
+    drawn = np.ascontiguousarray(noise.sample(rng, size), dtype=float)
+    if drawn.shape != (size,) or math.isnan(drawn.max()):
+        raise ValueError(
+            f"noise {noise!r}: sample(rng, {size}) must return {size} numbers that are not NaN, got {drawn!r}"
+        )
+    return drawn
