@@ -54,6 +54,7 @@ from .studies.run import run_study
 from .studies.store import load_study
 from .studies.study import read_study
 from .testing import check_noise, check_policy
+from .world.contexts import Cube, Disjoint, Frozen, Logged, Sphere, blocks
 from .world.environments import (
     delta_cauchy,
     delta_gaussian,
@@ -66,6 +67,7 @@ from .world.environments import (
     instances,
 )
 from .world.instances import Instance
+from .world.linear import LinearInstance
 from .world.noises import (
     Bernoulli,
     Beta,
@@ -98,13 +100,14 @@ __version__: str
 __all__ = [
     "APE2", "FOUCB", "HTINF", "KLUCB", "LBSDA", "MOSS", "MRAPE", "MRUCB", "UCB", "ZOUCB", "AdaTINF", "AdarUCB", "Agent",
     "Bernoulli", "Beta", "BettingUCB", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential",
-    "CauchyPareto", "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "DiscountedUCB", "Empirical", "EpsilonGreedy", "Exp3",
-    "Exponential", "ForceMOM", "Frechet", "Gaussian", "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB",
-    "LogNormal", "MeanOfMedians", "MedianINF", "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "Negative",
-    "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB",
-    "ScipyNoise", "Shifted", "SlidingWindowUCB", "StudentT", "StudentThompson", "StudyResult", "SymmetricStable",
-    "ThompsonBeta", "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned",
-    "UniINF", "ZeroInflated", "check_noise", "check_policy", "compilable", "delta_cauchy", "delta_gaussian", "diagnose",
-    "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances", "load_study",
-    "make", "make_noise", "noises", "policies", "read_study", "run_study", "simulate", "write_report",
+    "CauchyPareto", "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint", "Empirical",
+    "EpsilonGreedy", "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian", "INFClip", "Instance",
+    "KLinfUCB", "Laplace", "LevelSetUCB", "LinearInstance", "LogNormal", "Logged", "MeanOfMedians", "MedianINF",
+    "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "Negative", "NegativeBinomial", "Noise", "OrderStatistic",
+    "Pareto", "Poisson", "Restarting", "Result", "RobustUCB", "ScipyNoise", "Shifted", "SlidingWindowUCB", "Sphere",
+    "StudentT", "StudentThompson", "StudyResult", "SymmetricStable", "ThompsonBeta", "ThompsonGaussian",
+    "ThompsonNormalGamma", "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned", "UniINF", "ZeroInflated", "blocks",
+    "check_noise", "check_policy", "compilable", "delta_cauchy", "delta_gaussian", "diagnose", "env1", "env2", "env3",
+    "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances", "load_study", "make", "make_noise",
+    "noises", "policies", "read_study", "run_study", "simulate", "write_report",
 ]  # fmt: skip

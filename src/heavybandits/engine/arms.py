@@ -9,6 +9,7 @@ import numpy as np
 
 from ..protocols import FloatArray, IntArray
 from ..world.instances import Instance
+from ..world.linear import LinearInstance
 from .game import Record, blank_record
 from .streams import draw, generator, stream_key
 
@@ -83,12 +84,12 @@ def update(policy: Any, state: Any, arm: int, reward: float) -> None:
     policy.update(state, arm, reward)
 
 
-def block_length(instance: Instance) -> int:
+def block_length(instance: Instance | LinearInstance) -> int:
     """Return how many rounds of noise to draw at once, so that memory stays small however many laws there are."""
     return BLOCK if instance.shared_noise else min(BLOCK, max(1, NUMBERS // instance.n_arms))
 
 
-def draw_noise(instance: Instance, rng: np.random.Generator, size: int) -> FloatArray:
+def draw_noise(instance: Instance | LinearInstance, rng: np.random.Generator, size: int) -> FloatArray:
     """Draw the noise of ``size`` rounds, a column per arm; a law that all arms share is drawn once per round."""
     if instance.shared_noise:
         return columns(draw(instance.noises[0], rng, size), instance.n_arms)

@@ -19,18 +19,20 @@ import numpy as np
 
 from .._validate import count, whole
 from ..algorithms.kit.state import SMOOTHING, reseed, streams
-from ..protocols import FloatArray, IntArray, Policy, kind_of
+from ..protocols import FloatArray, IntArray, LinearPolicy, Policy, kind_of
 from ..world.instances import Instance
+from ..world.linear import LinearInstance
 from .arms import ArmsGame
 from .checkpoints import checkpoint_rounds
 from .compile.compiled import compiled, without_text
 from .compile.randomness import uses_rng
 from .game import Game
+from .linear import LinearGame
 from .progress import progress_bar
 from .results import Result
 from .streams import generator, stream_key
 
-GAMES: dict[type, Callable[[Any], Game]] = {Instance: ArmsGame}
+GAMES: dict[type, Callable[[Any], Game]] = {Instance: ArmsGame, LinearInstance: LinearGame}
 
 
 def _nothing() -> None:
@@ -38,8 +40,8 @@ def _nothing() -> None:
 
 
 def simulate(
-    instance: Instance,
-    policies: Mapping[str, Policy[Any]],
+    instance: Instance | LinearInstance,
+    policies: Mapping[str, Policy[Any] | LinearPolicy[Any]],
     *,
     horizon: int,
     replications: int = 100,
@@ -55,7 +57,7 @@ def simulate(
     instance
         The bandit.
     policies
-        Policies by the label they have in the result.
+        Policies for its kind, by the label they have in the result.
     horizon
         Pulls in a replication.
     replications
@@ -112,7 +114,7 @@ def game_of(instance: Any) -> Game:
 class Run:
     """A policy made ready to be played: compiled, and with the key of its own random stream."""
 
-    def __init__(self, game: Game, policy: Policy[Any], horizon: int, rounds: IntArray, seed: int) -> None:
+    def __init__(self, game: Game, policy: Any, horizon: int, rounds: IntArray, seed: int) -> None:
         for method in ("init", "select", "update"):
             if not isinstance(policy, tuple) or not callable(getattr(policy, method, None)):
                 raise TypeError(f"simulate: policies must be policies such as hb.UCB(), got {policy!r}")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..world.instances import Instance
+    from ..world.linear import LinearInstance
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class StoredInstance:
         return self.limit * math.log(horizon) / math.log(self.horizon)
 
 
-def noise_of(instance: Instance | StoredInstance) -> str:
+def noise_of(instance: Instance | LinearInstance | StoredInstance) -> str:
     """Return the law of an instance's noise, in words."""
     if isinstance(instance, StoredInstance):
         return instance.noise
@@ -90,8 +91,8 @@ class Result:
     """
 
     def __init__(
-        self, instance: Instance | StoredInstance, labels: tuple[str, ...], rounds: IntArray, regret: FloatArray,
-        pulls: IntArray, duration: FloatArray, *, horizon: int, seed: int,
+        self, instance: Instance | LinearInstance | StoredInstance, labels: tuple[str, ...], rounds: IntArray,
+        regret: FloatArray, pulls: IntArray, duration: FloatArray, *, horizon: int, seed: int,
         coordinates: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.instance, self.horizon, self.seed = instance, horizon, seed

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .contexts import contexts
 from .noises import Noise, ScipyNoise, noises
 
 
@@ -28,13 +29,13 @@ def same_law(one: Any, two: Any) -> bool:
         return False
     if isinstance(one, ScipyNoise):
         return type(one) is ScipyNoise and one == two
-    if type(one) in noises().values():
+    if type(one) in (*noises().values(), *contexts().values()):
         return all(same_law(getattr(one, field.name), getattr(two, field.name)) for field in fields(one))
     if type(one) is tuple:
         return len(one) == len(two) and all(map(same_law, one, two))
     if type(one) is np.ndarray:
         return np.array_equal(one, two)
-    return type(one) in (float, bool) and one == two
+    return type(one) in (float, int, bool) and one == two
 
 
 def texts(laws: Sequence[object]) -> list[str]:

@@ -110,7 +110,7 @@ class Instance:
                 raise ValueError(f"Instance: arms given by means are compared by them; to compare means of rewards, "
                                  f"give the arms as laws; got goal={goal!r}")  # fmt: skip
             goal, locations = "location", _locations(means)
-            noises = _per_arm("noise", noise, locations.size)
+            noises = per_arm("Instance", "noise", noise, locations.size)
             shifts, heads = locations, [mean.hex() for mean in locations.tolist()]
             _warn_of_centres(noises)
         else:
@@ -277,23 +277,24 @@ def _changes(changes: Any, n_arms: int, is_of_laws: bool) -> dict[int, FloatArra
     return dict(sorted(later.items()))
 
 
-def _per_arm(name: str, noise: Any, n_arms: int) -> tuple[Sampler, ...]:
+def per_arm(owner: str, name: str, noise: Any, n_arms: int) -> tuple[Sampler, ...]:
+    """Return a noise for each arm, from one for all or a sequence of them."""
     # A noise may be a tuple itself, namely a NamedTuple with a method.
     several = isinstance(noise, Sequence) and not isinstance(noise, str) and not hasattr(noise, "sample")
     noises = tuple(noise) if several else (noise,) * n_arms
     for one in noises:
         if isinstance(one, type) or not callable(getattr(one, "sample", None)):
             hint = "; wrap a law of SciPy in hb.ScipyNoise" if hasattr(one, "rvs") else ""
-            raise TypeError(f"Instance: {name} must be an object with a method sample(rng, size), got {one!r}{hint}")
+            raise TypeError(f"{owner}: {name} must be an object with a method sample(rng, size), got {one!r}{hint}")
     if len(noises) != n_arms:
-        raise ValueError(f"Instance: needs one noise per arm, got {len(noises)} for {n_arms} arms")
+        raise ValueError(f"{owner}: needs one noise per arm, got {len(noises)} for {n_arms} arms")
     return noises
 
 
 def _listed_laws(laws: Any) -> tuple[Sampler, ...]:
     if not isinstance(laws, Sequence) or isinstance(laws, str) or hasattr(laws, "sample") or not laws:
         raise TypeError(f"Instance: laws must be a sequence of at least one law, got {laws!r}")
-    return _per_arm("each of laws", laws, len(laws))
+    return per_arm("Instance", "each of laws", laws, len(laws))
 
 
 def _goal(goal: object) -> Literal["mean", "location"]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
 
-STEEP = 1e-6  # of a row that is taken out: below this share of what is left, the inverse is worked out anew
+STEEP = 1e-4  # of a row taken out: if less than this share of its direction is left, the inverse is worked out anew
 
 
 class Design(NamedTuple):

@@ -1,0 +1,93 @@
+"""Linear bandits: how rows of features are played, and the contexts and noise of a replication, drawn in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.kit.state import with_rows
+from ..protocols import FloatArray, IntArray
+from ..world.linear import LinearInstance, draw_rows, expected
+from .arms import block_length, columns, draw_noise
+from .game import Record, blank_record
+from .streams import generator, stream_key
+
+# How many numbers the contexts may be that are drawn at once: few enough for the cache, so many that threads seldom
+# meet at the interpreter lock.  It is part of what a seed means, so it never changes.
+NUMBERS = 262_144
+
+
+class LinearGame:
+    """A :class:`.LinearInstance`, as the loop sees it."""
+
+    kind = "linear"
+
+    def __init__(self, instance: LinearInstance) -> None:
+        self.instance = instance
+        self.key, self.n_arms = instance.key, instance.n_arms
+
+    @staticmethod
+    def play(
+        policy: Any, state: Any, rng: Any, start: int, rounds: IntArray,
+        regret: FloatArray, pulls: IntArray, total: FloatArray, recorded: IntArray,
+        contexts: FloatArray, means: FloatArray, best: FloatArray, step: int, noise: FloatArray,
+    ) -> None:  # fmt: skip
+        """Play one round per row of ``noise``; with a ``step`` of 0 all rounds have the first context."""
+        lost, checkpoint = total[0], recorded[0]
+        for i in range(noise.shape[0]):
+            features = contexts[i * step]
+            row = select(policy, state, features, start + i, rng)
+            if not 0 <= row < features.shape[0]:
+                raise IndexError("select must return the number of a row, from 0 to K - 1")
+            mean = means[i * step, row]
+            update(policy, state, features[row], mean + noise[i, row])
+            pulls[row] += 1
+            lost += best[i * step] - mean
+            if start + i + 1 == rounds[checkpoint]:
+                regret[checkpoint] = lost
+                checkpoint += 1
+        total[0], recorded[0] = lost, checkpoint
+
+    def fresh(self, policy: Any, horizon: int) -> Any:
+        """Return the state of a policy before its first round."""
+        return with_rows(policy.init(self.instance.n_features, horizon), self.n_arms)
+
+    def record(self, n_checkpoints: int) -> Record:
+        """Return a blank record."""
+        return blank_record(n_checkpoints, self.n_arms)
+
+    def example(self) -> tuple[Any, ...]:
+        """Return a block of one round."""
+        return np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros(1), 1, columns(np.zeros(1), 2)
+
+    def deal(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """Yield stretches of rounds: contexts, what their rows pay, the best of that, the step, and noise."""
+        noise_rng = generator(stream_key(seed, self.key), replication)
+        context_rng = generator(stream_key(seed, self.key, "contexts"), replication)
+        instance = self.instance.begin()
+        theta, rows = instance.problem(context_rng)
+        block = block_length(instance)
+        if rows is None:
+            block = min(block, max(1, NUMBERS // (instance.n_arms * instance.n_features)))
+        else:
+            contexts = np.array(rows)[None]
+            means = expected(contexts, theta)
+        for start in range(0, horizon, block):
+            size = min(block, horizon - start)
+            if rows is None:
+                contexts = draw_rows(instance.contexts, context_rng, size)
+                means = expected(contexts, theta)
+            noise = draw_noise(instance, noise_rng, size)
+            yield start, (contexts, means, means.max(axis=1), int(rows is None), noise)
+
+
+def select(policy: Any, state: Any, features: FloatArray, t: int, rng: Any) -> int:
+    """Call the policy's own method, in compiled copies of the kernel."""
+    return policy.select(state, features, t, rng)  # type: ignore[no-any-return]
+
+
+def update(policy: Any, state: Any, x: FloatArray, reward: float) -> None:
+    """Call the policy's own method, in compiled copies of the kernel."""
+    policy.update(state, x, reward)

@@ -1,0 +1,227 @@
+"""Linear instances: rewards are linear in the features of the row that is played, plus noise."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..protocols import FloatArray, Sampler
+from .contexts import Contexts, Frozen, finite_array, require_contexts
+from .identity import describe, same_law, texts
+from .instances import per_arm
+from .noises import Noise
+
+SAMPLE, LARGEST_SAMPLE = 2000, 2_000_000  # rounds, and numbers, from which averages over rounds are worked out
+
+
+class Problem(NamedTuple):
+    """What a replication plays: its theta, and its rows if they stay the same."""
+
+    theta: FloatArray
+    rows: FloatArray | None
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class LinearInstance:
+    """A linear bandit: a round offers rows of features, and row x pays x'theta plus noise.
+
+    Regret counts how far the row that is played lies below the best of its round.  Two instances are equal if all that
+    they are made of is; two objects of a class of your own are never taken for the same.
+
+    Parameters
+    ----------
+    theta
+        d numbers; or a sampler, of contexts such as ``hb.Sphere(1, d)``, from which each replication draws its own.
+    contexts
+        Rows that stay the same, an array of shape (K, d); or a sampler, of which each round gets a draw: anything with
+        a method ``sample(rng, size)`` that returns an array of shape (size, K, d); see
+        :mod:`heavybandits.world.contexts`.
+    noise
+        One noise for all rows, or a sequence with one per row.
+
+    Attributes
+    ----------
+    n_arms, n_features
+        Rows in a round, and numbers in a row.
+    means, gaps
+        What each row pays, and how far it lies below the best, on average over rounds and replications.
+    noises, shared_noise
+        As those of :class:`.Instance`.
+    key
+        A digest of all that the instance is made of.  It stays the same from run to run, and keys the random streams.
+
+    Examples
+    --------
+    >>> from heavybandits.world.contexts import Sphere
+    >>> from heavybandits.world.noises import Cauchy
+    >>> fixed = LinearInstance(theta=[1.0, 0.0], contexts=[[1, 0], [0, 1], [0.6, 0.8]], noise=Cauchy())
+    >>> fixed.gaps
+    array([0. , 1. , 0.4])
+    >>> LinearInstance(theta=[1.0, 0.0], contexts=Sphere(n_arms=20, n_features=2), noise=Cauchy())
+    LinearInstance(20 rows of 2 features, contexts=Sphere(n_arms=20, n_features=2), noise=Cauchy(scale=1.0))
+    """
+
+    theta: Any
+    contexts: Any
+    noise: Sampler | tuple[Sampler, ...]
+    noises: tuple[Sampler, ...]
+    shared_noise: bool
+    n_arms: int
+    n_features: int
+    key: str
+
+    def __init__(
+        self,
+        theta: ArrayLike | Contexts,
+        contexts: ArrayLike | Contexts,
+        noise: Sampler | Sequence[Sampler],
+    ) -> None:
+        made_theta, made_contexts = _made("theta", theta, (1,)), _made("contexts", contexts, (2,))
+        shape = draw_rows(made_contexts, np.random.default_rng(0), 1).shape[1:]
+        n_parameters = _drawn_theta(made_theta, np.random.default_rng(0)).size
+        if n_parameters != shape[1]:
+            raise ValueError(f"LinearInstance: theta must have one number per feature, got {n_parameters} numbers for "
+                             f"contexts of {shape[1]} features")  # fmt: skip
+        noises = per_arm("LinearInstance", "noise", noise, shape[0])
+        described = texts(noises)
+        self.__dict__.update(
+            theta=made_theta,
+            contexts=made_contexts,
+            noise=noise if hasattr(noise, "sample") else noises,
+            noises=noises,
+            shared_noise=len(set(described)) == 1,
+            n_arms=shape[0],
+            n_features=shape[1],
+            key=hashlib.sha256(
+                "\n".join(["linear", _text(made_theta), _text(made_contexts), *described]).encode()
+            ).hexdigest(),
+        )
+
+    def __repr__(self) -> str:
+        contexts = "fixed" if isinstance(self.contexts, np.ndarray) else repr(self.contexts)
+        return (f"LinearInstance({self.n_arms} rows of {self.n_features} features, contexts={contexts}, "
+                f"noise={self.noise!r})")  # fmt: skip
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LinearInstance):
+            return NotImplemented
+        return self.key == other.key and all(map(same_law, self._parts, other._parts))
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.theta, self.contexts, *self.noises)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def begin(self) -> LinearInstance:
+        """Return the instance for one replication, in which data without replacement start afresh."""
+        instance = copy.copy(self)
+        fresh = tuple(noise.begin() if isinstance(noise, Noise) else noise for noise in self.noises)
+        instance.__dict__["noises"] = fresh
+        return instance
+
+    def problem(self, rng: np.random.Generator) -> Problem:
+        """Draw what a replication keeps: theta, and rows that stay the same, if they do."""
+        theta = _drawn_theta(self.theta, rng)
+        if isinstance(self.contexts, np.ndarray):
+            return Problem(theta, self.contexts)
+        return Problem(theta, draw_rows(self.contexts, rng, 1)[0] if isinstance(self.contexts, Frozen) else None)
+
+    @cached_property
+    def _sampled_means(self) -> FloatArray:
+        """Expected rewards of all rows in some rounds, each of another replication."""
+        if isinstance(self.contexts, np.ndarray) and isinstance(self.theta, np.ndarray):
+            return expected(self.contexts[None], self.theta)
+        rng = np.random.default_rng(0)
+        size = max(1, min(SAMPLE, LARGEST_SAMPLE // (self.n_arms * self.n_features)))
+        rows = draw_rows(self.contexts, rng, size)
+        thetas = np.stack([_drawn_theta(self.theta, rng) for _ in range(size)])
+        return np.einsum("ikd,id->ik", rows, thetas)
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """What each row pays on average."""
+        found: FloatArray = self._sampled_means.mean(axis=0)
+        return found
+
+    @cached_property
+    def gaps(self) -> FloatArray:
+        """How far each row lies below the best of its round on average."""
+        means = self._sampled_means
+        found: FloatArray = (means.max(axis=1, keepdims=True) - means).mean(axis=0)
+        return found
+
+    @cached_property
+    def theta_norm(self) -> float:
+        """Length of theta; on average, if replications draw it."""
+        rng = np.random.default_rng(0)
+        times = 1 if isinstance(self.theta, np.ndarray) else 200
+        return float(np.mean([np.linalg.norm(_drawn_theta(self.theta, rng)) for _ in range(times)]))
+
+    def lai_robbins(self, horizon: int) -> None:
+        """Return None: for linear rewards the limit is not defined."""
+
+
+def expected(rows: FloatArray, theta: FloatArray) -> FloatArray:
+    """Return x'theta for all rows x of an array (n, K, d).
+
+    Examples
+    --------
+    >>> expected(np.ones((1, 2, 3)), np.array([1.0, 2.0, 3.0]))
+    array([[6., 6.]])
+    """
+    means: FloatArray = np.einsum("ikd,d->ik", rows, theta)  # not by @, whose rounding depends on threads
+    return means
+
+
+def draw_rows(contexts: Any, rng: np.random.Generator, size: int) -> FloatArray:
+    """Return the rows of ``size`` rounds, and refuse what is no such thing.
+
+    Examples
+    --------
+    >>> draw_rows(np.eye(2), np.random.default_rng(0), 3).shape
+    (3, 2, 2)
+    """
+    if isinstance(contexts, np.ndarray):
+        return np.broadcast_to(contexts, (size, *contexts.shape))
+    drawn = np.ascontiguousarray(contexts.sample(rng, size), dtype=float)
+    if drawn.ndim != 3 or len(drawn) != size or not drawn.size:
+        raise ValueError(
+            f"contexts {contexts!r}: sample(rng, {size}) must return shape ({size}, K, d), got {drawn.shape}"
+        )
+    if not np.isfinite(drawn).all():
+        raise ValueError(f"contexts {contexts!r}: sample(rng, {size}) must return finite numbers, got others")
+    return drawn
+
+
+def _drawn_theta(theta: Any, rng: np.random.Generator) -> FloatArray:
+    return theta if isinstance(theta, np.ndarray) else draw_rows(theta, rng, 1).ravel()
+
+
+def _made(name: str, value: Any, dimensions: tuple[int, ...]) -> Any:
+    """Return a sampler as it is, and numbers as an array that cannot be written to."""
+    if hasattr(value, "sample"):
+        require_contexts("LinearInstance", name, value)
+        return value
+    given = finite_array("LinearInstance", name, value)
+    if given.ndim not in dimensions or not given.size:
+        shape = "d numbers" if dimensions == (1,) else "rows of features, an array of shape (K, d)"
+        raise ValueError(f"LinearInstance: {name} must be {shape}, or a sampler, got shape {given.shape}")
+    given = given + 0.0  # so that -0 and 0 are one number
+    given.flags.writeable = False
+    return given
+
+
+def _text(part: Any) -> str:
+    """Return a text that tells arrays apart to the last bit."""
+    if isinstance(part, np.ndarray):
+        return f"array{part.shape} {hashlib.sha256(part.tobytes()).hexdigest()}"
+    return describe(part)

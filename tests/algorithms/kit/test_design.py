@@ -1,0 +1,155 @@
+"""Designs: inverses against plain linear algebra, symmetric to the last bit, and pending rows that leave no trace."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heavybandits.algorithms.kit.design import (
+    choose_row,
+    init_design,
+    invert,
+    known_leverage,
+    learn,
+    leverage,
+    renew,
+    unchanged,
+)
+from heavybandits.algorithms.kit.state import arrays
+from heavybandits.protocols import FloatArray
+
+
+def rows(seed: int, n: int, d: int) -> FloatArray:
+    return np.random.default_rng(seed).normal(size=(n, d)) * np.logspace(-1, 1, d)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 1000), st.integers(1, 6), st.integers(0, 40), st.sampled_from([0.01, 1.0]))
+def test_the_inverse_follows_rows_and_weights(seed: int, d: int, n: int, ridge: float) -> None:
+    design, gram = init_design(d, ridge), ridge * np.eye(d)
+    weights = np.random.default_rng(seed).uniform(0.1, 2.0, n)
+    for x, weight in zip(rows(seed, n, d), weights, strict=True):
+        before = x @ np.linalg.inv(gram) @ x
+        assert learn(design, x, weight) == pytest.approx(before, rel=1e-6)
+        assert np.allclose(design.product, np.linalg.solve(gram, x), rtol=1e-5, atol=1e-8)
+        gram += weight * np.outer(x, x)
+    assert np.allclose(design.inverse @ gram, np.eye(d), atol=1e-6)
+    assert np.array_equal(design.inverse, design.inverse.T)
+    assert design.log_det[0] == pytest.approx(np.linalg.slogdet(gram / ridge)[1], abs=1e-8)
+
+
+def test_a_row_can_be_taken_out_again() -> None:
+    design, table = init_design(3, 1.0), rows(1, 5, 3)
+    for x in table:
+        learn(design, x, 1.0)
+    learn(design, table[2], -1.0)
+    gram = np.eye(3) + sum(np.outer(x, x) for x in np.delete(table, 2, axis=0))
+    assert np.allclose(design.inverse, np.linalg.inv(gram))
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 1000), st.lists(st.sampled_from(["ask", "learn", "cancel", "stray"]), max_size=30))
+def test_pending_rows_narrow_widths_and_leave_no_trace(seed: int, steps: list[str]) -> None:
+    d, table = 3, rows(seed, 30, 3)
+    design, plain = init_design(d, 0.5), init_design(d, 0.5)
+    known, waiting = 0.5 * np.eye(d), []
+    for x, step in zip(table, steps, strict=False):
+        if step == "ask":
+            design.ask(x)
+            waiting.append(x)
+        elif step == "stray":  # a reward that nobody asked for
+            learn(design, x, 0.7)
+            learn(plain, x, 0.7)
+            known += 0.7 * np.outer(x, x)
+        elif waiting:
+            settled = waiting.pop(0)
+            if step == "learn":
+                learn(design, settled, 0.3)
+                learn(plain, settled, 0.3)
+                known += 0.3 * np.outer(settled, settled)
+            design.settle(settled)
+        assert np.array_equal(design.inverse, plain.inverse)
+        assert design.log_det[0] == plain.log_det[0]
+        both = known + sum((np.outer(w, w) for w in waiting), np.zeros((d, d)))
+        probe = table[-1]
+        assert leverage(design, probe) == pytest.approx(probe @ np.linalg.solve(both, probe), rel=1e-6)
+        assert known_leverage(design, probe) == known_leverage(plain, probe)
+        if not waiting:
+            assert leverage(design, probe) == leverage(plain, probe)
+    assert design.pending[0] == len(waiting)
+
+
+@pytest.mark.parametrize("ridge", [1e-9, 1e-6])
+def test_a_row_that_alone_spans_a_direction_may_be_given_up(ridge: float) -> None:
+    design, first, second = init_design(2, ridge), np.array([1.0, 0.0]), np.array([0.3, 1.0])
+    design.ask(first)
+    design.ask(second)
+    design.settle(second)
+    expected = np.linalg.inv(ridge * np.eye(2) + np.outer(first, first))
+    assert np.allclose(design.asked, expected, rtol=1e-3)
+    design.settle(first)
+    design.settle(first)  # nothing is left to settle
+    assert design.pending[0] == 0
+    assert leverage(design, first) == 1.0 / ridge
+
+
+def test_an_inverse_written_anew_is_followed() -> None:
+    design, (x, y) = init_design(2, 1.0), rows(3, 2, 2)
+    design.ask(x)
+    design.inverse[:] = np.linalg.inv(np.array([[3.0, 1.0], [1.0, 2.0]]))
+    renew(design)
+    assert leverage(design, y) == pytest.approx(
+        y @ np.linalg.solve(np.array([[3.0, 1.0], [1.0, 2.0]]) + np.outer(x, x), y)
+    )
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 9])
+def test_invert(d: int) -> None:
+    table = rows(d, 2 * d, d)
+    gram = table.T @ table
+    found = gram.copy()
+    invert(found)
+    assert np.allclose(found @ gram, np.eye(d))
+    assert np.array_equal(found, found.T)
+
+
+@pytest.mark.parametrize(("n_rows", "d"), [(1, 1), (3, 2), (8, 4), (9, 4), (40, 11)])
+@pytest.mark.parametrize("pending", [False, True])
+def test_the_chosen_row_has_the_highest_index(n_rows: int, d: int, pending: bool) -> None:
+    for seed in range(5):
+        design, table = init_design(d, 0.3), rows(seed, 50, d)
+        for x in table[:7]:
+            learn(design, x, 1.0)
+        if pending:
+            design.ask(table[8])
+        estimate, features = table[9] / 10, np.ascontiguousarray(rows(seed + 100, n_rows, d))
+        index = [x @ estimate + 1.7 * np.sqrt(leverage(design, x)) for x in features]
+        assert choose_row(design, estimate, features, 1.7) == int(np.argmax(index))
+
+
+def test_ties_go_to_the_first_row() -> None:
+    features: Any = np.ones((20, 3))
+    assert choose_row(init_design(3, 1.0), np.zeros(3), features, 1.0) == 0
+
+
+def test_unchanged_compares_contents() -> None:
+    features = rows(0, 4, 3)
+    kept = np.zeros((6, 3))
+    kept[:4] = features
+    assert unchanged(features, kept, 4)
+    assert not unchanged(features, kept, 3)
+    for i, j in np.ndindex(4, 3):
+        other = features.copy()
+        other[i, j] += 1e-9
+        assert not unchanged(other, kept, 4)
+
+
+def test_zeros_among_the_features_change_nothing() -> None:
+    design = init_design(4, 1.0)
+    for x in ([1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 3.0, 1.0], [0.0, 0.0, 0.0, 0.0]):
+        learn(design, np.array(x), 1.0)
+    assert not design.inverse[:2, 2:].any()
+    assert leverage(design, np.zeros(4)) == 0.0
+    assert all(np.isfinite(array).all() for _, array in arrays(design))
