@@ -195,6 +195,22 @@ def kind_of(policy: Any) -> str:
     return "linear" if code is not None and code.co_argcount == 5 else "arms"
 
 
+def require_kind(what: str, kind: str, policy: Any) -> None:
+    """Refuse a policy of another kind than an instance or an agent takes.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> require_kind("policy", "linear", hb.UCB())
+    Traceback (most recent call last):
+        ...
+    TypeError: policy must be of the kind 'linear' here, got one of the kind 'arms': UCB(c=1.0)
+    """
+    found = kind_of(policy)
+    if found != kind:
+        raise TypeError(f"{what} must be of the kind {kind!r} here, got one of the kind {found!r}: {policy!r}")
+
+
 class Estimator(Protocol[State]):
     """Follows the location of each arm: a streaming optimiser, or a robust mean."""
 

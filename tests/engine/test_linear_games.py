@@ -127,7 +127,7 @@ class InTurn(NamedTuple):
         return TurnState(Counts(np.zeros(0, np.int64)), np.zeros(1, np.int64))
 
     def select(self, state: TurnState, features: FloatArray, t: int, rng: Any) -> int:
-        row = t % features.shape[0]
+        row: int = t % features.shape[0]
         state.counts.times[row] += 1
         return row
 
@@ -143,9 +143,9 @@ def test_states_get_room_for_all_rows() -> None:
 
 
 def test_policies_must_be_of_the_instances_kind() -> None:
-    with pytest.raises(TypeError, match="the instance takes policies for 'linear', got one for 'arms': UCB"):
+    with pytest.raises(TypeError, match="policies must be of the kind 'linear' here, got one of the kind 'arms'"):
         hb.simulate(FRESH, {"x": hb.UCB()}, horizon=5)
-    with pytest.raises(TypeError, match="the instance takes policies for 'arms', got one for 'linear': Ridge"):
+    with pytest.raises(TypeError, match="policies must be of the kind 'arms' here, got one of the kind 'linear'"):
         hb.simulate(hb.env1(hb.Cauchy()), {"x": Ridge()}, horizon=5)
     with pytest.raises(TypeError, match="instance must be an Instance or LinearInstance"):
         hb.simulate("env1", {"x": Ridge()}, horizon=5)  # type: ignore[arg-type]

@@ -1,5 +1,7 @@
 """Contexts: their laws, shapes and names, and what is refused."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -58,7 +60,7 @@ def test_logged_contexts_are_drawn_from_the_table() -> None:
 
 
 def test_every_kind_has_a_name() -> None:
-    sphere = {"kind": "sphere", "n_arms": 2, "n_features": 3}
+    sphere: Any = {"kind": "sphere", "n_arms": 2, "n_features": 3}
     made = [
         make_contexts(**sphere),
         make_contexts("cube", n_arms=2, n_features=3, low=-1),
@@ -75,7 +77,11 @@ def test_every_kind_has_a_name() -> None:
     [
         (lambda: hb.Sphere(0, 3), ValueError, "Sphere: n_arms must be a positive whole number, got 0"),
         (lambda: hb.Cube(2, 2, 1.0, 1.0), ValueError, "Cube: high must be above low, got low=1.0, high=1.0"),
-        (lambda: hb.Cube(2, 2, normalised=1), TypeError, "normalised must be True or False, got 1"),
+        (
+            lambda: make_contexts("cube", n_arms=2, n_features=2, normalised=1),
+            TypeError,
+            "normalised must be True or False, got 1",
+        ),
         (lambda: hb.Frozen(np.eye(2)), TypeError, "Frozen: contexts must be contexts with a method sample"),
         (lambda: hb.Logged([1.0]), ValueError, r"values must have shape \(n, K, d\) or \(n, d\), got \(1,\)"),
         (lambda: hb.Logged([[np.nan]]), ValueError, "Logged: values must be finite"),

@@ -30,7 +30,6 @@ def test_fixed_rows() -> None:
     assert np.allclose(instance.means, [1.0, 2.0, 2.2])
     assert np.allclose(instance.gaps, [1.2, 0.2, 0.0])
     assert instance.theta_norm == pytest.approx(np.sqrt(5))
-    assert instance.lai_robbins(100) is None
     assert not instance.contexts.flags.writeable
 
 

@@ -22,7 +22,7 @@ BLOCK, NUMBERS = 131_072, 4_194_304
 class ArmsGame:
     """An :class:`.Instance`, as the loop sees it."""
 
-    kind = "arms"
+    kind = Instance.kind
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance

@@ -22,7 +22,7 @@ NUMBERS = 262_144
 class LinearGame:
     """A :class:`.LinearInstance`, as the loop sees it."""
 
-    kind = "linear"
+    kind = LinearInstance.kind
 
     def __init__(self, instance: LinearInstance) -> None:
         self.instance = instance

@@ -19,7 +19,7 @@ import numpy as np
 
 from .._validate import count, whole
 from ..algorithms.kit.state import SMOOTHING, reseed, streams
-from ..protocols import FloatArray, IntArray, LinearPolicy, Policy, kind_of
+from ..protocols import FloatArray, IntArray, LinearPolicy, Policy, require_kind
 from ..world.instances import Instance
 from ..world.linear import LinearInstance
 from .arms import ArmsGame
@@ -118,9 +118,7 @@ class Run:
         for method in ("init", "select", "update"):
             if not isinstance(policy, tuple) or not callable(getattr(policy, method, None)):
                 raise TypeError(f"simulate: policies must be policies such as hb.UCB(), got {policy!r}")
-        if kind_of(policy) != game.kind:
-            raise TypeError(f"simulate: the instance takes policies for {game.kind!r}, got one for "
-                            f"{kind_of(policy)!r}: {policy!r}")  # fmt: skip
+        require_kind("simulate: policies", game.kind, policy)
         self.game, self.policy, self.horizon, self.rounds = game, policy, horizon, rounds
         self.random = uses_rng(policy)
         self.key = stream_key(seed, game.key, repr(policy))

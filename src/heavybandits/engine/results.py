@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,8 +22,28 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..world.instances import Instance
-    from ..world.linear import LinearInstance
+
+class Shown(Protocol):
+    """What results tell of an instance, of whatever kind, played just now or read from a store."""
+
+    @property
+    def means(self) -> FloatArray:
+        """Locations of the arms."""
+        ...
+
+    @property
+    def gaps(self) -> FloatArray:
+        """How far each lies below the best."""
+        ...
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms."""
+        ...
+
+    def lai_robbins(self, horizon: int) -> float | None:
+        """Return the regret that no policy can beat as the horizon grows; None if it is not known."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -64,7 +84,7 @@ class StoredInstance:
         return self.limit * math.log(horizon) / math.log(self.horizon)
 
 
-def noise_of(instance: Instance | LinearInstance | StoredInstance) -> str:
+def noise_of(instance: Any) -> str:
     """Return the law of an instance's noise, in words."""
     if isinstance(instance, StoredInstance):
         return instance.noise
@@ -91,7 +111,7 @@ class Result:
     """
 
     def __init__(
-        self, instance: Instance | LinearInstance | StoredInstance, labels: tuple[str, ...], rounds: IntArray,
+        self, instance: Shown, labels: tuple[str, ...], rounds: IntArray,
         regret: FloatArray, pulls: IntArray, duration: FloatArray, *, horizon: int, seed: int,
         coordinates: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:  # fmt: skip

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.results import Result, StoredInstance
+from ..engine.results import Result, Shown
 from ..engine.study_results import StudyResult
 from ..palette import FAINT, INK, Look, look
 from ..protocols import FloatArray, IntArray
-from ..world.instances import Instance
 from .drawing import SIZE, Drawing, Panel, by_fame, listing, replications, shown, variants_note
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ def _dots(axes: Axes, x: FloatArray, y: Any, drawn: Look) -> None:
     axes.add_patch(patch)
 
 
-def title(label: str, instance: Instance | StoredInstance) -> str:
+def title(label: str, instance: Shown) -> str:
     """Say which instance a panel shows and what it is.
 
     Examples

@@ -20,47 +20,25 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .._validate import unknown
-from ..algorithms.registry import class_from_file, make
+from ..algorithms.registry import make
 from ..engine.checkpoints import checkpoint_rounds
-from ..protocols import IntArray
-from ..world.environments import instances
-from ..world.instances import Instance
-from ..world.noises import make_noise
+from ..protocols import IntArray, require_kind
+from .facts import told
 from .record import identity, short_digest
 from .schema import StudyError, StudyFile
 from .sweep import MOST, choices
+from .tables import in_folder, make_instance
 
 ITEM = 5_000_000  # pulls in a work item: about half a second for most policies
 LONGEST = 200  # bytes of a label, which names a folder of the store
 RESERVED = ("c", "zarr.json")  # names that Zarr uses itself
 
-DRAWS = 200_000  # of each arm, from which its standard deviation is estimated
-
-
-@functools.lru_cache(maxsize=64)
-def _deviation(instance: Instance) -> float:
-    """Return the largest standard deviation of an arm's draws, which laws of infinite variance have too."""
-    rng = np.random.default_rng(0)
-    return max(float(np.std(noise.sample(rng, DRAWS))) for noise in instance.begin().noises)
-
-
-# What a policy may be told of the instance, as the paper tells its policies the largest location.
-FROM_INSTANCE: dict[str, Callable[[Instance], Any]] = {
-    "largest-mean": lambda instance: float(np.abs(instance.means).max()) or 1.0,  # in absolute value; 1 if all are 0
-    "lowest": lambda instance: float(instance.means.min()),
-    "highest": lambda instance: float(instance.means.max()),
-    "deviation": _deviation,
-    "noise": lambda instance: instance.noises[0],  # the first arm's, if they differ
-}
-
 
 class Case(NamedTuple):
     """An instance of a study, and how long and how often it is played."""
 
-    instance: Instance
+    instance: Any
     horizon: int
     replications: int
     rounds: IntArray  # checkpoints
@@ -122,7 +100,7 @@ class Study:
                     horizon = values.pop("horizon", self.spec.study.horizon)
                     replications = values.pop("replications", self.spec.study.replications)
                     rounds = checkpoint_rounds(horizon, self.spec.study.checkpoints)
-                    cases[label] = Case(self._instance(values), horizon, replications, rounds, swept)
+                    cases[label] = Case(make_instance(values, self.folder), horizon, replications, rounds, swept)
         return cases
 
     @cached_property
@@ -143,11 +121,12 @@ class Study:
 
     def policies(self, case: str) -> dict[str, Any]:
         """Make the policies, as they are told of this instance; by label."""
-        made = {}
+        made, instance = {}, self.cases[case].instance
         for label, (family, _, values) in self.choices.items():
             with _located(self.name, f"policy.{family}"):
-                told = _told(values, self.cases[case].instance)
-                made[label] = make(self._in_folder(told.pop("kind")), **told)
+                known = told(values, instance)
+                made[label] = make(in_folder(known.pop("kind"), self.folder), **known)
+                require_kind("policy", instance.kind, made[label])
         return made
 
     def chunk(self, case: str) -> int:
@@ -207,37 +186,6 @@ class Study:
     def digest(self) -> str:
         """A short name for :attr:`identity`."""
         return short_digest(self.identity)
-
-    def _instance(self, values: dict[str, Any]) -> Instance:
-        if "noise" in values:
-            noise = values["noise"]
-            values["noise"] = [self._noise(one) for one in noise] if isinstance(noise, list) else self._noise(noise)
-        if isinstance(values.get("changes"), dict):  # the keys of a table are text
-            values["changes"] = {_round(key): means for key, means in values["changes"].items()}
-        if "laws" in values:
-            laws = values.pop("laws")
-            return Instance(laws=[self._noise(law) for law in (laws if isinstance(laws, list) else [laws])], **values)
-        if "kind" not in values:
-            for key in ("means", "noise"):
-                if key not in values:
-                    raise ValueError(
-                        f"needs {key}, or laws, or the kind of an instance, one of {', '.join(instances())}"
-                    )
-            return Instance(**values)
-        kind, known = values.pop("kind"), instances()
-        if not isinstance(kind, str) or kind not in known:
-            raise ValueError(unknown("instance", kind, known))
-        return known[kind](**values)
-
-    def _noise(self, table: Any) -> Any:
-        if not isinstance(table, dict) or not isinstance(table.get("kind"), str):
-            raise ValueError(f"noise must be a table with its kind, such as {{ kind = 'cauchy' }}, got {table!r}")
-        kind, values = self._in_folder(table["kind"]), {key: value for key, value in table.items() if key != "kind"}
-        path, _, name = kind.rpartition(":")
-        return class_from_file(path, name)(**values) if path.endswith(".py") else make_noise(kind, **values)
-
-    def _in_folder(self, kind: str) -> str:
-        return str(Path(self.folder) / kind) if ".py:" in kind else kind
 
 
 class _Labels:
@@ -338,30 +286,6 @@ def studies() -> dict[str, Path]:
     """
     folder = Path(str(resources.files(__package__) / "files"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
-
-
-def _round(key: str) -> int:
-    if not key.isdecimal():
-        raise ValueError(
-            f"changes must be a table of means by round, such as {{ 1000 = [0.0, 1.0] }}, got the key {key!r}"
-        )
-    return int(key)
-
-
-def _told(value: Any, instance: Instance) -> Any:
-    """Return the values with what the instance provides filled in."""
-    if not isinstance(value, dict):
-        return value
-    if not {"instance"} <= set(value) <= {"instance", "times"}:
-        return {key: _told(part, instance) for key, part in value.items()}
-    if not isinstance(value["instance"], str) or value["instance"] not in FROM_INSTANCE:
-        raise ValueError(unknown("fact of an instance", value["instance"], FROM_INSTANCE))
-    fact = FROM_INSTANCE[value["instance"]](instance)
-    if "times" not in value:
-        return fact
-    if not isinstance(fact, float) or not isinstance(value["times"], int | float):
-        raise ValueError(f"times must be a number, and {value['instance']} one too, got {value['times']!r}")
-    return value["times"] * fact
 
 
 def _kinds(value: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-LISTS = ("means", "laws", "weights", "noises", "values")  # keys whose value is a list by nature
+LISTS = ("means", "laws", "weights", "noises", "values", "theta", "contexts")  # keys whose value is a list by nature
 MOST = 1_000_000  # combinations
 
 Path = tuple[str, ...]

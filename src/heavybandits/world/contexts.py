@@ -222,10 +222,10 @@ def blocks(context: ArrayLike, n_arms: int) -> FloatArray:
         raise ValueError(f"blocks: context must be one of p numbers, or an array of such rows, got shape {given.shape}")
     several = np.atleast_2d(given)
     n, p = several.shape
-    made = np.zeros((n, n_arms, n_arms, p))
+    parts = np.zeros((n, n_arms, n_arms, p))
     for arm in range(n_arms):
-        made[:, arm, arm] = several
-    made = made.reshape(n, n_arms, n_arms * p)
+        parts[:, arm, arm] = several
+    made: FloatArray = parts.reshape(n, n_arms, n_arms * p)
     return made if given.ndim == 2 else made[0]
 
 

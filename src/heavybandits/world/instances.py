@@ -92,6 +92,7 @@ class Instance:
     is_of_laws: bool
     changes: dict[int, FloatArray]
     key: str
+    kind = "arms"  # of policies that play it
 
     def __init__(
         self,

@@ -76,6 +76,7 @@ class LinearInstance:
     n_arms: int
     n_features: int
     key: str
+    kind = "linear"  # of policies that play it
 
     def __init__(
         self,
@@ -84,7 +85,7 @@ class LinearInstance:
         noise: Sampler | Sequence[Sampler],
     ) -> None:
         made_theta, made_contexts = _made("theta", theta, (1,)), _made("contexts", contexts, (2,))
-        shape = draw_rows(made_contexts, np.random.default_rng(0), 1).shape[1:]
+        shape = rows_of(made_contexts).shape
         n_parameters = _drawn_theta(made_theta, np.random.default_rng(0)).size
         if n_parameters != shape[1]:
             raise ValueError(f"LinearInstance: theta must have one number per feature, got {n_parameters} numbers for "
@@ -144,7 +145,8 @@ class LinearInstance:
         size = max(1, min(SAMPLE, LARGEST_SAMPLE // (self.n_arms * self.n_features)))
         rows = draw_rows(self.contexts, rng, size)
         thetas = np.stack([_drawn_theta(self.theta, rng) for _ in range(size)])
-        return np.einsum("ikd,id->ik", rows, thetas)
+        means: FloatArray = np.einsum("ikd,id->ik", rows, thetas)
+        return means
 
     @cached_property
     def means(self) -> FloatArray:
@@ -166,8 +168,9 @@ class LinearInstance:
         times = 1 if isinstance(self.theta, np.ndarray) else 200
         return float(np.mean([np.linalg.norm(_drawn_theta(self.theta, rng)) for _ in range(times)]))
 
-    def lai_robbins(self, horizon: int) -> None:
-        """Return None: for linear rewards the limit is not defined."""
+    def lai_robbins(self, horizon: int) -> float | None:
+        """Return None: for linear rewards no limit is known."""
+        return None
 
 
 def expected(rows: FloatArray, theta: FloatArray) -> FloatArray:
@@ -200,6 +203,19 @@ def draw_rows(contexts: Any, rng: np.random.Generator, size: int) -> FloatArray:
     if not np.isfinite(drawn).all():
         raise ValueError(f"contexts {contexts!r}: sample(rng, {size}) must return finite numbers, got others")
     return drawn
+
+
+def rows_of(contexts: Any) -> FloatArray:
+    """Return the rows of some round, to see how many there are.
+
+    Examples
+    --------
+    >>> rows_of([[1, 2, 3]]).shape
+    (1, 3)
+    """
+    made = _made("contexts", contexts, (2,))
+    rows: FloatArray = draw_rows(made, np.random.default_rng(0), 1)[0]
+    return rows
 
 
 def _drawn_theta(theta: Any, rng: np.random.Generator) -> FloatArray:

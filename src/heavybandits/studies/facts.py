@@ -1,0 +1,73 @@
+"""What a policy may be told of the instance that it plays: ``{ instance = "largest-mean" }`` in a study file."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._validate import unknown
+
+DRAWS = 200_000  # of each arm's noise, from which its spread is estimated
+GAUSSIAN_SPREAD = 1.3489795003921634  # between the quartiles of a standard Gaussian
+
+
+def _draws(instance: Any) -> list[Any]:
+    """Return draws of each arm's noise."""
+    rng = np.random.default_rng(0)
+    return [noise.sample(rng, DRAWS) for noise in instance.begin().noises]
+
+
+@functools.lru_cache(maxsize=64)
+def _deviation(instance: Any) -> float:
+    """Return the largest standard deviation of an arm's draws, which laws of infinite variance have too."""
+    return max(float(np.std(drawn)) for drawn in _draws(instance))
+
+
+@functools.lru_cache(maxsize=64)
+def _noise_scale(instance: Any) -> float:
+    """Return the largest scale of an arm's noise: that of a Gaussian with the same quartiles."""
+    return max(float(np.subtract(*np.quantile(drawn, (0.75, 0.25)))) for drawn in _draws(instance)) / GAUSSIAN_SPREAD
+
+
+def _theta_norm(instance: Any) -> float:
+    if not hasattr(instance, "theta_norm"):
+        raise ValueError(f"theta-norm is a fact of linear instances, got {instance!r}")
+    return float(instance.theta_norm)
+
+
+# As the paper tells its policies the largest location.
+FACTS: dict[str, Callable[[Any], Any]] = {
+    "largest-mean": lambda instance: float(np.abs(instance.means).max()) or 1.0,  # in absolute value; 1 if all are 0
+    "lowest": lambda instance: float(instance.means.min()),
+    "highest": lambda instance: float(instance.means.max()),
+    "deviation": _deviation,
+    "noise-scale": _noise_scale,
+    "noise": lambda instance: instance.noises[0],  # the first arm's, if they differ
+    "theta-norm": _theta_norm,
+}
+
+
+def told(value: Any, instance: Any) -> Any:
+    """Return the values of a policy's table with what the instance provides filled in.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> told({"kind": "ucb", "c": {"instance": "highest", "times": 2}}, hb.Instance([0, 3], hb.Cauchy()))
+    {'kind': 'ucb', 'c': 6.0}
+    """
+    if not isinstance(value, dict):
+        return value
+    if not {"instance"} <= set(value) <= {"instance", "times"}:
+        return {key: told(part, instance) for key, part in value.items()}
+    if not isinstance(value["instance"], str) or value["instance"] not in FACTS:
+        raise ValueError(unknown("fact of an instance", value["instance"], FACTS))
+    fact = FACTS[value["instance"]](instance)
+    if "times" not in value:
+        return fact
+    if not isinstance(fact, float) or not isinstance(value["times"], int | float):
+        raise ValueError(f"times must be a number, and {value['instance']} one too, got {value['times']!r}")
+    return value["times"] * fact

@@ -1,0 +1,107 @@
+"""From the tables of a study file to instances: by their means, their laws, their kind or their name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .._validate import unknown
+from ..algorithms.registry import class_from_file
+from ..world.contexts import make_contexts
+from ..world.environments import instances
+from ..world.instances import Instance
+from ..world.linear import LinearInstance, rows_of
+from ..world.noises import make_noise
+
+
+def make_instance(values: dict[str, Any], folder: str) -> Any:
+    """Make the instance of a table; users' files are looked for in the folder.
+
+    Examples
+    --------
+    >>> make_instance({"kind": "env1", "noise": {"kind": "cauchy"}}, ".").n_arms
+    10
+    """
+    values = dict(values)
+    if "noise" in values:
+        noise = values["noise"]
+        values["noise"] = [_noise(one, folder) for one in noise] if isinstance(noise, list) else _noise(noise, folder)
+    kind = values.pop("kind", "arms")
+    makers: dict[str, Callable[..., Any]] = {"arms": _arms, "linear": _linear}
+    if isinstance(kind, str) and kind in makers:
+        return makers[kind](values, folder)
+    if not isinstance(kind, str) or kind not in instances():
+        raise ValueError(unknown("instance", kind, [*makers, *instances()]))
+    return instances()[kind](**values)
+
+
+def in_folder(kind: str, folder: str) -> str:
+    """Return what a study calls a policy or a law, with the path of a user's file from where we are.
+
+    Examples
+    --------
+    >>> in_folder("ucb", "studies"), in_folder("mine.py:Mine", "studies")
+    ('ucb', 'studies/mine.py:Mine')
+    """
+    return str(Path(folder) / kind) if ".py:" in kind else kind
+
+
+def _arms(values: dict[str, Any], folder: str) -> Instance:
+    if isinstance(values.get("changes"), dict):  # the keys of a table are text
+        values["changes"] = {_round(key): means for key, means in values["changes"].items()}
+    if "laws" in values:
+        laws = values.pop("laws")
+        listed = laws if isinstance(laws, list) else [laws]
+        return Instance(laws=[_noise(law, folder) for law in listed], **values)
+    for key in ("means", "noise"):
+        if key not in values:
+            kinds = ", ".join(("linear", *instances()))
+            raise ValueError(f"needs {key}, or laws, or the kind of an instance, one of {kinds}")
+    return Instance(**values)
+
+
+def _linear(values: dict[str, Any], folder: str) -> LinearInstance:
+    """Make a linear instance; contexts and theta are numbers, or tables with the kind of a sampler."""
+    for key in ("theta", "contexts", "noise"):
+        if key not in values:
+            raise ValueError(f"needs {key}, as every linear instance does")
+    values["contexts"] = _sampler(values["contexts"], folder)
+    if isinstance(values["theta"], dict):  # has as many numbers as there are features, if it does not say
+        n_arms = values["theta"].get("n_arms", 1)
+        if values["theta"].get("kind") in ("sphere", "cube") and isinstance(n_arms, int) and n_arms > 0:
+            n_features = rows_of(values["contexts"]).shape[-1] // n_arms
+            values["theta"] = {"n_arms": n_arms, "n_features": n_features, **values["theta"]}
+        values["theta"] = _sampler(values["theta"], folder)
+    return LinearInstance(**values)
+
+
+def _sampler(table: Any, folder: str) -> Any:
+    """Return a sampler of contexts, of ours or of a user's file; numbers as they are."""
+    if not isinstance(table, dict):
+        return table
+    if not isinstance(table.get("kind"), str):
+        raise ValueError(f"contexts must be rows, or a table with their kind, such as {{ kind = 'sphere', n_arms = 20, "
+                         f"n_features = 10 }}, got {table!r}")  # fmt: skip
+    made = {key: _sampler(part, folder) for key, part in table.items() if key != "kind"}
+    return _made(make_contexts, table["kind"], made, folder)
+
+
+def _noise(table: Any, folder: str) -> Any:
+    if not isinstance(table, dict) or not isinstance(table.get("kind"), str):
+        raise ValueError(f"noise must be a table with its kind, such as {{ kind = 'cauchy' }}, got {table!r}")
+    return _made(make_noise, table["kind"], {key: value for key, value in table.items() if key != "kind"}, folder)
+
+
+def _made(make: Callable[..., Any], kind: str, values: dict[str, Any], folder: str) -> Any:
+    """Make something by its name, or of the class in a user's file that its kind names."""
+    path, _, name = in_folder(kind, folder).rpartition(":")
+    return class_from_file(path, name)(**values) if path.endswith(".py") else make(kind, **values)
+
+
+def _round(key: str) -> int:
+    if not key.isdecimal():
+        raise ValueError(
+            f"changes must be a table of means by round, such as {{ 1000 = [0.0, 1.0] }}, got the key {key!r}"
+        )
+    return int(key)
