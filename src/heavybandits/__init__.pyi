@@ -9,6 +9,20 @@ from .algorithms.estimators.mixture_order_statistic import MixtureOrderStatistic
 from .algorithms.estimators.order_statistic import OrderStatistic
 from .algorithms.estimators.truncated_mean import TruncatedMean
 from .algorithms.estimators.two_point import TwoPoint
+from .algorithms.linear.ada_oful import AdaOFUL
+from .algorithms.linear.bmm import BMM
+from .algorithms.linear.crt import CRT
+from .algorithms.linear.heavy_oful import HeavyOFUL
+from .algorithms.linear.huber_bandit import HuberBandit
+from .algorithms.linear.hvt_ucb import HvtUCB
+from .algorithms.linear.lin_ts import LinTS
+from .algorithms.linear.lin_ucb import LinUCB
+from .algorithms.linear.linear_clipped_sgd_ucb import LinearClippedSGDUCB
+from .algorithms.linear.median_of import MedianOf
+from .algorithms.linear.menu import MENU
+from .algorithms.linear.mom_lin import MomLin
+from .algorithms.linear.oful import OFUL
+from .algorithms.linear.tofu import TOFU
 from .algorithms.policies.ada_tinf import AdaTINF
 from .algorithms.policies.adar_ucb import AdarUCB
 from .algorithms.policies.ape2 import APE2
@@ -98,16 +112,18 @@ from .world.noises import (
 __version__: str
 
 __all__ = [
-    "APE2", "FOUCB", "HTINF", "KLUCB", "LBSDA", "MOSS", "MRAPE", "MRUCB", "UCB", "ZOUCB", "AdaTINF", "AdarUCB", "Agent",
-    "Bernoulli", "Beta", "BettingUCB", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential",
-    "CauchyPareto", "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint", "Empirical",
-    "EpsilonGreedy", "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian", "INFClip", "Instance",
-    "KLinfUCB", "Laplace", "LevelSetUCB", "LinearInstance", "LogNormal", "Logged", "MeanOfMedians", "MedianINF",
-    "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "Negative", "NegativeBinomial", "Noise", "OrderStatistic",
-    "Pareto", "Poisson", "Restarting", "Result", "RobustUCB", "ScipyNoise", "Shifted", "SlidingWindowUCB", "Sphere",
-    "StudentT", "StudentThompson", "StudyResult", "SymmetricStable", "ThompsonBeta", "ThompsonGaussian",
-    "ThompsonNormalGamma", "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned", "UniINF", "ZeroInflated", "blocks",
-    "check_noise", "check_policy", "compilable", "delta_cauchy", "delta_gaussian", "diagnose", "env1", "env2", "env3",
-    "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances", "load_study", "make", "make_noise",
-    "noises", "policies", "read_study", "run_study", "simulate", "write_report",
+    "APE2", "BMM", "CRT", "FOUCB", "HTINF", "KLUCB", "LBSDA", "MENU", "MOSS", "MRAPE", "MRUCB", "OFUL", "TOFU", "UCB",
+    "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Bernoulli", "Beta", "BettingUCB", "Catoni",
+    "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "ClippedSGD", "ClippedSGDUCB",
+    "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint", "Empirical", "EpsilonGreedy", "Exp3", "Exponential", "ForceMOM",
+    "Frechet", "Frozen", "Gaussian", "HeavyOFUL", "HuberBandit", "HvtUCB", "INFClip", "Instance", "KLinfUCB", "Laplace",
+    "LevelSetUCB", "LinTS", "LinUCB", "LinearClippedSGDUCB", "LinearInstance", "LogNormal", "Logged", "MeanOfMedians",
+    "MedianINF", "MedianOf", "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin", "Negative",
+    "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB",
+    "ScipyNoise", "Shifted", "SlidingWindowUCB", "Sphere", "StudentT", "StudentThompson", "StudyResult",
+    "SymmetricStable", "ThompsonBeta", "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF",
+    "TwoPoint", "UCBTuned", "UniINF", "ZeroInflated", "blocks", "check_noise", "check_policy", "compilable",
+    "delta_cauchy", "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1",
+    "gaussian_env2", "gaussian_env3", "instances", "load_study", "make", "make_noise", "noises", "policies",
+    "read_study", "run_study", "simulate", "write_report",
 ]  # fmt: skip

@@ -46,6 +46,12 @@ def _policy(owner: str, name: str, value: Any) -> Any:
     return value
 
 
+def _flag(owner: str, name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{owner}: {name} must be True or False, got {value!r}")
+    return value
+
+
 Finite = Annotated[float, finite]
 Positive = Annotated[float, positive]
 PositiveOrInfinite = Annotated[float, _positive_or_infinite]
@@ -57,6 +63,7 @@ Whole = Annotated[int, whole]  # 0, 1, 2, ...
 OddOrZero = Annotated[int, odd_or_zero]
 Optimizer = Annotated[Any, has_methods("bound")]
 PolicyInside = Annotated[Any, _policy]
+Flag = Annotated[bool, _flag]
 
 
 def validated(cls: Class) -> Class:

@@ -1,0 +1,85 @@
+"""Cholesky factors: a positive definite matrix as L L', with L lower triangular, changed and used in place."""
+
+from __future__ import annotations
+
+import math
+
+from ...protocols import FloatArray, compilable
+
+
+@compilable
+def add_to_factor(lower: FloatArray, x: FloatArray) -> None:
+    """Let the factor be that of L L' + x x', in O(d²); x is used up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lower = np.eye(2)
+    >>> add_to_factor(lower, np.array([2.0, 1.0]))
+    >>> (lower @ lower.T).round(12)
+    array([[5., 2.],
+           [2., 2.]])
+    """
+    n = len(x)
+    for k in range(n):
+        if x[k] == 0.0:
+            continue
+        pivot = lower[k, k]
+        grown = math.sqrt(pivot * pivot + x[k] * x[k])
+        cosine, sine = grown / pivot, x[k] / pivot
+        lower[k, k] = grown
+        for i in range(k + 1, n):
+            lower[i, k] = (lower[i, k] + sine * x[i]) / cosine
+            x[i] = cosine * x[i] - sine * lower[i, k]
+
+
+@compilable
+def factorise(lower: FloatArray) -> None:
+    """Replace the lower triangle of a positive definite matrix by its factor, in O(d³).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lower = np.array([[4.0, 0.0], [2.0, 5.0]])
+    >>> factorise(lower)
+    >>> lower
+    array([[2., 0.],
+           [1., 2.]])
+    """
+    n = len(lower)
+    for j in range(n):
+        for i in range(j, n):
+            total = lower[i, j]
+            for k in range(j):
+                total -= lower[i, k] * lower[j, k]
+            lower[i, j] = math.sqrt(total) if i == j else total / lower[j, j]
+
+
+@compilable
+def solve_lower(lower: FloatArray, b: FloatArray) -> None:
+    """Replace b by the solution z of L z = b."""
+    for i in range(len(b)):
+        total = b[i]
+        for j in range(i):
+            total -= lower[i, j] * b[j]
+        b[i] = total / lower[i, i]
+
+
+@compilable
+def solve_upper(lower: FloatArray, b: FloatArray) -> None:
+    """Replace b by the solution z of L' z = b.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lower, b = np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([8.0, 12.0])
+    >>> solve_lower(lower, b)
+    >>> solve_upper(lower, b)
+    >>> lower @ lower.T @ b
+    array([ 8., 12.])
+    """
+    for i in range(len(b) - 1, -1, -1):
+        total = b[i]
+        for j in range(i + 1, len(b)):
+            total -= lower[j, i] * b[j]
+        b[i] = total / lower[i, i]

@@ -1,0 +1,133 @@
+r"""What linear policies share: an estimate with its design, features with a 1 behind them, the row of highest index.
+
+A policy that learns an *intercept* sees every row of features with a constant 1 behind it.  Rows are copied to a
+scratch array before anything is worked out, and what that array has more than the row is set to 1: so the formulas of a
+policy need not know whether there is an intercept.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...protocols import FloatArray, IntArray, compilable
+from .design import Design, dot, init_design, leverage
+from .design import learn as learn_row
+from .numerics import clip
+
+LARGEST_REWARD = 1e150  # its square is still a number
+
+
+class Fit(NamedTuple):
+    """A linear estimate and what it rests on."""
+
+    design: Design
+    theta: FloatArray
+    row: FloatArray  # scratch: the features at hand
+    seen: IntArray  # how many rewards it has taken in
+
+    def ask(self, x: FloatArray) -> None:
+        """Note that the reward of a row is pending."""
+        lift(self.row, x)
+        self.design.ask(self.row)
+
+    def settle(self, x: FloatArray) -> None:
+        """Note that a pending row is pending no more."""
+        lift(self.row, x)
+        self.design.settle(self.row)
+
+
+def init_fit(n_features: int, intercept: bool, ridge: float) -> Fit:
+    """Return the estimate 0, with this ridge on every coefficient.
+
+    Examples
+    --------
+    >>> init_fit(n_features=2, intercept=True, ridge=1.0).theta
+    array([0., 0., 0.])
+    """
+    size = n_features + int(intercept)
+    return Fit(init_design(size, ridge), np.zeros(size), np.ones(size), np.zeros(1, np.int64))
+
+
+@compilable
+def tame(reward: float) -> float:
+    """Return the reward, or the largest whose square is a number."""
+    return clip(reward, LARGEST_REWARD)
+
+
+@compilable
+def lift(row: FloatArray, x: FloatArray) -> None:
+    """Copy features into a scratch array, and set what it has more than they to 1.
+
+    Examples
+    --------
+    >>> row = np.zeros(3)
+    >>> lift(row, np.array([5.0, 7.0]))
+    >>> row
+    array([5., 7., 1.])
+    """
+    for i in range(len(x)):
+        row[i] = x[i]
+    for i in range(len(x), len(row)):
+        row[i] = 1.0
+
+
+@compilable
+def value_at(fit: Fit, x: FloatArray) -> float:
+    """Return the estimated value of features."""
+    lift(fit.row, x)
+    return float(dot(fit.theta, fit.row))
+
+
+@compilable
+def index_at(fit: Fit, x: FloatArray, beta: float) -> float:
+    """Return the estimated value of features plus ``beta`` times their uncertainty."""
+    lift(fit.row, x)
+    return float(dot(fit.theta, fit.row) + beta * math.sqrt(leverage(fit.design, fit.row)))
+
+
+@compilable
+def optimistic(fit: Fit, features: FloatArray, beta: float) -> int:
+    """Return the row of highest index; of several the first.
+
+    Examples
+    --------
+    >>> fit = init_fit(n_features=2, intercept=False, ridge=1.0)
+    >>> learn(fit, np.array([1.0, 0.0]), 0.4)
+    >>> optimistic(fit, np.eye(2), 0.0), optimistic(fit, np.eye(2), 1.0)
+    (0, 1)
+    """
+    best, highest = 0, -math.inf
+    for a in range(len(features)):
+        index = index_at(fit, features[a], beta)
+        if index > highest:
+            best, highest = a, index
+    return best
+
+
+@compilable
+def step(fit: Fit, error: float, weight: float) -> None:
+    """Take in the row at hand with this weight, and move the estimate by the inverse of the design times ``error`` x.
+
+    Examples
+    --------
+    >>> fit = init_fit(n_features=2, intercept=False, ridge=1.0)
+    >>> lift(fit.row, np.array([1.0, 0.0]))
+    >>> step(fit, error=3.0, weight=2.0)
+    >>> fit.theta
+    array([1., 0.])
+    """
+    theta, product = fit.theta, fit.design.product
+    length = error / (1.0 + weight * learn_row(fit.design, fit.row, weight))
+    for i in range(len(theta)):
+        theta[i] += length * product[i]
+    fit.seen[0] += 1
+
+
+@compilable
+def learn(fit: Fit, x: FloatArray, y: float) -> None:
+    """Take in a row and its reward by least squares."""
+    lift(fit.row, x)
+    step(fit, y - dot(fit.theta, fit.row), 1.0)

@@ -1,0 +1,134 @@
+r"""BMM: medians of several least-squares predictions (Xue, Wang, Wang, Zhang 2020).
+
+*Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`, and rows that stay the
+same.  *Must be told* :math:`\varepsilon`, a bound v on the central moment, and the number of repeats.  *When that
+fails*: with v too small a good row may be given up; when rows change, the nearest one is played (:mod:`.repeats`).
+
+*Formula*: a row is played r times in a row.  The j-th rewards of all epochs make the j-th least-squares estimate
+:math:`\theta_j`, all with :math:`V = I + \sum x x'`; after n epochs the row with the highest
+
+.. math::  \mathrm{Med}_j\ x'\theta_j + \alpha_n\,|x|_{V^{-1}}, \qquad
+           \alpha_n = (12 v)^{1/(1+\varepsilon)}\,n^{(1-\varepsilon)/(2(1+\varepsilon))}
+
+is next.  This is the basic algorithm, as in the authors' code, which runs r = 31 and a radius of :math:`\alpha_n/600`;
+the theory has :math:`r = \lfloor 8 \ln(2 K T \ln(T)/\delta) \rfloor` for K rows, and eliminates rows in phases on top.
+
+*Cost*: O(r d + d²) for every r-th reward and O(r d + d² + r²) per row for every r-th choice, O(K d) for the others;
+8 (3 d² + r d) bytes.
+
+*Reference*: B. Xue, G. Wang, Y. Wang, L. Zhang, Nearly optimal regret for stochastic linear bandits with heavy-tailed
+payoffs, IJCAI 2020.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...protocols import FloatArray
+from ..entries import Facts
+from ..kit.design import dot, leverage
+from ..kit.linear import Fit, init_fit, lift
+from ..kit.numerics import power, small_median
+from ..kit.repeats import Group, collect, init_group, learn_each, repeated_row
+from ..parameters import Count, Flag, Fraction, NonNegative, Positive, validated
+
+NAME = "bmm"
+EXAMPLE = {"eps": 1.0, "v": 1.0}
+FACTS = Facts(
+    needs="moment order, moment bound, number of repeats, rows that stay the same",
+    memory="8 (3 d² + r d) bytes in all",
+    cost="O(K d), and O(K (d² + r d + r²)) every r rounds",
+    regret="none for the basic algorithm; with elimination O(sqrt(d) T^(1/(1 + eps))) up to logarithms",
+    reference="Xue, Wang, Wang, Zhang 2020",
+)
+
+
+class BMMState(NamedTuple):
+    """Rewards of the epoch under way, and one estimate for each of them."""
+
+    group: Group
+    fit: Fit  # the design that they share
+    thetas: FloatArray  # (r, d)
+    predictions: FloatArray  # scratch
+
+
+@validated
+class BMM(NamedTuple):
+    r"""BMM.
+
+    Parameters
+    ----------
+    eps
+        :math:`\varepsilon`: the moment of order :math:`1 + \varepsilon` is finite.
+    v
+        Upper bound on that central moment.
+    repeats
+        r.
+    beta_scale
+        Factor of the radius; 1 is the theory's, 1/600 what the authors run.
+    intercept
+        Whether to append a constant 1 to the features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> policy = BMM(eps=1.0, v=1.0, repeats=3)
+    >>> state = policy.init(n_features=1, horizon=None)
+    >>> for reward in (1.0, 1e9, 2.0):
+    ...     policy.update(state, np.array([1.0]), reward)
+    >>> policy.value(state, np.array([1.0]))  # half of the median, for there is a ridge
+    1.0
+    """
+
+    eps: Fraction
+    v: Positive
+    repeats: Count = 31
+    beta_scale: NonNegative = 1.0
+    intercept: Flag = False
+
+    def init(self, n_features: int, horizon: int | None) -> BMMState:
+        """Return a fresh state."""
+        return BMMState(
+            group=init_group(n_features, self.repeats),
+            fit=init_fit(n_features, self.intercept, 1.0),
+            thetas=np.zeros((self.repeats, n_features + int(self.intercept))),
+            predictions=np.zeros(self.repeats),
+        )
+
+    def beta(self, state: BMMState) -> float:
+        """Return the radius."""
+        order, n = 1.0 + self.eps, max(float(state.fit.seen[0]), 1.0)
+        growth = power(n, 0.5 * (1.0 - self.eps) / order)
+        return float(self.beta_scale * power(12.0 * self.v, 1.0 / order) * growth)
+
+    def select(self, state: BMMState, features: FloatArray, t: int, rng: Any) -> int:
+        """Return the row with the highest index, again and again while its rewards come in."""
+        best = repeated_row(state.group, features)
+        if best >= 0:
+            return best
+        best, highest = 0, -math.inf
+        for a in range(len(features)):
+            index = self.index_of(state, features[a], t)
+            if index > highest:
+                best, highest = a, index
+        return best
+
+    def update(self, state: BMMState, x: FloatArray, reward: float) -> None:
+        """Add a reward to its epoch, and to an estimate of its own at the end of it."""
+        if collect(state.group, x, reward):
+            learn_each(state.fit, state.thetas, state.group)
+
+    def value(self, state: BMMState, x: FloatArray) -> float:
+        """Return the median of the predictions."""
+        lift(state.fit.row, x)
+        for j in range(len(state.thetas)):
+            state.predictions[j] = dot(state.thetas[j], state.fit.row)
+        return small_median(state.predictions, len(state.predictions))
+
+    def index_of(self, state: BMMState, x: FloatArray, t: int) -> float:
+        """Return the median and the bonus."""
+        middle = self.value(state, x)
+        return float(middle + self.beta(state) * math.sqrt(leverage(state.fit.design, state.fit.row)))

@@ -1,0 +1,242 @@
+r"""The Huber bandit: forced sampling and two Huber regressions per arm (Kang, Kim 2023).
+
+*Assumes* arms with a theta of their own each, a context z that all share in a round, and noise with a moment of order
+:math:`1 + \varepsilon`.  *Must be told* :math:`\varepsilon`, the scale :math:`\nu` of the noise, a gap h between arms
+that differ, the number of arms K, and how often q to sample each by force.  *When that fails*: with h too small the
+best arm may be left out for long; there is no confidence bound that would find it again before the next forced sample.
+
+*Formula*: features are blocks: the row of arm a is z in the a-th of K equal blocks and 0 elsewhere.  Arm i is forced in
+the rounds :math:`(2^n - 1) K q + j`, :math:`n = 0, 1, \dots`, :math:`j = q(i-1)+1, \dots, qi`.  Each arm has two fits
+
+.. math::  b(M) = \arg\min_b \sum_{s \in M} \rho_\tau(r_s - z_s'b), \qquad
+           \tau = \nu \Bigl(\frac{|M|}{\ln(t^2 (2d + 1)/\delta)}\Bigr)^{1/(1+\varepsilon)}
+
+with Huber's :math:`\rho`, one to its forced samples :math:`T_i`, one to all of its samples :math:`S_i`.  In other
+rounds arms with :math:`z'b(T_i) < \max_j z'b(T_j) - h/2` are left out, and of the rest the one with the highest
+:math:`z'b(S_i)` is played.  A ridge of :math:`10^{-6}` makes fits to few samples unique.  In the paper a forced round
+changes :math:`b(T_i)` alone; here :math:`b(S_i)` too, or an arm not yet chosen freely would keep the estimate 0.
+
+*Cost*: the fit to all samples is worked out when their number has grown by 5%, and moves by one step for each in
+between; the other one follows each forced sample.  O(d²) for a reward and its share of the fits, O(d) per row for a
+choice; at most 32 (d + 1) bytes per reward.
+
+*Reference*: M. Kang, G.-S. Kim, Heavy-tailed linear bandit with Huber regression, UAI 2023.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...protocols import FloatArray, IntArray, compilable, rarely_called
+from ..entries import Facts
+from ..kit.design import add_outer, dot, multiply
+from ..kit.linear import lift, tame
+from ..kit.numerics import clip, power
+from ..kit.pool import Pool, append, init_pool
+from ..parameters import Count, Flag, Fraction, Positive, validated
+
+NAME = "huber-bandit"
+EXAMPLE = {"n_arms": 2, "eps": 1.0, "nu": 1.0}
+FACTS = Facts(
+    needs="moment order, scale, gap, number of arms, block features",
+    memory="32 (d + 1) n bytes in all",
+    cost="O(K d), O(d²) amortised",
+    regret="O(sqrt(d) T^(1/(1 + eps)) ln(dT)^(eps/(1 + eps))), if arms that differ do so by h",
+    reference="Kang, Kim 2023",
+)
+GROWTH = 1.05  # of the number of samples, until a fit is worked out anew
+MOST_STEPS = 30
+PRECISE = 1e-12  # gain by the last step at which it ends
+RIDGE = 1e-6
+
+
+class HuberBanditState(NamedTuple):
+    """Two sets of samples per arm, K of forced ones and then K of all, with a fit to each."""
+
+    samples: Pool  # records of a context and its reward
+    inverse: FloatArray  # (2 K, d, d), of the sums of z z'
+    theta: FloatArray  # (2 K, d)
+    due: IntArray  # (2 K,) number of samples at which a fit is worked out next
+    seen: IntArray  # rewards in all
+    context: FloatArray  # scratch
+    gradient: FloatArray  # scratch
+    product: FloatArray  # scratch
+
+
+@compilable
+def forced_arm(moment: int, n_arms: int, q: int) -> int:
+    """Return the arm that is forced in this round, counted from 1; -1 if none is.
+
+    Examples
+    --------
+    >>> [forced_arm(moment, n_arms=2, q=2) for moment in range(1, 17)]
+    [0, 0, 1, 1, 0, 0, 1, 1, -1, -1, -1, -1, 0, 0, 1, 1]
+    """
+    block = n_arms * q
+    first = 0
+    while first + block < moment:
+        first = 2 * first + block
+    return (moment - first - 1) // q if moment > first else -1
+
+
+@compilable
+def arm_of(x: FloatArray, size: int) -> int:
+    """Return the number of the first block that is not 0.
+
+    Examples
+    --------
+    >>> arm_of(np.array([0.0, 0.0, 0.0, 5.0]), 2)
+    1
+    """
+    for i in range(len(x)):
+        if x[i] != 0.0:
+            return i // size
+    return 0
+
+
+@rarely_called
+def refit(state: HuberBanditState, number: int, tau: float) -> None:
+    """Minimise the loss over a set of samples."""
+    theta, inverse, gradient = state.theta[number], state.inverse[number], state.gradient
+    size, records = len(gradient), state.samples.records
+    for _ in range(MOST_STEPS):
+        for i in range(size):
+            gradient[i] = -RIDGE * theta[i]
+        at = state.samples.start[number]
+        for _ in range(state.samples.size[number]):
+            context = records[at : at + size]
+            force = clip(records[at + size] - dot(theta, context), tau)
+            for i in range(size):
+                gradient[i] += force * context[i]
+            at += size + 1
+        gain = multiply(inverse, gradient, state.product)
+        for i in range(size):
+            theta[i] += state.product[i]
+        if gain <= PRECISE:
+            break
+
+
+@validated
+class HuberBandit(NamedTuple):
+    r"""The Huber bandit.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of blocks that the features are cut into.
+    eps
+        :math:`\varepsilon`: the moment of order :math:`1 + \varepsilon` is finite.
+    nu
+        Scale of the levels.
+    gap
+        h.
+    forced
+        q, the forced samples of an arm in a row.
+    delta
+        Probability in the levels.
+    intercept
+        Whether to append a constant 1 to each arm's context.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> policy = HuberBandit(n_arms=2, eps=1.0, nu=1.0)
+    >>> state = policy.init(n_features=2, horizon=None)
+    >>> for _ in range(4):
+    ...     policy.update(state, np.array([1.0, 0.0]), 0.0)
+    ...     policy.update(state, np.array([0.0, 1.0]), 1.0)
+    >>> policy.select(state, np.eye(2), 8, None)
+    1
+    """
+
+    n_arms: Count
+    eps: Fraction
+    nu: Positive
+    gap: Positive = 0.2
+    forced: Count = 2
+    delta: Fraction = 0.01
+    intercept: Flag = False
+
+    def init(self, n_features: int, horizon: int | None) -> HuberBanditState:
+        """Return a fresh state."""
+        if n_features % self.n_arms != 0:
+            raise ValueError(f"{NAME}: n_features must be a multiple of n_arms={self.n_arms}, got {n_features}")
+        size, sets = n_features // self.n_arms + int(self.intercept), 2 * self.n_arms
+        return HuberBanditState(
+            samples=init_pool(sets, None if horizon is None else 2 * horizon, size + 1),
+            inverse=np.tile(np.eye(size) / RIDGE, (sets, 1, 1)),
+            theta=np.zeros((sets, size)),
+            due=np.ones(sets, np.int64),
+            seen=np.zeros(1, np.int64),
+            context=np.ones(size),
+            gradient=np.zeros(size),
+            product=np.zeros(size),
+        )
+
+    def level(self, state: HuberBanditState, n: int) -> float:
+        """Return tau for n samples."""
+        t, d = max(float(state.seen[0]), 1.0), len(state.context)
+        return self.nu * power(n / math.log(t * t * (2.0 * d + 1.0) / self.delta), 1.0 / (1.0 + self.eps))
+
+    def arm(self, state: HuberBanditState, x: FloatArray) -> int:
+        """Return the arm of a row, and put its context at hand."""
+        size = len(x) // self.n_arms
+        arm = arm_of(x, size)
+        lift(state.context, x[arm * size : (arm + 1) * size])
+        return arm
+
+    def select(self, state: HuberBanditState, features: FloatArray, t: int, rng: Any) -> int:
+        """Return the row of the arm that is forced now, or else the best that forced samples do not leave out."""
+        forced, highest = forced_arm(t + 1, self.n_arms, self.forced), -math.inf
+        for a in range(len(features)):
+            arm = self.arm(state, features[a])
+            if arm == forced:
+                return a
+            highest = max(highest, dot(state.theta[arm], state.context))
+        best, largest = 0, -math.inf
+        for a in range(len(features)):
+            arm = self.arm(state, features[a])
+            if dot(state.theta[arm], state.context) >= highest - 0.5 * self.gap:
+                value = dot(state.theta[self.n_arms + arm], state.context)
+                if value > largest:
+                    best, largest = a, value
+        return best
+
+    def update(self, state: HuberBanditState, x: FloatArray, reward: float) -> None:
+        """Add the reward to the samples of its arm, and bring its fits up to date."""
+        arm, y = self.arm(state, x), tame(reward)
+        state.seen[0] += 1
+        if arm == forced_arm(state.seen[0], self.n_arms, self.forced):
+            self.take_in(state, arm, y)
+            state.due[arm] = 0
+        self.take_in(state, self.n_arms + arm, y)
+
+    def take_in(self, state: HuberBanditState, number: int, y: float) -> None:
+        """Add a sample with the context at hand to a set, and fit it anew if that is due, or else take one step."""
+        samples, context, size = state.samples, state.context, len(state.context)
+        at = append(samples, number)
+        for i in range(size):
+            samples.records[at + i] = context[i]
+        samples.records[at + size] = y
+        n = samples.size[number]
+        tau, theta = self.level(state, n), state.theta[number]
+        grown = 1.0 + multiply(state.inverse[number], context, state.product)
+        add_outer(state.inverse[number], state.product, -1.0 / grown)
+        if n >= state.due[number]:
+            state.due[number] = math.ceil(GROWTH * n)
+            refit(state, number, tau)
+            return
+        force = clip(y - dot(theta, context), tau)
+        for i in range(size):
+            theta[i] += force / grown * state.product[i]
+
+    def value(self, state: HuberBanditState, x: FloatArray) -> float:
+        """Return the estimated value, from all samples of the arm."""
+        return float(dot(state.theta[self.n_arms + self.arm(state, x)], state.context))
+
+    def index_of(self, state: HuberBanditState, x: FloatArray, t: int) -> float:
+        """Return the estimated value: there is no bonus."""
+        return self.value(state, x)

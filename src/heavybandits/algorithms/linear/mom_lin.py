@@ -1,0 +1,135 @@
+r"""MoM: least squares on medians of means of repeated plays (Medina, Yang 2016).
+
+*Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`, :math:`|x|`,
+:math:`|\theta| \le 1`, and rows that stay the same.  *Must be told* :math:`\varepsilon`, a bound v on the central
+moment, and the horizon T.  *When that fails*: with v too small a good row may be given up; when rows change, the
+nearest one is played (:mod:`.repeats`).
+
+*Formula*: a row is played :math:`r = \lceil T/m \rceil` times in a row, :math:`m = T^{2\varepsilon/(1+3\varepsilon)}`
+(the nearest whole number), and the median of the means of k equal blocks of its rewards,
+:math:`k = \min(r, \lfloor 8 \ln(2m/\delta) \rfloor)`, is the one reward that least squares with
+:math:`V = I + \sum x x'` get.  After i of them the row with the highest :math:`x'\hat\theta + \beta_i\,|x|_{V^{-1}}` is
+next,
+
+.. math::  \beta_i = (12 v)^{1/(1+\varepsilon)} \Bigl(\frac{8 \ln(2m/\delta)}{r}\Bigr)^{\varepsilon/(1+\varepsilon)}
+           \Bigl(\sqrt{2 \ln(m \sqrt{\det V}/\delta)} + \sqrt i\Bigr) + 1.
+
+The public reimplementation takes :math:`k = \lfloor 8 \ln(2/\delta) \rfloor` blocks and divides the radius by 40.
+
+*Cost*: O(d²) for every r-th reward and O(d²) per row for every r-th choice, O(K d) for the others;
+8 (3 d² + 5 d + r + k) bytes.
+
+*Reference*: A. M. Medina, S. Yang, No-regret algorithms for heavy-tailed linear bandits, ICML 2016.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._validate import required_horizon
+from ...protocols import FloatArray
+from ..entries import Facts
+from ..kit.linear import Fit, index_at, init_fit, learn, optimistic, value_at
+from ..kit.numerics import small_median
+from ..kit.repeats import Group, collect, init_group, repeated_row
+from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+
+NAME = "mom-lin"
+EXAMPLE = {"eps": 1.0, "v": 1.0}
+FACTS = Facts(
+    needs="horizon, moment order, moment bound, rows that stay the same",
+    memory="8 (3 d² + 5 d + r + k) bytes in all",
+    cost="O(K d), and O(K d²) every r rounds",
+    regret="O(d T^((1 + 2 eps)/(1 + 3 eps))) up to logarithms, if the moment of order 1 + eps is at most v",
+    reference="Medina, Yang 2016",
+)
+
+
+class MomLinState(NamedTuple):
+    """Rewards that wait for their median of means, and the estimate from those that have one."""
+
+    group: Group
+    blocks: FloatArray  # scratch: means of blocks
+    fit: Fit
+    plan: FloatArray  # first factor of the radius, and ln m
+
+
+@validated
+class MomLin(NamedTuple):
+    r"""MoM for linear rewards.
+
+    Parameters
+    ----------
+    eps
+        :math:`\varepsilon`: the moment of order :math:`1 + \varepsilon` is finite.
+    v
+        Upper bound on that central moment.
+    delta
+        Probability with which the bound may fail.
+    beta_scale
+        Factor of the radius; 1 is the theory's, 1/40 what the public experiments run.
+    intercept
+        Whether to append a constant 1 to the features.
+
+    Examples
+    --------
+    >>> policy = MomLin(eps=1.0, v=1.0)
+    >>> state = policy.init(n_features=2, horizon=10_000)
+    >>> len(state.group.rewards), len(state.blocks)  # plays in a row, and blocks
+    (100, 79)
+    """
+
+    eps: Fraction
+    v: Positive
+    delta: Fraction = 0.01
+    beta_scale: NonNegative = 1.0
+    intercept: Flag = False
+
+    def init(self, n_features: int, horizon: int | None) -> MomLinState:
+        """Return a fresh state."""
+        rounds = required_horizon(NAME, horizon, "number of repeats")
+        m = max(1, round(rounds ** (2.0 * self.eps / (1.0 + 3.0 * self.eps))))
+        repeats = math.ceil(rounds / m)
+        level = 8.0 * math.log(2.0 * m / self.delta)
+        order = 1.0 + self.eps
+        factor = (12.0 * self.v) ** (1.0 / order) * (level / repeats) ** (self.eps / order)
+        return MomLinState(
+            group=init_group(n_features, repeats),
+            blocks=np.zeros(min(repeats, int(level))),
+            fit=init_fit(n_features, self.intercept, 1.0),
+            plan=np.array([factor, math.log(m)]),
+        )
+
+    def beta(self, state: MomLinState) -> float:
+        """Return the radius."""
+        level = state.plan[1] + 0.5 * state.fit.design.log_det[0] - math.log(self.delta)
+        width = state.plan[0] * (math.sqrt(2.0 * level) + math.sqrt(state.fit.seen[0])) + 1.0
+        return float(self.beta_scale * width)
+
+    def select(self, state: MomLinState, features: FloatArray, t: int, rng: Any) -> int:
+        """Return the row with the highest index, again and again while its rewards come in."""
+        row = repeated_row(state.group, features)
+        return row if row >= 0 else optimistic(state.fit, features, self.beta(state))
+
+    def update(self, state: MomLinState, x: FloatArray, reward: float) -> None:
+        """Add a reward to its group, and learn from the median of means once that is full."""
+        rewards, blocks = state.group.rewards, state.blocks
+        if not collect(state.group, x, reward):
+            return
+        length = len(rewards) // len(blocks)
+        for k in range(len(blocks)):
+            blocks[k] = 0.0
+            for i in range(k * length, (k + 1) * length):
+                blocks[k] += rewards[i] / length
+        learn(state.fit, state.group.mean, small_median(blocks, len(blocks)))
+
+    def value(self, state: MomLinState, x: FloatArray) -> float:
+        """Return the estimated value."""
+        return value_at(state.fit, x)
+
+    def index_of(self, state: MomLinState, x: FloatArray, t: int) -> float:
+        """Return the upper end of the confidence interval."""
+        return index_at(state.fit, x, self.beta(state))
