@@ -1,0 +1,105 @@
+"""Every published linear policy against a slow reference, over whole games."""
+
+from typing import Any
+
+import linear_references as slow
+import numpy as np
+import pytest
+
+import heavybandits as hb
+from heavybandits.protocols import FloatArray
+
+HORIZON = 60
+CASES: dict[str, tuple[Any, type[slow.Reference]]] = {
+    "oful": (hb.OFUL(scale=0.7, bound=2.0, ridge=0.5, beta_scale=0.3), slow.OFUL),
+    "oful with intercept": (hb.OFUL(beta_scale=0.3, intercept=True), slow.OFUL),
+    "lin-ucb": (hb.LinUCB(beta=0.4, ridge=2.0), slow.LinUCB),
+    "second order": (hb.LinearClippedSGDUCB(clip=0.8, coeff=0.4, intercept=True), slow.ClippedSGD),
+    "first order": (hb.LinearClippedSGDUCB(clip=0.8, coeff=0.4, order="first"), slow.ClippedSGD),
+    "crt": (hb.CRT(eps=0.5, v=1.5, beta_scale=0.1), slow.CRT),
+    "mom-lin": (hb.MomLin(eps=0.6, v=1.5, beta_scale=0.02, delta=1.0), slow.MomLin),
+    "menu": (hb.MENU(eps=0.5, v=1.5, repeats=4, beta_scale=0.02, ridge=0.5), slow.MENU),
+    "menu, odd": (hb.MENU(eps=0.5, v=1.5, repeats=5, beta_scale=0.02), slow.MENU),
+    "bmm": (hb.BMM(eps=0.5, v=1.5, repeats=3, beta_scale=0.02), slow.BMM),
+    "tofu": (hb.TOFU(eps=0.5, u=2.0, beta_scale=0.02, intercept=True), slow.TOFU),
+    "heavy-oful": (hb.HeavyOFUL(eps=0.5, nu=0.5, bound=0.8, beta_scale=1e-3), slow.HeavyOFUL),
+    "heavy-oful, light ridge": (hb.HeavyOFUL(eps=1.0, nu=0.5, ridge=0.1, beta_scale=1e-3), slow.HeavyOFUL),
+    "ada-oful": (hb.AdaOFUL(nu=0.5, bound=0.8, beta=0.3), slow.AdaOFUL),
+    "hvt-ucb": (hb.HvtUCB(eps=0.5, nu=0.5, bound=0.8, ridge=0.5, beta_scale=1e-3), slow.HvtUCB),
+    "huber-bandit": (hb.HuberBandit(n_arms=3, eps=0.5, nu=0.7), slow.HuberBandit),
+}
+BALLS = ("heavy-oful", "ada-oful", "hvt-ucb")  # their theta is known to lie in one
+
+
+def world(name: str, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Features of each round, and rewards if the first was played; they change unless rows are to be played again."""
+    rng = np.random.default_rng(seed)
+    if name == "huber-bandit":
+        contexts = rng.standard_normal((HORIZON, 2))
+        features = np.array([blocks(z, 3) for z in contexts])
+    else:
+        n = 1 if name in ("mom-lin", "menu", "menu, odd", "bmm") else HORIZON
+        features = np.broadcast_to(rng.standard_normal((n, 5, 3)), (HORIZON, 5, 3)).copy()
+    scale = 300.0 if name in BALLS else 1.0
+    return features, scale * rng.standard_t(1.5, HORIZON)
+
+
+def blocks(context: FloatArray, n_arms: int) -> FloatArray:
+    """A row per arm, with the context in its block."""
+    return np.asarray(np.kron(np.eye(n_arms), context), dtype=float)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_plays_and_learns_as_the_reference(name: str) -> None:
+    policy, make = CASES[name]
+    for seed in range(1 if name in BALLS else 3):
+        features, noise = world(name, seed)
+        n_features = features.shape[2]
+        theta = np.random.default_rng(seed + 100).standard_normal(n_features) / 2
+        intercept = getattr(policy, "intercept", False)
+        state, reference = policy.init(n_features, HORIZON), make(policy, n_features + intercept, HORIZON)
+        for t in range(HORIZON):
+            lifted = np.column_stack([features[t], np.ones(len(features[t]))]) if intercept else features[t]
+            row, indices = policy.select(state, features[t], t, None), reference.index(lifted)
+            assert indices[row] >= indices.max() - 2e-5 * (1 + abs(indices.max())), f"seed {seed}, round {t}"
+            x, y = features[t, row], float(features[t, row] @ theta + noise[t])
+            policy.update(state, x, y)
+            reference.learn(lifted[row], y)
+
+
+@pytest.mark.parametrize("name", BALLS)
+def test_these_games_leave_the_ball_and_clip(name: str) -> None:
+    policy, make = CASES[name]
+    features, noise = world(name, 0)
+    reference, clipped, outside = make(policy, 3, HORIZON), 0, 0
+    assert isinstance(reference, slow.AdaptiveHuber)
+    for t in range(HORIZON):
+        reference.learn(features[t, 0], float(noise[t]))
+        z = (noise[t] - features[t, 0] @ reference.estimate) / reference.scales[-1]
+        clipped += abs(z) > reference.levels[-1]
+        outside += np.linalg.norm(reference.estimate) > policy.bound * (1.0 - 1e-6)
+    assert clipped > 0
+    assert outside > 0
+
+
+def test_linear_thompson_sampling_draws_from_the_posterior() -> None:
+    policy, rng = hb.LinTS(scale=0.7, ridge=0.5, intercept=True), np.random.default_rng(0)
+    state, reference = policy.init(2, None), slow.LinUCB(policy, 3, 100)
+    for _ in range(10):
+        x, y = rng.standard_normal(2), rng.standard_normal()
+        policy.update(state, x, y)
+        reference.learn(np.append(x, 1.0), y)
+    np.testing.assert_allclose(state.theta, reference.theta(), rtol=1e-9)
+    draws = np.array([(policy.select(state, np.eye(2), 10, rng), *state.drawn)[1:] for _ in range(20_000)])
+    np.testing.assert_allclose(draws.mean(axis=0), state.theta, atol=0.03)
+    np.testing.assert_allclose(np.cov(draws.T), 0.49 * np.linalg.inv(reference.gram()), atol=0.02)
+
+
+def test_linear_thompson_sampling_plays_the_best_row_of_its_draw() -> None:
+    policy, rng = hb.LinTS(), np.random.default_rng(1)
+    state = policy.init(3, None)
+    for _ in range(30):
+        features = rng.standard_normal((4, 3))
+        row = policy.select(state, features, 0, rng)
+        assert row == np.argmax(features @ state.drawn)
+        policy.update(state, features[row], rng.standard_normal())
