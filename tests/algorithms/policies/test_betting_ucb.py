@@ -120,3 +120,16 @@ class Skewed:
 def test_the_bound_of_a_skewed_law_misses_its_mean() -> None:
     """So the check above can fail."""
     assert BENCHMARK["misses"](Skewed(), runs=60, n=400)[0.05] > 0.5
+
+
+@pytest.mark.parametrize("rewards", [[math.inf, -math.inf], [1.7e308, -1.7e308], [5e-324, 0.0]])
+def test_scales_beyond_the_floats_neither_overflow_nor_stop_the_search(rewards: list[float]) -> None:
+    policy, rng = hb.BettingUCB(c=0.5), np.random.default_rng(0)
+    drawn = rng.choice(rewards, 200).tolist()
+    state, agent = policy.init(2, 1000), hb.Agent(policy, 2, horizon=1000)
+    for t, reward in enumerate(drawn):
+        arm = policy.select(state, t, None)
+        assert 1e-300 <= scale_of(state.scales, arm) <= 1e300 or state.scales.seen[0] == 0
+        assert arm == agent.select()
+        policy.update(state, arm, reward)
+        agent.update(arm, reward)

@@ -34,7 +34,7 @@ import numpy.typing as npt
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
 from ..kit.late import Late, init_late
-from ..kit.numerics import LARGEST, saturate, small_median
+from ..kit.numerics import LARGEST, clip, saturate, small_median
 from ..kit.pool import Pool, append, init_pool
 from ..kit.scan import due, scan
 from ..parameters import Positive, validated
@@ -52,6 +52,7 @@ FACTS = Facts(
 BETS = np.array([0.003, 0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 0.95])
 BLOCK = 32  # factors that are multiplied before a logarithm is taken: each is between 0.05 and 1.95
 FEW = 9  # differences whose median starts the scale
+EXTREME = 690.0  # logarithm of the largest scale, and of the inverse of the smallest: neither overflows nor vanishes
 
 
 class Scales(NamedTuple):
@@ -83,8 +84,8 @@ class BettingUCBState(NamedTuple):
 def scale_of(scales: Scales, arm: int) -> float:
     """Return the scale for the next reward of the arm; 0 if nothing is known of it."""
     if scales.learned[arm] > 0:
-        return math.exp(scales.own[arm])
-    return math.exp(scales.pooled[0]) if scales.seen[0] > 0 else 0.0
+        return math.exp(clip(scales.own[arm], EXTREME))
+    return math.exp(clip(scales.pooled[0], EXTREME)) if scales.seen[0] > 0 else 0.0
 
 
 @compilable
