@@ -16,7 +16,8 @@ exact set was wider than that, because it is louder or its rewards disagree, los
 What the arms share is learned from all of them: the scale, as the median size of residuals, by a recursion that
 multiplies; and, of several laws, the likeliest.  An arm that is clearly louder or quieter than the others has a scale
 of its own: see :mod:`.spreads`.  Indices are kept, and brought up to date when their arm gets a reward
-and, all of them, when t has grown by a tenth and by K.
+and, all of them, when t has grown by a tenth and by K.  An arm's loudness and the width d of its bonus change slowly: they
+are worked out anew for each of its first sixteen rewards, then when their number has grown by a thirty-second.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ GROWTH = 1.1  # of t between two refreshes of all indices
 FAR = 10.0  # scales below the best arm at which one or two rewards are not believed
 STRIDE, STRIDES = 0.5, 8  # steps in which a valley is sought, in units of the scale, and how many at most
 DEPTH = 1.5  # by how much F may be less in a valley than where the search begins
+STEADY = 32  # an arm's width and loudness stand until its rewards have grown by one in so many
 SAME = 0.05  # relative change of the scale that hardly moves a minimiser
 STEP = 4.0  # longest step of x, in units of the scale, and then divided by n
 DIFFERENCES, RESIDUALS = range(2)  # rows of Shared.sizes: between first rewards of two arms, and from minimisers
@@ -75,6 +77,9 @@ class LevelSets(NamedTuple):
     kept: FloatArray  # (arm, KEPT): first rewards, sorted
     unit: FloatArray  # per arm: the scale for which its first rewards' minimiser was found; 0 if it is to be found
     stretch: FloatArray  # per arm: how much wider its last exact set was than the mean says
+    loud: FloatArray  # per arm: its scale divided by that of all arms
+    width: FloatArray  # per arm: width of its bonus, in units of its scale; of arms with more than KEPT rewards
+    until: IntArray  # per arm: rewards at which these two are worked out anew
     shared: Shared
     spreads: Spreads
     losses: Losses
@@ -89,6 +94,9 @@ def init_level_sets(n_arms: int, losses: Losses, evidence: FloatArray, scale: fl
         kept=np.zeros((n_arms, KEPT)),
         unit=np.zeros(n_arms),
         stretch=np.ones(n_arms),
+        loud=np.ones(n_arms),
+        width=np.zeros(n_arms),
+        until=np.zeros(n_arms, np.int64),
         shared=Shared(
             scale=np.array([scale]),
             sizes=np.zeros((2, FIRST_SIZES)),
@@ -115,21 +123,21 @@ def insert(values: FloatArray, n: int, x: float) -> None:
     values[n] = x
 
 
-@compilable
+@rarely_called
 def total(rho: FloatArray, rewards: FloatArray, n: int, scale: float, theta: float) -> float:
     """Return F at theta."""
-    loss = 0.0
+    loss, inverse = 0.0, 1.0 / scale  # a division per reward would take half as long again
     for i in range(n):
-        loss += at(rho, (rewards[i] - theta) / scale, 2.0)
+        loss += at(rho, (rewards[i] - theta) * inverse, 2.0)
     return loss
 
 
-@compilable
+@rarely_called
 def pull(score: FloatArray, rewards: FloatArray, n: int, scale: float, theta: float) -> float:
     """Return minus the slope of F at theta, in units of the scale: positive if F falls there."""
-    slope = 0.0
+    slope, inverse = 0.0, 1.0 / scale
     for i in range(n):
-        slope += at(score, (rewards[i] - theta) / scale, 0.0)
+        slope += at(score, (rewards[i] - theta) * inverse, 0.0)
     return slope
 
 
@@ -248,17 +256,10 @@ def learn_scale(shared: Shared, row: int, size: float) -> None:
 
 
 @compilable
-def scale_of(state: LevelSets, arm: int, learns_scale: bool) -> float:
-    """Return the arm's scale: that of all arms, unless it is to be learned and the arm is louder or quieter."""
-    scale: float = state.shared.scale[0]
-    return scale * loudness(state.spreads, arm) if learns_scale else scale
-
-
-@compilable
-def renew(state: LevelSets, arm: int, reward: float, scale: float, c: float) -> None:
-    """Bring the index of an arm with this scale up to date, where ``reward`` is the latest one if it is new."""
+def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
+    """Bring the index of an arm up to date, where ``reward`` is the latest one if it is new."""
     shared, losses, n_arms, n = state.shared, state.losses, len(state.pulls), state.pulls[arm]
-    law = shared.law[0]
+    law, scale = shared.law[0], shared.scale[0] * state.loud[arm]
     share, slack = shared.clock[0] / (n_arms * n), losses.slack[law]
     lead = math.log(1.0 + share)
     caution = 1.0 + slack / 1.5 * lead * lead
@@ -278,7 +279,9 @@ def renew(state: LevelSets, arm: int, reward: float, scale: float, c: float) -> 
             state.stretch[arm] = max(1.0, (upper - state.x[arm]) / width)
     else:
         wider = 1.0 + (state.stretch[arm] - 1.0) * KEPT / n
-        upper = state.x[arm] + scale * shift_of(losses.divergence[law], level / n) * wider
+        state.width[arm] = shift_of(losses.divergence[law], level / n) * wider
+        state.until[arm] = n + n // STEADY + 1
+        upper = state.x[arm] + scale * state.width[arm]
     set_bound(state.tournament, arm, n, saturate(upper), state.x[arm])
 
 
@@ -287,7 +290,7 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
     """Learn from a reward."""
     shared, losses, evidence = state.shared, state.losses, state.shared.evidence
     reward, n, x = saturate(reward), state.pulls[arm], state.x[arm]
-    residual = saturate(reward - x)
+    residual, before = saturate(reward - x), shared.scale[0] * state.loud[arm]
     learn_spread(state.spreads, arm, reward)
     if learns_scale and n > 0:
         learn_scale(shared, RESIDUALS, abs(residual) * (0.5 if n == 1 else 1.0))  # x is then a single reward
@@ -297,21 +300,27 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
         if not math.isnan(shared.latest[0]):
             learn_scale(shared, DIFFERENCES, 0.5 * abs(saturate(reward - shared.latest[0])))
         shared.latest[0] = reward
-    scale, law = scale_of(state, arm, learns_scale), shared.law[0]
+    changes = n + 1 >= state.until[arm]
+    if changes and learns_scale:
+        state.loud[arm] = loudness(state.spreads, arm)
+    scale, law = shared.scale[0] * state.loud[arm], shared.law[0]
     if n >= 3 and scale > 0.0 and len(evidence) > 1 and shared.seen[RESIDUALS] < MEMORY:
         weigh(evidence, losses.beside, residual / scale)
     if n < KEPT:
         insert(state.kept[arm], n, reward)
         state.unit[arm] = 0.0
-    elif scale > 0.0:
-        step = clip(at(losses.score[law], residual / scale, 0.0) / losses.information[law], STEP)
-        state.x[arm] = saturate(x + scale * step / (n + 1))
+    elif before > 0.0:  # the scale before this reward: to wait for the new one would double the time
+        information = losses.information[law]
+        score = clip(at(losses.score[law], residual * (1.0 / before), 0.0), STEP * information)
+        state.x[arm] = saturate(x + score * (before / (information * (n + 1))))
     state.pulls[arm] = n + 1
     shared.clock[0] += 1
-    if shared.clock[0] < shared.due[0]:
-        renew(state, arm, reward, scale, c)
-    else:
+    if shared.clock[0] >= shared.due[0]:
         refresh(state, arm, reward, c, learns_scale)
+    elif changes:
+        renew(state, arm, reward, c)
+    else:
+        set_bound(state.tournament, arm, n + 1, saturate(state.x[arm] + scale * state.width[arm]), state.x[arm])
 
 
 @rarely_called
@@ -329,5 +338,6 @@ def refresh(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
             shared.top[0] = max(shared.top[0], state.x[other])
     for other in range(len(state.pulls)):
         if state.pulls[other] > 0:
-            latest = reward if other == arm else state.x[other]
-            renew(state, other, latest, scale_of(state, other, learns_scale), c)
+            if learns_scale:
+                state.loud[other] = loudness(state.spreads, other)
+            renew(state, other, reward if other == arm else state.x[other], c)

@@ -21,6 +21,7 @@ from ...protocols import FloatArray, compilable
 from ...world.noises import Gaussian, Noise, StudentT
 
 BINS = 128
+MIDDLE = 0.5 * (BINS - 1)  # where z = 0 lies between the bins
 SHIFTS = 48
 SMALLEST_SHIFT, LARGEST_SHIFT = 0.02, 60.0
 MOST = 1.0  # information that is made use of: a law with an edge has much, and steps of its inverse would be too short
@@ -53,7 +54,7 @@ def at(table: FloatArray, z: float, tail: float) -> float:
     """
     z = max(-FARTHEST, min(FARTHEST, z))
     size = abs(z)
-    position = (z / (1.0 + size) + 1.0) * (BINS / 2) - 0.5
+    position = z / (1.0 + size) * (BINS / 2) + MIDDLE
     if position <= 0.0:
         return float(table[0] + tail * math.log((1.0 + size) / BINS))
     if position >= BINS - 1.0:
@@ -67,7 +68,7 @@ def weigh(evidence: FloatArray, beside: FloatArray, z: float) -> None:
     """Take half of each law's loss at z from its evidence: half, for neither the location nor the scale is exact."""
     z = max(-FARTHEST, min(FARTHEST, z))
     size = abs(z)
-    position = (z / (1.0 + size) + 1.0) * (BINS / 2) - 0.5
+    position = z / (1.0 + size) * (BINS / 2) + MIDDLE
     if position <= 0.0 or position >= BINS - 1.0:
         row, beyond = 0 if position <= 0.0 else BINS - 1, 2.0 * math.log((1.0 + size) / BINS)
         for law in range(len(evidence)):

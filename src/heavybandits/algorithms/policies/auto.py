@@ -10,7 +10,7 @@ plays the indices of :mod:`.auto_mean` while more than a tenth of successive rew
 and rounding cannot be the reason: see :func:`~heavybandits.algorithms.kit.spreads.repeats`.  ``print(agent)`` tells
 which goal is in force.
 
-*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 377 bytes per arm.
+*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 401 bytes per arm.
 
 *Reference*: this library; see ``docs/level-set.md`` and ``docs/means.md``.
 """
@@ -36,7 +36,7 @@ NAME = "auto"
 EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="nothing",
-    memory="377 bytes",
+    memory="401 bytes",
     cost="O(1) amortised, O(log K)",
     regret="nothing; measured in docs/level-set.md",
     reference="this library",

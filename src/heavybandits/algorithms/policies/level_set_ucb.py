@@ -22,7 +22,7 @@ likelihood ratio, and with the squared loss it is UCB's interval.  The sets are 
 rewards; then the sum is followed by its mean and its minimiser by stochastic approximation: see :mod:`.level_set`
 and ``docs/level-set.md``.
 
-*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 313 bytes per arm.
+*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 337 bytes per arm.
 
 *Reference*: this library; the template is that of Dorn, Katrutsa, Latypov and Pudovikov (2024).
 """
@@ -46,7 +46,7 @@ NAME = "level-set-ucb"
 EXAMPLE = {"noise": {"kind": "student-t", "df": 3.0}, "scale": 2.0}
 FACTS = Facts(
     needs="nothing",
-    memory="313 bytes",
+    memory="337 bytes",
     cost="O(1) amortised, O(log K)",
     regret="nothing; measured in docs/level-set.md",
     reference="this library",
