@@ -188,6 +188,21 @@ def with_rows(state: Any, n_rows: int) -> Any:
     return state._make(with_rows(field, n_rows) for field in state) if is_named_tuple(state) else state
 
 
+def find_asking(state: Any) -> Any:
+    """Return the part of a linear policy's state that is told of pending decisions, None if there is none.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> from heavybandits.algorithms.kit.design import init_design
+    >>> find_asking((1, 2)) is None, type(find_asking(init_design(2, ridge=1.0))).__name__
+    (True, 'Design')
+    """
+    if hasattr(state, "ask"):
+        return state
+    return next(filter(None, map(find_asking, state)), None) if is_named_tuple(state) else None
+
+
 def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[Any]]]:
     """Yield the arrays of a state, each with its path in the state.
 

@@ -1,0 +1,50 @@
+"""Checks that every policy and every noise must pass; run them on your own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..protocols import is_named_tuple, kind_of
+from .arms import check_arms
+from .common import global_streams, is_plain, require
+from .linear import check_linear
+from .noise import check_noise
+
+__all__ = ["check_noise", "check_policy"]
+
+CHECKS = {"arms": check_arms, "linear": check_linear}
+
+
+def check_policy(policy: Any, *, horizon: int = 300) -> None:
+    """Raise ``AssertionError``, saying what is wrong, unless the policy keeps to the protocol of its kind.
+
+    A policy for K arms is played on one, three and seventy arms, with rewards that include ties and infinities,
+    compiled against interpreted, which must choose the same arms and end in the same state.  Then rewards come late, in
+    another order, past the horizon and for arms that were never selected, and arms come and go.
+
+    A linear policy is played on rows that stay and rows that change: one row, one feature, more features than rounds,
+    features of very different scale, constant ones, and rows that span little or nothing.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> check_policy(hb.UCB(), horizon=50)
+    """
+    name = type(policy).__name__
+    require(is_named_tuple(policy), f"{name} must be a NamedTuple of parameters, got {policy!r}")
+    require(len(policy) > 0, f"{name} must have at least one parameter, or numba cannot compile it")
+    require(is_plain(policy), f"{name} must have parameters that cannot change (numbers, text, tuples), got {policy!r}")
+    for method in ("init", "select", "update"):
+        require(callable(getattr(policy, method, None)), f"{name} must have a method {method}")
+    streams = global_streams()
+    try:
+        with np.errstate(all="ignore"):  # as silent as compiled code
+            check_compiled = CHECKS[kind_of(policy)](policy, name, horizon)
+    except AssertionError:
+        raise
+    except Exception as error:
+        raise AssertionError(f"{name} must not raise {type(error).__name__}: {error}") from error
+    require(global_streams() == streams, f"{name} must draw random numbers from rng, not from a global generator")
+    check_compiled()
