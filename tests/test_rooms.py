@@ -24,6 +24,7 @@ FLOORS = (
     ("diagnosis", "studies"),
     ("report",),
     ("reproduce",),
+    ("service",),
     ("cli", "__main__"),
 )
 

@@ -64,6 +64,7 @@ from .engine.study_results import StudyResult
 from .online.agent import Agent
 from .protocols import compilable
 from .report.page import write_report
+from .service.client import Client
 from .studies.run import run_study
 from .studies.store import load_study
 from .studies.study import read_study
@@ -114,7 +115,7 @@ __version__: str
 __all__ = [
     "APE2", "BMM", "CRT", "FOUCB", "HTINF", "KLUCB", "LBSDA", "MENU", "MOSS", "MRAPE", "MRUCB", "OFUL", "TOFU", "UCB",
     "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Bernoulli", "Beta", "BettingUCB", "Catoni",
-    "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "ClippedSGD", "ClippedSGDUCB",
+    "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "Client", "ClippedSGD", "ClippedSGDUCB",
     "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint", "Empirical", "EpsilonGreedy", "Exp3", "Exponential", "ForceMOM",
     "Frechet", "Frozen", "Gaussian", "HeavyOFUL", "HuberBandit", "HvtUCB", "INFClip", "Instance", "KLinfUCB", "Laplace",
     "LevelSetUCB", "LinTS", "LinUCB", "LinearClippedSGDUCB", "LinearInstance", "LogNormal", "Logged", "MeanOfMedians",

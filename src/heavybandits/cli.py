@@ -15,6 +15,7 @@ from rich.console import Console
 
 from ._validate import unknown, visible
 from ._version import __version__
+from .service import commands as service_commands
 
 if TYPE_CHECKING:
     from .reproduce.folder import Reported
@@ -143,6 +144,9 @@ def list_(
             print(f"# {title}")
         for name, line in group.items():
             print(f"{name:{width}}  {line}")
+
+
+service_commands.add_to(app)
 
 
 def _listed(what: str) -> dict[str, dict[str, str]]:

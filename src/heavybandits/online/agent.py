@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._validate import count, whole
+from .._validate import count, in_range, whole
 from ..algorithms.kit.pending import find_pending, give_up
 from ..algorithms.kit.shown import index_of, value_of
 from ..algorithms.kit.state import SMOOTHING, carried, find_draws, find_open, fresh_state, pools, reseed, with_room
@@ -20,14 +20,14 @@ from ..algorithms.kit.tournament import SCAN
 from ..algorithms.policies.restarting import Restarting
 from ..algorithms.registry import name_of
 from ..engine.compile.compiled import compiled, without_text
-from ..engine.compile.randomness import uses_rng
+from ..engine.compile.randomness import set_key, uses_rng
 from ..protocols import IntArray, Policy
 from . import agent_file, arm_table
 from .agent_file import Saved
 from .ahead import compile_ahead
 from .arm_table import ROWS, Row
 from .arms import Arms, listed
-from .decisions import Awaited, decide, learn
+from .decisions import Assigned, Awaited, decide, learn
 from .given import policy_of, reward_of
 from .replace import replace
 
@@ -128,7 +128,7 @@ class Agent:
     def _adopt(self, arms: Arms, pulls: list[int], awaited: Awaited, state: Any) -> None:
         """Take these arms and this state."""
         pending = find_pending(state)
-        self._decide = compiled(decide, self._bare, state, pending, 0, self._rng, 0)
+        self._decide = compiled(decide, self._bare, state, pending, 0, self._rng, 0, 0)
         self._learn_from = compiled(learn, self._bare, state, pending, 0, 0.0, True)
         self._arms, self._pulls, self._awaited, self._state, self._pending = arms, pulls, awaited, state, pending
         self._labels, self._slot = arms.labels, arms.slot
@@ -180,7 +180,8 @@ class Agent:
         try:
             if names is not None:
                 restrict = self._restrict(names, self._state)
-            slot = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, len(self._labels))
+            n_arms = len(self._labels)
+            slot = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, n_arms, -1)
             label = self._label(slot)
             self._awaited.add(slot, self._pending.awaited)
             return label
@@ -188,6 +189,66 @@ class Agent:
             if restrict is not None:
                 restrict(None)
             self._release()
+
+    def assign(self, arm: Arm | None = None, among: Iterable[Arm] | None = None, key: bytes | None = None) -> Assigned:
+        """Make a decision for this arm, whatever the policy would pull; without an arm, for the one that it would.
+
+        The policy is consulted either way, so repeating the calls of an agent, with the arms that it returned, leads to
+        the same state.  What a randomised policy draws depends on ``key`` alone, 32 bytes, if there is one.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> agent.assign("green")
+        Assigned(arm='green', chosen='red', chance=0.0)
+        >>> agent.pending
+        {'red': 0, 'green': 1}
+        """
+        names, restrict = None if among is None else listed("among", among), None
+        with self._lock:
+            given = -1 if arm is None else self._slot(arm)
+            try:
+                if names is not None:
+                    restrict = self._restrict(names, self._state)
+                if key is not None and self._rng is not None:
+                    set_key(self._rng, key)
+                n_arms = len(self._labels)
+                slot = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, n_arms, given)
+                chosen = self._label(slot)
+                given = slot if given < 0 else given
+                chance = self._chance(given, slot)
+            finally:
+                if restrict is not None:
+                    restrict(None)
+            self._awaited.add(given, self._pending.awaited)
+            if chance is not None:
+                self._awaited.correct(given, chance)
+            return Assigned(self._labels[given], chosen, chance)
+
+    def _chance(self, slot: int, chosen: int) -> float | None:
+        """Return the probability with which the policy selected this arm just now, None if it does not know."""
+        draws = find_draws(self._state)
+        if draws is None:
+            return None if self._rng is not None else float(slot == chosen)
+        total = float(draws.chance[draws.open].sum())
+        return float(draws.chance[slot]) * bool(draws.open[slot]) / total if total > 0.0 else float(slot == chosen)
+
+    def correct_chance(self, arm: Arm, probability: float) -> None:
+        """Say with which probability the arm's latest decision was made, if others than the policy had a part in it.
+
+        Policies that draw arms by probabilities weigh the reward by it.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.TsallisINF(), arms=["red", "green"], seed=0)
+        >>> agent.assign("red").chance
+        0.5
+        >>> agent.correct_chance("red", 0.75)  # one decision in two is fixed to be for this arm
+        """
+        with self._lock:
+            self._awaited.correct(self._slot(arm), in_range("Agent", "probability", probability, 0, 1))
 
     def _label(self, slot: int) -> Any:
         """Return the name of the arm that a policy has selected."""
@@ -212,7 +273,7 @@ class Agent:
             state, rng = copy.deepcopy((self._state, self._rng))
             if names is not None:
                 self._restrict(names, state)
-            slot = self._decide(self._bare, state, find_pending(state), self._seen, rng, len(self._labels))
+            slot = self._decide(self._bare, state, find_pending(state), self._seen, rng, len(self._labels), -1)
             return self._label(slot)
 
     def cancel(self, arm: Arm) -> None:
@@ -435,9 +496,7 @@ class Agent:
         0    red      3       2.0   0.75
         1  green      1       3.0   0.25
         """
-        with self._lock:
-            rows = [self._row(slot) for slot in range(len(self._labels))]
-        return arm_table.as_frame(rows)
+        return arm_table.as_frame(self.rows())
 
     def probabilities(self) -> dict[Any, float]:
         """Return the probability of each arm in the next draw, for policies that draw arms by probabilities.
@@ -459,7 +518,7 @@ class Agent:
             if draws is None:
                 raise TypeError(f"Agent: {type(self.policy).__name__} does not draw arms by probabilities")
             # A policy works them out when it draws.
-            self._decide(self._bare, state, find_pending(state), self._seen, rng, len(labels))
+            self._decide(self._bare, state, find_pending(state), self._seen, rng, len(labels), -1)
         return dict(zip(labels, draws.chance.tolist(), strict=True))
 
     def __repr__(self) -> str:
@@ -482,6 +541,20 @@ class Agent:
             rows = [self._row(slot) for slot in sorted(heapq.nlargest(ROWS, range(n_arms), self._pulls.__getitem__))]
             goal = f", arms compared by {self.policy.goal(self._state)}" if hasattr(self.policy, "goal") else ""
             return f"{self._seen} rewards{goal}", rows, n_arms
+
+    def rows(self) -> list[Row]:
+        """Return what is known of each arm: :attr:`estimates` without a data frame.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> agent.update_many(["red", "green"], [1.0, 3.0])
+        >>> {row.arm: row.estimate for row in agent.rows()}
+        {'red': 1.0, 'green': 3.0}
+        """
+        with self._lock:
+            return [self._row(slot) for slot in range(len(self._labels))]
 
     def _row(self, slot: int) -> Row:
         """Return what is known of an arm, for whoever holds the lock."""

@@ -35,7 +35,7 @@ def compile_ahead(policy: Any, bare: Any, horizon: int | None, rng: Any) -> thre
         with contextlib.suppress(Exception):
             state = fresh_state(policy, SCAN + 1, horizon)
             pending = find_pending(state)
-            compiled(decide, bare, state, pending, 0, rng, 0)
+            compiled(decide, bare, state, pending, 0, rng, 0, 0)
             compiled(learn, bare, state, pending, 0, 0.0, True)
 
     thread = threading.Thread(target=work, name="heavybandits-compile-ahead", daemon=True)

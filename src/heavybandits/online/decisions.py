@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..algorithms.kit.pending import Pending, ask, settle
 from ..protocols import FloatArray
@@ -26,11 +26,12 @@ def update(policy: Any, state: Any, arm: int, reward: float) -> None:
     policy.update(state, arm, reward)
 
 
-def decide(policy: Any, state: Any, pending: Pending, t: int, rng: Any, n_arms: int) -> int:
-    """Return the arm that the policy selects, and note the decision."""
+def decide(policy: Any, state: Any, pending: Pending, t: int, rng: Any, n_arms: int, given: int) -> int:
+    """Return the arm that the policy selects, and note the decision: for this arm, or for another that is ``given``."""
     arm = select(policy, state, t, rng)
-    if 0 <= arm < n_arms:
-        ask(pending, arm)
+    asked = arm if given < 0 else given
+    if 0 <= asked < n_arms:
+        ask(pending, asked)
     return arm
 
 
@@ -39,6 +40,14 @@ def learn(policy: Any, state: Any, pending: Pending, arm: int, reward: float, as
     if asked:
         settle(pending, arm)
     update(policy, state, arm, reward)
+
+
+class Assigned(NamedTuple):
+    """A decision, and what the policy had to do with it."""
+
+    arm: Any  # for which it was made
+    chosen: Any  # which the policy would have pulled
+    chance: float | None  # probability with which the policy would have pulled ``arm``, if it knows
 
 
 class Awaited:
@@ -77,6 +86,11 @@ class Awaited:
         self.pending[slot] += 1
         if probabilities is not None:
             self._queues.setdefault(slot, deque(maxlen=KEPT)).append(float(probabilities[slot]))
+
+    def correct(self, slot: int, probability: float) -> None:
+        """Replace the probability of the arm's latest decision, if probabilities are kept."""
+        if queue := self._queues.get(slot):
+            queue[-1] = probability
 
     def take(self, slot: int, probabilities: FloatArray | None) -> None:
         """Let the oldest decision go, if there is one, and give its probability back to the policy."""

@@ -1,4 +1,4 @@
-"""Whether a policy draws random numbers, decided by its code."""
+"""Whether a policy draws random numbers, decided by its code, and generators that are set to a key."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import inspect
 import textwrap
 from types import CodeType, FunctionType
 from typing import Any
+
+import numpy as np
 
 _PEEKING = {"eval", "exec", "locals", "vars", "_getframe"}  # ways to reach an argument without its name
 
@@ -37,6 +39,24 @@ def uses_rng(policy: Any) -> bool:
 def _generator(code: CodeType) -> str:
     """Return what ``select`` calls its generator, which comes last."""
     return code.co_varnames[code.co_argcount - 1]
+
+
+def set_key(rng: np.random.Generator, key: bytes) -> None:
+    """Let what the generator (PCG64) draws next depend on this key alone, 32 bytes that look random.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> set_key(rng, bytes(range(32)))
+    >>> first = rng.random()
+    >>> set_key(rng, bytes(range(32)))
+    >>> rng.random() == first
+    True
+    """
+    if len(key) != 32:
+        raise ValueError(f"key must be 32 bytes, got {len(key)}")
+    start = {"state": int.from_bytes(key[:16]), "inc": int.from_bytes(key[16:]) | 1}  # the increment is odd
+    rng.bit_generator.state = {"bit_generator": "PCG64", "state": start, "has_uint32": 0, "uinteger": 0}
 
 
 def _mentions(code: CodeType, name: str) -> bool:

@@ -1,0 +1,148 @@
+"""The service's commands of the command line tool; parsing and printing only."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+DEFAULT = "sqlite:///heavybandits.db"
+Db = Annotated[str, typer.Option("--db", metavar="URL", help="sqlite:///path or postgresql://user@host/name.")]
+token_app = typer.Typer(
+    help="Make, list and revoke tokens of the service.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the service's commands to the tool."""
+    for command in (serve, export, verify, migrate):
+        app.command()(command)
+    app.add_typer(token_app, name="token")
+
+
+def serve(
+    db: Db = DEFAULT,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; beyond this machine tokens are needed.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")] = 8765,
+    rate: Annotated[float | None, typer.Option(min=0.001, help="Requests per second and token.")] = None,
+) -> None:
+    """Serve decisions over HTTP, with a page that shows what is going on.
+
+    Example: heavybandits serve --db sqlite:///checkout.db --port 8000
+    """
+    run = _needs_extra("server").serve
+    run(db, host, port, rate)
+
+
+def export(
+    experiment: Annotated[str, typer.Argument(help="Name of the experiment.")],
+    db: Db = DEFAULT,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; by default standard output.")] = None,
+    form: Annotated[str, typer.Option("--format", help="ndjson, csv or parquet.")] = "ndjson",
+    after: Annotated[int, typer.Option(min=0, help="Leave out events up to this sequence number.")] = 0,
+) -> None:
+    """Write an experiment's log, with propensities, to a file.
+
+    Example: heavybandits export checkout --format parquet --out checkout.parquet
+    """
+    exports = _needs_extra("export")
+    if form not in exports.FORMATS:
+        raise ValueError(f"export: format must be one of {', '.join(exports.FORMATS)}, got {form!r}")
+    with _session(db) as session:
+        head = session.head(experiment)
+        if head is None:
+            raise ValueError(f"export: there is no experiment {experiment!r}")
+        parts = exports.written(form, exports.rows(session, head, after))
+        if out is None:
+            for part in parts:
+                sys.stdout.buffer.write(part)
+        else:
+            with out.open("wb") as file:
+                file.writelines(parts)
+
+
+def verify(db: Db = DEFAULT) -> None:
+    """Replay every experiment from its log, and compare with the snapshots bit for bit.
+
+    Example: heavybandits verify --db sqlite:///checkout.db
+    """
+    check = _needs_extra("verification").verify
+    with _session(db) as session:
+        findings = check(session)
+    for finding in findings:
+        print(finding.text)
+    if not all(finding.ok for finding in findings):
+        raise ValueError("verify: the log and the snapshots differ")
+
+
+def migrate(db: Db = DEFAULT) -> None:
+    """Bring the schema of a database up to date; serve does this by itself.
+
+    Example: heavybandits migrate --db postgresql://localhost/bandits
+    """
+    with _session(db) as session:
+        print(f"schema {session.schema_version()}, up to date")
+
+
+@token_app.command("create")
+def create_token(
+    role: Annotated[str, typer.Option(help="admin, decide or read.")],
+    db: Db = DEFAULT,
+    name: Annotated[str, typer.Option(help="What the token is for.")] = "",
+) -> None:
+    """Make a token, and print it once: only its hash is stored."""
+    secret, row = _needs_extra("auth").new_token(role, name, time.time_ns() // 1000)
+    with _session(db) as session, session.transaction():
+        session.put_token(row)
+    print(f"Token {row.id} of role {role}.  Keep what follows; it is not shown again.")
+    print(secret)
+
+
+@token_app.command("list")
+def list_tokens(db: Db = DEFAULT) -> None:
+    """List tokens: their ids, roles and names."""
+    with _session(db) as session:
+        for row in session.tokens():
+            print(f"{row.id}  {row.role:6}  {'revoked' if row.revoked else 'valid':7}  {row.name}")
+
+
+@token_app.command("revoke")
+def revoke_token(
+    token: Annotated[str, typer.Argument(help="Id of the token, as token list shows it.")], db: Db = DEFAULT
+) -> None:
+    """Revoke a token; servers know within a second or two."""
+    with _session(db) as session, session.transaction():
+        if token not in {row.id for row in session.tokens()}:
+            raise ValueError(f"token: there is no token {token!r}")
+        session.revoke_token(token, time.time_ns() // 1000)
+    print(f"Token {token} is revoked.")
+
+
+def _needs_extra(module: str) -> Any:
+    """Return a module of the service, or say how to install what it needs."""
+    import importlib
+
+    try:
+        return importlib.import_module(f"heavybandits.service.{module}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("heavybandits"):
+            raise
+        raise ValueError(f"the service needs {error.name}: pip install 'heavybandits[serve]'") from None
+
+
+def _session(db: str) -> Any:
+    """Return a connection to a database whose schema is up to date, as a context."""
+    import contextlib
+
+    session = _needs_extra("storage").open_storage(db).connect()
+    try:
+        session.migrate()
+    except BaseException:
+        session.close()
+        raise
+    return contextlib.closing(session)

@@ -1,0 +1,35 @@
+"""The server's own log: a line of JSON for each thing worth knowing."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+
+from .events import iso
+
+_USUAL = set(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message"}
+
+
+class JsonLines(logging.Formatter):
+    """A record as a line of JSON, with whatever was given as ``extra``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        entry = {
+            "time": iso(int(record.created * 1e6)),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        entry |= {name: value for name, value in record.__dict__.items() if name not in _USUAL}
+        if record.exc_info:
+            entry["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(entry, default=str)
+
+
+def write_to_stderr() -> None:
+    """Let warnings, and what the service has to say, go to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("heavybandits").setLevel(logging.INFO)

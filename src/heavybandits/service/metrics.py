@@ -1,0 +1,45 @@
+"""What Prometheus reads."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from .log import Log
+
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0)
+
+
+class Metrics:
+    """Counters of one server.
+
+    Parameters
+    ----------
+    log
+        Whose queue and batches are shown.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._registry = registry = CollectorRegistry()
+        labels = ("method", "path", "status")
+        self._requests = Counter("heavybandits_requests", "Requests answered.", labels, registry=registry)
+        self._seconds = Histogram(
+            "heavybandits_request_seconds", "Seconds to an answer.", buckets=BUCKETS, registry=registry
+        )
+        Gauge("heavybandits_waiting", "Requests that wait.", registry=registry).set_function(lambda: log.waiting)
+        Gauge("heavybandits_batches", "Batches stored.", registry=registry).set_function(lambda: log.batches)
+        Gauge("heavybandits_events", "Events stored.", registry=registry).set_function(lambda: log.events)
+        Gauge("heavybandits_database_up", "Whether the database answers.", registry=registry).set_function(
+            lambda: log.reachable
+        )
+        Gauge(
+            "heavybandits_ready", "Whether all experiments are compiled and caught up.", registry=registry
+        ).set_function(log.ready.is_set)
+
+    def observe(self, method: str, path: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self._requests.labels(method, path, str(status)).inc()
+        self._seconds.observe(seconds)
+
+    def text(self) -> bytes:
+        """Return all of them as text."""
+        return generate_latest(self._registry)

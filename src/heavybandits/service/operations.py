@@ -1,0 +1,162 @@
+"""The addresses that change something: who may use each, and the command that it stands for."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from .changes import Change, check
+from .creation import create
+from .decisions import Decide, new_id
+from .replica import Config
+from .rewards import Cancel, Observe, Reward
+from .spec import (
+    ArmChange,
+    Batch,
+    BatchItem,
+    DecisionRequest,
+    Experiment,
+    Key,
+    Name,
+    NewArm,
+    Observation,
+    RewardRequest,
+    StateChange,
+    number,
+)
+from .table import operation
+from .turn import Outcome
+from .web import Refused, body, parameter, respond
+
+if TYPE_CHECKING:
+    from .app import Service
+
+_decision = msgspec.json.Decoder(DecisionRequest)
+_reward = msgspec.json.Decoder(RewardRequest)
+_observation = msgspec.json.Decoder(Observation)
+_batch = msgspec.json.Decoder(Batch)
+_experiment = msgspec.json.Decoder(Experiment)
+_state = msgspec.json.Decoder(StateChange)
+_new_arm = msgspec.json.Decoder(NewArm)
+_arm_state = msgspec.json.Decoder(ArmChange)
+
+
+def _decide(service: Service, experiment: str, asked: DecisionRequest) -> Decide:
+    key = new_id(service.clock()) if asked.id is None else asked.id
+    return Decide(experiment, key, asked.id is None, asked.unit, asked.among)
+
+
+def _observe(service: Service, experiment: str, seen: Observation) -> Observe:
+    key = new_id(service.clock()) if seen.id is None else seen.id
+    return Observe(experiment, key, seen.id is None, seen.arm, number(seen.value))
+
+
+@operation("POST", "/v1/experiments/{experiment}/decisions", "decide")
+async def decide(service: Service, request: Request, who: str | None) -> Response:
+    """Ask for a decision."""
+    asked = await body(request, _decision)
+    return respond(await service.ask(_decide(service, request.path_params["experiment"], asked)))
+
+
+@operation("PUT", "/v1/experiments/{experiment}/decisions/{decision}/reward", "decide")
+async def reward(service: Service, request: Request, who: str | None) -> Response:
+    """Report the reward of a decision."""
+    value = number((await body(request, _reward)).value)
+    names = request.path_params
+    return respond(await service.ask(Reward(names["experiment"], parameter(request, "decision", Key), value)))
+
+
+@operation("PUT", "/v1/experiments/{experiment}/decisions/{decision}/rewards/{reward}", "decide")
+async def add_reward(service: Service, request: Request, who: str | None) -> Response:
+    """Report one of several rewards of a decision, which add up."""
+    value = number((await body(request, _reward)).value)
+    decision, key = parameter(request, "decision", Key), parameter(request, "reward", Key)
+    return respond(await service.ask(Reward(request.path_params["experiment"], decision, value, key)))
+
+
+@operation("DELETE", "/v1/experiments/{experiment}/decisions/{decision}", "decide")
+async def cancel(service: Service, request: Request, who: str | None) -> Response:
+    """Say that a decision was never shown."""
+    decision = parameter(request, "decision", Key)
+    return respond(await service.ask(Cancel(request.path_params["experiment"], decision)))
+
+
+@operation("POST", "/v1/experiments/{experiment}/observations", "decide")
+async def observe(service: Service, request: Request, who: str | None) -> Response:
+    """Report a reward that no decision led to."""
+    seen = await body(request, _observation)
+    return respond(await service.ask(_observe(service, request.path_params["experiment"], seen)))
+
+
+@operation("POST", "/v1/experiments/{experiment}/batch", "decide")
+async def batch(service: Service, request: Request, who: str | None) -> Response:
+    """Send many of these requests at once; each gets a status of its own."""
+    items = (await body(request, _batch)).items
+    name = request.path_params["experiment"]
+    outcomes = await asyncio.gather(*(service.ask(_item(service, name, item)) for item in items))
+    answers = [{"status": outcome.status, "body": outcome.body} for outcome in outcomes]
+    return respond(Outcome(200, {"items": answers}))
+
+
+def _item(service: Service, experiment: str, item: BatchItem) -> Any:
+    given = [
+        value for value in (item.decision, item.reward, item.cancel, item.observation) if value is not msgspec.UNSET
+    ]
+    if len(given) != 1:
+        raise Refused(422, "invalid", "each item must be one of decision, reward, cancel and observation")
+    if item.decision is not msgspec.UNSET:
+        return _decide(service, experiment, item.decision)
+    if item.reward is not msgspec.UNSET:
+        return Reward(experiment, item.reward.decision, number(item.reward.value), item.reward.id)
+    if item.cancel is not msgspec.UNSET:
+        return Cancel(experiment, item.cancel)
+    assert item.observation is not msgspec.UNSET  # what is left
+    return _observe(service, experiment, item.observation)
+
+
+@operation("PUT", "/v1/experiments/{experiment}", "admin")
+async def make_experiment(service: Service, request: Request, who: str | None) -> Response:
+    """Make an experiment."""
+    spec = await body(request, _experiment)
+    name = parameter(request, "experiment", Name)
+    try:
+        await run_in_threadpool(check, spec)  # may compile for seconds, so before anybody waits for the log
+    except (ValueError, TypeError) as error:
+        raise Refused(422, "invalid", str(error)) from None
+    now = service.clock()
+    return respond(await service.ask(lambda session, replicas: create(session, replicas, name, spec, who, now)))
+
+
+@operation("PATCH", "/v1/experiments/{experiment}", "admin")
+async def change_experiment(service: Service, request: Request, who: str | None) -> Response:
+    """Run, pause or stop an experiment; while it does not run, decisions are for the control arm."""
+    state = (await body(request, _state)).state
+    return respond(await service.ask(Change(request.path_params["experiment"], Config(state=state, by=who))))
+
+
+@operation("PUT", "/v1/experiments/{experiment}/arms/{arm}", "admin")
+async def add_arm(service: Service, request: Request, who: str | None) -> Response:
+    """Add an arm."""
+    payload = (await body(request, _new_arm)).payload
+    config = Config(add=parameter(request, "arm", Name), payload=payload, by=who)
+    return respond(await service.ask(Change(request.path_params["experiment"], config)))
+
+
+@operation("PATCH", "/v1/experiments/{experiment}/arms/{arm}", "admin")
+async def change_arm(service: Service, request: Request, who: str | None) -> Response:
+    """Pause an arm, or let it be chosen again; rewards of a paused arm still count."""
+    state, arm = (await body(request, _arm_state)).state, parameter(request, "arm", Name)
+    config = Config(pause=arm, by=who) if state == "paused" else Config(resume=arm, by=who)
+    return respond(await service.ask(Change(request.path_params["experiment"], config)))
+
+
+@operation("DELETE", "/v1/experiments/{experiment}/arms/{arm}", "admin")
+async def retire_arm(service: Service, request: Request, who: str | None) -> Response:
+    """Retire an arm for good: its late rewards are logged, but not learned."""
+    config = Config(retire=parameter(request, "arm", Name), by=who)
+    return respond(await service.ask(Change(request.path_params["experiment"], config)))

@@ -1,0 +1,133 @@
+"""The addresses that only read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from .. import __version__
+from .export import FORMATS, rows, written
+from .replica import Replica
+from .replicas import Replicas
+from .report import report
+from .storage import Session, StorageError
+from .storage.session import Head
+from .table import operation
+from .turn import Outcome, problem
+from .web import Refused, respond
+
+if TYPE_CHECKING:
+    from .app import Service
+
+AUDIT = 1_000  # changes in one answer
+
+
+def of_experiment(name: str, read: Callable[[Replica], Any]) -> Callable[[Session, Replicas], Outcome]:
+    """Return the work of reading something of an experiment."""
+
+    def work(session: Session, replicas: Replicas) -> Outcome:
+        replica = replicas.load(session, name)
+        if replica is None:
+            return problem(404, "unknown experiment", f"there is no experiment {name!r}")
+        return Outcome(200, read(replica))
+
+    return work
+
+
+@operation("GET", "/v1/experiments", "read")
+async def list_experiments(service: Service, request: Request, who: str | None) -> Response:
+    """List the experiments."""
+
+    def work(session: Session, replicas: Replicas) -> Outcome:
+        replicas.follow(session)
+        return Outcome(200, {"experiments": [replica.view() for replica in replicas]})
+
+    return respond(await service.ask(work))
+
+
+@operation("GET", "/v1/experiments/{experiment}", "read")
+async def show_experiment(service: Service, request: Request, who: str | None) -> Response:
+    """Show an experiment as it is now."""
+    return respond(await service.ask(of_experiment(request.path_params["experiment"], Replica.view)))
+
+
+@operation("GET", "/v1/experiments/{experiment}/report", "read")
+async def show_report(service: Service, request: Request, who: str | None) -> Response:
+    """Show an experiment's totals, estimates, largest rewards and spans of time."""
+    return respond(await service.ask(of_experiment(request.path_params["experiment"], report)))
+
+
+@operation("GET", "/v1/experiments/{experiment}/audit", "read")
+async def audit(service: Service, request: Request, who: str | None) -> Response:
+    """List who changed what, the first thousand changes after a sequence number."""
+    name, after = request.path_params["experiment"], _after(request)
+
+    def work(session: Session, replicas: Replicas) -> Outcome:
+        head = session.head(name)
+        if head is None:
+            return problem(404, "unknown experiment", f"there is no experiment {name!r}")
+        found = session.events_of_kind(head.id, "config", after, AUDIT)
+        changes = [{"seq": e.seq, "t": e.t, "change": msgspec.Raw((e.body or "null").encode())} for e in found]
+        return Outcome(200, {"changes": changes})
+
+    return respond(await service.ask(work))
+
+
+@operation("GET", "/v1/experiments/{experiment}/export", "read")
+async def export(service: Service, request: Request, who: str | None) -> Response:
+    """Download the log from a sequence number on, as ndjson, csv or parquet."""
+    name, after, form = request.path_params["experiment"], _after(request), request.query_params.get("format", "ndjson")
+    if form not in FORMATS:
+        raise Refused(422, "invalid", f"format must be one of {', '.join(FORMATS)}, got {form!r}")
+    try:
+        session, head = await run_in_threadpool(_open, service, name)
+    except StorageError:
+        raise Refused(503, "unavailable", "the database cannot be reached") from None
+    if head is None:
+        session.close()
+        raise Refused(404, "unknown experiment", f"there is no experiment {name!r}")
+
+    def parts(head: Head) -> Iterator[bytes]:
+        try:
+            yield from written(form, rows(session, head, after))
+        finally:
+            session.close()
+
+    return StreamingResponse(iterate_in_threadpool(parts(head)), media_type=FORMATS[form])
+
+
+def _open(service: Service, name: str) -> tuple[Session, Head | None]:
+    session = service.storage.connect()
+    return session, session.head(name)
+
+
+def _after(request: Request) -> int:
+    text = request.query_params.get("after", "0")
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise Refused(422, "invalid", f"after must be a sequence number, got {text!r}")
+    return int(text)
+
+
+@operation("GET", "/health", None)
+async def health(service: Service, request: Request, who: str | None) -> Response:
+    """Say that the process lives."""
+    return respond(Outcome(200, {"status": "ok", "version": __version__}))
+
+
+@operation("GET", "/ready", None)
+async def ready(service: Service, request: Request, who: str | None) -> Response:
+    """Say whether requests will be served: 200 once everything is compiled and caught up and the database answers."""
+    if service.draining or not service.log.ready.is_set() or not service.log.reachable:
+        raise Refused(503, "not ready", "starting, stopping, or without a database")
+    return respond(Outcome(200, {"status": "ready"}))
+
+
+@operation("GET", "/metrics", "read")
+async def metrics(service: Service, request: Request, who: str | None) -> Response:
+    """Show counters as Prometheus reads them."""
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")

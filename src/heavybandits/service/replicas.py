@@ -1,0 +1,91 @@
+"""The replicas that a server holds: read from snapshots and the log, and kept up to date with it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from .. import __version__
+from .replica import Replica
+from .storage import Session
+
+EVERY = 20_000  # events between snapshots
+
+log = logging.getLogger("heavybandits.service")
+
+
+class Replicas:
+    """Experiments by name."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Replica] = {}
+        self._snapshot_at: dict[int, int] = {}  # sequence number of the latest snapshot that is known of
+
+    def __iter__(self) -> Iterator[Replica]:
+        return iter(self._by_name.values())
+
+    def load(self, session: Session, name: str) -> Replica | None:
+        """Return an experiment; read it if this server does not hold it, None if there is none."""
+        if name not in self._by_name:
+            head = session.head(name)
+            if head is None:
+                return None
+            replica = self._read(session, head.id, name, head.first_seq)
+            self.catch_up(session, replica, head.next_seq)
+            self._by_name[name] = replica
+        return self._by_name[name]
+
+    def _read(self, session: Session, exp: int, name: str, first_seq: int) -> Replica:
+        """Return what the best snapshot holds, or an experiment without events."""
+        snapshots = session.snapshots(exp)
+        ours = [(seq, version) for seq, version in snapshots if version == __version__]
+        for seq, version in ours or (snapshots if first_seq > 1 else []):
+            try:
+                replica = Replica.restored(exp, name, session.snapshot(exp, seq, version))
+            except Exception as error:  # it is of another version; the log is the truth
+                log.warning("snapshot not usable", extra={"experiment": name, "seq": seq, "error": str(error)})
+                continue
+            self._snapshot_at[exp] = seq
+            return replica
+        if first_seq > 1:
+            raise ValueError(f"{name}: its first events were pruned, and this version of heavybandits ({__version__}) "
+                             "can read none of its snapshots; use the version that wrote them")  # fmt: skip
+        return Replica(exp, name)
+
+    def catch_up(self, session: Session, replica: Replica, next_seq: int) -> None:
+        """Take in the events that are stored, up to the one before ``next_seq``."""
+        while replica.seq < next_seq - 1:
+            for event in session.events(replica.exp, replica.seq):
+                replica.apply(event)
+
+    def follow(self, session: Session) -> None:
+        """Take in all that is stored, of all experiments."""
+        names = {replica.exp: replica.name for replica in self}
+        for exp, next_seq in session.next_seqs().items():
+            if exp in names:
+                self.catch_up(session, self._by_name[names[exp]], next_seq)
+        if len(names) < len(session.next_seqs()):
+            for head in session.heads():
+                self.load(session, head.name)
+        self.snapshot_some(session)
+
+    def forget(self, replica: Replica) -> None:
+        """Let a replica be read again when it is next needed."""
+        self._by_name.pop(replica.name, None)
+
+    def snapshot_some(self, session: Session) -> None:
+        """Take snapshots of those that have had many events since the last."""
+        for replica in self:
+            if replica.seq - self._snapshot_at.get(replica.exp, 0) >= EVERY:
+                self._snapshot(session, replica)
+
+    def snapshot_all(self, session: Session) -> None:
+        """Take snapshots of those that have had any events since the last."""
+        for replica in self:
+            if replica.seq > self._snapshot_at.get(replica.exp, 0):
+                self._snapshot(session, replica)
+
+    def _snapshot(self, session: Session, replica: Replica) -> None:
+        with session.transaction():
+            session.put_snapshot(replica.exp, replica.seq, __version__, replica.snapshot())
+        self._snapshot_at[replica.exp] = replica.seq

@@ -1,0 +1,167 @@
+"""Rewards of decisions, the ends of their windows, cancellations, and rewards that nobody selected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .decisions import SECOND
+from .events import Event
+from .replica import Replica
+from .spec import Accepted, number
+from .turn import Outcome, Turn, problem
+
+
+class Reward(NamedTuple):
+    """A reward of a decision; with an id of its own if rewards add up."""
+
+    experiment: str
+    decision: str
+    value: float
+    id: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The key in the log."""
+        return self.decision if self.id is None else f"{self.decision}/{self.id}"
+
+    def keys(self) -> Iterable[str]:
+        """Return the keys of the decision and of the reward."""
+        return {self.decision, self.key}
+
+    def units(self, replica: Replica) -> Iterable[str]:
+        """Return nothing."""
+        return ()
+
+    def run(self, turn: Turn) -> Outcome:
+        """Count the reward once, unless the decision is closed."""
+        replica, rule = turn.replica, turn.replica.spec.reward
+        decision = turn.found(self.decision).get("decision")
+        if decision is None:
+            return problem(404, "unknown decision", f"there is no decision {self.decision!r}")
+        if (rule.combine == "sum") != (self.id is not None):
+            where = "rewards/{reward_id}" if rule.combine == "sum" else "reward"
+            return problem(422, "wrong address", f"rewards of this experiment go to .../decisions/{{id}}/{where}")
+        if earlier := turn.found(self.key).get("reward"):
+            if earlier.value != self.value:
+                return problem(409, "other value", f"the reward was reported before as {earlier.value}")
+            return Outcome(200, Accepted(self.key, earlier.seq, not rule.at_close or _is_closed(turn, self.decision)))
+        end_if_due(turn, decision)
+        if _is_closed(turn, self.decision):
+            if "late" not in turn.found(self.key):
+                turn.append("late", self.key, decision.arm, self.value, since=decision.t)
+            return problem(
+                410, "closed", f"decision {self.decision!r} takes no more rewards; this one is logged as late"
+            )
+        event = turn.append("reward", self.key, decision.arm, self.value, p=decision.p, since=decision.t)
+        if not rule.at_close:
+            turn.close(self.decision)
+        elif rule.combine == "sum" and (row := turn.open.get(self.decision)) is not None:
+            turn.keep_open(row._replace(total=(row.total or 0.0) + self.value))
+        return Outcome(201, Accepted(self.key, event.seq, not rule.at_close and decision.arm in replica.agent_arms))
+
+
+class Cancel(NamedTuple):
+    """Word that a decision was never shown."""
+
+    experiment: str
+    decision: str
+
+    def keys(self) -> Iterable[str]:
+        """Return the decision's key."""
+        return (self.decision,)
+
+    def units(self, replica: Replica) -> Iterable[str]:
+        """Return nothing."""
+        return ()
+
+    def run(self, turn: Turn) -> Outcome:
+        """Give the decision up, unless it has a reward or its window is over."""
+        found = turn.found(self.decision)
+        decision = found.get("decision")
+        if decision is None:
+            return problem(404, "unknown decision", f"there is no decision {self.decision!r}")
+        if cancelled := found.get("cancel"):
+            return Outcome(200, Accepted(self.decision, cancelled.seq, False))
+        row = turn.open.get(self.decision)
+        if "reward" in found or (row is not None and row.total is not None):
+            return problem(409, "rewarded", f"decision {self.decision!r} has a reward, so it was shown")
+        end_if_due(turn, decision)
+        if "close" in found:
+            return problem(410, "closed", f"the window of decision {self.decision!r} is over")
+        event = turn.append("cancel", self.decision, decision.arm, since=decision.t)
+        turn.close(self.decision)
+        return Outcome(201, Accepted(self.decision, event.seq, False))
+
+
+class Observe(NamedTuple):
+    """A reward that no decision led to."""
+
+    experiment: str
+    id: str
+    is_new: bool
+    arm: str
+    value: float
+
+    def keys(self) -> Iterable[str]:
+        """Return the id, unless nobody can have used it."""
+        return () if self.is_new else (self.id,)
+
+    def units(self, replica: Replica) -> Iterable[str]:
+        """Return nothing."""
+        return ()
+
+    def run(self, turn: Turn) -> Outcome:
+        """Learn from the reward, once."""
+        arms = turn.replica.agent_arms
+        if earlier := turn.found(self.id).get("observe"):
+            if (earlier.arm, earlier.value) != (self.arm, self.value):
+                return problem(
+                    409, "id in use", f"observation {self.id!r} was reported before with another arm or value"
+                )
+            return Outcome(200, Accepted(self.id, earlier.seq, self.arm in arms))
+        if self.arm not in turn.replica.arms:
+            return problem(422, "unknown arm", f"arm must be one of the experiment, got {self.arm!r}")
+        event = turn.append("observe", self.id, self.arm, self.value)
+        return Outcome(201, Accepted(self.id, event.seq, self.arm in arms))
+
+
+class Close(NamedTuple):
+    """The end of the windows of some decisions."""
+
+    experiment: str
+    decisions: tuple[str, ...]
+
+    def keys(self) -> Iterable[str]:
+        """Return the decisions' keys."""
+        return self.decisions
+
+    def units(self, replica: Replica) -> Iterable[str]:
+        """Return nothing."""
+        return ()
+
+    def run(self, turn: Turn) -> Outcome:
+        """End the windows that are over; another server may have been first."""
+        for key in self.decisions:
+            if turn.open.get(key) is not None and (decision := turn.found(key).get("decision")):
+                end_if_due(turn, decision)
+        return Outcome(200, None)
+
+
+def _is_closed(turn: Turn, decision: str) -> bool:
+    return not turn.found(decision).keys().isdisjoint(("close", "cancel"))
+
+
+def end_if_due(turn: Turn, decision: Event) -> None:
+    """End a decision's window if it is over: learn its reward or the default, or else give the decision up."""
+    key, rule, found = str(decision.key), turn.replica.spec.reward, turn.found(str(decision.key))
+    row = turn.open.get(key)
+    if row is None or rule.window is None or turn.now < decision.t + round(rule.window * SECOND):
+        return
+    value = row.total if rule.combine == "sum" else found["reward"].value if "reward" in found else None
+    if value is None and rule.default is not None:
+        value = number(rule.default)
+    if value is not None and value != value:  # infinities of both signs have no sum
+        value = None
+    turn.append("close", key, decision.arm, value, p=decision.p, since=decision.t)
+    turn.close(key)

@@ -1,0 +1,115 @@
+"""The process behind ``heavybandits serve``: a socket, the application, and an end without loss."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+import uvicorn
+
+from .app import Service
+from .auth import Tokens
+from .logs import write_to_stderr
+from .storage import Storage, open_storage
+
+GRACE = 20  # seconds for requests under way when the server is told to end
+
+log = logging.getLogger("heavybandits.service")
+
+
+class Server(uvicorn.Server):
+    """A server that ends with status 0 when it is told to end."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Finish what is under way on SIGTERM and Ctrl-C; the second Ctrl-C does not wait."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._end) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self.handle_exit(number, frame)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address.
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0"), is_loopback("localhost")
+    (True, False, True)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+    except OSError as error:
+        found.close()
+        raise OSError(error.errno, f"cannot listen on {host} port {port}: {error.strerror}") from None
+    return found
+
+
+def make_server(service: Service) -> Server:
+    """Return the server of an application."""
+    config = uvicorn.Config(
+        service.app, lifespan="on", log_config=None, access_log=False, server_header=False,
+        timeout_graceful_shutdown=GRACE, backlog=2048,
+    )  # fmt: skip
+    return Server(config)
+
+
+def prepare(storage: Storage, host: str) -> bool:
+    """Bring the schema up to date, and return whether there are tokens; beyond this machine there must be."""
+    session = storage.connect()
+    try:
+        session.migrate()
+        has_tokens = Tokens.read(session).any_made
+    finally:
+        session.close()
+    if not has_tokens and not is_loopback(host):
+        raise ValueError(f"serve: host must be 127.0.0.1 while there are no tokens, got {host!r}; "
+                         f"make one first: heavybandits token create --role admin --db {storage.url}")  # fmt: skip
+    return has_tokens
+
+
+def serve(url: str, host: str, port: int, rate: float | None) -> None:
+    """Serve until told to end."""
+    storage = open_storage(url)
+    has_tokens = prepare(storage, host)
+    write_to_stderr()
+    service = Service(storage, rate=rate, loopback=is_loopback(host))
+    with listen(host, port) as wire:
+        shown = f"[{host}]" if ":" in host else host
+        print(f"Page and API: http://{shown}:{wire.getsockname()[1]}/  (events in {storage.shown})")
+        if not has_tokens:
+            print(
+                f"Anyone on this machine may use it.  To change that: heavybandits token create --role admin --db {url}"
+            )
+        sys.stdout.flush()
+        server = make_server(service)
+        server.run(sockets=[wire])
+    log.info("stopped")
+    if not server.started:
+        raise OSError("the server could not start; see above")

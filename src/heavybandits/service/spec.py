@@ -1,0 +1,196 @@
+"""What the service is asked and what it answers, as types that check themselves."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+MAX_ARMS, MAX_EXPERIMENTS, MAX_BATCH = 1_000, 1_000, 1_000
+LONGEST_WINDOW = 366 * 86_400  # seconds
+
+# Names stand in addresses and on pages: no slash, nothing that cannot be seen, and not "." or "..".
+Name = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f-\x9f/\\]{1,64}$", max_length=64)]
+Key = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f-\x9f/\\]{1,128}$", max_length=128)]
+Unit = Annotated[str, Meta(min_length=1, max_length=1024)]
+Number = float | Literal["Infinity", "-Infinity"]  # JSON has no infinite numbers
+Goal = Literal["mean", "location"]
+State = Literal["running", "paused", "stopped"]
+
+
+class Arm(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """An arm: its name, and whatever the caller wants to get back when it is chosen."""
+
+    name: Name
+    payload: Any = None
+
+
+class RewardRule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """When a decision's reward is final: at once, or at the end of a window in seconds."""
+
+    window: Annotated[float, Meta(gt=0, le=LONGEST_WINDOW)] | None = None
+    default: Number | None = None
+    combine: Literal["first", "sum"] = "first"
+
+    @property
+    def at_close(self) -> bool:
+        """Whether rewards are learned when the window ends: all of them, or those that come fast would count more."""
+        return self.default is not None or self.combine == "sum"
+
+
+class Experiment(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What an experiment is when it is made."""
+
+    arms: Annotated[list[Arm], Meta(min_length=1, max_length=MAX_ARMS)]
+    goal: Goal = "mean"
+    policy: str | dict[str, Any] | None = None
+    control: Name | None = None
+    floor: dict[Name, Annotated[float, Meta(gt=0, le=1)]] = {}
+    sticky: bool = False
+    reward: RewardRule = RewardRule()
+    seed: Annotated[int, Meta(ge=0, lt=2**53)] = 0
+
+
+class StateChange(Struct, forbid_unknown_fields=True):
+    """A new state of an experiment."""
+
+    state: State
+
+
+class NewArm(Struct, forbid_unknown_fields=True):
+    """What a new arm comes with."""
+
+    payload: Any = None
+
+
+class ArmChange(Struct, forbid_unknown_fields=True):
+    """Whether an arm may be chosen."""
+
+    state: Literal["running", "paused"]
+
+
+class DecisionRequest(Struct, forbid_unknown_fields=True):
+    """A request for a decision; one with an ``id`` may be repeated."""
+
+    id: Key | None = None
+    unit: Unit | None = None
+    among: Annotated[list[Name], Meta(min_length=1, max_length=MAX_ARMS)] | None = None
+
+
+class RewardRequest(Struct, forbid_unknown_fields=True):
+    """A reward."""
+
+    value: Number
+
+
+class Observation(Struct, forbid_unknown_fields=True):
+    """A reward that no decision of the service led to; one with an ``id`` may be repeated."""
+
+    arm: Name
+    value: Number
+    id: Key | None = None
+
+
+class BatchItem(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """One of: a decision, a reward for a decision, a cancellation, an observation."""
+
+    decision: DecisionRequest | UnsetType = UNSET
+    reward: BatchReward | UnsetType = UNSET
+    cancel: Key | UnsetType = UNSET
+    observation: Observation | UnsetType = UNSET
+
+
+class BatchReward(Struct, forbid_unknown_fields=True):
+    """A reward in a batch, with the decision that it belongs to."""
+
+    decision: Key
+    value: Number
+    id: Key | None = None  # needed if rewards add up
+
+
+class Batch(Struct, forbid_unknown_fields=True):
+    """Many requests in one."""
+
+    items: Annotated[list[BatchItem], Meta(min_length=1, max_length=MAX_BATCH)]
+
+
+class DecisionAnswer(Struct):
+    """A decision.
+
+    ``p`` is the probability with which it was made for this arm, null if the policy draws but does not know.
+    """
+
+    id: str
+    arm: str
+    payload: Any
+    p: float | None
+    reason: Literal["policy", "floor", "sticky", "only", "paused"]
+    seq: int
+    deadline: str | None
+
+
+class Accepted(Struct):
+    """What became of a reward, a cancellation or an observation; ``learned`` says whether the policy has it by now."""
+
+    id: str
+    seq: int
+    learned: bool
+
+
+class ArmView(Struct):
+    """An arm as it is now."""
+
+    name: str
+    payload: Any
+    state: Literal["running", "paused", "retired"]
+
+
+class ExperimentView(Struct):
+    """An experiment as it is now."""
+
+    name: str
+    state: State
+    goal: Goal
+    policy: Any
+    arms: list[ArmView]
+    control: str
+    floor: dict[str, float]
+    sticky: bool
+    reward: dict[str, Any]
+    seed: int
+    seq: int
+    notes: list[str]
+
+
+class Problem(Struct, omit_defaults=True):
+    """An error, as in RFC 9457."""
+
+    title: str
+    status: int
+    detail: str = ""
+    type: str = "about:blank"
+
+
+def number(value: Number) -> float:
+    """Return a number as Python has it.
+
+    Examples
+    --------
+    >>> number("-Infinity"), number(3)
+    (-inf, 3.0)
+    """
+    return float(value)
+
+
+def as_json(value: float) -> Number:
+    """Return a number as JSON has it.
+
+    Examples
+    --------
+    >>> as_json(2.0), as_json(float("inf"))
+    (2.0, 'Infinity')
+    """
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value

@@ -1,0 +1,55 @@
+"""Where the log is kept: SQLite or PostgreSQL, by the same statements."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from .session import Session, StorageError, Unavailable
+
+__all__ = ["Session", "Storage", "StorageError", "Unavailable", "open_storage"]
+
+
+class Storage:
+    """A database; each call of :meth:`connect` opens a connection of its own.
+
+    Parameters
+    ----------
+    url
+        ``sqlite:///path`` or ``postgresql://...``.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    @property
+    def shown(self) -> str:
+        """The address without a password."""
+        return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", self.url)
+
+    def connect(self) -> Session:
+        """Open a connection."""
+        if self.url.startswith("sqlite:///"):
+            from .sqlite import SQLite
+
+            return SQLite(Path(self.url.removeprefix("sqlite:///")))
+        try:
+            from .postgres import PostgreSQL
+        except ImportError:
+            raise ValueError("serve: PostgreSQL needs the extra: pip install 'heavybandits[postgres]'") from None
+        return PostgreSQL(self.url)
+
+
+def open_storage(url: str) -> Storage:
+    """Return the database at an address.
+
+    Examples
+    --------
+    >>> open_storage("mysql://localhost").url
+    Traceback (most recent call last):
+        ...
+    ValueError: serve: db must be sqlite:///path or postgresql://..., got 'mysql://localhost'
+    """
+    if not url.startswith(("sqlite:///", "postgresql://", "postgres://")) or url == "sqlite:///":
+        raise ValueError(f"serve: db must be sqlite:///path or postgresql://..., got {url!r}")
+    return Storage(url)

@@ -1,0 +1,45 @@
+"""Numbered changes of the schema; a database is brought up to date by those that it has not seen."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..session import Session
+
+
+def steps() -> dict[int, str]:
+    """Return the statements of each step by its number.
+
+    Examples
+    --------
+    >>> min(steps())
+    1
+    """
+    files = [file for file in resources.files(__name__).iterdir() if re.fullmatch(r"\d{3}_\w+\.sql", file.name)]
+    return {int(file.name[:3]): file.read_text("utf-8") for file in sorted(files, key=lambda file: file.name)}
+
+
+def migrate(session: Session) -> list[int]:
+    """Run the steps that the database has not seen, in one transaction, and return their numbers."""
+    with session.transaction():
+        session.lock_experiments()
+        session.run("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY)")
+        seen, known = version(session), steps()
+        if seen > max(known):
+            raise ValueError(f"serve: the database has schema {seen}, this version of heavybandits knows {max(known)}; "
+                             "use the version that wrote it, or a later one")  # fmt: skip
+        new = [number for number in known if number > seen]
+        for number in new:
+            for statement in filter(str.strip, known[number].split(";")):
+                session.run(statement)
+            session.run("INSERT INTO schema_version (version) VALUES (?)", (number,))
+    return new
+
+
+def version(session: Session) -> int:
+    """Return the number of the last step that the database has seen."""
+    ((last,),) = session.run("SELECT coalesce(max(version), 0) FROM schema_version")
+    return int(last)

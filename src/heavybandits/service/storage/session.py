@@ -1,0 +1,244 @@
+"""The statements, once for both databases; what differs between them is in ``sqlite`` and ``postgres``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ..events import Event
+from . import migrations
+
+EVENT = ", ".join(Event._fields)
+Row = tuple[Any, ...]
+MOST_ROWS = 256  # in one statement
+
+
+class StorageError(Exception):
+    """The database refused or failed; what was under way may or may not be stored."""
+
+
+class Unavailable(StorageError):
+    """The database cannot be reached, so nothing was begun."""
+
+
+class Head(NamedTuple):
+    """An experiment's row: its events are those from ``first_seq`` to below ``next_seq``."""
+
+    id: int
+    name: str
+    spec: str
+    next_seq: int
+    first_seq: int
+
+
+class Pending(NamedTuple):
+    """A decision whose window is open."""
+
+    exp: int
+    key: str
+    arm: str
+    deadline: int
+    total: float | None
+
+
+PENDING = ", ".join(Pending._fields)
+
+
+class Token(NamedTuple):
+    """A token's row: never the token itself."""
+
+    id: str
+    digest: str
+    role: str
+    name: str
+    created: int
+    revoked: int | None
+
+
+class Session(ABC):
+    """A connection.  All that is changed is changed in a :meth:`transaction`."""
+
+    IN: str  # what follows a column that must be in a list
+
+    @abstractmethod
+    def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Run a statement with ``?`` for parameters, and return its rows."""
+
+    @abstractmethod
+    def listed(self, values: Iterable[str]) -> Any:
+        """Return a list as the parameter that ``IN`` takes."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Begin a transaction in which nobody else changes what it locks."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Make what was done last."""
+
+    @abstractmethod
+    def roll_back(self) -> None:
+        """Undo what was done; never raises."""
+
+    @abstractmethod
+    def interrupt(self) -> None:
+        """Make the statement under way fail; called by another thread."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connection; never raises."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Do all or nothing."""
+        self.begin()
+        try:
+            yield
+            self.commit()
+        except BaseException:
+            self.roll_back()
+            raise
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Send statements without waiting for each, where the database can do that."""
+        yield
+
+    def migrate(self) -> list[int]:
+        """Bring the schema up to date, and return the numbers of the steps that this took."""
+        return migrations.migrate(self)
+
+    def schema_version(self) -> int:
+        """Return the number of the last migration that was run, 0 for an empty database."""
+        return migrations.version(self)
+
+    # Experiments
+
+    def heads(self) -> list[Head]:
+        """Return all experiments."""
+        return [
+            Head(*row) for row in self.run("SELECT id, name, spec, next_seq, first_seq FROM experiment ORDER BY id")
+        ]
+
+    def next_seqs(self) -> dict[int, int]:
+        """Return the next sequence number of each experiment."""
+        return {row[0]: row[1] for row in self.run("SELECT id, next_seq FROM experiment")}
+
+    def head(self, name: str) -> Head | None:
+        """Return the experiment of this name."""
+        rows = self.run("SELECT id, name, spec, next_seq, first_seq FROM experiment WHERE name = ?", (name,))
+        return Head(*rows[0]) if rows else None
+
+    @abstractmethod
+    def lock(self, ids: Sequence[int]) -> dict[int, int]:
+        """Lock experiments against everybody else's changes, and return the next sequence number of each."""
+
+    @abstractmethod
+    def lock_experiments(self) -> None:
+        """Lock the list of experiments against additions."""
+
+    def add_experiment(self, name: str, spec: str) -> Head:
+        """Add an experiment without events."""
+        ((largest,),) = self.run("SELECT coalesce(max(id), 0) FROM experiment")
+        head = Head(largest + 1, name, spec, 1, 1)
+        self.insert("experiment", Head._fields, [head])
+        return head
+
+    def set_next_seq(self, exp: int, next_seq: int) -> None:
+        """Note how far an experiment's events go."""
+        self.run("UPDATE experiment SET next_seq = ? WHERE id = ?", (next_seq, exp))
+
+    # Events
+
+    def events(self, exp: int, after: int, limit: int = 10_000) -> list[Event]:
+        """Return events in order, those after a sequence number."""
+        sql = f"SELECT {EVENT} FROM event WHERE exp = ? AND seq > ? ORDER BY seq LIMIT ?"
+        return list(map(Event._make, self.run(sql, (exp, after, limit))))
+
+    def events_of_kind(self, exp: int, kind: str, after: int, limit: int) -> list[Event]:
+        """Return events of a kind in order, those after a sequence number."""
+        sql = f"SELECT {EVENT} FROM event WHERE exp = ? AND kind = ? AND seq > ? ORDER BY seq LIMIT ?"
+        return list(map(Event._make, self.run(sql, (exp, kind, after, limit))))
+
+    def find(self, exp: int, keys: Iterable[str]) -> list[Event]:
+        """Return the events of these keys."""
+        sql = f"SELECT {EVENT} FROM event WHERE exp = ? AND key {self.IN}"
+        return list(map(Event._make, self.run(sql, (exp, self.listed(keys)))))
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Add events."""
+        self.insert("event", Event._fields, events)
+
+    # Windows and units
+
+    def due(self, exp: int, now: int, limit: int) -> list[Pending]:
+        """Return decisions whose window is over."""
+        sql = f"SELECT {PENDING} FROM pending WHERE exp = ? AND deadline <= ? ORDER BY deadline, key LIMIT ?"
+        return [Pending(*row) for row in self.run(sql, (exp, now, limit))]
+
+    def pending(self, exp: int, keys: Iterable[str]) -> list[Pending]:
+        """Return those of these decisions whose window is open."""
+        sql = f"SELECT {PENDING} FROM pending WHERE exp = ? AND key {self.IN}"
+        return [Pending(*row) for row in self.run(sql, (exp, self.listed(keys)))]
+
+    def put_pending(self, rows: Sequence[Pending]) -> None:
+        """Add open decisions, or write their totals."""
+        self.insert("pending", Pending._fields, rows, "ON CONFLICT (exp, key) DO UPDATE SET total = excluded.total")
+
+    def drop_pending(self, exp: int, keys: Iterable[str]) -> None:
+        """Forget that these decisions were open."""
+        self.run(f"DELETE FROM pending WHERE exp = ? AND key {self.IN}", (exp, self.listed(keys)))
+
+    def units(self, exp: int, hashes: Iterable[str]) -> dict[str, str]:
+        """Return the arms of these units."""
+        sql = f"SELECT hash, arm FROM unit WHERE exp = ? AND hash {self.IN}"
+        return {row[0]: row[1] for row in self.run(sql, (exp, self.listed(hashes)))}
+
+    def put_units(self, exp: int, arms: dict[str, str]) -> None:
+        """Note the arms of units."""
+        rows = [(exp, unit, arm) for unit, arm in arms.items()]
+        self.insert("unit", ("exp", "hash", "arm"), rows, "ON CONFLICT (exp, hash) DO UPDATE SET arm = excluded.arm")
+
+    # Snapshots and tokens
+
+    def snapshots(self, exp: int) -> list[tuple[int, str]]:
+        """Return sequence numbers and library versions of an experiment's snapshots, the latest first."""
+        sql = "SELECT seq, library_version FROM snapshot WHERE exp = ? ORDER BY seq DESC"
+        return [(row[0], row[1]) for row in self.run(sql, (exp,))]
+
+    def snapshot(self, exp: int, seq: int, version: str) -> bytes:
+        """Return one snapshot."""
+        sql = "SELECT bytes FROM snapshot WHERE exp = ? AND seq = ? AND library_version = ?"
+        return bytes(self.run(sql, (exp, seq, version))[0][0])
+
+    def put_snapshot(self, exp: int, seq: int, version: str, contents: bytes) -> None:
+        """Keep a snapshot, unless there is one already."""
+        fields = ("exp", "seq", "library_version", "bytes")
+        self.insert("snapshot", fields, [(exp, seq, version, contents)], "ON CONFLICT DO NOTHING")
+
+    def tokens(self) -> list[Token]:
+        """Return all tokens, revoked ones too."""
+        return [Token(*row) for row in self.run(f"SELECT {', '.join(Token._fields)} FROM token ORDER BY created, id")]
+
+    def put_token(self, token: Token) -> None:
+        """Add a token."""
+        self.insert("token", Token._fields, [token])
+
+    def revoke_token(self, token: str, now: int) -> None:
+        """Let a token no longer be valid."""
+        self.run("UPDATE token SET revoked = ? WHERE id = ? AND revoked IS NULL", (now, token))
+
+    def insert(self, table: str, fields: Sequence[str], rows: Sequence[Row], conflict: str = "") -> None:
+        """Insert rows, many in one statement.
+
+        Numbers of rows are powers of two, so there are few different statements and each is prepared once.
+        """
+        start = 0
+        while start < len(rows):
+            size = min(1 << (len(rows) - start).bit_length() - 1, MOST_ROWS)
+            marks = ", ".join([f"({', '.join('?' * len(fields))})"] * size)
+            values = [value for row in rows[start : start + size] for value in row]
+            self.run(f"INSERT INTO {table} ({', '.join(fields)}) VALUES {marks} {conflict}", values)
+            start += size

@@ -1,0 +1,69 @@
+"""SQLite: one file, one writer at a time, every commit flushed to disk."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .session import Row, Session, StorageError, Unavailable
+
+PATIENCE = 5.0  # seconds to wait for another writer
+
+
+class SQLite(Session):
+    """A connection to a file."""
+
+    IN = "IN (SELECT value FROM json_each(?))"
+
+    def __init__(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=256
+            )
+            self.run("PRAGMA journal_mode = WAL")
+            self.run("PRAGMA synchronous = FULL")
+            self.run("PRAGMA foreign_keys = ON")
+        except (sqlite3.Error, OSError, StorageError) as error:
+            raise Unavailable(f"cannot open {path}: {error}") from error
+
+    def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        try:
+            return self._connection.execute(statement, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise StorageError(str(error)) from error
+
+    def listed(self, values: Iterable[str]) -> str:
+        return json.dumps(list(values))
+
+    def begin(self) -> None:
+        try:
+            self.run("BEGIN IMMEDIATE")  # waits for other writers now, so that no statement has to later
+        except StorageError as error:
+            raise Unavailable(str(error)) from error
+
+    def commit(self) -> None:
+        self.run("COMMIT")
+
+    def roll_back(self) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    def interrupt(self) -> None:
+        self._connection.interrupt()
+
+    def close(self) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+
+    def lock(self, ids: Sequence[int]) -> dict[int, int]:
+        # The transaction is the only one that writes.
+        return dict(self.run(f"SELECT id, next_seq FROM experiment WHERE id {self.IN}", (json.dumps(list(ids)),)))
+
+    def lock_experiments(self) -> None:
+        """Do nothing: the transaction is the only one that writes."""

@@ -1,0 +1,33 @@
+"""The table of addresses, from which both the routes and the OpenAPI description are made."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+Handler = Callable[[Any, Request, str | None], Awaitable[Response]]  # of the service, the request and the token's id
+
+
+class Operation(NamedTuple):
+    """An address with a method, who may use it, and what it does."""
+
+    method: str
+    path: str
+    role: str | None
+    handler: Handler
+
+
+OPERATIONS: list[Operation] = []
+
+
+def operation(method: str, path: str, role: str | None) -> Callable[[Handler], Handler]:
+    """Serve an address with this function."""
+
+    def add(handler: Handler) -> Handler:
+        OPERATIONS.append(Operation(method, path, role, handler))
+        return handler
+
+    return add

@@ -1,0 +1,140 @@
+"""What a page shows of an experiment, kept up to date event by event so that nobody has to read the log for it.
+
+Sizes are bounded: a fixed number of rewards per arm stands for all of them, the largest are kept, and time is cut into
+spans that double when there are too many.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+
+from msgspec import Struct, field
+
+from .events import Event
+
+SAMPLE = 512  # rewards kept per arm
+LARGEST = 10  # rewards of largest size
+SPANS = 120  # of time
+SHORTEST = 1_000_000  # microseconds of a span at first
+GOLDEN = 0x9E3779B97F4A7C15  # multiples of it, modulo 2^63, are spread evenly
+
+
+class ArmTotals(Struct):
+    """Counts and sums of one arm."""
+
+    decisions: int = 0
+    by_policy: int = 0
+    rewards: int = 0  # finite ones are in the sums
+    infinite: int = 0
+    zeros: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    reported: int = 0  # rewards of decisions when they came
+    delay: float = 0.0  # seconds till they came, summed
+    late: int = 0
+    given_up: int = 0
+    sample: list[tuple[int, float]] = field(default_factory=list)  # a heap, by a hash of the sequence number
+
+
+class Span(Struct):
+    """What happened in a span of time: by arm, the decisions, the rewards and their sum; at its end, the estimates."""
+
+    start: int
+    arms: dict[str, list[float]]
+    estimates: dict[str, float]
+
+
+class Large(Struct, order=True):
+    """A reward of large size."""
+
+    size: float
+    value: float
+    arm: str
+    key: str | None
+    t: int
+
+
+class Totals(Struct):
+    """All of an experiment's totals."""
+
+    arms: dict[str, ArmTotals] = field(default_factory=dict)
+    width: int = SHORTEST
+    spans: list[Span] = field(default_factory=list)
+    largest: list[Large] = field(default_factory=list)
+    first_t: int | None = None
+    last_t: int = 0
+
+    def decided(self, event: Event, estimates: Callable[[], dict[str, float]]) -> None:
+        """Count a decision."""
+        arm = str(event.arm)
+        totals = self.arms[arm]
+        totals.decisions += 1
+        if event.reason == "policy":
+            totals.by_policy += 1
+        self._in_span(arm, event.t, estimates)[0] += 1
+
+    def reported(self, event: Event) -> None:
+        """Count how long a reward took."""
+        totals = self.arms[str(event.arm)]
+        totals.reported += 1
+        totals.delay += (event.t - (event.since or event.t)) / 1e6
+
+    def rewarded(self, event: Event, estimates: Callable[[], dict[str, float]]) -> None:
+        """Count a reward that was learned."""
+        arm, value = str(event.arm), float(event.value or 0.0)
+        totals = self.arms[arm]
+        totals.rewards += 1
+        if math.isinf(value):
+            totals.infinite += 1
+        else:
+            totals.zeros += value == 0.0
+            totals.total += value
+            totals.squares += value * value
+            row = self._in_span(arm, event.t, estimates)
+            row[1] += 1
+            row[2] += value
+        chance = event.seq * GOLDEN & 0x7FFF_FFFF_FFFF_FFFF
+        if len(totals.sample) < SAMPLE:
+            heapq.heappush(totals.sample, (chance, value))
+        elif chance > totals.sample[0][0]:  # the largest are kept
+            heapq.heapreplace(totals.sample, (chance, value))
+        size = abs(value)
+        if len(self.largest) < LARGEST or size > self.largest[0].size:
+            heapq.heappush(self.largest, Large(size, value, arm, event.key, event.t))
+            if len(self.largest) > LARGEST:
+                heapq.heappop(self.largest)
+
+    def _in_span(self, arm: str, t: int, estimates: Callable[[], dict[str, float]]) -> list[float]:
+        """Return the arm's row in the span of this time, or in the latest one if the clock went back."""
+        spans = self.spans
+        if not spans or t >= spans[-1].start + self.width:
+            if spans:
+                spans[-1].estimates = estimates()
+            else:
+                self.first_t = t
+            self._begin(t)
+        self.last_t = max(self.last_t, t)
+        return spans[-1].arms.setdefault(arm, [0, 0, 0.0])
+
+    def _begin(self, t: int) -> None:
+        """Begin a span, and make all twice as long until there are few enough."""
+        while len(self.spans) >= SPANS:
+            self.width *= 2
+            self._merge()
+        self.spans.append(Span(t - t % self.width, {}, {}))
+        self._merge()
+
+    def _merge(self) -> None:
+        merged: list[Span] = []
+        for span in self.spans:
+            start = span.start - span.start % self.width
+            if not merged or merged[-1].start < start:
+                merged.append(Span(start, span.arms, span.estimates))
+                continue
+            for arm, row in span.arms.items():
+                old = merged[-1].arms.setdefault(arm, [0, 0, 0.0])
+                merged[-1].arms[arm] = [a + b for a, b in zip(old, row, strict=True)]
+            merged[-1].estimates = span.estimates or merged[-1].estimates
+        self.spans[:] = merged

@@ -1,0 +1,47 @@
+"""A full replay of the log, compared with the snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .. import __version__
+from .replica import Replica
+from .storage import Session
+from .storage.session import Head
+
+
+class Finding(NamedTuple):
+    """What was found for an experiment."""
+
+    experiment: str
+    ok: bool
+    text: str
+
+
+def verify(session: Session) -> list[Finding]:
+    """Replay every experiment, and compare with each snapshot that this version of the library wrote."""
+    return [_verified(session, head) for head in session.heads()]
+
+
+def _verified(session: Session, head: Head) -> Finding:
+    stored = {seq for seq, version in session.snapshots(head.id) if version == __version__}
+    replica = Replica(head.id, head.name)
+    if head.first_seq > 1:
+        replica = Replica.restored(head.id, head.name, session.snapshot(head.id, head.first_seq - 1, __version__))
+    compared = 0
+    for seq in _replayed(session, replica, head.next_seq):
+        if seq in stored:
+            if session.snapshot(head.id, seq, __version__) != replica.snapshot():
+                return Finding(head.name, False, f"{head.name}: the snapshot at event {seq} differs from a replay")
+            compared += 1
+    text = f"{head.name}: {replica.seq} events, {compared} snapshots equal, checksum {replica.checksum()[:16]}"
+    return Finding(head.name, True, text)
+
+
+def _replayed(session: Session, replica: Replica, next_seq: int) -> Iterator[int]:
+    """Apply events one by one, and yield the sequence number of each."""
+    while replica.seq < next_seq - 1:
+        for event in session.events(replica.exp, replica.seq):
+            replica.apply(event)
+            yield event.seq
