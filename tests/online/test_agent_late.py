@@ -149,3 +149,60 @@ def test_probabilities_of_lost_rewards_do_not_pile_up() -> None:
         awaited.take(0, chance)
     assert awaited.pending == [0]
     assert chance[0] == KEPT + 4
+
+
+@pytest.mark.parametrize("policy", [hb.UCB(), hb.ThompsonGaussian(), hb.TsallisINF()])
+def test_repeating_assignments_leads_to_the_same_bits(policy: Any) -> None:
+    first, again = (hb.Agent(policy, arms=["a", "b", "c"], seed=1) for _ in range(2))
+    for i in range(60):
+        key = bytes([i]) * 32
+        given = "b" if i % 7 == 3 else None
+        among = ["b", "c"] if i % 5 == 1 else None
+        made = first.assign(given, among, key)
+        assert given is None or made.arm == given
+        assert again.assign(made.arm, among, key) == made
+        for agent in (first, again):
+            agent.update(made.arm, float(i % 4))
+    assert first.dumps() == again.dumps()
+
+
+def test_an_assigned_decision_is_pending_whatever_the_policy_would_pull() -> None:
+    agent = hb.Agent(hb.UCB(), arms=["a", "b"])
+    made = agent.assign("b")
+    assert (made.arm, made.chosen, made.chance) == ("b", "a", 0.0)
+    assert agent.pending == {"a": 0, "b": 1}
+    assert agent.assign().chance == 1.0
+    before = agent.dumps()
+    with pytest.raises(ValueError, match="arm must be one of"):
+        agent.assign("nobody")
+    assert agent.dumps() == before
+
+
+def test_draws_depend_on_the_key_alone() -> None:
+    keys = [bytes([i]) * 32 for i in range(30)]
+    draws = []
+    for seed in range(2):
+        agent = hb.Agent(hb.TsallisINF(), arms=["a", "b"], seed=seed)
+        agent.select()
+        draws.append([agent.assign(key=key).arm for key in keys])
+    assert draws[0] == draws[1]
+    assert set(draws[0]) == {"a", "b"}
+
+
+def test_a_corrected_probability_weighs_the_reward() -> None:
+    plain, corrected = (hb.Agent(hb.TsallisINF(), arms=["a", "b"], seed=0) for _ in range(2))
+    for agent in (plain, corrected):
+        assert agent.assign("a").chance == 0.5
+    corrected.correct_chance("a", 1.0)
+    for agent in (plain, corrected):
+        agent.update("a", 0.0)  # a loss, which counts twice where the probability was one half
+    assert plain.probabilities()["a"] < corrected.probabilities()["a"] < 0.5
+    with pytest.raises(ValueError, match="probability must be"):
+        plain.correct_chance("a", 1.5)
+
+
+def test_chances_are_those_among_the_open_arms() -> None:
+    agent = hb.Agent(hb.TsallisINF(), arms=["a", "b", "c"], seed=0)
+    assert agent.assign("a", among=["a", "b"]).chance == 0.5
+    assert agent.assign("c", among=["a", "b"]).chance == 0.0
+    assert hb.Agent(hb.ThompsonGaussian(), arms=["a", "b"], seed=0).assign("a").chance is None

@@ -14,7 +14,7 @@ import psycopg
 from .session import Row, Session, StorageError, Unavailable
 
 # A server that hangs is given up after some seconds; what it was asked to do may have been done.
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "connect_timeout": 5, "tcp_user_timeout": 10_000, "keepalives_idle": 5, "keepalives_interval": 2,
     "keepalives_count": 3, "options": "-c lock_timeout=8s -c statement_timeout=10s -c synchronous_commit=on",
 }  # fmt: skip

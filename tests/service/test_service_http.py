@@ -1,0 +1,275 @@
+"""The interface over HTTP, on both databases: what each address answers, and what is refused."""
+
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from services import ARMS, SECOND, Answer, FakeClock, Running, new_storage, running
+
+pytestmark = pytest.mark.slow
+
+
+CLOCK = FakeClock()
+
+
+class Fresh:
+    """A server that all tests share; what a test calls /x is an experiment of its own."""
+
+    def __init__(self, server: Running) -> None:
+        self._server, self._name = server, f"/x {uuid.uuid4().hex}"
+
+    def __call__(self, method: str, path: str, body: Any = None, **more: Any) -> Answer:
+        return self._server(method, quote(path.replace("/x", self._name, 1)), body, **more)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(new_storage(request, tmp_path_factory.mktemp("log")), CLOCK) as server:
+        yield server
+
+
+@pytest.fixture
+def server(shared: Running) -> Fresh:
+    return Fresh(shared)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return CLOCK
+
+
+def make(server: Fresh, **more: Any) -> None:
+    made = server("PUT", "/x", {"arms": ARMS, "policy": "ucb", **more})
+    assert made.status == 201, made
+
+
+def test_a_decision_and_its_reward(server: Fresh) -> None:
+    make(server, arms=[{"name": "a", "payload": {"colour": "blue"}}, {"name": "b"}])
+    first = server("POST", "/x/decisions", {"id": "one"})
+    assert first.status == 201
+    assert first.body == {
+        "id": "one", "arm": "a", "payload": {"colour": "blue"}, "p": 1.0, "reason": "policy", "seq": 2, "deadline": None
+    }  # fmt: skip
+    again = server("POST", "/x/decisions", {"id": "one"})
+    assert (again.status, again.body) == (200, first.body)
+    assert server("POST", "/x/decisions", {"id": "one", "unit": "u"}).status == 409
+    reward = server("PUT", "/x/decisions/one/reward", {"value": 2.5})
+    assert (reward.status, reward.body) == (201, {"id": "one", "seq": 3, "learned": True})
+    assert server("PUT", "/x/decisions/one/reward", {"value": 2.5}).status == 200
+    other = server("PUT", "/x/decisions/one/reward", {"value": 2})
+    assert (other.status, other.headers["content-type"]) == (409, "application/problem+json")
+    assert server("PUT", "/x/decisions/two/reward", {"value": 2}).status == 404
+    report = server("GET", "/x/report").body
+    assert (report["decisions"], report["rewards"], report["pending"]) == (1, 1, 0)
+    assert [arm["total"] for arm in report["arms"]] == [2.5, 0.0]
+
+
+def test_an_experiment_is_made_once(server: Fresh) -> None:
+    make(server)
+    assert server("PUT", "/x", {"arms": ARMS, "policy": "ucb"}).status == 200
+    assert server("PUT", "/x", {"arms": ARMS, "policy": "auto"}).status == 409
+    assert server("POST", "/y/decisions", {}).status == 404
+    names = [each["name"] for each in server("GET", "").body["experiments"]]
+    assert names.count(server("GET", "/x").body["name"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "word"),
+    [
+        ({"arms": []}, "arms"),
+        ({"arms": [{"name": "a"}, {"name": "a"}]}, "different names"),
+        ({"arms": [{"name": "a/b"}]}, "matching regex"),
+        ({"arms": ARMS, "control": "c"}, "control"),
+        ({"arms": ARMS, "floor": {"a": 0.7, "b": 0.7}}, "add up"),
+        ({"arms": ARMS, "floor": {"c": 0.1}}, "floor"),
+        ({"arms": ARMS, "reward": {"default": 0}}, "window"),
+        ({"arms": ARMS, "reward": {"combine": "sum"}}, "window"),
+        ({"arms": ARMS, "policy": "mine.py:Mine"}, "registered"),
+        ({"arms": ARMS, "policy": "catoni"}, "estimator"),
+        ({"arms": ARMS, "policy": {"kind": "ucb", "c": -1}}, "c must be"),
+        ({"arms": ARMS, "nonsense": 1}, "nonsense"),
+    ],
+)
+def test_experiments_that_cannot_be_are_refused(server: Fresh, spec: Any, word: str) -> None:
+    refused = server("PUT", "/x", spec)
+    assert refused.status == 422
+    assert word in refused.body["detail"]
+    assert server("GET", "/x").status == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b'{"value": NaN}', 400), (b'{"value": "NaN"}', 422), (b'{"value": true}', 422), (b'{"value": null}', 422),
+        (b"{}", 422), (b"[1]", 422), (b"", 400), (b'{"value": 1, "more": 2}', 422), (b'{"value": "Infinity"}', 201),
+        (b'{"value": -1e300}', 201), (b'{"value": 7}', 201),
+    ],
+)  # fmt: skip
+def test_rewards_are_numbers(server: Fresh, body: bytes, status: int) -> None:
+    make(server)
+    server("POST", "/x/decisions", {"id": "one"})
+    assert server("PUT", "/x/decisions/one/reward", body).status == status
+    assert server("GET", "/x/report").body["rewards"] == (status == 201)
+
+
+def test_arms_come_pause_and_go(server: Fresh) -> None:
+    make(server)
+    assert server("PUT", "/x/arms/c", {"payload": 3}).status == 201
+    assert server("PUT", "/x/arms/c", {"payload": 3}).status == 200
+    assert server("PUT", "/x/arms/c", {"payload": 4}).status == 409
+    assert server("PATCH", "/x/arms/a", {"state": "paused"}).status == 200
+    chosen = [server("POST", "/x/decisions", {"id": f"p{i}"}).body["arm"] for i in range(4)]
+    assert "a" not in chosen
+    assert server("DELETE", "/x/arms/b").status == 200
+    only = server("POST", "/x/decisions", {"id": "last"}).body
+    assert (only["arm"], only["reason"], only["p"], only["payload"]) == ("c", "only", 1.0, 3)
+    late = server("PUT", f"/x/decisions/p{chosen.index('b')}/reward", {"value": 1})
+    assert (late.status, late.body["learned"]) == (201, False)
+    assert server("PATCH", "/x/arms/b", {"state": "running"}).status == 409
+    assert server("PATCH", "/x/arms/c", {"state": "paused"}).status == 200
+    assert server("POST", "/x/decisions", {}).status == 409
+    assert server("PATCH", "/x/arms/nobody", {"state": "paused"}).status == 404
+    assert server("PATCH", "/x/arms/a", {"state": "running"}).status == 200
+    assert server("POST", "/x/decisions", {}).body["arm"] == "a"
+
+
+def test_an_experiment_that_does_not_run_gives_the_control_arm(server: Fresh) -> None:
+    make(server, control="b")
+    assert server("PATCH", "/x", {"state": "paused"}).body["state"] == "paused"
+    answers = [server("POST", "/x/decisions", {}).body for _ in range(3)]
+    assert [(each["arm"], each["reason"]) for each in answers] == [("b", "paused")] * 3
+    assert server("PATCH", "/x", {"state": "running"}).status == 200
+    assert server("POST", "/x/decisions", {}).body["reason"] == "policy"
+
+
+def test_units_keep_their_arm_while_it_is_open(server: Fresh) -> None:
+    make(server, sticky=True)
+    first = server("POST", "/x/decisions", {"unit": "me"}).body
+    server("POST", "/x/decisions", {"unit": "you"})
+    again = server("POST", "/x/decisions", {"unit": "me"}).body
+    assert (again["arm"], again["reason"]) == (first["arm"], "sticky")
+    other = next(arm["name"] for arm in ARMS if arm["name"] != first["arm"])
+    assert server("POST", "/x/decisions", {"unit": "me", "among": [other]}).body["arm"] == other
+    assert server("POST", "/x/decisions", {"unit": "me"}).body["arm"] == other
+
+
+def test_among_must_name_arms(server: Fresh) -> None:
+    make(server)
+    assert server("POST", "/x/decisions", {"among": ["b"]}).body["arm"] == "b"
+    assert server("POST", "/x/decisions", {"among": ["nobody"]}).status == 422
+    assert server("POST", "/x/decisions", {"among": []}).status == 422
+
+
+def test_a_floor_gives_its_share_and_says_so(server: Fresh) -> None:
+    make(server, floor={"a": 0.3})
+    items = [{"decision": {"id": f"d{i}"}} for i in range(400)]
+    answers = [each["body"] for each in server("POST", "/x/batch", {"items": items}).body["items"]]
+    by_floor = [each for each in answers if each["reason"] == "floor"]
+    assert 80 < len(by_floor) < 160  # 120 are expected, with a standard deviation of 9
+    assert {each["arm"] for each in by_floor} == {"a"}
+    assert {round(each["p"], 12) for each in answers} <= {0.3, 0.7, 1.0}
+    assert all(round(each["p"], 12) == 0.7 for each in answers if each["arm"] == "b")
+
+
+def test_the_end_of_a_window_gives_up_what_has_no_reward(server: Fresh, clock: FakeClock) -> None:
+    make(server, reward={"window": 10})
+    for key in ("one", "two"):
+        server("POST", "/x/decisions", {"id": key})
+    assert server("PUT", "/x/decisions/one/reward", {"value": 1}).body["learned"]
+    clock.now += 10 * SECOND
+    assert server("PUT", "/x/decisions/two/reward", {"value": 1}).status == 410
+    assert server("PUT", "/x/decisions/two/reward", {"value": 1}).status == 410
+    assert server("PUT", "/x/decisions/one/reward", {"value": 1}).status == 200
+    report = server("GET", "/x/report").body
+    assert (report["pending"], report["rewards"]) == (0, 1)
+    assert sum(arm["given_up"] for arm in report["arms"]) == sum(arm["late"] for arm in report["arms"]) == 1
+
+
+def test_with_a_default_everything_is_learned_at_the_end_of_the_window(server: Fresh, clock: FakeClock) -> None:
+    make(server, reward={"window": 10, "default": -1})
+    for key in ("one", "two"):
+        server("POST", "/x/decisions", {"id": key})
+    assert server("PUT", "/x/decisions/one/reward", {"value": 5}).body["learned"] is False
+    assert server("GET", "/x/report").body["rewards"] == 0
+    clock.now += 10 * SECOND
+    assert server("PUT", "/x/decisions/two/reward", {"value": 5}).status == 410
+    wait_for(lambda: server("GET", "/x/report").body["rewards"] == 2)
+    assert sorted(arm["total"] for arm in server("GET", "/x/report").body["arms"]) == [-1, 5]
+
+
+def test_rewards_that_add_up(server: Fresh, clock: FakeClock) -> None:
+    make(server, reward={"window": 10, "default": 0, "combine": "sum"})
+    server("POST", "/x/decisions", {"id": "one"})
+    for _ in range(2):
+        for key, value in (("p", 1.5), ("q", 2.5)):
+            assert server("PUT", f"/x/decisions/one/rewards/{key}", {"value": value}).status in (200, 201)
+    assert server("PUT", "/x/decisions/one/rewards/p", {"value": 9}).status == 409
+    assert server("PUT", "/x/decisions/one/reward", {"value": 9}).status == 422
+    clock.now += 11 * SECOND
+    wait_for(lambda: server("GET", "/x/report").body["rewards"] == 1)
+    assert server("GET", "/x/report").body["arms"][0]["total"] == 4.0
+    assert server("PUT", "/x/decisions/one/rewards/r", {"value": 1}).status == 410
+
+
+def test_cancelled_decisions_take_no_rewards(server: Fresh) -> None:
+    make(server)
+    for key in ("one", "two"):
+        server("POST", "/x/decisions", {"id": key})
+    assert [server("DELETE", "/x/decisions/one").status for _ in range(2)] == [201, 200]
+    assert server("PUT", "/x/decisions/one/reward", {"value": 1}).status == 410
+    server("PUT", "/x/decisions/two/reward", {"value": 1})
+    assert server("DELETE", "/x/decisions/two").status == 409
+    assert server("DELETE", "/x/decisions/three").status == 404
+    assert server("GET", "/x/report").body["pending"] == 0
+
+
+def test_observations_count_once_and_settle_nothing(server: Fresh) -> None:
+    make(server)
+    server("POST", "/x/decisions", {"id": "one"})
+    seen = {"arm": "a", "value": 4, "id": "seen"}
+    assert [server("POST", "/x/observations", seen).status for _ in range(2)] == [201, 200]
+    assert server("POST", "/x/observations", {**seen, "value": 5}).status == 409
+    assert server("POST", "/x/observations", {"arm": "nobody", "value": 5}).status == 422
+    report = server("GET", "/x/report").body
+    assert (report["rewards"], report["pending"]) == (1, 1)
+
+
+def test_each_item_of_a_batch_has_its_own_status(server: Fresh) -> None:
+    make(server)
+    items = [
+        {"decision": {"id": "one"}}, {"reward": {"decision": "one", "value": 1}}, {"decision": {"id": "one"}},
+        {"reward": {"decision": "nobody", "value": 1}}, {"decision": {"id": "two"}}, {"cancel": "two"},
+        {"observation": {"arm": "b", "value": 2}},
+    ]  # fmt: skip
+    answers = server("POST", "/x/batch", {"items": items}).body["items"]
+    assert [each["status"] for each in answers] == [201, 201, 200, 404, 201, 201, 201]
+    assert server("POST", "/x/batch", {"items": [{}]}).status == 422
+    assert server("POST", "/x/batch", {"items": [{"cancel": "c", "decision": {}}]}).status == 422
+    assert server("POST", "/x/batch", {"items": items * 200}).status == 422
+
+
+def test_clocks_that_jump_lose_nothing(server: Fresh, clock: FakeClock) -> None:
+    make(server, reward={"window": 100})
+    server("POST", "/x/decisions", {"id": "before"})
+    clock.now -= 10**6 * SECOND
+    server("POST", "/x/decisions", {"id": "back"})
+    assert server("PUT", "/x/decisions/before/reward", {"value": 1}).status == 201
+    clock.now += 10**7 * SECOND
+    wait_for(lambda: server("GET", "/x/report").body["pending"] == 0)
+    server("POST", "/x/decisions", {"id": "ahead"})
+    clock.now -= 9 * 10**6 * SECOND
+    assert server("PUT", "/x/decisions/ahead/reward", {"value": 2}).status == 201
+    assert server("PUT", "/x/decisions/back/reward", {"value": 3}).status == 410
+    report = server("GET", "/x/report").body
+    assert (report["decisions"], report["rewards"], report["pending"]) == (3, 2, 0)
+
+
+def wait_for(condition: Any, seconds: float = 20.0) -> None:
+    """Wait until something holds that a server does by itself."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -1,0 +1,172 @@
+"""Servers for tests: in a thread with an injected clock, or as real processes; and a real PostgreSQL."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+import pytest
+
+from heavybandits.service.app import Service
+from heavybandits.service.events import Clock, system_clock
+from heavybandits.service.server import listen, make_server
+from heavybandits.service.storage import Storage, open_storage
+
+ARMS = [{"name": "a"}, {"name": "b"}]
+SECOND = 1_000_000
+
+
+class Answer(NamedTuple):
+    status: int
+    body: Any
+    headers: dict[str, str]
+
+
+def call(
+    address: str,
+    method: str,
+    path: str,
+    body: Any = None,
+    *,
+    token: str | None = None,
+    timeout: float = 30.0,
+    **headers: str,
+) -> Answer:
+    """One request, on a connection of its own."""
+    host, port = address.rsplit(":", 1)
+    connection = http.client.HTTPConnection(host, int(port), timeout=timeout)
+    given = {"Content-Type": "application/json"} | headers | ({"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        content = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+        connection.request(method, path, content, given)
+        response = connection.getresponse()
+        text = response.read()
+        kind = response.headers.get_content_type()
+        parsed = json.loads(text) if kind.endswith("json") and kind != "application/x-ndjson" else text
+        return Answer(response.status, parsed, {name.lower(): value for name, value in response.headers.items()})
+    finally:
+        connection.close()
+
+
+class FakeClock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self, now: int = 1_000_000 * SECOND) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+
+class Running:
+    """A server in a thread of this process."""
+
+    def __init__(self, storage: Storage, clock: Clock = system_clock, rate: float | None = None) -> None:
+        self.service = Service(storage, clock=clock, rate=rate)
+        self._wire = listen("127.0.0.1", 0)
+        self.address = f"127.0.0.1:{self._wire.getsockname()[1]}"
+        self._server = make_server(self.service)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._wire]})
+        self._thread.start()
+        self.service.log.ready.wait(60)
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(60)
+        self._wire.close()
+
+    def __call__(self, method: str, path: str, body: Any = None, **more: Any) -> Answer:
+        return call(self.address, method, f"/v1/experiments{path}", body, **more)
+
+
+@contextmanager
+def running(storage: Storage, clock: Clock = system_clock, rate: float | None = None) -> Iterator[Running]:
+    server = Running(storage, clock, rate)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+class Process:
+    """A server that is a process of its own."""
+
+    def __init__(self, url: str, folder: Path, *arguments: str, limit: int | None = None, **environment: str) -> None:
+        command = [sys.executable, "-m", "heavybandits", "serve", "--db", url, "--port", "0", *arguments]
+        if limit is not None:  # bytes in a file
+            command = ["prlimit", f"--fsize={limit}", *command]
+        self._errors = (folder / f"errors-{time.monotonic_ns()}").open("w+b")
+        self.process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            cwd=folder,
+            env={**os.environ, **environment},
+            text=True,
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        found = re.search(r"http://(\S+?)/ ", line)
+        assert found, (line, self.errors())
+        self.address = found[1]
+
+    def wait_until_ready(self, seconds: float = 120.0) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                if call(self.address, "GET", "/ready").status == 200:
+                    return
+            except OSError:
+                pass
+            assert self.process.poll() is None, self.errors()
+            time.sleep(0.05)
+        raise AssertionError(f"not ready: {self.errors()}")
+
+    def errors(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read().decode()
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self._close()
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(60)
+        self._close()
+        return status
+
+    def _close(self) -> None:
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self._errors.close()
+
+    def __call__(self, method: str, path: str, body: Any = None, **more: Any) -> Answer:
+        return call(self.address, method, f"/v1/experiments{path}", body, **more)
+
+
+def new_database(uri: str) -> str:
+    """Make a database on the server, and return its address."""
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return uri.replace("/postgres?", f"/{name}?")
+
+
+def new_storage(request: pytest.FixtureRequest, folder: Path) -> Storage:
+    """Return an empty database of the kind that the test asks for."""
+    if request.param == "sqlite":
+        return open_storage(f"sqlite:///{folder}/log.db")
+    return open_storage(new_database(request.getfixturevalue("postgres")))
