@@ -419,5 +419,5 @@ class HuberBandit(Reference):
             errors = np.clip(rewards - rows @ self.fits[number], -tau, tau)
             slope = rows.T @ errors - 1e-6 * self.fits[number]
             self.fits[number] += step @ slope
-            if slope @ step @ slope <= 1e-12:
+            if slope @ step @ slope <= 1e-12 * tau * tau:
                 break

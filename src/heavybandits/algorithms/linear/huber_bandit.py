@@ -49,7 +49,7 @@ FACTS = Facts(
 )
 GROWTH = 1.05  # of the number of samples, until a fit is worked out anew
 MOST_STEPS = 30
-PRECISE = 1e-12  # gain by the last step at which it ends
+PRECISE = 1e-12  # gain by the last step at which it ends, in units of tau²
 RIDGE = 1e-6
 
 
@@ -115,7 +115,7 @@ def refit(state: HuberBanditState, number: int, tau: float) -> None:
         gain = multiply(inverse, gradient, state.product)
         for i in range(size):
             theta[i] += state.product[i]
-        if gain <= PRECISE:
+        if gain <= PRECISE * tau * tau:
             break
 
 
