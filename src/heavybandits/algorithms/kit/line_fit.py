@@ -1,0 +1,209 @@
+"""Fits of a robust line to the first rows: reweighted least squares, its matrices, and the rows themselves."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._validate import require_within
+from ...protocols import FloatArray, IntArray, compilable, rarely_called
+from .middle import partition
+from .robust_line import LEVEL, MASS, Line, Model, init_line, predict
+from .two_piece_laws import WEIGHT, loss_at, weight_at
+
+SMALLEST = 1e-300
+NEAR = 0.05  # scales within which least absolute deviations are smoothed
+SETTLED = 1e-3  # of a scale over the root of n: a change that ends the iteration
+
+
+class Rows(NamedTuple):
+    """The first rows and their rewards, and room for fits to them."""
+
+    x: FloatArray  # (row, d)
+    y: FloatArray  # (row,)
+    size: IntArray  # array of one: how many rows there are
+    residuals: FloatArray  # (row,)
+    gram: FloatArray  # (d, d): lower triangle of the centred, weighted Gram matrix, then its Cholesky factor
+    right: FloatArray  # (d,)
+    total: FloatArray  # (d,)
+    middle: FloatArray  # (d,): mean row
+    rival: Line  # a second start
+
+    def check(self, fresh: Rows, n_arms: int) -> None:
+        """Refuse more rows than there is room for."""
+        require_within("size", self.size, 0, len(self.y))
+
+
+def init_rows(n_features: int, room: int) -> Rows:
+    """Return no rows, with room for some."""
+    d = n_features
+    return Rows(
+        x=np.zeros((room, d)),
+        y=np.zeros(room),
+        size=np.zeros(1, np.int64),
+        residuals=np.zeros(room),
+        gram=np.zeros((d, d)),
+        right=np.zeros(d),
+        total=np.zeros(d),
+        middle=np.zeros(d),
+        rival=init_line(d),
+    )
+
+
+@compilable
+def keep(rows: Rows, x: FloatArray, reward: float) -> bool:
+    """Keep a row if there is room."""
+    n = rows.size[0]
+    if n == len(rows.y):
+        return False
+    for i in range(len(x)):
+        rows.x[n, i] = x[i]
+    rows.y[n] = reward
+    rows.size[0] = n + 1
+    return True
+
+
+@rarely_called
+def median(values: FloatArray, n: int) -> float:
+    """Return the median of ``values[:n]``, which are reordered.
+
+    Examples
+    --------
+    >>> median(np.array([4.0, 1.0, 2.0, 8.0]), 4)
+    3.0
+    """
+    partition(values, 0, n - 1, n // 2)
+    upper = values[n // 2]
+    if n % 2 == 1:
+        return float(upper)
+    lower = values[0]
+    for i in range(1, n // 2):
+        lower = max(lower, values[i])
+    return float(0.5 * lower + 0.5 * upper)
+
+
+@rarely_called
+def write_squares(rows: Rows, square: FloatArray) -> None:
+    """Write the mean square of each feature."""
+    n = rows.size[0]
+    square[:] = 0.0
+    for k in range(n):
+        for i in range(len(square)):
+            square[i] += rows.x[k, i] * rows.x[k, i] / n
+
+
+@compilable
+def write_residuals(rows: Rows, line: Line) -> None:
+    """Write what the line leaves of each reward."""
+    for k in range(rows.size[0]):
+        rows.residuals[k] = rows.y[k] - predict(line, rows.x[k])
+
+
+@rarely_called
+def loss_of(rows: Rows, line: Line, law: FloatArray, scale: float) -> float:
+    """Return the summed loss of a line."""
+    total = 0.0
+    for k in range(rows.size[0]):
+        total += loss_at(law, (rows.y[k] - predict(line, rows.x[k])) / scale)
+    return total
+
+
+@rarely_called
+def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float, steps: int, absolute: bool) -> None:
+    """Take at most so many steps of reweighted least squares, of absolute deviations if ``absolute``, from the line on.
+
+    The Cholesky factor of the last Gram matrix plus ridge is left in ``gram``.
+    """
+    x, y, gram, right, total, middle = rows.x, rows.y, rows.gram, rows.right, rows.total, rows.middle
+    slope, centre, sums, n, d = line.slope, line.centre, line.sums, rows.size[0], len(line.slope)
+    origin = sums[LEVEL]  # near most rewards: what is left of them keeps its digits
+    for i in range(d):
+        middle[i] = 0.0
+    for k in range(n):
+        for i in range(d):
+            middle[i] += x[k, i] / n
+    for step in range(steps):
+        gram[:] = 0.0
+        right[:] = 0.0
+        total[:] = 0.0
+        mass, reward = 0.0, 0.0
+        for k in range(n):
+            z = (y[k] - predict(line, x[k])) / scale
+            w = 1.0 / max(abs(z), NEAR) if absolute else weight_at(law, z) / law[WEIGHT]
+            mass += w
+            reward += w * (y[k] - origin)
+            for i in range(d):
+                v = w * (x[k, i] - middle[i])
+                total[i] += v
+                right[i] += v * (y[k] - origin)
+                for j in range(i + 1):
+                    gram[i, j] += v * (x[k, j] - middle[j])
+        for i in range(d):
+            right[i] -= total[i] * reward / mass
+            for j in range(i + 1):
+                gram[i, j] -= total[i] * total[j] / mass
+            gram[i, i] += model.ridge[i]
+        factorise(gram)
+        solve(gram, right)
+        level = origin + reward / mass
+        change = abs(level - sums[LEVEL])
+        for i in range(d):
+            change = max(change, abs(right[i] - slope[i]) * math.sqrt(model.square[i]))
+            slope[i] = right[i]
+            centre[i] = middle[i] + total[i] / mass
+        sums[LEVEL], sums[MASS] = level, mass
+        if step > 0 and change < SETTLED * scale / math.sqrt(n):
+            break
+
+
+@rarely_called
+def factorise(matrix: FloatArray) -> None:
+    """Replace the lower triangle of a positive matrix by its Cholesky factor.
+
+    Examples
+    --------
+    >>> matrix = np.array([[4.0, 0.0], [2.0, 5.0]])
+    >>> factorise(matrix)
+    >>> matrix.tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
+    """
+    for j in range(len(matrix)):
+        for i in range(j, len(matrix)):
+            value = matrix[i, j]
+            for k in range(j):
+                value -= matrix[i, k] * matrix[j, k]
+            matrix[i, j] = math.sqrt(max(value, SMALLEST)) if i == j else value / matrix[j, j]
+
+
+@rarely_called
+def solve(factor: FloatArray, right: FloatArray) -> None:
+    """Replace the right-hand side by the solution, given the Cholesky factor."""
+    d = len(right)
+    for i in range(d):
+        value = right[i]
+        for k in range(i):
+            value -= factor[i, k] * right[k]
+        right[i] = value / factor[i, i]
+    for i in range(d - 1, -1, -1):
+        value = right[i]
+        for k in range(i + 1, d):
+            value -= factor[k, i] * right[k]
+        right[i] = value / factor[i, i]
+
+
+@rarely_called
+def invert(rows: Rows, inverse: FloatArray) -> None:
+    """Write the inverse of the matrix whose Cholesky factor is in ``gram``."""
+    right = rows.right
+    d = len(right)
+    for j in range(d):
+        right[:] = 0.0
+        right[j] = 1.0
+        solve(rows.gram, right)
+        for i in range(d):
+            inverse[i, j] = right[i]
+    for i in range(d):
+        for j in range(i):
+            inverse[i, j] = inverse[j, i] = 0.5 * (inverse[i, j] + inverse[j, i])

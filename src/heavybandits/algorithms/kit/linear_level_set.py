@@ -1,0 +1,263 @@
+r"""Level sets of a linear model: their half widths, and the row whose upper end is highest.
+
+An arm with n rewards has the level set :math:`\{d : n\,\mathrm{KL}(d) \le \ell\}`.  A row x of features has a leverage
+:math:`h = (x - \bar x)'P(x - \bar x)` in place of 1/n, and the number of determined parameters D in place of K:
+
+.. math::  u = \frac{t\,h}{D},\qquad
+           \ell = \frac{1}{1 - kh}\ln\bigl(1 + c\,(a + u(1 + \tfrac{2k}{3}\ln^2(1 + u)))\bigr),\qquad
+           w(h) = s\,\sqrt{\frac{\nu_- + 1}{I}\Bigl(e^{2\ell h/(\nu_- + 1)} - 1\Bigr)},
+
+where a = min(0.3, 30/D), I is the information of the law and k its slack.  As :math:`w(h)/\sqrt h` grows with h, one
+exact width bounds those of all smaller leverages, and few rows need their own.
+
+Rows are scored in blocks, one SIMD lane each.  Rows that stay the same from decision to decision keep their leverages
+and predictions, which then cost O(d) each for a reward, and not O(d²) for a decision.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._validate import require_within
+from ...protocols import FloatArray, IntArray, compilable
+from .robust_line import Line, Model, Step
+from .two_piece_laws import INFORMATION, SLACK, TAIL
+
+LANES = 32  # rows that are scored together
+RENEWAL = 128  # rewards after which kept leverages are computed anew, against rounding
+NEW = 1e3  # leverage of a row that nothing was known of
+WIDEST = 600.0  # of the exponent
+LEAST_BASE, BASES = 0.3, 30.0  # a
+
+
+class Width(NamedTuple):
+    """What half widths are made of, beside the leverage."""
+
+    pace: float  # t/D
+    base: float  # c a
+    c: float
+    slack: float
+    reach: float  # s² (nu + 1)/I; infinite before there is a scale
+    rate: float  # 2/(nu + 1)
+
+
+class Arms(NamedTuple):
+    """Rows that stay the same, their leverages and predictions; and room to score others."""
+
+    rows: FloatArray  # (room, d): as they were given
+    columns: FloatArray  # (d, room): the same, transposed
+    first: FloatArray  # (d,): first row of the latest decision
+    leverage: FloatArray  # (room,)
+    value: FloatArray  # (room,): prediction, less something that is common to all
+    bound: FloatArray  # (room,)
+    lanes: FloatArray  # (d, LANES)
+    kept: IntArray  # array of one: rows that are kept; 0 if the latest were others
+    age: IntArray  # array of one: rewards since they were scored; RENEWAL if they must be
+
+    def check(self, fresh: Arms, n_arms: int) -> None:
+        """Refuse more rows than there is room for."""
+        require_within("kept", self.kept, 0, len(self.rows))
+        require_within("age", self.age, 0, RENEWAL)
+
+    def with_rows(self, n_rows: int) -> Arms:
+        """Return the same with room to keep so many rows; none are kept."""
+        return self if n_rows <= len(self.rows) else init_arms(len(self.first), n_rows)
+
+
+def init_arms(n_features: int, room: int = LANES) -> Arms:
+    """Return no rows, with room for some."""
+    d = n_features
+    return Arms(
+        rows=np.zeros((room, d)),
+        columns=np.zeros((d, room)),
+        first=np.full(d, np.nan),
+        leverage=np.zeros(room),
+        value=np.zeros(room),
+        bound=np.zeros(room),
+        lanes=np.zeros((d, LANES)),
+        kept=np.zeros(1, np.int64),
+        age=np.full(1, RENEWAL),
+    )
+
+
+@compilable
+def width_for(law: FloatArray, scale: float, t: float, parameters: float, c: float) -> Width:
+    """Return what half widths are made of after t rewards."""
+    base = c * min(LEAST_BASE, BASES / parameters)
+    reach = scale * scale * law[TAIL] / law[INFORMATION]
+    return Width(t / parameters, base, c, law[SLACK], reach, 2.0 / law[TAIL])
+
+
+@compilable
+def half_width(width: Width, leverage: float) -> float:
+    """Return the half width of the level set at a leverage.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> width = Width(pace=100 / 11, base=4 / 11, c=4 / 11, slack=0.75, reach=4.0, rate=1.0)  # Cauchy's law
+    >>> round(half_width(width, 0.1), 6), half_width(width, 2.0)
+    (0.502944, inf)
+    """
+    slack = 1.0 - width.slack * leverage
+    if slack <= 0.001 or width.reach == math.inf:
+        return math.inf
+    u = width.pace * leverage
+    lead = math.log(1.0 + u)
+    level = math.log(1.0 + width.base + width.c * u * (1.0 + 2.0 / 3.0 * width.slack * lead * lead)) / slack
+    exponent = width.rate * level * leverage
+    if exponent > WIDEST:
+        return math.inf
+    return math.sqrt(width.reach * math.expm1(exponent))
+
+
+@compilable
+def score(line: Line, inverse: FloatArray, arms: Arms, features: FloatArray, first: int, count: int, at: int) -> None:
+    """Write leverages and values of some rows of the features, of at most ``LANES``, from position ``at`` on."""
+    slope, centre, lanes, leverage, value, part = (
+        line.slope, line.centre, arms.lanes, arms.leverage, arms.value, arms.bound
+    )  # fmt: skip
+    d = len(slope)
+    for i in range(d):
+        for a in range(count):
+            lanes[i, a] = features[first + a, i] - centre[i]
+    for a in range(count):
+        leverage[at + a] = 0.0
+        value[at + a] = 0.0
+    for i in range(d):  # half the products: the matrix is symmetric
+        half, slant = 0.5 * inverse[i, i], slope[i]
+        for a in range(count):
+            part[a] = half * lanes[i, a]
+            value[at + a] += slant * lanes[i, a]
+        j = 0
+        while j + 4 <= i:
+            p, q, r, s = inverse[i, j], inverse[i, j + 1], inverse[i, j + 2], inverse[i, j + 3]
+            for a in range(count):
+                part[a] += (p * lanes[j, a] + q * lanes[j + 1, a]) + (r * lanes[j + 2, a] + s * lanes[j + 3, a])
+            j += 4
+        while j < i:
+            p = inverse[i, j]
+            for a in range(count):
+                part[a] += p * lanes[j, a]
+            j += 1
+        for a in range(count):
+            leverage[at + a] += 2.0 * (part[a] * lanes[i, a])
+    for a in range(count):
+        leverage[at + a] = max(leverage[at + a], 0.0)
+
+
+@compilable
+def highest(arms: Arms, width: Width, count: int, at: int) -> tuple[int, float]:
+    """Return which of the scored rows from position ``at`` on has the highest index, and that index.
+
+    If the widest set is infinite, it is the one with the highest leverage.
+    """
+    leverage, value, bound = arms.leverage, arms.value, arms.bound
+    widest = at
+    for a in range(at + 1, at + count):
+        if leverage[a] > leverage[widest]:
+            widest = a
+    most = leverage[widest]
+    half = half_width(width, most)
+    if half == math.inf:
+        return widest - at, math.inf
+    share = half * half / most * (1.0 + 1e-12) if most > 0.0 else 0.0
+    for a in range(at, at + count):
+        bound[a] = value[a] + math.sqrt(share * leverage[a])
+    row = at
+    for a in range(at + 1, at + count):
+        if bound[a] > bound[row]:
+            row = a
+    favourite, best = row, value[row] + half_width(width, leverage[row])
+    for a in range(at, at + count):
+        if bound[a] >= best and a != favourite:
+            index = value[a] + half_width(width, leverage[a])
+            if index > best or (index == best and a < row):
+                row, best = a, index
+    return row - at, best
+
+
+@compilable
+def best_row(line: Line, inverse: FloatArray, arms: Arms, features: FloatArray, width: Width, is_exact: bool) -> int:
+    """Return the row with the highest index; of infinite ones, that with the highest leverage.
+
+    Kept scores are those of the exact ``inverse``, without pending rows; with another one they are not used.
+    """
+    n_rows = len(features)
+    kept = is_exact and recall(arms, features)
+    scored = kept and arms.age[0] < RENEWAL
+    best, top, reach = 0, -math.inf, -1.0
+    for first in range(0, n_rows, LANES):
+        count = min(LANES, n_rows - first)
+        at = first if kept else 0
+        if not scored:
+            score(line, inverse, arms, features, first, count, at)
+        row, index = highest(arms, width, count, at)
+        leverage = arms.leverage[at + row]
+        if index > top or (index == math.inf and leverage > reach):
+            best, top, reach = first + row, index, leverage
+    if kept and not scored:
+        arms.age[0] = 0
+    return best
+
+
+@compilable
+def recall(arms: Arms, features: FloatArray) -> bool:
+    """Return whether these rows are kept, and keep rows that come a second time in a row.
+
+    Their first row tells most of those apart that are not the same.
+    """
+    n_rows, d, first = len(features), len(arms.first), arms.first
+    differs = False
+    for i in range(d):
+        differs |= features[0, i] != first[i]
+        first[i] = features[0, i]
+    if differs or n_rows > len(arms.rows):
+        arms.kept[0] = 0
+        return False
+    differs = n_rows != arms.kept[0]
+    a = 0
+    while a < n_rows and not differs:
+        for i in range(d):
+            differs |= features[a, i] != arms.rows[a, i]
+        a += 1
+    if differs:
+        for a in range(n_rows):
+            for i in range(d):
+                arms.rows[a, i] = arms.columns[i, a] = features[a, i]
+        arms.kept[0], arms.age[0] = n_rows, RENEWAL
+    return True
+
+
+@compilable
+def update_kept(arms: Arms, model: Model, step: Step) -> None:
+    """Bring leverages and values of kept rows up to date with a row that was taken in."""
+    n_rows, age = arms.kept[0], arms.age[0]
+    if n_rows == 0 or age >= RENEWAL:
+        return
+    if step.mass == 0.0 or step.leverage * step.weight > NEW:  # differences would lose their digits
+        arms.age[0] = RENEWAL
+        return
+    arms.age[0] = age + 1
+    leverage, value, product, columns = arms.leverage, arms.value, arms.bound, arms.columns
+    d, pull, mass = len(model.pull), model.pull, step.mass
+    after = mass + step.weight
+    # The centre has moved already; with c the old one, (x - c)'u = x'u - c'u, and c = centre - (w/W') v.
+    origin = -step.weight / after * step.leverage
+    for i in range(d):
+        origin += model.line.centre[i] * pull[i]
+    for a in range(n_rows):
+        product[a] = 1.0 / mass - origin
+    for i in range(d):
+        u = pull[i]
+        for a in range(n_rows):
+            product[a] += u * columns[i, a]
+    rise = step.weight / (mass * after)
+    fall = step.weight / (1.0 + step.weight * (1.0 / mass + step.leverage))
+    for a in range(n_rows):
+        q = product[a]
+        leverage[a] = max(leverage[a] + rise - fall * (q * q), 0.0)
+        value[a] += step.along * (q - 1.0 / mass)

@@ -1,0 +1,233 @@
+r"""A linear model with an intercept, followed reward by reward: the centre of the linear level sets.
+
+Rewards are predicted as :math:`b + (x - \bar x)'\theta`, where :math:`\bar x` is the weighted mean of the played rows.
+Centred in this way the intercept has no part in the rest, so that nothing but P, the inverse of the centred, weighted
+Gram matrix plus a ridge, has to be kept.  A row x with residual e, weight w (1 on average) and gain g takes the model,
+with :math:`v = x - \bar x`, :math:`u = Pv`, W the sum of weights so far and :math:`W' = W + w`, to
+
+.. math::  P - \frac{a}{1 + a v'u} uu',\quad a = \frac{wW}{W'},\qquad
+           \theta + \frac{W}{W'}\frac{ge}{1 + a v'u} u,\qquad b + \frac{w\,v'\theta + ge}{W'},\qquad
+           \bar x + \frac{w}{W'} v.
+
+With w = g = 1 this is least squares.
+
+Pending decisions narrow widths as in :mod:`.design`: rows whose rewards are not known yet count in a second inverse,
+with weight 1.  They are centred at the mean of the rows when the first of them was asked for, or when a fit was made.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._validate import LARGEST_COUNT, require_within
+from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
+from .design import add_outer, multiply
+
+MASS, LEVEL = range(2)  # positions in Line.sums
+RIDGE = 1e-6  # of a feature's mean square: what is assumed before there is a fit
+STEEP = 1e-6  # of a pending row that is taken out: below this share of what is left, the inverse is made anew
+ROUNDING = 1e-12
+
+
+class Line(NamedTuple):
+    """Where the model lies."""
+
+    slope: FloatArray  # (d,): theta
+    centre: FloatArray  # (d,): weighted mean of the rows
+    sums: FloatArray  # (2,): sum of the weights, and prediction at the centre
+
+
+class Model(NamedTuple):
+    """A line, how well it is known, and room for one step."""
+
+    line: Line
+    inverse: FloatArray  # (d, d): P
+    ridge: FloatArray  # (d,): 0 before the first features that are not all 0
+    square: FloatArray  # (d,): mean square of each feature
+    shift: FloatArray  # (d,): v of the latest row
+    pull: FloatArray  # (d,): u of the latest row
+    asked: FloatArray  # (d, d): the inverse with pending rows; out of date while there are none
+    waiting: FloatArray  # (d, d): sum of the pending rows' outer products, centred at the anchor
+    missing: FloatArray  # (d,): sum of the pending rows, centred
+    anchor: FloatArray  # (d,)
+    factor: FloatArray  # (d, d): room to factorise ``waiting``
+    pending: IntArray  # array of one: how many rows are pending
+
+    def ask(self, x: FloatArray) -> None:
+        """Note that the reward of a row is pending."""
+        if self.ridge[0] == 0.0:
+            return
+        if self.pending[0] == 0:
+            copy_into(self.asked, self.inverse)
+            copy_into(self.anchor, self.line.centre)
+            self.waiting[:] = 0.0
+            self.missing[:] = 0.0
+        self.pending[0] += 1
+        change_pending(self, x, 1.0)
+
+    def settle(self, x: FloatArray) -> None:
+        """Note that a row is pending no more: its reward was learned just now, or will never come."""
+        if self.pending[0] > 0:
+            self.pending[0] -= 1
+            if self.pending[0] > 0:
+                change_pending(self, x, -1.0)
+
+    def check(self, fresh: Model, n_arms: int) -> None:
+        """Refuse a number of pending rows that cannot be."""
+        require_within("pending", self.pending, 0, LARGEST_COUNT)
+
+
+class Step(NamedTuple):
+    """What a row changed, for those who keep leverages and predictions of their own."""
+
+    weight: float
+    mass: float  # W, before
+    leverage: float  # v'u
+    along: float  # how far theta went along u
+
+
+def init_line(n_features: int) -> Line:
+    """Return a line that predicts 0."""
+    return Line(np.zeros(n_features), np.zeros(n_features), np.zeros(2))
+
+
+def init_model(n_features: int) -> Model:
+    """Return a model before the first row."""
+    d = n_features
+    vectors = {name: np.zeros(d) for name in ("ridge", "square", "shift", "pull", "missing", "anchor")}
+    matrices = {name: np.zeros((d, d)) for name in ("inverse", "asked", "waiting", "factor")}
+    return Model(line=init_line(d), pending=np.zeros(1, np.int64), **vectors, **matrices)
+
+
+@rarely_called
+def forget(model: Model) -> None:
+    """Begin to collect what :func:`begin` needs."""
+    model.square[:] = 0.0
+    model.line.centre[:] = 0.0
+
+
+@rarely_called
+def collect(model: Model, x: FloatArray, share: float) -> None:
+    """Add a row to the mean row and to the mean squares."""
+    for i in range(len(x)):
+        model.square[i] += share * (x[i] * x[i])
+        model.line.centre[i] += share * x[i]
+
+
+@rarely_called
+def begin(model: Model) -> None:
+    """Let the ridge be little against the mean squares of the features, and the inverse that of the ridge."""
+    fill_squares(model.square)
+    for i in range(len(model.ridge)):
+        model.ridge[i] = RIDGE * model.square[i]
+        if model.ridge[i] > 0.0:
+            model.inverse[i, i] = 1.0 / model.ridge[i]
+
+
+@compilable
+def fill_squares(square: FloatArray) -> None:
+    """Give a feature that was always 0 the largest mean square, and no other much less than 1e-14 of it."""
+    largest = 0.0
+    for i in range(len(square)):
+        largest = max(largest, square[i])
+    for i in range(len(square)):
+        square[i] = max(square[i], 1e-14 * largest) if square[i] > 0.0 else largest
+
+
+@compilable
+def predict(line: Line, x: FloatArray) -> float:
+    """Return the predicted reward of a row."""
+    value = line.sums[LEVEL]
+    for i in range(len(x)):
+        value += (x[i] - line.centre[i]) * line.slope[i]
+    return float(value)
+
+
+@compilable
+def approach(model: Model, inverse: FloatArray, x: FloatArray) -> float:
+    """Compute ``shift`` and ``pull`` of a row; return its leverage, about one over the rows that inform on it."""
+    for i in range(len(x)):
+        model.shift[i] = x[i] - model.line.centre[i]
+    return multiply(inverse, model.shift, model.pull)
+
+
+@compilable
+def follow(model: Model, leverage: float, residual: float, weight: float, gain: float) -> Step:
+    """Take in the row that was approached last; without a ``gain`` the intercept alone is moved, as a mean."""
+    line, inverse, shift, pull = model.line, model.inverse, model.shift, model.pull
+    before = line.sums[MASS]
+    after = before + weight
+    pace, share = weight * before / after, weight / after
+    shrink = 1.0 / (1.0 + pace * leverage)
+    along = before / after * gain * residual * shrink
+    lift = 0.0
+    for i in range(len(shift)):
+        lift += shift[i] * line.slope[i]
+    line.sums[MASS] = after
+    line.sums[LEVEL] += share * lift + (gain * residual if gain > 0.0 else residual) / after
+    for i in range(len(shift)):
+        line.slope[i] += along * pull[i]
+        line.centre[i] += share * shift[i]
+        fall = -pace * shrink * pull[i]
+        for j in range(len(shift)):
+            inverse[i, j] += fall * pull[j]
+    if model.pending[0] > 0:
+        add_row(model.asked, shift, model.factor[0], pace)
+    return Step(weight, before, leverage, along)
+
+
+@compilable
+def dimension(model: Model) -> float:
+    """Return how many parameters the rows determine, the intercept among them: the trace of their hat matrix."""
+    total = 1.0
+    for i in range(len(model.ridge)):
+        total += 1.0 - min(model.ridge[i] * model.inverse[i, i], 1.0)
+    return total
+
+
+@rarely_called
+def add_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight: float) -> bool:
+    """Add a row to what an inverse is of, or take it out if its weight is negative; return whether that is possible."""
+    grown = 1.0 + weight * multiply(inverse, shift, product)
+    if grown > STEEP:
+        add_outer(inverse, product, -weight / grown)
+    return grown > STEEP
+
+
+@rarely_called
+def change_pending(model: Model, x: FloatArray, sign: float) -> None:
+    """Add a pending row, or take one out."""
+    shift = model.shift
+    for i in range(len(x)):
+        shift[i] = x[i] - model.anchor[i]
+        model.missing[i] += sign * shift[i]
+    add_outer(model.waiting, shift, sign)
+    if not add_row(model.asked, shift, model.pull, sign):
+        renew_pending(model)
+
+
+@rarely_called
+def renew_pending(model: Model) -> None:
+    """Make the inverse with pending rows anew, centred where the line is now; O(d³)."""
+    waiting, missing, anchor, column, factor = model.waiting, model.missing, model.anchor, model.shift, model.factor
+    d, pending = len(missing), model.pending[0]
+    for i in range(d):
+        column[i] = model.line.centre[i] - anchor[i]
+        anchor[i] = model.line.centre[i]
+    for i in range(d):
+        for j in range(d):
+            waiting[i, j] += pending * column[i] * column[j] - column[i] * missing[j] - missing[i] * column[j]
+    for i in range(d):
+        missing[i] -= pending * column[i]
+    copy_into(model.asked, model.inverse)
+    copy_into(factor, waiting)
+    for k in range(d):  # each column of its Cholesky factor is a row to be added
+        pivot = factor[k, k]
+        if pivot > ROUNDING * waiting[k, k]:
+            for i in range(d):
+                column[i] = factor[i, k] / math.sqrt(pivot) if i >= k else 0.0
+            add_outer(factor, column, -1.0)
+            add_row(model.asked, column, model.pull, 1.0)

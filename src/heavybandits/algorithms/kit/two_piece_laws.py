@@ -1,0 +1,143 @@
+r"""Two-piece Student laws: what the linear level-set policies take the noise to be.
+
+A law has degrees of freedom :math:`\nu_-` below and :math:`\nu_+` above its mode 0, and is ratio q times as wide above
+as below.  Its loss and weight at z, a residual in units of the lower scale, are
+
+.. math::  \rho(z) = \tfrac{\nu + 1}{2} \ln(1 + y^2/\nu), \qquad
+           w(z) = \rho'(z)/z = \frac{\nu + 1}{(\nu + y^2)\,q_\pm^2}
+
+with the :math:`\nu` of its side, :math:`y = z/q_\pm`, and :math:`q_\pm` = 1 below and q above.  Each law is a row of a
+table, which also holds what follows from these three numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...protocols import FloatArray, compilable, rarely_called
+
+SYMMETRIC = ((1.0, 1.0, 1.0), (0.6, 0.6, 1.0), (2.0, 2.0, 1.0), (4.0, 4.0, 1.0), (30.0, 30.0, 1.0))  # Cauchy's first
+SKEWED = ((30.0, 1.0, 3.0), (4.0, 1.0, 2.0), (30.0, 2.0, 8.0), (30.0, 30.0, 3.0))  # and their mirror images
+MIRRORED = tuple((above, below, 1.0 / ratio) for below, above, ratio in SKEWED)
+LEARNED = SYMMETRIC + SKEWED + MIRRORED  # of which the likeliest is used
+LEAST_SQUARES = (1e300, 1e300, 1.0)  # all weights are 1, so that means are compared
+
+# Columns of the table: degrees of freedom below and above, ratio of the scales, log of the normalising constant, Fisher
+# information of the location, mean weight, slack of the level (see linear_level_set), Fisher information of the log
+# scale, and the exponent of the lower tail.
+BELOW, ABOVE, RATIO, NORM, INFORMATION, WEIGHT, SLACK, SHARPNESS, TAIL = range(9)
+MEAN_SLACK = 0.05  # of least squares
+THIN = 2e6  # exponent of a tail from which on a level set is that of the normal law
+FAR = 1e100  # residuals beyond this many scales count as this many: their squares are finite
+STEPS = 12  # towards the scale and shift of a law, at most
+
+
+def two_piece_table(laws: Sequence[tuple[float, float, float]]) -> FloatArray:
+    """Return a row for each law, given as degrees of freedom below and above and the ratio of the scales.
+
+    Examples
+    --------
+    >>> cauchy = two_piece_table([(1.0, 1.0, 1.0)])[0]
+    >>> float(cauchy[INFORMATION]), float(cauchy[WEIGHT]), float(cauchy[SLACK])
+    (0.5, 1.0, 0.75)
+    """
+    return np.array([_row(*law) for law in laws])
+
+
+def _row(below: float, above: float, ratio: float) -> tuple[float, ...]:
+    lower, upper = _half_mass(below), ratio * _half_mass(above)
+    p = lower / (lower + upper)  # probability of a residual below 0
+    q = 1.0 - p
+    slack = 1.5 * (p / (below + 1.0) + q / (above + 1.0))
+    return (
+        below,
+        above,
+        ratio,
+        math.log(lower + upper),
+        p * _shrunk(below) + q * _shrunk(above) / ratio**2,
+        p + q / ratio**2,
+        slack if below < LEAST_SQUARES[0] else MEAN_SLACK,
+        2.0 * (p * below / (below + 3.0) + q * above / (above + 3.0)),
+        min(below + 1.0, THIN),
+    )
+
+
+def _shrunk(degrees: float) -> float:
+    return (degrees + 1.0) / (degrees + 3.0)
+
+
+def _half_mass(degrees: float) -> float:
+    """Return the integral of exp(-loss) over one side."""
+    if degrees >= LEAST_SQUARES[0]:
+        return math.sqrt(0.5 * math.pi)
+    density = math.exp(math.lgamma(0.5 * (degrees + 1.0)) - math.lgamma(0.5 * degrees)) / math.sqrt(degrees * math.pi)
+    return 0.5 / density
+
+
+@compilable
+def weight_at(law: FloatArray, z: float) -> float:
+    """Return the weight of a residual of z scales.
+
+    Examples
+    --------
+    >>> cauchy = two_piece_table([(1.0, 1.0, 1.0)])[0]
+    >>> weight_at(cauchy, -1.0), weight_at(cauchy, math.inf)
+    (1.0, 2e-200)
+    """
+    if z < 0.0:
+        y = max(z, -FAR)
+        return float((law[BELOW] + 1.0) / (law[BELOW] + y * y))
+    y = min(z, FAR) / law[RATIO]
+    return float((law[ABOVE] + 1.0) / (law[ABOVE] + y * y) / (law[RATIO] * law[RATIO]))
+
+
+@compilable
+def loss_at(law: FloatArray, z: float) -> float:
+    """Return the loss of a residual of z scales: minus the log density, up to a constant."""
+    if z < 0.0:
+        y = max(z, -FAR)
+        return float(0.5 * (law[BELOW] + 1.0) * math.log1p(y * y / law[BELOW]))
+    y = min(z, FAR) / law[RATIO]
+    return float(0.5 * (law[ABOVE] + 1.0) * math.log1p(y * y / law[ABOVE]))
+
+
+@compilable
+def log_likelihood(law: FloatArray, residuals: FloatArray, n: int, shift: float, scale: float) -> float:
+    """Return the log likelihood of n residuals under a law with its mode at ``shift``."""
+    total = -n * (law[NORM] + math.log(scale))
+    for i in range(n):
+        total -= loss_at(law, (residuals[i] - shift) / scale)
+    return float(total)
+
+
+@rarely_called
+def match(law: FloatArray, residuals: FloatArray, n: int, freedom: float, scale: float) -> tuple[float, float]:
+    """Return the shift and the scale at which the law is likeliest, to about a thousandth; ``scale`` is a guess.
+
+    With fewer degrees of ``freedom`` than residuals the scale is larger, as residuals of a fit are too small.
+
+    Examples
+    --------
+    >>> residuals = np.array([0.3, -1.0, 2.0, -0.1, 5.0, -40.0, 0.7, 0.2])
+    >>> shift, scale = match(two_piece_table([(2.0, 2.0, 1.0)])[0], residuals, 8, 6.0, 1.0)
+    >>> round(shift, 1), round(scale, 1)
+    (0.6, 2.4)
+    """
+    shift = 0.0
+    for _ in range(STEPS):
+        weights, first, second = 0.0, 0.0, 0.0
+        for i in range(n):
+            z = min(max((residuals[i] - shift) / scale, -FAR), FAR)
+            w = weight_at(law, z)
+            weights += w
+            first += w * z
+            second += w * z * z
+        shift += scale * first / weights
+        excess = second / freedom
+        scale = max(scale * math.exp(min(max(math.log(max(excess, 1e-30)) / law[SHARPNESS], -3.0), 3.0)), 1e-300)
+        if abs(excess - 1.0) < 1e-3 and abs(first) < 1e-2 * weights:
+            break
+    return float(shift), float(scale)
