@@ -34,9 +34,7 @@ def expectation(law: np.ndarray, function: object) -> float:
         return math.exp(-loss_at(law, z) - law[NORM]) * function(z)  # type: ignore[operator]
 
     # A substitution z = x^3 tames the slowest tail.
-    sides = (
-        quad(lambda x, s=sign: 3 * x * x * integrand(s * x**3), 0, math.inf, limit=500)[0] for sign in (-1.0, 1.0)
-    )
+    sides = (quad(lambda x, s=sign: 3 * x * x * integrand(s * x**3), 0, math.inf, limit=500)[0] for sign in (-1.0, 1.0))
     return sum(sides)
 
 
@@ -81,9 +79,9 @@ def test_the_match_is_near_the_likeliest_shift_and_scale(j: int) -> None:
     law, residuals = TABLE[j], np.random.default_rng(j).standard_t(2, 200)
     shift, scale = match(law, residuals, 200, 200.0, 1.0)
     best = minimize(
-        lambda p: -log_likelihood(law, residuals, 200, p[0], math.exp(p[1])), (shift, math.log(scale)), tol=1e-8
+        lambda p: -log_likelihood(law, residuals, 200, p[0], math.exp(p[1]), 1.0), (shift, math.log(scale)), tol=1e-8
     )
-    assert log_likelihood(law, residuals, 200, shift, scale) == pytest.approx(-best.fun, abs=1.0)
+    assert log_likelihood(law, residuals, 200, shift, scale, 1.0) == pytest.approx(-best.fun, abs=1.0)
 
 
 def test_scales_solve_their_equation() -> None:

@@ -146,7 +146,7 @@ def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
         if counts[LAW] == len(state.laws) - 1:
             noise[SQUARES] += residual / (1.0 + leverage + 1.0 / step.mass) * residual
             noise[FREEDOM] += 1.0
-            noise[SCALE] = max(math.sqrt(noise[SQUARES] / noise[FREEDOM]), SMALLEST)
+            noise[SCALE] = max(math.sqrt(noise[SQUARES] / noise[FREEDOM]), noise[FLOOR])
         elif state.told[0] == 0.0:
             growth = math.exp((w * z * z - 1.0) / (law[SHARPNESS] * counts[CLOCK]))
             noise[SCALE] = max(noise[SCALE] * growth, noise[FLOOR])
@@ -173,6 +173,7 @@ def fit(state: LinearSets) -> None:
         for k in range(n):
             spread += rows.residuals[k] / n
     spread = max(spread, SMALLEST)
+    state.noise[FLOOR] = FLOOR_SHARE * spread
     begins = counts[FITTED] == 0
     if state.only_means[0] == 0 and n >= JUDGED:
         by_means = repeats(rows, counts[TIES])
@@ -204,7 +205,7 @@ def fit_means(state: LinearSets, freedom: float, spread: float) -> None:
     squares = 0.0
     for k in range(rows.size[0]):
         squares += rows.residuals[k] * rows.residuals[k]
-    scale = shrink(max(math.sqrt(squares / freedom), SMALLEST), 1.48 * spread, freedom, MEAN_PRIOR)
+    scale = shrink(max(math.sqrt(squares / freedom), noise[FLOOR]), 1.48 * spread, freedom, MEAN_PRIOR)
     noise[SCALE], noise[SQUARES], noise[FREEDOM] = scale, scale * scale * freedom, freedom
     learn_ridge(state, law)
     reweigh(rows, model, model.line, law, 1.0, 1, False)
@@ -228,7 +229,6 @@ def fit_locations(state: LinearSets, freedom: float, spread: float, begins: bool
     write_residuals(rows, line)
     choose_law(state, freedom, scale)
     law = state.laws[state.counts[LAW]]
-    noise[FLOOR] = FLOOR_SHARE * spread
     scale = shrink(noise[SCALE], 2.0 * spread / (1.0 + law[RATIO]), freedom, LOCATION_PRIOR)
     noise[SCALE] = scale = state.told[0] if state.told[0] > 0.0 else max(scale, noise[FLOOR])
     learn_ridge(state, law)
@@ -240,7 +240,7 @@ def shrink(scale: float, guess: float, freedom: float, weight: float) -> float:
     """Return the scale, shrunk towards a guess while there are few residuals."""
     if freedom >= ENOUGH:
         return scale
-    return math.exp((freedom * math.log(scale) + weight * math.log(guess)) / (freedom + weight))
+    return scale * math.exp(weight * math.log(guess / scale) / (freedom + weight))
 
 
 @rarely_called
@@ -251,7 +251,7 @@ def choose_law(state: LinearSets, freedom: float, guess: float) -> None:
     for j in range(len(state.laws) - 1):
         law = state.laws[j]
         shift, scale = match(law, residuals, n, freedom, guess)
-        evidence = 0.5 * freedom / n * log_likelihood(law, residuals, n, shift, scale)
+        evidence = 0.5 * freedom / n * log_likelihood(law, residuals, n, shift, scale, guess)
         evidence += HEAD_START if j == 0 else 0.0
         evidence -= PENALTY if law[RATIO] != 1.0 else 0.0
         if evidence > best:

@@ -105,9 +105,9 @@ def loss_at(law: FloatArray, z: float) -> float:
 
 
 @compilable
-def log_likelihood(law: FloatArray, residuals: FloatArray, n: int, shift: float, scale: float) -> float:
-    """Return the log likelihood of n residuals under a law with its mode at ``shift``."""
-    total = -n * (law[NORM] + math.log(scale))
+def log_likelihood(law: FloatArray, residuals: FloatArray, n: int, shift: float, scale: float, unit: float) -> float:
+    """Return the log likelihood of n residuals, measured in some unit, under a law with its mode at ``shift``."""
+    total = -n * (law[NORM] + math.log(scale / unit))
     for i in range(n):
         total -= loss_at(law, (residuals[i] - shift) / scale)
     return float(total)
