@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from heavybandits.algorithms.kit.line_fit import (
+    Rows,
     factorise,
     init_rows,
     invert,
@@ -17,13 +18,13 @@ from heavybandits.algorithms.kit.line_fit import (
     solve,
     write_residuals,
 )
-from heavybandits.algorithms.kit.robust_line import LEVEL, MASS, begin, collect, init_model, predict
+from heavybandits.algorithms.kit.robust_line import LEVEL, MASS, Model, begin, collect, init_model, predict
 from heavybandits.algorithms.kit.two_piece_laws import LEAST_SQUARES, two_piece_table
 
 seeds = st.integers(0, 2**32 - 1)
 
 
-def kept(x: np.ndarray, y: np.ndarray) -> tuple:
+def kept(x: np.ndarray, y: np.ndarray) -> tuple[Rows, Model]:
     rows, model = init_rows(x.shape[1], len(y)), init_model(x.shape[1])
     for row, reward in zip(x, y, strict=True):
         assert keep(rows, row, reward)

@@ -18,7 +18,7 @@ from heavybandits.algorithms.kit.linear_level_set import (
     update_kept,
     width_for,
 )
-from heavybandits.algorithms.kit.robust_line import Model, approach, begin, collect, follow, init_model, predict
+from heavybandits.algorithms.kit.robust_line import Model, Step, approach, begin, collect, follow, init_model, predict
 from heavybandits.algorithms.kit.two_piece_laws import LEARNED, LEAST_SQUARES, two_piece_table
 
 seeds = st.integers(0, 2**32 - 1)
@@ -36,7 +36,7 @@ def played(rng: np.random.Generator, d: int, n: int) -> Model:
     return model
 
 
-def step(model: Model, x: np.ndarray, reward: float, weight: float) -> object:
+def step(model: Model, x: np.ndarray, reward: float, weight: float) -> Step:
     return follow(model, approach(model, model.inverse, x), reward - predict(model.line, x), weight, weight)
 
 
@@ -89,8 +89,8 @@ def test_the_best_row_is_that_of_brute_force(seed: int, n_rows: int, d: int) -> 
 @given(seeds)
 def test_kept_rows_agree_with_those_that_are_scored_anew(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    d, n_rows = rng.integers(1, 6), rng.integers(1, 2 * LANES)
-    model, features, arms = played(rng, d, 20), rng.normal(size=(n_rows, d)), init_arms(int(d), int(n_rows))
+    d, n_rows = int(rng.integers(1, 6)), int(rng.integers(1, 2 * LANES))
+    model, features, arms = played(rng, d, 20), rng.normal(size=(n_rows, d)), init_arms(d, n_rows)
     width = width_for(LAWS[0], 1.0, 100, d + 1.0, 1.0)
     for _ in range(2):  # rows are kept when they come a second time
         best_row(model.line, model.inverse, arms, features, width, True)

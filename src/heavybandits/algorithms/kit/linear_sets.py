@@ -6,8 +6,8 @@ the rows so far, and again whenever there are a quarter more, while there is roo
 - the line, by reweighted least squares from where it is and, at first, from least absolute deviations;
 - the law, the likeliest of thirteen by half the log likelihood of the residuals, and the scale, which is shrunk to the
   median deviation of the rewards while residuals are few, and is never below a ten-thousandth of it;
-- the ridge, a tenth of what the line's own size suggests: with :math:`m_i` the mean square of feature i and V the
-  variance of the noise, :math:`\lambda_i = m_i V/(10\,\tau^2)` where :math:`\tau^2` is the mean of
+- the ridge, 0.3 of what the line's own size suggests: with :math:`m_i` the mean square of feature i and V the
+  variance of the noise, :math:`\lambda_i = 0.3\,m_i V/\tau^2` where :math:`\tau^2` is the mean of
   :math:`m_j(\theta_j^2 + V P_{jj})`, a step of expectation and maximisation;
 - whether means are compared: if many rewards equal the one before them, by least squares.
 
@@ -63,7 +63,7 @@ RICH = 20.0  # rewards per parameter from which on a line needs no second start
 ENOUGH = 60.0  # degrees of freedom from which on residuals alone tell the scale
 LOCATION_PRIOR, MEAN_PRIOR = 5.0, 3.0  # residuals that the spread of rewards counts as, before
 FLOOR_SHARE = 1e-4  # of the spread of rewards: the least scale
-CAUTION = 0.1  # of the ridge that the size of the line suggests
+CAUTION = 0.3  # share of the ridge that the size of the line suggests
 FEW_TIES, MANY_TIES, DOMINANT, JUDGED = 0.1, 0.4, 0.3, 20  # see repeats
 SCALE, FLOOR, SQUARES, FREEDOM, DUE, LAST = range(6)  # positions in LinearSets.noise
 CLOCK, LAW, TIES, FITTED = range(4)  # positions in LinearSets.counts

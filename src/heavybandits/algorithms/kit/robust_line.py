@@ -157,7 +157,7 @@ def approach(model: Model, inverse: FloatArray, x: FloatArray) -> float:
 @compilable
 def follow(model: Model, leverage: float, residual: float, weight: float, gain: float) -> Step:
     """Take in the row that was approached last; without a ``gain`` the intercept alone is moved, as a mean."""
-    line, inverse, shift, pull = model.line, model.inverse, model.shift, model.pull
+    line, shift, pull = model.line, model.shift, model.pull
     before = line.sums[MASS]
     after = before + weight
     pace, share = weight * before / after, weight / after
@@ -171,9 +171,7 @@ def follow(model: Model, leverage: float, residual: float, weight: float, gain: 
     for i in range(len(shift)):
         line.slope[i] += along * pull[i]
         line.centre[i] += share * shift[i]
-        fall = -pace * shrink * pull[i]
-        for j in range(len(shift)):
-            inverse[i, j] += fall * pull[j]
+    add_outer(model.inverse, pull, -pace * shrink)
     if model.pending[0] > 0:
         add_row(model.asked, shift, model.factor[0], pace)
     return Step(weight, before, leverage, along)
