@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.studies.facts import told
 from heavybandits.studies.schema import StudyError, StudyFile
 from heavybandits.studies.study import Study
 from heavybandits.studies.tables import make_instance
+from heavybandits.studies.told import told
 
 HERE = Path(__file__).parents[1]
 FRESH: dict[str, Any] = {
@@ -106,7 +106,7 @@ def test_facts_that_policies_may_be_told() -> None:
     assert told({"S": {"instance": "noise-scale"}}, hb.Instance([0, 1], hb.Cauchy()))["S"] == pytest.approx(
         2 / 1.349, rel=0.02
     )
-    with pytest.raises(ValueError, match="theta-norm is a fact of linear instances"):
+    with pytest.raises(ValueError, match="only linear instances have a theta-norm"):
         told({"S": {"instance": "theta-norm"}}, hb.env1(hb.Cauchy()))
 
 

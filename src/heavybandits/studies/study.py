@@ -24,11 +24,11 @@ from .._validate import unknown
 from ..algorithms.registry import make
 from ..engine.checkpoints import checkpoint_rounds
 from ..protocols import IntArray, require_kind
-from .facts import told
 from .record import identity, short_digest
 from .schema import StudyError, StudyFile
 from .sweep import MOST, choices
 from .tables import in_folder, make_instance
+from .told import told
 
 ITEM = 5_000_000  # pulls in a work item: about half a second for most policies
 LONGEST = 200  # bytes of a label, which names a folder of the store

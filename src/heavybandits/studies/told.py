@@ -34,12 +34,12 @@ def _noise_scale(instance: Any) -> float:
 
 def _theta_norm(instance: Any) -> float:
     if not hasattr(instance, "theta_norm"):
-        raise ValueError(f"theta-norm is a fact of linear instances, got {instance!r}")
+        raise ValueError(f"only linear instances have a theta-norm, got {instance!r}")
     return float(instance.theta_norm)
 
 
 # As the paper tells its policies the largest location.
-FACTS: dict[str, Callable[[Any], Any]] = {
+PROVIDED: dict[str, Callable[[Any], Any]] = {
     "largest-mean": lambda instance: float(np.abs(instance.means).max()) or 1.0,  # in absolute value; 1 if all are 0
     "lowest": lambda instance: float(instance.means.min()),
     "highest": lambda instance: float(instance.means.max()),
@@ -63,11 +63,11 @@ def told(value: Any, instance: Any) -> Any:
         return value
     if not {"instance"} <= set(value) <= {"instance", "times"}:
         return {key: told(part, instance) for key, part in value.items()}
-    if not isinstance(value["instance"], str) or value["instance"] not in FACTS:
-        raise ValueError(unknown("fact of an instance", value["instance"], FACTS))
-    fact = FACTS[value["instance"]](instance)
+    if not isinstance(value["instance"], str) or value["instance"] not in PROVIDED:
+        raise ValueError(unknown("property of an instance", value["instance"], PROVIDED))
+    provided = PROVIDED[value["instance"]](instance)
     if "times" not in value:
-        return fact
-    if not isinstance(fact, float) or not isinstance(value["times"], int | float):
+        return provided
+    if not isinstance(provided, float) or not isinstance(value["times"], int | float):
         raise ValueError(f"times must be a number, and {value['instance']} one too, got {value['times']!r}")
-    return value["times"] * fact
+    return value["times"] * provided
