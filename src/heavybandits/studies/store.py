@@ -65,8 +65,12 @@ class Store:
         except RecordError as error:
             raise StoreError(f"{self.location}: {error}; run the study again to rebuild it: whole results are kept"
                              ) from None  # fmt: skip
-        except (FileNotFoundError, ValueError) as error:
+        except FileNotFoundError as error:
             raise StoreError(f"{self.location} is not the store of a study: {error}") from None
+        except ValueError as error:
+            raise StoreError(f"{self.location} is not the store of a study, or its description is damaged ({error}); "
+                             "if it is one, run the study again to rebuild it: whole results are kept"
+                             ) from None  # fmt: skip
 
     def missing(self) -> tuple[list[Item], list[Item]]:
         """Return the work that is not done, and which of it was stored but is damaged."""
@@ -133,10 +137,12 @@ class Store:
         provenance = {"version": record.version, "versions": record.versions, "digest": record.digest,
                       "seed": head.seed, "sessions": record.sessions, "complete": not absent,
                       "missing replications": absent}  # fmt: skip
-        return StudyResult(record.name, head.title or record.name, head.description, results,
-                           {label: policy.family for label, policy in record.policies.items()},
-                           {label: case.swept for label, case in record.cases.items()},
-                           record.spec.plain(), provenance)  # fmt: skip
+        return StudyResult(
+            name=record.name, title=head.title or record.name, description=head.description, results=results,
+            families={label: policy.family for label, policy in record.policies.items()},
+            swept={label: case.swept for label, case in record.cases.items()},
+            spec=record.spec.plain(), provenance=provenance,
+        )  # fmt: skip
 
     def has_coordinates(self, case: str) -> bool:
         """Return whether the coordinates of a case are stored as the record says."""
