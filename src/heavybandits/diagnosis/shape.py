@@ -75,8 +75,8 @@ def measure(rewards: FloatArray) -> Shape:
     infinite = int(np.count_nonzero(np.isinf(rewards)))
     outliers = int(np.count_nonzero(outside)) if 0 < spread < math.inf else infinite
     return Shape(
-        len(rewards), median, spread, upper, lower, skewness(ordered), repeated(ordered) / len(rewards), outliers,
-        infinite, drift(rewards),
+        size=len(rewards), median=median, spread=spread, upper=upper, lower=lower, skew=skewness(ordered),
+        ties=repeated(ordered) / len(rewards), outliers=outliers, infinite=infinite, drift=drift(rewards),
     )  # fmt: skip
 
 

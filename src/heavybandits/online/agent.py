@@ -103,7 +103,10 @@ class Agent:
         n_arms = len(names.labels)
         state, none = fresh_state(policy, n_arms, horizon), [0] * n_arms
         reseed(state, np.random.SeedSequence(seed, spawn_key=SMOOTHING))
-        self.__setstate__(Saved(policy, horizon, names.labels, names.unused, none, 0, rng, state, [*none], []))
+        self.__setstate__(Saved(
+            policy=policy, horizon=horizon, labels=names.labels, unused=names.unused, pulls=none, seen=0, rng=rng,
+            state=state, pending=[*none], chances=[],
+        ))  # fmt: skip
 
     def __getstate__(self) -> Saved:
         """Return a copy of all that the agent is."""
@@ -113,8 +116,9 @@ class Agent:
     def _saved(self) -> Saved:
         """Return all that the agent is, for whoever holds the lock."""
         return Saved(
-            self.policy, self.horizon, self._labels, self._arms.unused, self._pulls, self._seen, self._rng, self._state,
-            self._awaited.pending, self._awaited.chances,
+            policy=self.policy, horizon=self.horizon, labels=self._labels, unused=self._arms.unused, pulls=self._pulls,
+            seen=self._seen, rng=self._rng, state=self._state, pending=self._awaited.pending,
+            chances=self._awaited.chances,
         )  # fmt: skip
 
     def __setstate__(self, agent: Saved) -> None:

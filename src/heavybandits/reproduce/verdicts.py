@@ -93,4 +93,7 @@ def _verdict(claim: Claim, studies: Mapping[str, Evidence]) -> Verdict:
         )
     rule = f"{claim.rule.words[0].upper()}{claim.rule.words[1:]}."
     note = " ".join(filter(None, notes))
-    return Verdict(claim.words, claim.where, claim.study, outcome, numbers, rule, note, is_open)
+    return Verdict(
+        claim=claim.words, where=claim.where, study=claim.study, verdict=outcome, numbers=numbers, rule=rule, note=note,
+        is_open=is_open,
+    )  # fmt: skip

@@ -84,12 +84,12 @@ class DiscountedUCB(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> DiscountedUCBState:
         """Return a fresh state."""
         return DiscountedUCBState(
-            np.zeros(n_arms, np.int64),
-            init_late(n_arms),
-            np.zeros(n_arms),
-            np.zeros(n_arms),
-            np.zeros(1),
-            np.ones(n_arms, np.bool_),
+            pulls=np.zeros(n_arms, np.int64),
+            late=init_late(n_arms),
+            mean=np.zeros(n_arms),
+            weight=np.zeros(n_arms),
+            total=np.zeros(1),
+            open=np.ones(n_arms, np.bool_),
         )
 
     def select(self, state: DiscountedUCBState, t: int, rng: Any) -> int:

@@ -98,13 +98,13 @@ class LBSDA(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> LBSDAState:
         """Return a fresh state; all arms are due."""
         return LBSDAState(
-            np.zeros(n_arms, np.int64),
-            np.ones(n_arms, np.bool_),
-            np.zeros(n_arms),
-            init_pool(n_arms, horizon, 1),
-            np.ones(n_arms, np.bool_),
-            np.zeros(1, np.int64),
-            np.zeros(1, np.int64),
+            pulls=np.zeros(n_arms, np.int64),
+            due=np.ones(n_arms, np.bool_),
+            total=np.zeros(n_arms),
+            rewards=init_pool(n_arms, horizon, 1),
+            open=np.ones(n_arms, np.bool_),
+            round=np.zeros(1, np.int64),
+            leader=np.zeros(1, np.int64),
         )
 
     def limit(self, state: LBSDAState) -> float:

@@ -89,9 +89,13 @@ def init_window(n_arms: int, length: int) -> Window:
     3.5
     """
     return Window(
-        np.full(length, -1), np.zeros(length), np.zeros(1, np.int64), np.zeros(n_arms), np.zeros(n_arms),
-        np.zeros(n_arms, np.int64),
-    )  # fmt: skip
+        arms=np.full(length, -1),
+        numbers=np.zeros(length),
+        next=np.zeros(1, np.int64),
+        older=np.zeros(n_arms),
+        newer=np.zeros(n_arms),
+        size=np.zeros(n_arms, np.int64),
+    )
 
 
 @compilable
