@@ -1,4 +1,4 @@
-"""Write the table of policies, docs/policies.md, and the lists of names in README.md: all of it from the registry.
+"""Write the tables of policies and estimators, docs/policies.md, from the registry.
 
 Run ``python docs/policies.py`` after adding a policy or an estimator.  Costs are those that ``benchmarks/policies.py``
 has measured.
@@ -16,7 +16,7 @@ from heavybandits.algorithms.registry import KINDS, TITLES, examples, facts
 from heavybandits.engine.compile.randomness import uses_rng
 
 ROOT = Path(__file__).parent.parent
-COSTS, PAGE, README = ROOT / "benchmarks" / "policies.csv", ROOT / "docs" / "policies.md", ROOT / "README.md"
+COSTS, PAGE = ROOT / "benchmarks" / "policies.csv", ROOT / "docs" / "policies.md"
 
 BEFORE = """\
 # Policies
@@ -30,6 +30,12 @@ choices nor to smooth its estimates. Nanoseconds per pull are medians over repli
 noise not included, on two shared virtual cores: trust ratios, and those to one digit; a dash is not measured yet.
 `python benchmarks/policies.py` measures them, `python docs/policies.py` writes this page.
 
+"""
+
+ESTIMATORS = """
+## Estimators
+
+The templates `fo-ucb`, `zo-ucb` and `robust-ucb` take an estimator: {names}.
 """
 
 AFTER = """
@@ -47,6 +53,13 @@ bounds and T.
 - If all that were granted, averaging turns the regret into f(x) - f* of order T^(-(p-1)/p), and the template, which
   asks for sqrt(2 (f - f*)), into a radius of order T^(-(p-1)/(2p)): the square root of what the truncated mean gives
   from the same knowledge. Its rate holds at T alone, where an index needs it at every n.
+
+```{toctree}
+:hidden:
+:glob:
+
+policies/*
+```
 """
 
 
@@ -57,7 +70,8 @@ def page() -> str:
         if facts(kind):
             title = f"{TITLES[kind][0].upper()}{TITLES[kind][1:]}"
             tables.append(f"## {title}\n\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows(kind)))
-    return BEFORE + "\n".join(tables) + AFTER
+    estimators = ESTIMATORS.format(names=", ".join(f"`{name}`" for name in hb.estimators()))
+    return BEFORE + "\n".join(tables) + estimators + AFTER
 
 
 def rows(kind: str) -> Iterator[list[str]]:
@@ -77,30 +91,9 @@ def rows(kind: str) -> Iterator[list[str]]:
         yield [f"`{name}`", *(text.replace("|", "\\|").replace("*", "\\*") for text in texts)]
 
 
-def readme(text: str) -> str:
-    """Return the text of README with the names of today in its rows of policies and estimators."""
-    others, linear, points = (
-        ", ".join(f"`{name}`" for name in hb.policies(kind) if name != "auto") or "none yet" for kind in KINDS
-    )
-    means = ", ".join(f"`{name}`" for name in hb.estimators())
-    todays = {
-        "| policies, `hb.policies()` |": f"`auto`, which needs no prior knowledge ([how it works](docs/level-set.md)); "
-        f"{others}; [what each needs, costs and is proved to do](docs/policies.md)",
-        '| with features, `hb.policies("linear")` |': f"{linear}; [more](docs/policies.md)",
-        '| of points, `hb.policies("lipschitz")` |': f"{points}; [more](docs/policies.md)",
-        "| estimators, `hb.estimators()` |": f"for the templates `fo-ucb`, `zo-ucb` and `robust-ucb`: {means}",
-    }
-    lines = text.splitlines()
-    for start, row in todays.items():
-        (number,) = (number for number, line in enumerate(lines) if line.startswith(start))
-        lines[number] = f"{start} {row} |"
-    return "\n".join(lines) + "\n"
-
-
 def main() -> None:
-    """Write both files anew."""
+    """Write the page anew."""
     PAGE.write_text(page(), encoding="utf-8")
-    README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

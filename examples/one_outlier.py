@@ -1,33 +1,39 @@
-"""What one outlier does: a single reward of a million for the worst arm, or of minus a million for the best."""
+"""
+One outlier
+===========
 
+A single reward of a million for the worst arm, or of minus a million for the best.  UCB believes its averages, and
+pulls the best arm hardly ever again; ``auto`` pulls it as if nothing had happened.
+"""
+
+import matplotlib.pyplot as plt
 import numpy as np
 
 import heavybandits as hb
+from heavybandits.palette import look
 
 LEVELS = [0.0, 1.0, 2.0]  # the last arm is best
-PULLS, RUNS = 2000, 20
-POLICIES = {"UCB": hb.UCB(c=1.0), "auto": hb.make("auto")}
-OUTLIERS = {"none": None, "+1e6 for the worst arm": (0, 1e6), "-1e6 for the best arm": (2, -1e6)}
+PULLS, RUNS = 1000, 20
+OUTLIERS = {"none": None, "+1,000,000 for the worst arm": (0, 1e6), "-1,000,000 for the best arm": (2, -1e6)}
 
 
 def best_share(policy, outlier, seed):
     """Share of pulls of the best arm, if the given arm's fifth reward is the outlier."""
-    agent = hb.Agent(policy, n_arms=len(LEVELS), horizon=PULLS, seed=seed)
-    noise = np.random.default_rng(seed).normal(0.0, 1.0, PULLS)
+    agent, noise = hb.Agent(policy, n_arms=3, seed=seed), np.random.default_rng(seed).normal(0.0, 1.0, PULLS)
     if outlier:  # the arm's first four rewards are on the record already, and so is this one
-        arm, reward = outlier
-        agent.update_many([arm] * 5, [*(LEVELS[arm] + noise[:4]), reward])
-    pulls = 0
+        agent.update_many([outlier[0]] * 5, [*(LEVELS[outlier[0]] + noise[:4]), outlier[1]])
     for t in range(PULLS):
         arm = agent.select()
         agent.update(arm, LEVELS[arm] + noise[t])
-        pulls += arm == len(LEVELS) - 1
-    return pulls / PULLS
+    return (agent.pulls[2] - 5 * (outlier is not None and outlier[0] == 2)) / PULLS
 
 
-print(f"share of pulls of the best arm, {RUNS} runs of {PULLS} pulls\n")
-for label, policy in POLICIES.items():
-    for name, outlier in OUTLIERS.items():
-        share = np.mean([best_share(policy, outlier, seed) for seed in range(RUNS)])
-        print(f"{label:8} {name:23} {share:6.1%} {'#' * round(40 * share)}")
-    print()
+figure, axes = plt.subplots(figsize=(7.2, 2.8), layout="constrained")
+for offset, (name, policy) in zip((0.2, -0.2), {"ucb": hb.UCB(), "auto": hb.make("auto")}.items(), strict=True):
+    shares = [np.mean([best_share(policy, outlier, seed) for seed in range(RUNS)]) for outlier in OUTLIERS.values()]
+    bars = axes.barh(np.arange(3)[::-1] + offset, shares, height=0.38, color=look(name).colour)
+    axes.bar_label(bars, [f"{name} {share:.1%}" for share in shares], padding=4)
+    print(name, *(f"{share:.1%}" for share in shares))
+axes.set(yticks=[2, 1, 0], yticklabels=OUTLIERS, xlim=(0, 1.25), xticks=[], title="Share of pulls of the best arm")
+axes.spines[["top", "right", "bottom", "left"]].set_visible(False)
+plt.show()

@@ -1,0 +1,43 @@
+"""
+Ten ideas of a mean
+===================
+
+Thirty rewards around zero, and one more that may be large.  How far does an estimate of their centre move?  The
+average, which most bandit libraries keep for each arm, follows the outlier for ever, and so does a moving average.
+Others stop.
+"""
+
+from functools import partial
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+import heavybandits as hb
+
+
+def of(policy, rewards):  # what an agent believes of its only arm
+    agent = hb.Agent(policy, n_arms=1, horizon=1000, seed=0)
+    agent.update_many([0] * len(rewards), rewards)
+    return agent.estimates["estimate"].iloc[0]
+
+
+IDEAS = {
+    "average": np.mean, "moving average": lambda x: pd.Series(x).ewm(span=20).mean().iloc[-1], "median": np.median,
+    "trimmed mean": lambda x: stats.trim_mean(x, 0.1), "sigma-clipped mean": lambda x: stats.sigmaclip(x)[0].mean(),
+    "winsorised mean": lambda x: stats.mstats.winsorize(x, (0.1, 0.1)).mean(), "auto": partial(of, hb.make("auto")),
+    "mid-quartile": lambda x: np.quantile(x, (0.25, 0.75)).mean(), "sgd-ucb": partial(of, hb.make("sgd-ucb")),
+    "median of means": partial(of, hb.make("rucb-median", eps=1.0, v=1.0)),
+}  # fmt: skip
+rewards, outliers = np.random.default_rng(1).normal(size=30), [10.0, 1e3, 1e6]
+centres = {name: [idea(np.append(rewards, last)) for last in (0.0, *outliers)] for name, idea in IDEAS.items()}
+moved = pd.DataFrame({name: np.abs(np.subtract(x[1:], x[0])) for name, x in centres.items()}, outliers).T.sort_values(
+    1e6
+)
+figure, axes = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
+for outlier, colour in zip(outliers, ("#b4bcc8", "#707a87", "#c2185b"), strict=True):
+    axes.plot(moved[outlier].clip(0.001), moved.index, "o", color=colour, label=f"a reward of {outlier:,.0f}")
+axes.set(xscale="log", xlabel="how far the estimate moves, in standard deviations of the noise", title="One outlier")
+axes.legend()
+plt.show()
