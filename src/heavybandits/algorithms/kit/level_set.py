@@ -15,9 +15,9 @@ exact set was wider than that, because it is louder or its rewards disagree, los
 
 What the arms share is learned from all of them: the scale, as the median size of residuals, by a recursion that
 multiplies; and, of several laws, the likeliest.  An arm that is clearly louder or quieter than the others has a scale
-of its own: see :mod:`.spreads`.  Indices are kept, and brought up to date when their arm gets a reward
-and, all of them, when t has grown by a tenth and by K.  An arm's loudness and the width d of its bonus change slowly: they
-are worked out anew for each of its first sixteen rewards, then when their number has grown by a thirty-second.
+of its own: see :mod:`.spreads`.  Indices are kept, and brought up to date when their arm gets a reward and, all of
+them, when t has grown by a tenth and by K.  An arm's loudness and the width d of its bonus change slowly: they are
+worked out anew for each of its first sixteen rewards, then when their number has grown by a thirty-second.
 """
 
 from __future__ import annotations
