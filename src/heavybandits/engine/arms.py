@@ -10,7 +10,7 @@ import numpy as np
 from ..protocols import FloatArray, IntArray
 from ..world.instances import Instance
 from ..world.linear import LinearInstance
-from .game import Record, blank_record
+from .game import Game, Record, blank_record
 from .streams import draw, generator, stream_key
 
 # Rounds whose noise is drawn at once, and how many numbers that may be if each arm has a law of its own.  Long enough
@@ -19,7 +19,7 @@ from .streams import draw, generator, stream_key
 BLOCK, NUMBERS = 131_072, 4_194_304
 
 
-class ArmsGame:
+class ArmsGame(Game):
     """An :class:`.Instance`, as the loop sees it."""
 
     kind = Instance.kind

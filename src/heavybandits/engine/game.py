@@ -53,9 +53,12 @@ class Game(Protocol):
     n_arms: int
 
     @staticmethod
-    def play(policy: Any, state: Any, rng: Any, start: int, rounds: IntArray, *record_and_block: Any) -> None:
-        """Play one round per row of the block; compiled for each policy."""
+    def play(policy: Any, state: Any, rng: Any, start: int, rounds: IntArray, *record_and_block: Any) -> bool | None:
+        """Play one round per row of the block, or return true to be called again after :meth:`reveal`; compiled."""
         ...
+
+    def reveal(self, policy: Any, state: Any, record: Any) -> None:
+        """Write into the record what the kernel stopped for; most never stop."""
 
     def fresh(self, policy: Any, horizon: int) -> Any:
         """Return the state of a policy before its first round."""

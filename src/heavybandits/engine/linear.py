@@ -11,7 +11,7 @@ from ..algorithms.kit.state import with_rows
 from ..protocols import FloatArray, IntArray
 from ..world.linear import LinearInstance, draw_rows, expected
 from .arms import block_length, columns, draw_noise
-from .game import Record, blank_record
+from .game import Game, Record, blank_record
 from .streams import generator, stream_key
 
 # How many numbers the contexts may be that are drawn at once: few enough for the cache, so many that threads seldom
@@ -19,7 +19,7 @@ from .streams import generator, stream_key
 NUMBERS = 262_144
 
 
-class LinearGame:
+class LinearGame(Game):
     """A :class:`.LinearInstance`, as the loop sees it."""
 
     kind = LinearInstance.kind

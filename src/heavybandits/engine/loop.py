@@ -19,20 +19,24 @@ import numpy as np
 
 from .._validate import count, whole
 from ..algorithms.kit.state import SMOOTHING, reseed, streams
-from ..protocols import FloatArray, IntArray, LinearPolicy, Policy, require_kind
+from ..protocols import FloatArray, IntArray, LinearPolicy, LipschitzPolicy, Policy, require_kind
 from ..world.instances import Instance
 from ..world.linear import LinearInstance
+from ..world.lipschitz import LipschitzInstance
 from .arms import ArmsGame
 from .checkpoints import checkpoint_rounds
 from .compile.compiled import compiled, without_text
 from .compile.randomness import uses_rng
 from .game import Game
 from .linear import LinearGame
+from .lipschitz import LipschitzGame
 from .progress import progress_bar
 from .results import Result
 from .streams import generator, stream_key
 
-GAMES: dict[type, Callable[[Any], Game]] = {Instance: ArmsGame, LinearInstance: LinearGame}
+GAMES: dict[type, Callable[[Any], Game]] = {
+    Instance: ArmsGame, LinearInstance: LinearGame, LipschitzInstance: LipschitzGame,
+}  # fmt: skip
 
 
 def _nothing() -> None:
@@ -40,8 +44,8 @@ def _nothing() -> None:
 
 
 def simulate(
-    instance: Instance | LinearInstance,
-    policies: Mapping[str, Policy[Any] | LinearPolicy[Any]],
+    instance: Instance | LinearInstance | LipschitzInstance,
+    policies: Mapping[str, Policy[Any] | LinearPolicy[Any] | LipschitzPolicy[Any]],
     *,
     horizon: int,
     replications: int = 100,
@@ -142,12 +146,17 @@ class Run:
     def advance(self, progress: tuple[Any, Any, Any], start: int, block: tuple[Any, ...]) -> int:
         """Play the rounds of a block, and return the nanoseconds that took."""
         state, rng, record = progress
-        before = time.perf_counter_ns()
-        try:
-            self._kernel(self._bare, state, rng, start, self.rounds, *record, *block)
-        except Exception as error:
-            raise type(error)(f"{type(self.policy).__name__}: {error}") from None
-        return time.perf_counter_ns() - before
+        took, stopped = 0, True
+        while stopped:
+            before = time.perf_counter_ns()
+            try:
+                stopped = self._kernel(self._bare, state, rng, start, self.rounds, *record, *block)
+                took += time.perf_counter_ns() - before
+                if stopped:
+                    self.game.reveal(self.policy, state, record)
+            except Exception as error:
+                raise type(error)(f"{type(self.policy).__name__}: {error}") from None
+        return took
 
 
 def play_chunk(

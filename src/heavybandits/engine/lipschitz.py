@@ -1,0 +1,104 @@
+"""Arms that are points: how they are played, and the noise of a replication, drawn in blocks.
+
+The function of an instance is plain Python, so the kernel cannot call it.  It need not, for a policy plays few points,
+each of them often.  When a cell is played for the first time the kernel stops, the loop asks :meth:`reveal` for what
+the cell's point pays, and the kernel goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..protocols import FloatArray, IntArray
+from ..world.lipschitz import LipschitzInstance, boxes
+from .arms import BLOCK, select, update
+from .game import Game, blank_record
+from .streams import draw, generator, stream_key
+
+FIRST_ROOM = 64  # cells for which there is room at first
+DONE, CELL = range(2)  # columns of LipschitzRecord.turn: rounds played; the cell that waits to be revealed, or -1
+
+
+class LipschitzRecord(NamedTuple):
+    """What the kernel notes of a replication under way, and what it knows of the cells played so far."""
+
+    regret: FloatArray  # at checkpoints
+    pulls: IntArray  # per box of the instance
+    total: FloatArray  # regret so far
+    recorded: IntArray  # checkpoints passed
+    turn: IntArray
+    cells: FloatArray  # (cell, 3): what its point pays, the gap to the supremum, and the box that it lies in
+
+
+class LipschitzGame(Game):
+    """A :class:`.LipschitzInstance`, as the loop sees it."""
+
+    kind = "lipschitz"
+
+    def __init__(self, instance: LipschitzInstance) -> None:
+        self.instance = instance
+        self.key, self.n_arms = instance.key, instance.n_arms
+
+    @staticmethod
+    def play(
+        policy: Any, state: Any, rng: Any, start: int, rounds: IntArray,
+        regret: FloatArray, pulls: IntArray, total: FloatArray, recorded: IntArray, turn: IntArray, cells: FloatArray,
+        noise: FloatArray,
+    ) -> bool:  # fmt: skip
+        """Play one round per number of ``noise``; stop and return true when a cell is to be revealed."""
+        sum_of_gaps, checkpoint = total[0], recorded[0]
+        for t in range(turn[DONE], start + len(noise)):
+            cell = turn[CELL] if turn[CELL] >= 0 else select(policy, state, t, rng)
+            if cell < 0:
+                raise IndexError("select must return the number of a cell, from 0 on")
+            turn[CELL] = -1
+            if cell >= len(cells) or cells[cell, 0] != cells[cell, 0]:
+                turn[DONE], turn[CELL], total[0], recorded[0] = t, cell, sum_of_gaps, checkpoint
+                return True
+            update(policy, state, cell, cells[cell, 0] + noise[t - start])
+            pulls[int(cells[cell, 2])] += 1
+            sum_of_gaps += cells[cell, 1]
+            if t + 1 == rounds[checkpoint]:
+                regret[checkpoint] = sum_of_gaps
+                checkpoint += 1
+        turn[DONE], total[0], recorded[0] = start + len(noise), sum_of_gaps, checkpoint
+        return False
+
+    def reveal(self, policy: Any, state: Any, record: Any) -> None:
+        """Write down what the point of the cell pays that the kernel stopped for."""
+        cell, cells = int(record.turn[CELL]), record.cells
+        if cell >= len(cells):
+            known = len(cells)
+            cells.resize((2 * max(cell, known), 3), refcheck=False)  # in place, for the kernel is given this array
+            cells[known:] = np.nan
+        point = np.array(policy.point(state, cell), dtype=float).reshape(1, -1)
+        if point.shape[1] != self.instance.dim or not ((point >= 0.0) & (point <= 1.0)).all():
+            raise ValueError(f"point must return {self.instance.dim} numbers from 0 to 1, got {point[0]!r}")
+        per_side, binned = boxes(self.instance.dim)
+        box = 0
+        for x in point[0, :binned]:
+            box = box * per_side + min(int(x * per_side), per_side - 1)
+        value = float(self.instance.values(point)[0])
+        cells[cell] = value, self.instance.supremum - value, box
+
+    def fresh(self, policy: Any, horizon: int) -> Any:
+        """Return the state of a policy before its first round."""
+        return policy.init(self.instance.dim, horizon)
+
+    def record(self, n_checkpoints: int) -> LipschitzRecord:
+        """Return a blank record, in which no cell is known."""
+        regret, pulls, total, recorded = blank_record(n_checkpoints, self.n_arms)
+        return LipschitzRecord(regret, pulls, total, recorded, np.array([0, -1]), np.full((FIRST_ROOM, 3), np.nan))
+
+    def example(self) -> tuple[Any, ...]:
+        """Return a block of one round."""
+        return (np.zeros(1),)
+
+    def deal(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """Yield noise, in blocks."""
+        rng, noise = generator(stream_key(seed, self.key), replication), self.instance.begin().noise
+        for start in range(0, horizon, BLOCK):
+            yield start, (draw(noise, rng, min(BLOCK, horizon - start)),)

@@ -1,0 +1,184 @@
+"""Lipschitz instances: arms are points of the unit cube, and near points pay alike."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._validate import count, unknown
+from ..protocols import FloatArray, Sampler
+from .functions import Function, functions
+from .halton import halton
+from .identity import describe, same_law
+from .noises import Noise
+
+PROBES = 20_000  # points from which the search for the supremum begins
+STARTS = 20  # of them, the best, around which it goes on
+NEAR = 64  # points that are looked at around each
+SHRINK, STEPS = 0.6, 60  # of the box around them: 0.6^60 is 5e-14
+BOXES, BINNED = 64, 6  # boxes in which pulls are counted, and coordinates that these tell apart, at most
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class LipschitzInstance:
+    """A bandit whose arms are the points of the cube [0, 1]^dim.
+
+    A point x pays ``function(x)`` plus a fresh draw of the noise.  Regret is against the supremum of the function.
+    That is found numerically: of many points that fill the cube, the best are improved by looking around them in boxes
+    that shrink.  A peak that is much narrower than the distance of these points may be missed.
+
+    Parameters
+    ----------
+    function
+        Maps points, an array of shape (n, dim), to n finite values; or the name of one of
+        :func:`~heavybandits.world.functions.functions`.
+    noise
+        Anything with a method ``sample(rng, size)``; see :mod:`.noises`.
+    dim
+        The number of coordinates of a point.
+
+    Attributes
+    ----------
+    supremum
+        The largest value of the function.
+    means
+        Its values in the centres of equal boxes, at most 64, in which pulls are counted.
+    key
+        A digest of what the points pay, which keys the random streams: of the values in fixed points, and the noise.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> instance = LipschitzInstance("peak", hb.Cauchy(0.5), dim=2)
+    >>> round(instance.supremum, 6), instance.n_arms
+    (1.0, 64)
+    """
+
+    function: Function | str
+    noise: Sampler
+    dim: int
+    supremum: float
+    means: FloatArray
+    noises: tuple[Sampler, ...]
+    key: str
+
+    def __init__(self, function: Function | str, noise: Sampler, dim: int = 1) -> None:
+        dim = count("LipschitzInstance", "dim", dim)
+        if isinstance(noise, type) or not callable(getattr(noise, "sample", None)):
+            raise TypeError(
+                f"LipschitzInstance: noise must be an object with a method sample(rng, size), got {noise!r}"
+            )
+        self.__dict__.update(function=function, noise=noise, noises=(noise,), dim=dim, call=_callable(function, dim))
+        probes = halton(PROBES, dim)
+        values = self.values(probes)
+        per_side, binned = boxes(dim)
+        centres = np.full((per_side**binned, dim), 0.5)
+        centres[:, :binned] = [*itertools.product((np.arange(per_side) + 0.5) / per_side, repeat=binned)]
+        means = self.values(centres)
+        means.flags.writeable = False
+        parts = (values[:1000].tobytes(), f"\nlipschitz {dim}\n{describe(noise)}".encode())
+        self.__dict__.update(
+            supremum=max(_supremum(self, probes, values), float(means.max())),
+            means=means,
+            key=hashlib.sha256(b"".join(parts)).hexdigest(),
+        )
+
+    def __repr__(self) -> str:
+        return f"LipschitzInstance(function={self.function!r}, noise={self.noise!r}, dim={self.dim})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LipschitzInstance):
+            return NotImplemented
+        return self.key == other.key and same_law(self.noise, other.noise)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def values(self, points: FloatArray) -> FloatArray:
+        """Return the values of the function in points, an array of shape (n, dim).
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> LipschitzInstance("peak", hb.Cauchy()).values(np.array([[0.3], [0.5]])).round(3).tolist()
+        [1.0, 0.8]
+        """
+        values = np.asarray(self.__dict__["call"](points), dtype=float) + 0.0
+        if values.shape != (len(points),) or not np.isfinite(values).all():
+            rule = f"must return {len(points)} finite values for {len(points)} points of shape (n, {self.dim})"
+            raise ValueError(f"LipschitzInstance: function {rule}, got {values!r}")
+        return values
+
+    def begin(self) -> LipschitzInstance:
+        """Return the instance for one replication, in which data without replacement start afresh."""
+        fresh = self.noise.begin() if isinstance(self.noise, Noise) else self.noise
+        if fresh is self.noise:
+            return self
+        instance = copy.copy(self)
+        instance.__dict__.update(noise=fresh, noises=(fresh,))
+        return instance
+
+    @property
+    def n_arms(self) -> int:
+        """Number of boxes in which pulls are counted."""
+        return self.means.size
+
+    @property
+    def gaps(self) -> FloatArray:
+        """How far the centres of the boxes lie below the supremum."""
+        gaps: FloatArray = self.supremum - self.means
+        return gaps
+
+    @property
+    def shared_noise(self) -> bool:
+        """All points share one law of noise."""
+        return True
+
+    def lai_robbins(self, horizon: int) -> None:
+        """Return None: the limit is one of K arms."""
+
+
+def boxes(dim: int) -> tuple[int, int]:
+    """Return into how many parts a side is divided to count pulls, and how many coordinates are.
+
+    Examples
+    --------
+    >>> boxes(1), boxes(2), boxes(3), boxes(20)
+    ((64, 1), (8, 2), (4, 3), (2, 6))
+    """
+    binned = min(dim, BINNED)
+    return round(BOXES ** (1.0 / binned) - 0.4), binned
+
+
+def _callable(function: Any, dim: int) -> Function:
+    if not isinstance(function, str):
+        if not callable(function):
+            raise TypeError(f"LipschitzInstance: function must be callable or the name of one, got {function!r}")
+        return function  # type: ignore[no-any-return]
+    known = functions()
+    if function not in known:
+        raise ValueError(f"LipschitzInstance: {unknown('function', function, known)}")
+    if known[function].dim not in (0, dim):
+        raise ValueError(f"LipschitzInstance: dim must be {known[function].dim} for {function!r}, got {dim}")
+    return known[function].function
+
+
+def _supremum(instance: LipschitzInstance, probes: FloatArray, values: FloatArray) -> float:
+    """Return the largest value found around the best probes, in boxes that shrink about the best point so far."""
+    best = np.argsort(values)[::-1][: STARTS * instance.dim]
+    offsets = halton(NEAR, instance.dim) - 0.5
+    points, highest = probes[best], values[best]
+    size = 8.0 * len(probes) ** (-1.0 / instance.dim)
+    for _ in range(STEPS):
+        around = np.clip(points[:, None, :] + size * offsets, 0.0, 1.0)
+        found = instance.values(around.reshape(-1, instance.dim)).reshape(len(points), NEAR)
+        top, row = found.argmax(axis=1), np.arange(len(points))
+        better = found[row, top] > highest
+        points[better], highest[better] = around[row, top][better], found[row, top][better]
+        size *= SHRINK
+    return float(highest.max())
