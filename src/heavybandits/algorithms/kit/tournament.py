@@ -88,7 +88,8 @@ class Tournament(NamedTuple):
             self.open[among] = True
         if self.tree is not None:
             plant(self.tree, self.line, self.open)
-        self.turn[NEXT], self.turn[UNTIL], self.lead[END] = 0, 0, _NEVER
+        self.turn[NEXT] = 0
+        end_lead(self)
         if self.turn[WAITING] > 0:  # perhaps other arms than before wait now
             self.turn[WALK], self.turn[BAR], self.turn[LEAST], self.turn[FOUND] = 0, MANY, MANY, 0
 
@@ -119,6 +120,12 @@ def plant(tree: FloatArray, line: FloatArray, open: Flags) -> None:
     tree[len(line) :, VALUE] = np.where(open, np.where(known, line[:, VALUE], math.inf), -math.inf)
     tree[len(line) :, WIDTH] = np.where(open & known, line[:, WIDTH], 0.0)
     tree[len(line) :, WINNER] = np.arange(len(line))
+
+
+@compilable
+def end_lead(tournament: Tournament) -> None:
+    """Compare all arms at the next choice: there are others than before, or others may be chosen."""
+    tournament.turn[UNTIL], tournament.lead[END] = 0, _NEVER
 
 
 @compilable

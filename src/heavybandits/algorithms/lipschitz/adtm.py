@@ -1,0 +1,120 @@
+r"""ADTM: zooming with truncated means (Lu, Wang, Hu, Zhang 2019).
+
+*Assumes* that rewards differ by no more than their points, and a raw moment :math:`E|y|^{1+\varepsilon} \le \nu` about 0.
+*Must be told* both, and the horizon.  *When that fails*: with :math:`\nu` too small means shrink to 0; with the radius
+as it is proved, one point covers the whole cube for hundreds of rewards, so the authors multiply it by 0.1.
+
+*Formula*: with :math:`L = \ln(T^2/\delta)` and :math:`p = 1 + \varepsilon` the n-th reward y of a point counts as 0
+unless :math:`|y| \le (\nu n/L)^{1/p}`, and
+
+.. math::  r = 4\,s\,\bar\nu^{1/p} (L/n)^{\varepsilon/p}, \qquad
+           \bar\nu = \max\bigl(\nu, (12\sqrt2)^{-p}\bigr).
+
+If the balls of these radii do not cover the cube, a point that is not covered becomes active and is played; else the
+active point with the highest mean + 2r is.  Balls are cubes, and points are those of a net: see :mod:`.zoom`.
+
+*Cost*: O(m) for a choice among m active points, and O(1024) for a reward; 32 kB.
+
+*Reference*: S. Lu, G. Wang, Y. Hu, L. Zhang (2019), and the authors' code.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._validate import required_horizon
+from ...protocols import FloatArray, IntArray
+from ..entries import Facts
+from ..kit.numerics import running_mean
+from ..kit.zoom import NET, Zoom, init_zoom, look_around, selected
+from ..parameters import Fraction, Positive, validated
+
+NAME = "adtm"
+EXAMPLE = {"eps": 1.0, "nu": 1.0, "scale": 0.1}
+FACTS = Facts(
+    needs="Lipschitz constant, moment order, moment bound, horizon",
+    memory="32 kB",
+    cost="O(1024), O(m) for m points",
+    regret="O(T^((d eps + 1)/(d eps + eps + 1))) up to logarithms, d the zooming dimension, if E|y|^(1 + eps) <= nu",
+    reference="Lu, Wang, Hu, Zhang 2019",
+)
+
+
+class ADTMState(NamedTuple):
+    """Active points, their truncated means and radii."""
+
+    zoom: Zoom
+    pulls: IntArray
+    mean: FloatArray
+    radius: FloatArray
+    log_term: FloatArray  # L
+
+
+@validated
+class ADTM(NamedTuple):
+    r"""Zooming with truncated means.
+
+    Parameters
+    ----------
+    eps
+        :math:`\varepsilon`: the moment of order :math:`1 + \varepsilon` is finite.
+    nu
+        Upper bound on that raw moment.
+    scale
+        s, what the radius is multiplied by: 1 for what is proved, 0.1 in the authors' experiments.
+    delta
+        With which probability all may fail.
+
+    Examples
+    --------
+    >>> policy = ADTM(eps=1.0, nu=1.0)
+    >>> state = policy.init(dim=1, horizon=100)
+    >>> for reward in (0.5, -0.1, 3.0, 0.2):  # 0.5 and 3 do not count
+    ...     policy.update(state, policy.select(state, 0, None), reward)
+    >>> round(policy.value(state, 0), 6), round(float(state.radius[0]), 6)
+    (0.025, 6.78614)
+    """
+
+    eps: Fraction
+    nu: Positive
+    scale: Positive = 1.0
+    delta: Fraction = 0.1
+
+    def init(self, dim: int, horizon: int | None) -> ADTMState:
+        """Return a fresh state."""
+        horizon = required_horizon("ADTM", horizon, "radius")
+        log_term = math.log(float(horizon) ** 2 / self.delta)
+        return ADTMState(init_zoom(dim), np.zeros(NET, np.int64), np.zeros(NET), np.zeros(NET), np.array([log_term]))
+
+    def select(self, state: ADTMState, t: int, rng: Any) -> int:
+        """Return a point that is not covered, or the active one with the highest index."""
+        return selected(state.zoom, state.pulls, state.mean, state.radius, 1.0, 1)
+
+    def update(self, state: ADTMState, cell: int, reward: float) -> None:
+        """Move the mean of a point, and shrink its ball."""
+        p, n, log_term = 1.0 + self.eps, state.pulls[cell] + 1, state.log_term[0]
+        counts = abs(reward) <= (self.nu * n / log_term) ** (1.0 / p)
+        state.pulls[cell] = n
+        state.mean[cell] = running_mean(state.mean[cell], n, reward if counts else 0.0)
+        bound = max(self.nu ** (1.0 / p), 1.0 / (12.0 * math.sqrt(2.0)))
+        state.radius[cell] = self.scale * 4.0 * bound * (log_term / n) ** (self.eps / p)
+        look_around(state.zoom, state.radius, 1.0, cell)
+
+    def point(self, state: ADTMState, cell: int) -> FloatArray:
+        """Return an active point."""
+        return state.zoom.net[state.zoom.where[cell]]
+
+    def n_cells(self, state: ADTMState) -> int:
+        """Return how many points are active."""
+        return int(state.zoom.size[0])
+
+    def value(self, state: ADTMState, cell: int) -> float:
+        """Return the truncated mean of a point."""
+        return float(state.mean[cell]) if state.pulls[cell] > 0 else math.nan
+
+    def index_of(self, state: ADTMState, cell: int, t: int) -> float:
+        """Return the mean and twice the radius."""
+        return float(state.mean[cell] + 2.0 * state.radius[cell]) if state.pulls[cell] > 0 else math.inf

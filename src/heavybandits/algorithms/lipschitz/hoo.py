@@ -1,0 +1,186 @@
+r"""HOO: hierarchical optimistic optimisation, truncated (Bubeck, Munos, Stoltz, Szepesvari 2011).
+
+*Assumes* sub-Gaussian noise of a known scale, and that the function differs from its supremum by at most
+:math:`\nu_1 \rho^h` times a constant in a box of depth h that holds a maximiser.  *Must be told* :math:`\nu_1`,
+:math:`\rho`, the scale and the horizon.  *When that fails*: with heavy tails means do not settle; with :math:`\nu_1` or
+:math:`\rho` too small it may miss the maximum, and if they are too large it explores longer.
+
+*Formula*: boxes form a binary tree: a box is halved along one coordinate after the other.  A box of depth h with n
+rewards, those of the boxes in it included, has
+
+.. math::  U = \bar r + c\,\sqrt{2 \ln T/n} + \nu_1 \rho^h, \qquad B = \min(U, \max(B_{\text{left}}, B_{\text{right}})),
+
+infinite without rewards.  From the root on, the half with the higher B is entered, until a box without rewards or one of
+the greatest depth :math:`\lceil (\tfrac12 \ln T + \ln \nu_1)/\ln(1/\rho) \rceil` is reached and played in its centre.
+The truncated form has :math:`\ln T` where the original has :math:`\ln t`, which would change every box in every round.
+
+*Cost*: O(h) for a reward and for a choice, h the depth; 90 bytes per box.
+
+*Reference*: S. Bubeck, R. Munos, G. Stoltz, C. Szepesvari (2011).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from ..._validate import in_range, require_within, required_horizon
+from ...protocols import FloatArray, IntArray
+from ..entries import Facts
+from ..kit.numerics import running_mean
+from ..parameters import NonNegative, Positive, validated
+
+NAME = "hoo"
+EXAMPLE: dict[str, object] = {}
+FACTS = Facts(
+    needs="scale, nu1, rho, horizon",
+    memory="90 bytes per box",
+    cost="O(h), h the depth",
+    regret="O(T^((d + 1)/(d + 2)) (ln T)^(1/(d + 2))), d the near-optimality dimension, for rewards in [0, 1]",
+    reference="Bubeck, Munos, Stoltz, Szepesvari 2011",
+)
+MOST = 2**17  # boxes: then none is halved
+DEEPEST = 1000
+
+
+def _ratio(owner: str, name: str, value: object) -> float:
+    return in_range(owner, name, value, 0, 1, "()")
+
+
+class HOOState(NamedTuple):
+    """Boxes in the order in which they were made; the root is number 0."""
+
+    centre: FloatArray  # (box, dim)
+    depth: IntArray
+    parent: IntArray  # of the root: itself
+    half: IntArray  # number of the lower half, next to which is the upper one; 0 if there is none
+    pulls: IntArray
+    mean: FloatArray
+    bound: FloatArray  # B
+    size: IntArray  # array of one: boxes
+    log_term: FloatArray  # ln T
+
+    def check(self, fresh: HOOState, n_arms: int) -> None:
+        """Refuse numbers of boxes that there are not, and trees that are none."""
+        room, size = len(self.pulls), int(self.size[0])
+        require_within("size", self.size, 1, room)
+        require_within("depth", self.depth, 0, DEEPEST)
+        require_within("half", self.half, 0, max(size - 2, 0))
+        require_within("parent", self.parent, 0, size - 1)
+        require_within("pulls", self.pulls, 0, 2**53)
+        numbers = np.arange(size)
+        if (self.parent[1:size] >= numbers[1:]).any() or ((self.half[:size] > 0) & (self.half[:size] <= numbers)).any():
+            raise ValueError("halves must come after the box that they are halves of")
+        if not ((self.centre >= 0.0) & (self.centre <= 1.0)).all():
+            raise ValueError("centre must be from 0 to 1")
+
+
+@validated
+class HOO(NamedTuple):
+    r"""Hierarchical optimistic optimisation, truncated.
+
+    Parameters
+    ----------
+    nu1
+        How much the function may vary over the cube, as it is assumed.
+    rho
+        By which factor that falls when a box is halved: 1/2 for one dimension, :math:`2^{-1/d}` for d, if the function
+        is Lipschitz.
+    c
+        Scale of the bonus: 1 for rewards in [0, 1], 2s for sub-Gaussian noise of scale s.
+
+    Examples
+    --------
+    >>> policy = HOO()
+    >>> state = policy.init(dim=1, horizon=100)
+    >>> for t, reward in enumerate((0.0, 0.0, 1.0)):
+    ...     policy.update(state, policy.select(state, t, None), reward)
+    >>> [policy.point(state, cell).tolist() for cell in range(3)]
+    [[0.5], [0.25], [0.75]]
+    >>> policy.point(state, policy.select(state, 3, None)).tolist()  # a half of the better half
+    [0.625]
+    """
+
+    nu1: Positive = 1.0
+    rho: Annotated[float, _ratio] = 0.5
+    c: NonNegative = 1.0
+
+    def init(self, dim: int, horizon: int | None) -> HOOState:
+        """Return a fresh state."""
+        horizon = required_horizon("HOO", horizon, "depth")
+        depth = self.deepest(math.log(horizon))
+        room = min(2 * horizon + 1, 2 ** min(depth + 1, 20), MOST)
+        return HOOState(
+            centre=np.full((room, dim), 0.5),
+            depth=np.zeros(room, np.int64),
+            parent=np.zeros(room, np.int64),
+            half=np.zeros(room, np.int64),
+            pulls=np.zeros(room, np.int64),
+            mean=np.zeros(room),
+            bound=np.full(room, math.inf),
+            size=np.ones(1, np.int64),
+            log_term=np.array([math.log(horizon)]),
+        )
+
+    def deepest(self, log_term: float) -> int:
+        """Return the greatest depth, at least 1."""
+        depth = math.ceil((0.5 * log_term + math.log(self.nu1)) / -math.log(self.rho))
+        return int(min(max(depth, 1), DEEPEST))
+
+    def select(self, state: HOOState, t: int, rng: Any) -> int:
+        """Enter the half with the higher bound until there is none."""
+        box, half = 0, state.half[0]
+        while half > 0:
+            box = half + 1 if state.bound[half + 1] > state.bound[half] else half
+            half = state.half[box]
+        return box
+
+    def update(self, state: HOOState, cell: int, reward: float) -> None:
+        """Halve a box at its first reward, and bring it and all around it up to date."""
+        size, deep = state.size[0], state.depth[cell]
+        if state.half[cell] == 0 and deep < self.deepest(state.log_term[0]) and size + 2 <= len(state.pulls):
+            axis = deep % state.centre.shape[1]
+            quarter = 0.5 ** (deep // state.centre.shape[1] + 2)
+            for new in range(size, size + 2):
+                state.depth[new], state.parent[new] = deep + 1, cell
+                for i in range(state.centre.shape[1]):
+                    state.centre[new, i] = state.centre[cell, i]
+            state.centre[size, axis] -= quarter
+            state.centre[size + 1, axis] += quarter
+            state.half[cell], state.size[0] = size, size + 2
+        box = cell
+        while True:
+            n = state.pulls[box] + 1
+            state.pulls[box] = n
+            state.mean[box] = running_mean(state.mean[box], n, reward)
+            upper = self.upper(state, box)
+            half = state.half[box]
+            if half > 0:
+                upper = min(upper, max(state.bound[half], state.bound[half + 1]))
+            state.bound[box] = upper
+            if box == 0:
+                break
+            box = state.parent[box]
+
+    def upper(self, state: HOOState, cell: int) -> float:
+        """Return U of a box with rewards."""
+        bonus = self.c * math.sqrt(2.0 * state.log_term[0] / state.pulls[cell])
+        return float(state.mean[cell] + bonus + self.nu1 * self.rho ** float(state.depth[cell]))
+
+    def point(self, state: HOOState, cell: int) -> FloatArray:
+        """Return the centre of a box."""
+        return state.centre[cell]
+
+    def n_cells(self, state: HOOState) -> int:
+        """Return how many boxes there are."""
+        return int(state.size[0])
+
+    def value(self, state: HOOState, cell: int) -> float:
+        """Return the mean of the rewards in a box."""
+        return float(state.mean[cell]) if state.pulls[cell] > 0 else math.nan
+
+    def index_of(self, state: HOOState, cell: int, t: int) -> float:
+        """Return B of a box."""
+        return float(state.bound[cell])

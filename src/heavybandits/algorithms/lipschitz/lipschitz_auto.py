@@ -1,0 +1,166 @@
+r"""Points without prior knowledge: the indices of ``auto`` on boxes that are cut into three where it pays.
+
+*Assumes* that near points pay alike, and noise with the same law for all points, whatever its tails.  *Needs* no prior
+knowledge: neither a Lipschitz constant, nor the horizon, nor anything of the noise.  *When that fails*: a peak that is
+narrower than the first boxes, and whose box pays little in its centre, is not found.  Like ``auto`` it compares
+locations, or means where rewards repeat.
+
+*Formula*: the cube is cut into nine boxes (three in one dimension for each of the first two coordinates, or nine
+intervals).  Each box is an arm, played in its centre, and the box with the highest index :math:`U_a` of :mod:`.auto` is
+played, where c grows with the number of boxes: every box is explored as one of nine.  The box that was played is cut
+into three along its longest side, of length w, as soon as its estimate :math:`x_a` is more certain than what the
+function may differ by within it:
+
+.. math::  U_a - x_a < \tfrac12\,w\,\Bigl(\max_b x_b - \min_b x_b\Bigr),
+
+where b runs over the boxes with at least five rewards.  The middle third has the same centre, so it keeps all that is
+known of the box; the outer thirds are new arms.  All of it follows a change of scale or offset of the rewards.
+
+*Cost*: that of ``auto``, and O(m) for a choice among m boxes: some twenty after 10^4 rewards in one dimension.  There
+is room for 513, after which none is cut; 200 kB.
+
+*Reference*: this library; see ``docs/lipschitz.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from ...protocols import FloatArray, compilable
+from ..entries import Facts
+from ..kit.cells import Cells, cut, init_cells, longest_side
+from ..kit.late import Late
+from ..kit.level_set import LevelSets
+from ..kit.moments import Moments
+from ..kit.spreads import Spreads
+from ..kit.tournament import CENTRE, VALUE, Tournament, choose, end_lead
+from ..parameters import Positive, validated
+from ..policies.auto import Auto, AutoState, learn
+
+NAME = "lipschitz-auto"
+EXAMPLE: dict[str, object] = {}
+FACTS = Facts(
+    needs="nothing",
+    memory="200 kB",
+    cost="O(1) amortised, O(m) for m boxes",
+    regret="nothing; measured in docs/lipschitz.md",
+    reference="this library",
+)
+
+ROOM = 513  # boxes
+START = 9  # boxes at first, at least
+KNOWN = 5  # rewards from which on a box counts in the range of values
+FIRST, ALWAYS, EVERY = (
+    3,
+    16,
+    4,
+)  # it is asked whether to cut from the third reward on, and after the 16th every 4th time
+SHARE = 0.5  # of the range that the function is taken to vary by along a side
+SHORTEST = 1e-9  # side that is cut
+
+
+class LipschitzAutoState(NamedTuple):
+    """Boxes, and the state of ``auto`` with an arm for each box that there is room for."""
+
+    cells: Cells
+    arms: AutoState
+
+
+@compilable
+def first_arms(state: AutoState, n: int) -> AutoState:
+    """Return the state of ``auto`` for its first n arms only: it shares its arrays with the whole."""
+    sets, moments, spreads, tournament = state.sets, state.moments, state.sets.spreads, state.sets.tournament
+    late = tournament.late
+    return AutoState(
+        LevelSets(
+            sets.pulls[:n], sets.x[:n], sets.kept[:n], sets.unit[:n], sets.stretch[:n], sets.shared,
+            Spreads(
+                spreads.last[:n], spreads.seen[:n], spreads.mean[:n], spreads.unit, spreads.total, spreads.centre,
+                spreads.squares, spreads.equal, spreads.same, spreads.repeated, spreads.largest,
+            ),
+            sets.losses,
+            Tournament(
+                tournament.line[:n], tournament.base[:n], Late(late.asked[:n], late.pending[:n], late.lost[:n]),
+                tournament.open[:n], tournament.turn, tournament.lead, None,
+            ),
+        ),
+        Moments(moments.own[:n], moments.listed[:n], moments.whole[:n], moments.extremes, moments.origin, moments.unit),
+        state.pooled, state.by_means,
+    )  # fmt: skip
+
+
+@compilable
+def is_ripe(cells: Cells, arms: AutoState, cell: int) -> bool:
+    """Return whether a box is better known than the function is flat in it."""
+    base, pulls = arms.sets.tournament.base, arms.sets.pulls
+    low, high = math.inf, -math.inf
+    for other in range(len(pulls)):
+        if pulls[other] >= KNOWN:
+            low, high = min(low, base[other, CENTRE]), max(high, base[other, CENTRE])
+    side = cells.sides[cell, longest_side(cells, cell)]
+    half_width = base[cell, VALUE] - base[cell, CENTRE]
+    return bool(side > SHORTEST and low < high and half_width < SHARE * side * (high - low))
+
+
+@validated
+class LipschitzAuto(NamedTuple):
+    r"""Points without prior knowledge.
+
+    Parameters
+    ----------
+    c
+        How much to explore.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> instance = hb.LipschitzInstance("peak", hb.Cauchy(0.1))
+    >>> result = hb.simulate(instance, {"auto": LipschitzAuto()}, horizon=1000, replications=4)
+    >>> bool(result.regret.to_numpy()[:, :, -1].max() < 100)  # 290 if points were drawn at random
+    True
+    """
+
+    c: Positive = 4.0
+
+    def init(self, dim: int, horizon: int | None) -> LipschitzAutoState:
+        """Return a fresh state."""
+        cells, arms = init_cells(dim, START, ROOM), Auto(self.c).init(ROOM, horizon)
+        arms.sets.shared.due[0] = arms.pooled.due[0] = float(cells.size[0])
+        sets = arms.sets._replace(tournament=arms.sets.tournament._replace(tree=None))
+        return LipschitzAutoState(cells, arms._replace(sets=sets))
+
+    def level(self, state: LevelSets, t: int) -> float:
+        """Return zero: indices stay as they are between refreshes, whatever t is."""
+        return 0.0
+
+    def select(self, state: LipschitzAutoState, t: int, rng: Any) -> int:
+        """Return each box once, then the one with the highest index."""
+        return choose(self, first_arms(state.arms, state.cells.size[0]).sets, t, 1, 1)
+
+    def update(self, state: LipschitzAutoState, cell: int, reward: float) -> None:
+        """Learn, and cut the box if it is time to."""
+        cells, size = state.cells, state.cells.size[0]
+        arms = first_arms(state.arms, size)
+        learn(arms, cell, reward, self.c * size / START)
+        n = arms.sets.pulls[cell]
+        asks = n >= FIRST and (n <= ALWAYS or n % EVERY == 0)
+        if asks and size + 2 <= len(cells.centre) and is_ripe(cells, arms, cell):
+            cut(cells, cell)
+            end_lead(arms.sets.tournament)
+
+    def point(self, state: LipschitzAutoState, cell: int) -> FloatArray:
+        """Return the centre of a box."""
+        return state.cells.centre[cell]
+
+    def n_cells(self, state: LipschitzAutoState) -> int:
+        """Return how many boxes there are."""
+        return int(state.cells.size[0])
+
+    def value(self, state: LipschitzAutoState, cell: int) -> float:
+        """Return the location of a box's rewards, or their mean if that is the goal now."""
+        return Auto(self.c).value(state.arms, cell)
+
+    def index_of(self, state: LipschitzAutoState, cell: int, t: int) -> float:
+        """Return the upper end of what is not ruled out for a box, as of the latest refresh."""
+        return Auto(self.c).index_of(state.arms, cell, t)

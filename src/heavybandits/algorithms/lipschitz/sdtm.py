@@ -1,0 +1,130 @@
+r"""SDTM: Robust UCB with truncated means on equal boxes (Lu, Wang, Hu, Zhang 2019).
+
+*Assumes* that rewards differ by no more than their points, and a raw moment :math:`E|y|^{1+\varepsilon} \le \nu` about 0.
+*Must be told* both and, to choose the boxes, the horizon.  *When that fails*: what it does of
+:mod:`.robust_ucb`; a peak that is narrower than a box is lost.
+
+*Formula*: the cube is divided into :math:`k^d` boxes, each an arm of :mod:`.robust_ucb` played in its centre.  If k is
+not given it is :math:`\lceil 1/(2r) \rceil` with :math:`p = 1 + \varepsilon` and
+
+.. math::  r = \Bigl(\frac{(4 \nu T)^{1/p}\,(16 \ln T)^{\varepsilon/p}\,d\,\varepsilon}{2 T p}\Bigr)^{p/(d\varepsilon +
+           p)}.
+
+*Cost*: that of Robust UCB with as many arms.
+
+*Reference*: S. Lu, G. Wang, Y. Hu, L. Zhang (2019).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._validate import required_horizon
+from ...protocols import FloatArray
+from ..entries import Facts
+from ..kit.tournament import VALUE, choose
+from ..parameters import PolicyInside, Positive, Whole, validated
+from ..policies.robust_ucb import RobustUCB, RobustUCBState
+
+NAME = "sdtm"
+EXAMPLE = {"policy": {"kind": "rucb-truncated", "eps": 1.0, "u": 1.0}, "scale": 0.1}
+FACTS = Facts(
+    needs="Lipschitz constant, moment order, moment bound, horizon",
+    memory="that of rucb-truncated for each of k^d boxes",
+    cost="O(log n), O(log k)",
+    regret="O(T^((d eps + 1)/(d eps + eps + 1))) up to logarithms, d the dimension, if E|y|^(1 + eps) <= nu",
+    reference="Lu, Wang, Hu, Zhang 2019",
+)
+MOST = 2**16  # boxes
+
+
+class SDTMState(NamedTuple):
+    """Centres of boxes, and the state of Robust UCB on them."""
+
+    centre: FloatArray  # (box, dim)
+    arms: RobustUCBState
+
+
+@validated
+class SDTM(NamedTuple):
+    r"""Robust UCB with truncated means on equal boxes.
+
+    Parameters
+    ----------
+    policy
+        Robust UCB as it is told of the noise, such as ``hb.make("rucb-truncated", eps=1, u=1)``.
+    scale
+        What its bonus is multiplied by: 1 for what is proved.
+    sides
+        k, into how many parts a side is divided; 0 if the horizon decides.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> policy = SDTM(hb.make("rucb-truncated", eps=1, u=1))
+    >>> state = policy.init(dim=1, horizon=10_000)
+    >>> round(policy.box_radius(1, 10_000), 6), state.centre.tolist()
+    (0.154447, [[0.125], [0.375], [0.625], [0.875]])
+    """
+
+    policy: PolicyInside
+    scale: Positive = 1.0
+    sides: Whole = 0
+
+    def check(self) -> None:
+        """Refuse policies other than Robust UCB with truncated means."""
+        if not isinstance(self.policy, RobustUCB) or not hasattr(self.policy.estimator, "u"):
+            rule = 'must be Robust UCB with truncated means, as hb.make("rucb-truncated", eps=1, u=1)'
+            raise TypeError(f"SDTM: policy {rule}, got {self.policy!r}")
+
+    def box_radius(self, dim: int, horizon: int) -> float:
+        """Return r."""
+        eps, nu, t = self.policy.estimator.eps, self.policy.estimator.u, float(max(horizon, 2))
+        p = 1.0 + eps
+        ratio = (4.0 * nu * t) ** (1.0 / p) * (16.0 * math.log(t)) ** (eps / p) * dim * eps / (2.0 * t * p)
+        return float(ratio ** (p / (dim * eps + p)))
+
+    def init(self, dim: int, horizon: int | None) -> SDTMState:
+        """Return a fresh state."""
+        sides = self.sides
+        if sides == 0:
+            sides = math.ceil(0.5 / self.box_radius(dim, required_horizon("SDTM", horizon, "number of boxes")))
+        if sides**dim > MOST:
+            raise ValueError(f"SDTM: there must be at most {MOST} boxes, got {sides} to the power of {dim}")
+        centre = np.array([*itertools.product((np.arange(sides) + 0.5) / sides, repeat=dim)])
+        return SDTMState(centre, self.policy.init(len(centre), horizon))
+
+    def level(self, state: RobustUCBState, t: int) -> float:
+        """Return the common factor of the bonuses."""
+        return self.scale * self.policy.level(state, t)  # type: ignore[no-any-return]
+
+    def select(self, state: SDTMState, t: int, rng: Any) -> int:
+        """Return each box once, then the one with the highest index."""
+        return choose(self, state.arms, t, 1, 1)
+
+    def update(self, state: SDTMState, cell: int, reward: float) -> None:
+        """Let Robust UCB learn."""
+        self.policy.update(state.arms, cell, reward)
+
+    def point(self, state: SDTMState, cell: int) -> FloatArray:
+        """Return the centre of a box."""
+        return state.centre[cell]
+
+    def n_cells(self, state: SDTMState) -> int:
+        """Return how many boxes there are."""
+        return len(state.centre)
+
+    def value(self, state: SDTMState, cell: int) -> float:
+        """Return the truncated mean of a box."""
+        return float(self.policy.value(state.arms, cell))
+
+    def index_of(self, state: SDTMState, cell: int, t: int) -> float:
+        """Return the index of a box."""
+        if state.arms.pulls[cell] == 0:
+            return math.inf
+        width = self.policy.estimator.width(state.arms.pulls[cell])
+        return float(state.arms.tournament.base[cell, VALUE] + self.level(state.arms, t) * width)

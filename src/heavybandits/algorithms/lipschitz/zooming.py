@@ -1,0 +1,114 @@
+r"""Zooming with plain means, as Lu, Wang, Hu and Zhang (2019) play it beside their own methods.
+
+*Assumes* that rewards differ by no more than their points, and a third moment :math:`E|y|^3 \le \nu` about 0.  *Must be
+told* both.  *When that fails*: a mean of rewards without a variance does not settle.
+
+*Formula*: after t rewards a point with n of them has the radius
+
+.. math::  r = s\,\nu\,t^{1/3}/\sqrt n.
+
+Points are chosen as in :mod:`.adtm`.  Kleinberg, Slivkins and Upfal (2008), who assume rewards in [0, 1], have
+:math:`\sqrt{8 \ln T/(2 + n)}` instead.
+
+*Cost*: O(m) for a choice among m active points, and O(1024) for a reward; 32 kB.
+
+*Reference*: R. Kleinberg, A. Slivkins, E. Upfal (2008); the radius is that of the code of Lu et al. (2019).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...protocols import FloatArray, IntArray
+from ..entries import Facts
+from ..kit.numerics import running_mean
+from ..kit.zoom import NET, Zoom, init_zoom, look_around, selected
+from ..parameters import Positive, validated
+
+NAME = "zooming"
+EXAMPLE = {"nu": 1.0, "scale": 0.1}
+FACTS = Facts(
+    needs="Lipschitz constant, moment bound",
+    memory="32 kB",
+    cost="O(1024), O(m) for m points",
+    regret="O(T^((d + 1)/(d + 2))) up to logarithms, d the zooming dimension, for rewards in [0, 1] and another radius",
+    reference="Kleinberg, Slivkins, Upfal 2008",
+)
+
+
+class ZoomingState(NamedTuple):
+    """Active points, their means, and radii in units of what grows with t."""
+
+    zoom: Zoom
+    pulls: IntArray
+    mean: FloatArray
+    radius: FloatArray
+    clock: IntArray  # rewards
+
+
+@validated
+class Zooming(NamedTuple):
+    r"""Zooming.
+
+    Parameters
+    ----------
+    nu
+        Upper bound on the third raw moment.
+    scale
+        s, what the radius is multiplied by: 0.01 in the experiments of Lu et al.
+
+    Examples
+    --------
+    >>> policy = Zooming(nu=1.0)
+    >>> state = policy.init(dim=1, horizon=None)
+    >>> for t, reward in enumerate((1.0, 0.0, 0.0, 1.0)):
+    ...     policy.update(state, policy.select(state, t, None), reward)
+    >>> policy.value(state, 0), round(policy.index_of(state, 0, 8), 6)  # 1/2 + 2 * 2/2
+    (0.5, 2.5)
+    """
+
+    nu: Positive
+    scale: Positive = 1.0
+
+    def init(self, dim: int, horizon: int | None) -> ZoomingState:
+        """Return a fresh state."""
+        return ZoomingState(
+            init_zoom(dim), np.zeros(NET, np.int64), np.zeros(NET), np.zeros(NET), np.zeros(1, np.int64)
+        )
+
+    def factor(self, t: int) -> float:
+        """Return what all radii are multiplied by after t rewards."""
+        return float(t) ** (1.0 / 3.0)
+
+    def select(self, state: ZoomingState, t: int, rng: Any) -> int:
+        """Return a point that is not covered, or the active one with the highest index."""
+        return selected(state.zoom, state.pulls, state.mean, state.radius, self.factor(t), 1)
+
+    def update(self, state: ZoomingState, cell: int, reward: float) -> None:
+        """Move the mean of a point, and shrink its ball."""
+        n = state.pulls[cell] + 1
+        state.pulls[cell] = n
+        state.clock[0] += 1
+        state.mean[cell] = running_mean(state.mean[cell], n, reward)
+        state.radius[cell] = self.scale * self.nu / math.sqrt(n)
+        look_around(state.zoom, state.radius, self.factor(state.clock[0]), cell)
+
+    def point(self, state: ZoomingState, cell: int) -> FloatArray:
+        """Return an active point."""
+        return state.zoom.net[state.zoom.where[cell]]
+
+    def n_cells(self, state: ZoomingState) -> int:
+        """Return how many points are active."""
+        return int(state.zoom.size[0])
+
+    def value(self, state: ZoomingState, cell: int) -> float:
+        """Return the mean of a point's rewards."""
+        return float(state.mean[cell]) if state.pulls[cell] > 0 else math.nan
+
+    def index_of(self, state: ZoomingState, cell: int, t: int) -> float:
+        """Return the mean and twice the radius."""
+        radius = self.factor(t) * state.radius[cell]
+        return float(state.mean[cell] + 2.0 * radius) if state.pulls[cell] > 0 else math.inf
