@@ -23,6 +23,12 @@ from .algorithms.linear.menu import MENU
 from .algorithms.linear.mom_lin import MomLin
 from .algorithms.linear.oful import OFUL
 from .algorithms.linear.tofu import TOFU
+from .algorithms.lipschitz.admm import ADMM
+from .algorithms.lipschitz.adtm import ADTM
+from .algorithms.lipschitz.hoo import HOO
+from .algorithms.lipschitz.lipschitz_auto import LipschitzAuto
+from .algorithms.lipschitz.sdtm import SDTM
+from .algorithms.lipschitz.zooming import Zooming
 from .algorithms.policies.ada_tinf import AdaTINF
 from .algorithms.policies.adar_ucb import AdarUCB
 from .algorithms.policies.ape2 import APE2
@@ -83,6 +89,7 @@ from .world.environments import (
 )
 from .world.instances import Instance
 from .world.linear import LinearInstance
+from .world.lipschitz import LipschitzInstance
 from .world.noises import (
     Bernoulli,
     Beta,
@@ -113,18 +120,18 @@ from .world.noises import (
 __version__: str
 
 __all__ = [
-    "APE2", "BMM", "CRT", "FOUCB", "HTINF", "KLUCB", "LBSDA", "MENU", "MOSS", "MRAPE", "MRUCB", "OFUL", "TOFU", "UCB",
-    "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Bernoulli", "Beta", "BettingUCB", "Catoni",
-    "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "Client", "ClippedSGD", "ClippedSGDUCB",
-    "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint", "Empirical", "EpsilonGreedy", "Exp3", "Exponential", "ForceMOM",
-    "Frechet", "Frozen", "Gaussian", "HeavyOFUL", "HuberBandit", "HvtUCB", "INFClip", "Instance", "KLinfUCB", "Laplace",
-    "LevelSetUCB", "LinTS", "LinUCB", "LinearClippedSGDUCB", "LinearInstance", "LogNormal", "Logged", "MeanOfMedians",
-    "MedianINF", "MedianOf", "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin", "Negative",
-    "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB",
-    "ScipyNoise", "Shifted", "SlidingWindowUCB", "Sphere", "StudentT", "StudentThompson", "StudyResult",
-    "SymmetricStable", "ThompsonBeta", "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF",
-    "TwoPoint", "UCBTuned", "UniINF", "ZeroInflated", "blocks", "check_noise", "check_policy", "compilable",
-    "delta_cauchy", "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1",
-    "gaussian_env2", "gaussian_env3", "instances", "load_study", "make", "make_noise", "noises", "policies",
-    "read_study", "run_study", "simulate", "write_report",
+    "ADMM", "ADTM", "APE2", "BMM", "CRT", "FOUCB", "HOO", "HTINF", "KLUCB", "LBSDA", "MENU", "MOSS", "MRAPE", "MRUCB",
+    "OFUL", "SDTM", "TOFU", "UCB", "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Bernoulli", "Beta", "BettingUCB",
+    "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "Client", "ClippedSGD",
+    "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint", "Empirical", "EpsilonGreedy", "Exp3",
+    "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian", "HeavyOFUL", "HuberBandit", "HvtUCB", "INFClip",
+    "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LinTS", "LinUCB", "LinearClippedSGDUCB", "LinearInstance",
+    "LipschitzAuto", "LipschitzInstance", "LogNormal", "Logged", "MeanOfMedians", "MedianINF", "MedianOf",
+    "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin", "Negative", "NegativeBinomial", "Noise",
+    "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB", "ScipyNoise", "Shifted",
+    "SlidingWindowUCB", "Sphere", "StudentT", "StudentThompson", "StudyResult", "SymmetricStable", "ThompsonBeta",
+    "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned", "UniINF",
+    "ZeroInflated", "Zooming", "blocks", "check_noise", "check_policy", "compilable", "delta_cauchy", "delta_gaussian",
+    "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances",
+    "load_study", "make", "make_noise", "noises", "policies", "read_study", "run_study", "simulate", "write_report",
 ]  # fmt: skip

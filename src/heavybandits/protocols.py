@@ -160,7 +160,7 @@ class LinearIndexPolicy(LinearPolicy[State], Protocol):
 class LipschitzPolicy(Protocol[State]):
     """Chooses points of the cube [0, 1]^dim, whose rewards vary little between points that are near.
 
-    A policy plays cells, each of which has a point.
+    A policy plays cells, which it numbers as it makes them: 0, 1, 2, ...  A cell always keeps its number and its point.
     """
 
     def init(self, dim: int, horizon: int | None) -> State:
@@ -173,6 +173,10 @@ class LipschitzPolicy(Protocol[State]):
 
     def point(self, state: State, cell: int) -> FloatArray:
         """Return the point of the cell that is played, an array of ``dim`` numbers that is only lent."""
+        ...
+
+    def n_cells(self, state: State) -> int:
+        """Return how many cells there are now; plain Python, as ``point`` is."""
         ...
 
     def update(self, state: State, cell: int, reward: float) -> None:

@@ -2,8 +2,8 @@ r"""Points of which more become active where the active ones do not cover the cu
 
 An active point with a radius covers what is no farther from it, where the distance is the largest difference of a
 coordinate.  The cube is taken for covered if all points of a net are: the first 1024 of Halton's sequence.  If one is
-not, the first of them becomes active.  Each point of the net knows who covers it, so a radius that shrinks concerns only
-the points that its own point covered.
+not, the first of them becomes active.  Each point of the net knows who covers it, so a radius that shrinks concerns
+only what its own point covered.
 """
 
 from __future__ import annotations

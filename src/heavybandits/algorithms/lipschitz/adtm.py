@@ -1,8 +1,9 @@
 r"""ADTM: zooming with truncated means (Lu, Wang, Hu, Zhang 2019).
 
-*Assumes* that rewards differ by no more than their points, and a raw moment :math:`E|y|^{1+\varepsilon} \le \nu` about 0.
-*Must be told* both, and the horizon.  *When that fails*: with :math:`\nu` too small means shrink to 0; with the radius
-as it is proved, one point covers the whole cube for hundreds of rewards, so the authors multiply it by 0.1.
+*Assumes* that rewards differ by no more than their points, and a raw moment :math:`E|y|^{1+\varepsilon} \le \nu`, which
+is one about 0.  *Must be told* both, and the horizon.  *When that fails*: with :math:`\nu` too small means shrink to 0.
+With the radius as it is proved one point covers the whole cube for hundreds of rewards, so the authors multiply it by
+0.1.
 
 *Formula*: with :math:`L = \ln(T^2/\delta)` and :math:`p = 1 + \varepsilon` the n-th reward y of a point counts as 0
 unless :math:`|y| \le (\nu n/L)^{1/p}`, and

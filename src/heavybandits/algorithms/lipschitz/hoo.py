@@ -10,8 +10,9 @@ rewards, those of the boxes in it included, has
 
 .. math::  U = \bar r + c\,\sqrt{2 \ln T/n} + \nu_1 \rho^h, \qquad B = \min(U, \max(B_{\text{left}}, B_{\text{right}})),
 
-infinite without rewards.  From the root on, the half with the higher B is entered, until a box without rewards or one of
-the greatest depth :math:`\lceil (\tfrac12 \ln T + \ln \nu_1)/\ln(1/\rho) \rceil` is reached and played in its centre.
+infinite without rewards.  From the root on, the half with the higher B is entered, until a box without rewards or one
+of the greatest depth :math:`\lceil (\tfrac12 \ln T + \ln \nu_1)/\ln(1/\rho) \rceil` is reached.  It is played in its
+centre.
 The truncated form has :math:`\ln T` where the original has :math:`\ln t`, which would change every box in every round.
 
 *Cost*: O(h) for a reward and for a choice, h the depth; 90 bytes per box.

@@ -74,7 +74,8 @@ def first_arms(state: AutoState, n: int) -> AutoState:
     late = tournament.late
     return AutoState(
         LevelSets(
-            sets.pulls[:n], sets.x[:n], sets.kept[:n], sets.unit[:n], sets.stretch[:n], sets.shared,
+            sets.pulls[:n], sets.x[:n], sets.kept[:n], sets.unit[:n], sets.stretch[:n], sets.loud[:n],
+            sets.width[:n], sets.until[:n], sets.shared,
             Spreads(
                 spreads.last[:n], spreads.seen[:n], spreads.mean[:n], spreads.unit, spreads.total, spreads.centre,
                 spreads.squares, spreads.equal, spreads.same, spreads.repeated, spreads.largest,
@@ -98,6 +99,8 @@ def is_ripe(cells: Cells, arms: AutoState, cell: int) -> bool:
     for other in range(len(pulls)):
         if pulls[other] >= KNOWN:
             low, high = min(low, base[other, CENTRE]), max(high, base[other, CENTRE])
+        elif pulls[other] > 0:
+            low = min(low, base[other, VALUE])
     side = cells.sides[cell, longest_side(cells, cell)]
     half_width = base[cell, VALUE] - base[cell, CENTRE]
     return bool(side > SHORTEST and low < high and half_width < SHARE * side * (high - low))

@@ -1,7 +1,7 @@
 r"""SDTM: Robust UCB with truncated means on equal boxes (Lu, Wang, Hu, Zhang 2019).
 
-*Assumes* that rewards differ by no more than their points, and a raw moment :math:`E|y|^{1+\varepsilon} \le \nu` about 0.
-*Must be told* both and, to choose the boxes, the horizon.  *When that fails*: what it does of
+*Assumes* that rewards differ by no more than their points, and a raw moment :math:`E|y|^{1+\varepsilon} \le \nu`, which
+is one about 0.  *Must be told* both and, to choose the boxes, the horizon.  *When that fails*: what it does of
 :mod:`.robust_ucb`; a peak that is narrower than a box is lost.
 
 *Formula*: the cube is divided into :math:`k^d` boxes, each an arm of :mod:`.robust_ucb` played in its centre.  If k is
