@@ -12,6 +12,7 @@ from ..world.contexts import make_contexts
 from ..world.environments import instances
 from ..world.instances import Instance
 from ..world.linear import LinearInstance, rows_of
+from ..world.lipschitz import LipschitzInstance
 from ..world.noises import make_noise
 
 
@@ -28,7 +29,7 @@ def make_instance(values: dict[str, Any], folder: str) -> Any:
         noise = values["noise"]
         values["noise"] = [_noise(one, folder) for one in noise] if isinstance(noise, list) else _noise(noise, folder)
     kind = values.pop("kind", "arms")
-    makers: dict[str, Callable[..., Any]] = {"arms": _arms, "linear": _linear}
+    makers: dict[str, Callable[..., Any]] = {"arms": _arms, "linear": _linear, "lipschitz": _lipschitz}
     if isinstance(kind, str) and kind in makers:
         return makers[kind](values, folder)
     if not isinstance(kind, str) or kind not in instances():
@@ -56,7 +57,7 @@ def _arms(values: dict[str, Any], folder: str) -> Instance:
         return Instance(laws=[_noise(law, folder) for law in listed], **values)
     for key in ("means", "noise"):
         if key not in values:
-            kinds = ", ".join(("linear", *instances()))
+            kinds = ", ".join(("linear", "lipschitz", *instances()))
             raise ValueError(f"needs {key}, or laws, or the kind of an instance, one of {kinds}")
     return Instance(**values)
 
@@ -74,6 +75,13 @@ def _linear(values: dict[str, Any], folder: str) -> LinearInstance:
             values["theta"] = {"n_arms": n_arms, "n_features": n_features, **values["theta"]}
         values["theta"] = _sampler(values["theta"], folder)
     return LinearInstance(**values)
+
+
+def _lipschitz(values: dict[str, Any], folder: str) -> LipschitzInstance:
+    for key in ("function", "noise"):
+        if key not in values:
+            raise ValueError(f"needs {key}, as every Lipschitz instance does")
+    return LipschitzInstance(**values)
 
 
 def _sampler(table: Any, folder: str) -> Any:

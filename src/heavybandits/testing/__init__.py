@@ -10,11 +10,12 @@ from ..protocols import is_named_tuple, kind_of
 from .arms import check_arms
 from .common import global_streams, is_plain, require
 from .linear import check_linear
+from .lipschitz import check_lipschitz
 from .noise import check_noise
 
 __all__ = ["check_noise", "check_policy"]
 
-CHECKS = {"arms": check_arms, "linear": check_linear}
+CHECKS = {"arms": check_arms, "linear": check_linear, "lipschitz": check_lipschitz}
 
 
 def check_policy(policy: Any, *, horizon: int = 300) -> None:
@@ -26,6 +27,8 @@ def check_policy(policy: Any, *, horizon: int = 300) -> None:
 
     A linear policy is played on rows that stay and rows that change: one row, one feature, more features than rounds,
     features of very different scale, constant ones, and rows that span little or nothing.
+
+    A policy for points is played in one, two and three dimensions; cells must keep their numbers and points.
 
     Examples
     --------

@@ -59,6 +59,7 @@ class LipschitzInstance:
     (1.0, 64)
     """
 
+    kind = "lipschitz"  # of policies that play it
     function: Function | str
     noise: Sampler
     dim: int

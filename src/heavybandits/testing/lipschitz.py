@@ -1,0 +1,131 @@
+"""Checks of policies whose arms are points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.kit.state import arrays, with_room
+from ..engine.compile.compiled import compiled, without_text
+from ..engine.compile.randomness import uses_rng
+from ..protocols import FloatArray, IntArray
+from .common import WILD, check_arrays, require, require_same_states, rng_for, same, some_rewards
+
+DIMS = (1, 2, 3)
+
+
+def check_lipschitz(policy: Any, name: str, horizon: int) -> Callable[[], None]:
+    """Check an interpreted policy, and return what checks the compiled one against it."""
+    for method in ("point", "n_cells"):
+        require(callable(getattr(policy, method, None)), f"{name} must have a method {method}")
+    check_arrays(policy, name, *(policy.init(2, horizon) for _ in range(2)))
+    played = {dim: _check_repetition(policy, name, dim, horizon) for dim in DIMS}
+    _check_randomness(policy, name, horizon, played[2][0])
+    _check_wild_rewards(policy, name, horizon)
+    _check_disorder(policy, name, horizon)
+
+    def check_compiled() -> None:
+        for dim, (cells, state) in played.items():
+            _check_compiled(policy, name, dim, horizon, cells, state)
+
+    return check_compiled
+
+
+def _check_repetition(policy: Any, name: str, dim: int, horizon: int) -> tuple[IntArray, Any]:
+    """Check that the policy plays the same cells each time; return them with the final state."""
+    _interpreted(policy, name, dim, 1)
+    cells, state = _interpreted(policy, name, dim, horizon)
+    again, _ = _interpreted(policy, name, dim, horizon)
+    require(same(cells, again), f"{name} must choose the same cells when it is given the same rewards and seed")
+    return cells, state
+
+
+def _check_randomness(policy: Any, name: str, horizon: int, cells: IntArray) -> None:
+    """Check that a policy that gets no generator leaves one alone when it is given one."""
+    if not uses_rng(policy):
+        rng = np.random.default_rng(3)
+        given, _ = _interpreted(policy, name, 2, horizon, rng=rng)
+        untouched = rng.bit_generator.state == np.random.default_rng(3).bit_generator.state
+        require(
+            untouched and same(cells, given),
+            f"{name}.select must not draw random numbers: by its code it never uses its generator, so it gets None",
+        )
+
+
+def _check_wild_rewards(policy: Any, name: str, horizon: int) -> None:
+    """Check that infinite and huge rewards leave no NaN in the cells that there are."""
+    rng = np.random.default_rng(6)
+    rewards = rng.standard_normal(horizon)
+    rewards[rng.random(horizon) < 0.3] = np.inf
+    rewards[: 2 * len(WILD)] = np.resize(WILD, min(horizon, 2 * len(WILD)))
+    cells, state = _interpreted(policy, name, 2, horizon, rewards)
+    for cell in dict.fromkeys(cells.tolist()):
+        for method, arguments in (("value", ()), ("index_of", (horizon,))):
+            if hasattr(policy, method):
+                shown = getattr(policy, method)(state, cell, *arguments)
+                require(not np.isnan(shown), f"{name}.{method} must not be NaN after infinite rewards")
+    fresh = dict(arrays(policy.init(2, horizon)))
+    for path, array in arrays(state):
+        require(
+            not np.isnan(array).any() or bool(np.isnan(fresh[path]).any()),
+            f"{name}: {path} must not be NaN after infinite rewards",
+        )
+
+
+def _check_disorder(policy: Any, name: str, horizon: int) -> None:
+    """Check pending selections, rewards nobody asked for, and a horizon that passes."""
+    bare, state, rng = without_text(policy), policy.init(1, horizon), rng_for(policy)
+    rewards, points, t = iter(some_rewards(4 * horizon).tolist()), {}, 0
+    for _ in range(horizon):
+        waiting = [_selected(bare, name, state, t, rng) for _ in range(3)]
+        for cell in [*reversed(waiting), 0]:
+            point = tuple(np.asarray(policy.point(state, cell)).tolist())
+            require(points.setdefault(cell, point) == point, f"{name}.point of a cell must stay the same")
+            state = with_room(state)
+            bare.update(state, cell, next(rewards))
+            t += 1
+
+
+def _interpreted(
+    policy: Any, name: str, dim: int, horizon: int, rewards: FloatArray | None = None, rng: Any = None
+) -> tuple[IntArray, Any]:
+    """Return the cells that a fresh policy chooses, and its final state."""
+    bare, state, rng = without_text(policy), policy.init(dim, horizon), rng or rng_for(policy)
+    cells = np.full(horizon, -1)
+    for t, reward in enumerate((some_rewards(horizon) if rewards is None else rewards).tolist()):
+        cells[t] = _selected(bare, name, state, t, rng)
+        point = np.asarray(policy.point(state, int(cells[t])))
+        inside = point.shape == (dim,) and bool(((point >= 0.0) & (point <= 1.0)).all())
+        require(inside, f"{name}.point must return {dim} numbers from 0 to 1, got {point!r}")
+        bare.update(state, int(cells[t]), reward)
+    return cells, state
+
+
+def _selected(policy: Any, name: str, state: Any, t: int, rng: Any) -> int:
+    cell = policy.select(state, t, rng)
+    is_cell = isinstance(cell, Integral) and not isinstance(cell, bool) and 0 <= int(cell) < policy.n_cells(state)
+    require(is_cell, f"{name}.select must return a cell, from 0 to n_cells(state) - 1, got {cell!r}")
+    return int(cell)
+
+
+def _check_compiled(policy: Any, name: str, dim: int, horizon: int, cells: IntArray, state: Any) -> None:
+    """Check that compiled code plays the same cells and ends in the same state as interpreted code."""
+    bare, fresh, rng = without_text(policy), policy.init(dim, horizon), rng_for(policy)
+    rewards, machine = some_rewards(horizon), np.full(horizon, -1)
+    try:
+        play = compiled(_play, bare, fresh, rng, rewards, machine)
+    except Exception as error:
+        raise AssertionError(f"{name} must compile: {error}") from error
+    play(bare, fresh, rng, rewards, machine)
+    require(same(cells, machine), f"{name} must choose the same cells compiled as interpreted")
+    require_same_states(name, state, fresh)
+
+
+def _play(policy: Any, state: Any, rng: Any, rewards: FloatArray, cells: IntArray) -> None:
+    for t in range(len(rewards)):
+        cell = policy.select(state, t, rng)
+        policy.update(state, cell, rewards[t])
+        cells[t] = cell
