@@ -78,7 +78,8 @@ def _check_wild_rewards(policy: Any, name: str, horizon: int) -> None:
 def _check_disorder(policy: Any, name: str, horizon: int) -> None:
     """Check pending selections, rewards nobody asked for, and a horizon that passes."""
     bare, state, rng = without_text(policy), policy.init(1, horizon), rng_for(policy)
-    rewards, points, t = iter(some_rewards(4 * horizon).tolist()), {}, 0
+    rewards, t = iter(some_rewards(4 * horizon).tolist()), 0
+    points: dict[int, tuple[float, ...]] = {}
     for _ in range(horizon):
         waiting = [_selected(bare, name, state, t, rng) for _ in range(3)]
         for cell in [*reversed(waiting), 0]:

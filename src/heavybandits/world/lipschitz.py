@@ -140,8 +140,9 @@ class LipschitzInstance:
         """All points share one law of noise."""
         return True
 
-    def lai_robbins(self, horizon: int) -> None:
+    def lai_robbins(self, horizon: int) -> float | None:
         """Return None: the limit is one of K arms."""
+        return None
 
 
 def boxes(dim: int) -> tuple[int, int]:

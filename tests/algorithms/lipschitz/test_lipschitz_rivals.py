@@ -72,7 +72,7 @@ def test_adtm_plays_as_its_reference(dim: int, scale: float) -> None:
     log_term = math.log(1000.0**2 / 0.1)
 
     def radius(n: int, t: int) -> float:
-        return scale * 4.0 * 2.0 ** (1 / 1.5) * (log_term / n) ** (0.5 / 1.5)
+        return float(scale * 4.0 * 2.0 ** (1 / 1.5) * (log_term / n) ** (0.5 / 1.5))
 
     policy = hb.ADTM(eps=0.5, nu=2, scale=scale)
     expected = reference.zoom(dim, pays, 120, reference.truncated(2.0, 0.5, log_term), radius, 1)
@@ -82,7 +82,7 @@ def test_adtm_plays_as_its_reference(dim: int, scale: float) -> None:
 @pytest.mark.parametrize("dim", [1, 2])
 def test_zooming_plays_as_its_reference(dim: int) -> None:
     def radius(n: int, t: int) -> float:
-        return 0.05 * 2.0 * t ** (1 / 3) / math.sqrt(n)
+        return float(0.05 * 2.0 * t ** (1 / 3) / math.sqrt(n))
 
     expected = reference.zoom(dim, pays, 120, lambda rewards: sum(rewards) / len(rewards), radius, 1)
     assert played(hb.Zooming(nu=2, scale=0.05), dim, 120, 1000) == expected

@@ -107,7 +107,7 @@ def activated(zoom: Zoom, radius: FloatArray, factor: float) -> int:
 @compilable
 def selected(zoom: Zoom, pulls: IntArray, mean: FloatArray, radius: FloatArray, factor: float, initial: float) -> int:
     """Return an arm that lacks one of its ``initial`` pulls, a new one, or the one with the highest mean + 2 radii."""
-    size = zoom.size[0]
+    size: int = zoom.size[0]
     if size > 0 and pulls[size - 1] < initial:  # the others had theirs before it became active
         return size - 1
     best, highest = activated(zoom, radius, factor), -math.inf

@@ -122,7 +122,7 @@ class ADMM(NamedTuple):
 
     def point(self, state: ADMMState, cell: int) -> FloatArray:
         """Return an active point."""
-        return state.zoom.net[state.zoom.where[cell]]
+        return state.zoom.net[state.zoom.where[cell]]  # type: ignore[no-any-return]
 
     def n_cells(self, state: ADMMState) -> int:
         """Return how many points are active."""

@@ -106,7 +106,7 @@ class ADTM(NamedTuple):
 
     def point(self, state: ADTMState, cell: int) -> FloatArray:
         """Return an active point."""
-        return state.zoom.net[state.zoom.where[cell]]
+        return state.zoom.net[state.zoom.where[cell]]  # type: ignore[no-any-return]
 
     def n_cells(self, state: ADTMState) -> int:
         """Return how many points are active."""

@@ -172,7 +172,7 @@ class HOO(NamedTuple):
 
     def point(self, state: HOOState, cell: int) -> FloatArray:
         """Return the centre of a box."""
-        return state.centre[cell]
+        return state.centre[cell]  # type: ignore[no-any-return]
 
     def n_cells(self, state: HOOState) -> int:
         """Return how many boxes there are."""

@@ -154,7 +154,7 @@ class LipschitzAuto(NamedTuple):
 
     def point(self, state: LipschitzAutoState, cell: int) -> FloatArray:
         """Return the centre of a box."""
-        return state.cells.centre[cell]
+        return state.cells.centre[cell]  # type: ignore[no-any-return]
 
     def n_cells(self, state: LipschitzAutoState) -> int:
         """Return how many boxes there are."""

@@ -112,7 +112,7 @@ class SDTM(NamedTuple):
 
     def point(self, state: SDTMState, cell: int) -> FloatArray:
         """Return the centre of a box."""
-        return state.centre[cell]
+        return state.centre[cell]  # type: ignore[no-any-return]
 
     def n_cells(self, state: SDTMState) -> int:
         """Return how many boxes there are."""

@@ -81,7 +81,7 @@ class Zooming(NamedTuple):
 
     def factor(self, t: int) -> float:
         """Return what all radii are multiplied by after t rewards."""
-        return float(t) ** (1.0 / 3.0)
+        return float(float(t) ** (1.0 / 3.0))
 
     def select(self, state: ZoomingState, t: int, rng: Any) -> int:
         """Return a point that is not covered, or the active one with the highest index."""
@@ -98,7 +98,7 @@ class Zooming(NamedTuple):
 
     def point(self, state: ZoomingState, cell: int) -> FloatArray:
         """Return an active point."""
-        return state.zoom.net[state.zoom.where[cell]]
+        return state.zoom.net[state.zoom.where[cell]]  # type: ignore[no-any-return]
 
     def n_cells(self, state: ZoomingState) -> int:
         """Return how many points are active."""
