@@ -76,6 +76,7 @@ from .studies.store import load_study
 from .studies.study import read_study
 from .testing import check_noise, check_policy
 from .world.contexts import Cube, Disjoint, Frozen, Logged, Sphere, blocks
+from .world.delays import Batches
 from .world.environments import (
     delta_cauchy,
     delta_gaussian,
@@ -121,10 +122,10 @@ __version__: str
 
 __all__ = [
     "ADMM", "ADTM", "APE2", "BMM", "CRT", "FOUCB", "HOO", "HTINF", "KLUCB", "LBSDA", "MENU", "MOSS", "MRAPE", "MRUCB",
-    "OFUL", "SDTM", "TOFU", "UCB", "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Bernoulli", "Beta", "BettingUCB",
-    "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "Client", "ClippedSGD",
-    "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint", "Empirical", "EpsilonGreedy", "Exp3",
-    "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian", "HeavyOFUL", "HuberBandit", "HvtUCB", "INFClip",
+    "OFUL", "SDTM", "TOFU", "UCB", "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Batches", "Bernoulli", "Beta",
+    "BettingUCB", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "Client",
+    "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint", "Empirical", "EpsilonGreedy",
+    "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian", "HeavyOFUL", "HuberBandit", "HvtUCB", "INFClip",
     "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LinTS", "LinUCB", "LinearClippedSGDUCB", "LinearInstance",
     "LipschitzAuto", "LipschitzInstance", "LogNormal", "Logged", "MeanOfMedians", "MedianINF", "MedianOf",
     "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin", "Negative", "NegativeBinomial", "Noise",

@@ -20,6 +20,7 @@ import numpy as np
 from .._validate import count, whole
 from ..algorithms.kit.state import SMOOTHING, reseed, streams
 from ..protocols import FloatArray, IntArray, LinearPolicy, LipschitzPolicy, Policy, require_kind
+from ..world.delays import Delay, Delays
 from ..world.instances import Instance
 from ..world.linear import LinearInstance
 from ..world.lipschitz import LipschitzInstance
@@ -28,6 +29,7 @@ from .checkpoints import checkpoint_rounds
 from .compile.compiled import compiled, without_text
 from .compile.randomness import uses_rng
 from .game import Game
+from .late import LateGame
 from .linear import LinearGame
 from .lipschitz import LipschitzGame
 from .progress import progress_bar
@@ -53,6 +55,9 @@ def simulate(
     workers: int | None = None,
     checkpoints: Sequence[int] | str = "log",
     progress: bool = False,
+    delay: Delay = 0,
+    lost: float = 0.0,
+    window: int | None = None,
 ) -> Result:
     """Play each policy ``replications`` times for ``horizon`` pulls on the same noise.
 
@@ -75,6 +80,14 @@ def simulate(
         ``"end"`` for the last and what the slope there needs, or increasing numbers; the last is always among them.
     progress
         Whether to show a progress bar, in a terminal or a notebook.
+    delay
+        By how many rounds rewards are late: a number, a law of it such as ``hb.Pareto(1.1, scale=10)``, whose draws are
+        rounded down, or ``hb.Batches(100)``.  Delays are the same for all policies; regret counts at decisions.
+    lost
+        Share of rewards that never come.
+    window
+        After how many rounds a decision without a reward is given up, as by ``Agent.cancel``; by default never.  A
+        reward that comes later is learned from all the same.
 
     Examples
     --------
@@ -85,7 +98,7 @@ def simulate(
     >>> result.regret.dims
     ('policy', 'replication', 'round')
     """
-    game = game_of(instance)
+    game = game_of(instance, Delays(delay, lost, window))
     if not isinstance(policies, Mapping) or not policies:
         raise TypeError(f"simulate: policies must be a mapping of labels to policies, at least one, got {policies!r}")
     horizon = count("simulate", "horizon", horizon)
@@ -99,8 +112,8 @@ def simulate(
     return Result(instance, tuple(runs), rounds, *played, horizon=horizon, seed=seed)
 
 
-def game_of(instance: Any) -> Game:
-    """Return the instance as the loop sees it, by its kind.
+def game_of(instance: Any, delays: Delays | None = None) -> Game:
+    """Return the instance as the loop sees it, by its kind, and by whether its rewards come late.
 
     Examples
     --------
@@ -108,6 +121,10 @@ def game_of(instance: Any) -> Game:
     >>> game_of(hb.env1(hb.Cauchy())).kind
     'arms'
     """
+    if delays and isinstance(instance, Instance):
+        return LateGame(instance, delays)
+    if delays:
+        raise ValueError(f"simulate: delay and lost must be 0 but for an Instance, got {delays!r} for {instance!r}")
     for kind, game in GAMES.items():
         if isinstance(instance, kind):
             return game(instance)

@@ -187,9 +187,10 @@ def play_item(version: str, location: str, study: Study, item: Item) -> None:
         raise StudyError(f"a worker has heavybandits {__version__}, this run needs {version}; install the same version")
     with _compiling:
         runs = _runs(study, item.case)
-    instance, horizon, *_ = study.cases[item.case]
+    case = study.cases[item.case]
+    game = game_of(case.instance, case.delays)
     try:
-        chunk = play_chunk(game_of(instance), list(runs.values()), horizon, study.spec.study.seed, item.replications)
+        chunk = play_chunk(game, list(runs.values()), case.horizon, study.spec.study.seed, item.replications)
     except Exception as error:  # whatever a user's policy or noise may raise
         raise StudyError(f"{study.name}: {item}: {type(error).__name__}: {error}") from error
     _opened(location, study).write(item, chunk)
@@ -197,8 +198,8 @@ def play_item(version: str, location: str, study: Study, item: Item) -> None:
 
 @functools.lru_cache(maxsize=256)
 def _runs(study: Study, case: str) -> dict[str, Run]:
-    instance, horizon, _, rounds, _ = study.cases[case]
-    game, runs = game_of(instance), {}
+    instance, horizon, _, rounds, _, delays = study.cases[case]
+    game, runs = game_of(instance, delays), {}
     for label, policy in study.policies(case).items():
         try:
             runs[label] = Run(game, policy, horizon, rounds, study.spec.study.seed)

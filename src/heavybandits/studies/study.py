@@ -24,10 +24,11 @@ from .._validate import unknown
 from ..algorithms.registry import make
 from ..engine.checkpoints import checkpoint_rounds
 from ..protocols import IntArray, require_kind
+from ..world.delays import Delays
 from .record import identity, short_digest
 from .schema import StudyError, StudyFile
 from .sweep import MOST, choices
-from .tables import in_folder, make_instance
+from .tables import in_folder, make_instance, pop_delays
 from .told import told
 
 ITEM = 5_000_000  # pulls in a work item: about half a second for most policies
@@ -43,6 +44,7 @@ class Case(NamedTuple):
     replications: int
     rounds: IntArray  # checkpoints
     swept: dict[str, Any]
+    delays: Delays
 
 
 class PolicyChoice(NamedTuple):
@@ -100,7 +102,9 @@ class Study:
                     horizon = values.pop("horizon", self.spec.study.horizon)
                     replications = values.pop("replications", self.spec.study.replications)
                     rounds = checkpoint_rounds(horizon, self.spec.study.checkpoints)
-                    cases[label] = Case(make_instance(values, self.folder), horizon, replications, rounds, swept)
+                    delays = pop_delays(values, self.folder)
+                    instance = make_instance(values, self.folder)
+                    cases[label] = Case(instance, horizon, replications, rounds, swept, delays)
         return cases
 
     @cached_property

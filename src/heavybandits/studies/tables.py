@@ -9,6 +9,7 @@ from typing import Any
 from .._validate import unknown
 from ..algorithms.registry import class_from_file
 from ..world.contexts import make_contexts
+from ..world.delays import Batches, Delays
 from ..world.environments import instances
 from ..world.instances import Instance
 from ..world.linear import LinearInstance, rows_of
@@ -35,6 +36,20 @@ def make_instance(values: dict[str, Any], folder: str) -> Any:
     if not isinstance(kind, str) or kind not in instances():
         raise ValueError(unknown("instance", kind, [*makers, *instances()]))
     return instances()[kind](**values)
+
+
+def pop_delays(values: dict[str, Any], folder: str) -> Delays:
+    """Take what the table of an instance says of late rewards out of it.
+
+    Examples
+    --------
+    >>> pop_delays({"delay": {"batches": 100}, "lost": 0.5}, ".")
+    Delays(delay=Batches(size=100), lost=0.5, window=None)
+    """
+    delay, lost, window = values.pop("delay", 0), values.pop("lost", 0.0), values.pop("window", None)
+    if isinstance(delay, dict):
+        delay = Batches(delay["batches"]) if set(delay) == {"batches"} else _noise(delay, folder)
+    return Delays(delay, lost, window)
 
 
 def in_folder(kind: str, folder: str) -> str:

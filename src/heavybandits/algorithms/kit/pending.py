@@ -3,12 +3,14 @@
 A policy that heeds pending decisions has a :class:`~.late.Late` in its state, in its tournament or by itself.  A policy
 around another that gets one number for several rewards has one too, and the other counts in these numbers.  A policy
 that draws arms by chance has in ``awaited`` the probability of the decision whose reward is taken in next.  Others know
-of none of this, and nothing is noted for them.
+of none of this, and nothing is noted for them; nor for a state with a true property ``hides_pending``.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ...protocols import FloatArray, IntArray, compilable, is_named_tuple
 from .ftrl import Draws
@@ -24,7 +26,7 @@ class Pending(NamedTuple):
     pulls: IntArray | None = None
     awaited: FloatArray | None = None  # per arm: probability of the decision whose reward comes next
     outer: Late | None = None  # counts in rewards, if ``late`` counts in groups of them
-    group: int = 1  # rewards in a group
+    group: IntArray | None = None  # array of one: rewards in a group
 
 
 def find_pending(state: Any) -> Pending:
@@ -36,7 +38,7 @@ def find_pending(state: Any) -> Pending:
     >>> find_pending(hb.UCB().init(n_arms=2, horizon=None)).late.pending.tolist()
     [0, 0]
     """
-    if not is_named_tuple(state):
+    if not is_named_tuple(state) or getattr(state, "hides_pending", False):
         return Pending()
     tournament = getattr(state, "tournament", None)
     if isinstance(tournament, Tournament):
@@ -45,7 +47,7 @@ def find_pending(state: Any) -> Pending:
         return Pending(awaited=state.draws.awaited)
     late = getattr(state, "late", None)
     if isinstance(late, Late) and hasattr(state, "inner"):
-        return find_pending(state.inner)._replace(outer=late, group=state.waiting.shape[1])
+        return find_pending(state.inner)._replace(outer=late, group=np.array([state.waiting.shape[1]]))
     if isinstance(late, Late):
         return Pending(late=late, pulls=state.pulls)
     return next((found for found in map(find_pending, state) if any(part is not None for part in found[:5])), Pending())
@@ -59,7 +61,9 @@ def note(pending: Pending, arm: int, waiting: int, lost: int) -> None:
 
 
 @compilable
-def change(late: Late | None, outer: Late | None, group: int, arm: int, waiting: int, lost: int) -> None:
+def change(
+    late: Late | None, outer: Late | None, group: IntArray | None, arm: int, waiting: int, lost: int
+) -> None:  # fmt: skip
     """Change the counts of an arm, in groups if the policy is told of groups."""
     if outer is None:
         add(late, arm, waiting, lost)
@@ -82,13 +86,13 @@ def add(late: Late | None, arm: int, waiting: int, lost: int) -> None:
 
 
 @compilable
-def regroup(late: Late | None, outer: Late, group: int, arm: int) -> None:
+def regroup(late: Late | None, outer: Late, group: Any, arm: int) -> None:
     """Count groups that have begun as asked or pending, and groups that are whole as given up."""
     if late is None:
         return
-    late.asked[arm] = -(-outer.asked[arm] // group)
-    late.pending[arm] = -(-outer.pending[arm] // group)
-    late.lost[arm] = outer.lost[arm] // group
+    late.asked[arm] = -(-outer.asked[arm] // group[0])
+    late.pending[arm] = -(-outer.pending[arm] // group[0])
+    late.lost[arm] = outer.lost[arm] // group[0]
 
 
 @compilable
