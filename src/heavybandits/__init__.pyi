@@ -75,7 +75,7 @@ from .studies.run import run_study
 from .studies.store import load_study
 from .studies.study import read_study
 from .testing import check_noise, check_policy
-from .world.contexts import Cube, Disjoint, Frozen, Logged, Sphere, blocks
+from .world.contexts import Cube, Disjoint, Frozen, Held, Logged, Sphere, blocks
 from .world.delays import Batches
 from .world.environments import (
     delta_cauchy,
@@ -125,10 +125,10 @@ __all__ = [
     "OFUL", "SDTM", "TOFU", "UCB", "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Batches", "Bernoulli", "Beta",
     "BettingUCB", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "Client",
     "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint", "Empirical", "EpsilonGreedy",
-    "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian", "HeavyOFUL", "HuberBandit", "HvtUCB", "INFClip",
-    "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LinTS", "LinUCB", "LinearClippedSGDUCB", "LinearInstance",
-    "LipschitzAuto", "LipschitzInstance", "LogNormal", "Logged", "MeanOfMedians", "MedianINF", "MedianOf",
-    "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin", "Negative", "NegativeBinomial", "Noise",
+    "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian", "HeavyOFUL", "Held", "HuberBandit", "HvtUCB",
+    "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LinTS", "LinUCB", "LinearClippedSGDUCB",
+    "LinearInstance", "LipschitzAuto", "LipschitzInstance", "LogNormal", "Logged", "MeanOfMedians", "MedianINF",
+    "MedianOf", "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin", "Negative", "NegativeBinomial", "Noise",
     "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB", "ScipyNoise", "Shifted",
     "SlidingWindowUCB", "Sphere", "StudentT", "StudentThompson", "StudyResult", "SymmetricStable", "ThompsonBeta",
     "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned", "UniINF",

@@ -180,3 +180,12 @@ def test_summary_and_figure_are_as_for_arms() -> None:
     assert np.isnan(table["ratio to Lai-Robbins"]).all()
     assert result.plot().axes[0].get_ylabel() == "mean regret"
     assert "Regret after 400 pulls" in result._repr_html_()
+
+
+def test_rows_that_are_held_stay_together_across_blocks() -> None:
+    game = LinearGame(hb.LinearInstance(hb.Sphere(1, 50), hb.Held(hb.Sphere(100, 50), rounds=7), hb.Gaussian()))
+    rows = np.concatenate([block[0] for _, block in game.deal(0, 0, 150)])
+    assert len(rows) == 150
+    groups = [rows[i : i + 7] for i in range(0, 150, 7)]
+    assert all((group == group[0]).all() for group in groups)
+    assert len({group[0].tobytes() for group in groups}) == len(groups)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..algorithms.kit.state import with_rows
 from ..protocols import FloatArray, IntArray
+from ..world.contexts import Held
 from ..world.linear import LinearInstance, draw_rows, expected
 from .arms import block_length, columns, draw_noise
 from .game import Game, Record, blank_record
@@ -71,6 +72,8 @@ class LinearGame(Game):
         block = block_length(instance)
         if rows is None:
             block = min(block, max(1, NUMBERS // (instance.n_arms * instance.n_features)))
+            held = instance.contexts.rounds if isinstance(instance.contexts, Held) else 1
+            block = held * max(1, block // held)
         else:
             contexts = np.array(rows)[None]
             means = expected(contexts, theta)

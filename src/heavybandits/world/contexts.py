@@ -155,6 +155,39 @@ class Frozen:
         return drawn
 
 
+@dataclass(frozen=True)
+class Held:
+    """Rows that stay for some rounds before they are drawn anew.
+
+    The literature plays policies that repeat a row in such a world, one round of rows for each group of repeats.
+
+    Parameters
+    ----------
+    contexts
+        What they are drawn from.
+    rounds
+        How many rounds they stay.
+
+    Examples
+    --------
+    >>> rows = Held(Sphere(n_arms=2, n_features=3), rounds=2).sample(np.random.default_rng(0), 4)
+    >>> bool((rows[0] == rows[1]).all()), bool((rows[1] == rows[2]).any())
+    (True, False)
+    """
+
+    contexts: Any
+    rounds: int
+
+    def __post_init__(self) -> None:
+        require_contexts("Held", "contexts", self.contexts)
+        object.__setattr__(self, "rounds", count("Held", "rounds", self.rounds))
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Return ``size`` arrays of rows, the first of which begin to stay."""
+        drawn: FloatArray = self.contexts.sample(rng, -(-size // self.rounds))
+        return np.repeat(drawn, self.rounds, axis=0)[:size]
+
+
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Logged:
     """A table of contexts that were logged, from which rounds are drawn with replacement.
@@ -235,9 +268,9 @@ def contexts() -> dict[str, Any]:
     Examples
     --------
     >>> list(contexts())
-    ['sphere', 'cube', 'disjoint', 'frozen', 'logged']
+    ['sphere', 'cube', 'disjoint', 'frozen', 'held', 'logged']
     """
-    return {"sphere": Sphere, "cube": Cube, "disjoint": Disjoint, "frozen": Frozen, "logged": Logged}
+    return {"sphere": Sphere, "cube": Cube, "disjoint": Disjoint, "frozen": Frozen, "held": Held, "logged": Logged}
 
 
 def make_contexts(kind: str, **parameters: Any) -> Any:
