@@ -1,5 +1,7 @@
 """Rows that are played again: which row that is, and what is learned, when features stay and when they change."""
 
+from typing import Any
+
 import numpy as np
 
 import heavybandits as hb
@@ -34,7 +36,7 @@ def test_a_mean_of_equal_rows_is_that_row_to_the_last_bit() -> None:
 
 def test_medians_survive_what_means_do_not() -> None:
     instance = hb.LinearInstance(hb.Sphere(1, 3), hb.Frozen(hb.Sphere(6, 3)), hb.Cauchy())
-    both = {"plain": hb.LinUCB(beta=1.0), "medians": hb.MedianOf(hb.LinUCB(beta=1.0), m=2)}
+    both: dict[str, Any] = {"plain": hb.LinUCB(beta=1.0), "medians": hb.MedianOf(hb.LinUCB(beta=1.0), m=2)}
     result = hb.simulate(instance, both, horizon=4000, replications=8, seed=1)
     plain, medians = result.regret.isel(round=-1).mean("replication").to_numpy()
     assert medians < 0.5 * plain
