@@ -68,6 +68,7 @@ from .engine.loop import simulate
 from .engine.results import Result
 from .engine.study_results import StudyResult
 from .online.agent import Agent
+from .online.linear_agent import LinearAgent
 from .protocols import compilable
 from .report.page import write_report
 from .service.client import Client
@@ -126,13 +127,14 @@ __all__ = [
     "BettingUCB", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "Client",
     "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint", "Empirical", "EpsilonGreedy",
     "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian", "HeavyOFUL", "Held", "HuberBandit", "HvtUCB",
-    "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LinTS", "LinUCB", "LinearClippedSGDUCB",
-    "LinearInstance", "LipschitzAuto", "LipschitzInstance", "LogNormal", "Logged", "MeanOfMedians", "MedianINF",
-    "MedianOf", "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin", "Negative", "NegativeBinomial", "Noise",
-    "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB", "ScipyNoise", "Shifted",
-    "SlidingWindowUCB", "Sphere", "StudentT", "StudentThompson", "StudyResult", "SymmetricStable", "ThompsonBeta",
-    "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned", "UniINF",
-    "ZeroInflated", "Zooming", "blocks", "check_noise", "check_policy", "compilable", "delta_cauchy", "delta_gaussian",
-    "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances",
-    "load_study", "make", "make_noise", "noises", "policies", "read_study", "run_study", "simulate", "write_report",
+    "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LinTS", "LinUCB", "LinearAgent",
+    "LinearClippedSGDUCB", "LinearInstance", "LipschitzAuto", "LipschitzInstance", "LogNormal", "Logged",
+    "MeanOfMedians", "MedianINF", "MedianOf", "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin", "Negative",
+    "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB",
+    "ScipyNoise", "Shifted", "SlidingWindowUCB", "Sphere", "StudentT", "StudentThompson", "StudyResult",
+    "SymmetricStable", "ThompsonBeta", "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF",
+    "TwoPoint", "UCBTuned", "UniINF", "ZeroInflated", "Zooming", "blocks", "check_noise", "check_policy", "compilable",
+    "delta_cauchy", "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1",
+    "gaussian_env2", "gaussian_env3", "instances", "load_study", "make", "make_noise", "noises", "policies",
+    "read_study", "run_study", "simulate", "write_report",
 ]  # fmt: skip

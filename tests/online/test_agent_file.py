@@ -11,7 +11,8 @@ import pytest
 from agents import POLICIES, Plain, every_policy, make_agent, reward_of, snapshot
 
 import heavybandits as hb
-from heavybandits.online.agent_file import Saved, encoded, read
+from heavybandits.online.agent_file import encoded, read
+from heavybandits.online.saved_arms import Saved, built
 
 
 def through_a_file(agent: hb.Agent, folder: Path) -> hb.Agent:
@@ -112,7 +113,7 @@ def test_names_that_cannot_be_saved_are_refused(tmp_path: Path) -> None:
 def test_parameters_come_back(policy: Any, tmp_path: Path) -> None:
     saved = Saved(policy, 100, ["a"], 0, [0], 0, np.random.default_rng(), policy.init(1, 100), [0], [])
     (tmp_path / "agent").write_bytes(encoded(saved))
-    assert read(tmp_path / "agent").policy == policy
+    assert read(tmp_path / "agent", "arms", built).policy == policy
 
 
 def test_numbers_of_removed_arms_stay_used(tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ def test_a_policy_of_ones_own_is_given_again(tmp_path: Path) -> None:
         hb.Agent.load(path, policy=hb.UCB())
     for wrong in (Mine, "mine", 3):
         with pytest.raises(TypeError, match="policy must be a policy such as"):
-            hb.Agent.load(path, policy=wrong)  # type: ignore[arg-type]
+            hb.Agent.load(path, policy=wrong)
 
 
 def test_a_registered_policy_may_be_given_too(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import copy
 import heapq
 import threading
 from collections.abc import Callable, Hashable, Iterable
-from pathlib import Path
 from reprlib import repr as brief
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +21,14 @@ from ..algorithms.registry import name_of
 from ..engine.compile.compiled import compiled, without_text
 from ..engine.compile.randomness import set_key, uses_rng
 from ..protocols import IntArray, Policy
-from . import agent_file, arm_table
-from .agent_file import Saved
+from . import arm_table
 from .ahead import compile_ahead
 from .arm_table import ROWS, Row
 from .arms import Arms, listed
 from .decisions import Assigned, Awaited, decide, learn
 from .given import policy_of, reward_of
-from .replace import replace
+from .kept import Kept
+from .saved_arms import Saved, built
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +37,7 @@ Arm = Hashable
 NEAR = 48  # arms from which on the code for more than SCAN of them is compiled ahead
 
 
-class Agent:
+class Agent(Kept):
     """Chooses arms and learns from rewards, one decision at a time.
 
     Rewards may come late, in any order, in bulk, or for arms that were never selected (logged data).  Several decisions
@@ -88,7 +87,7 @@ class Agent:
         seed: int | None = None,
         drift: bool = False,
     ) -> None:
-        policy = Restarting(policy_of(policy)) if drift else policy_of(policy)
+        policy = Restarting(policy_of("Agent", "arms", policy)) if drift else policy_of("Agent", "arms", policy)
         if (n_arms is None) == (arms is None):
             given = f"n_arms={n_arms!r} and arms={brief(arms)}"
             raise TypeError(f"Agent: exactly one of n_arms and arms must be given, got {given}")
@@ -108,11 +107,6 @@ class Agent:
             state=state, pending=[*none], chances=[],
         ))  # fmt: skip
 
-    def __getstate__(self) -> Saved:
-        """Return a copy of all that the agent is."""
-        with self._lock:
-            return copy.deepcopy(self._saved())
-
     def _saved(self) -> Saved:
         """Return all that the agent is, for whoever holds the lock."""
         return Saved(
@@ -120,6 +114,8 @@ class Agent:
             seen=self._seen, rng=self._rng, state=self._state, pending=self._awaited.pending,
             chances=self._awaited.chances,
         )  # fmt: skip
+
+    _kind, _built = "arms", staticmethod(built)
 
     def __setstate__(self, agent: Saved) -> None:
         self._lock = threading.Lock()
@@ -430,58 +426,6 @@ class Agent:
         pulls = [self._pulls[slot] for slot in kept] + [0] * (n_arms - len(kept))
         same, fresh = (fresh_state(self.policy, len(labels), self.horizon) for labels in (self._labels, arms.labels))
         self._adopt(arms, pulls, self._awaited.resized(kept.tolist(), n_arms), carried(self._state, same, fresh, kept))
-
-    def save(self, path: str | Path) -> None:
-        """Write the agent to a file; a crash while writing leaves the old file as it was.
-
-        The file's mode is kept.  Pipes, devices and folders are refused.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import heavybandits as hb
-        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     agent.save(f"{folder}/agent")
-        ...     hb.Agent.load(f"{folder}/agent")
-        Agent(UCB(c=1.0), 2 arms, 0 rewards)
-        """
-        replace(Path(path), self.dumps())
-
-    @classmethod
-    def load(cls, path: str | Path, policy: Policy[Any] | None = None) -> Agent:
-        """Read an agent that decides exactly as the saved one would have; see :meth:`save`.
-
-        Reading a file never runs code that it names, so a policy of your own must be given again as ``policy``.
-        """
-        return cls._restored(agent_file.read(Path(path), policy if policy is None else policy_of(policy)))
-
-    @classmethod
-    def _restored(cls, saved: Saved) -> Agent:
-        agent = cls.__new__(cls)
-        agent.__setstate__(saved)
-        return agent
-
-    def dumps(self) -> bytes:
-        """Return the agent as bytes: what :meth:`save` writes to a file.
-
-        Examples
-        --------
-        >>> import heavybandits as hb
-        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
-        >>> agent.update(1, 5.0)
-        >>> hb.Agent.loads(agent.dumps()).pulls
-        {0: 0, 1: 1}
-        """
-        with self._lock:
-            return agent_file.encoded(self._saved())
-
-    @classmethod
-    def loads(cls, contents: bytes, policy: Policy[Any] | None = None) -> Agent:
-        """Return the agent that :meth:`dumps` made these bytes of; ``policy`` is as in :meth:`load`."""
-        if not isinstance(contents, bytes):
-            raise TypeError(f"Agent: contents must be bytes, got {brief(contents)}")
-        return cls._restored(agent_file.decoded("contents", contents, policy if policy is None else policy_of(policy)))
 
     @property
     def estimates(self) -> pd.DataFrame:

@@ -2,7 +2,8 @@
 
 The first line holds the format, its version and the SHA-256 of everything else, so a damaged file is always noticed;
 but a checksum is no signature: load only files that you trust.  There is no pickle in a file, and nothing in it is ever
-run.
+run.  Agents of all kinds are saved in this way; what each has to say besides its policy, its generator and its state is
+its own affair.
 """
 
 from __future__ import annotations
@@ -10,45 +11,87 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .._validate import LARGEST_COUNT, count, whole
-from ..algorithms.kit.state import arrays, check_state, fresh_state, rebuilt
+from ..algorithms.kit.state import arrays, check_state, rebuilt
 from ..algorithms.registry import all_policies, estimators, make, to_spec
 from ..engine.compile.randomness import uses_rng
+from ..protocols import kind_of
 from . import agent_file_v1
 
 FORMAT, VERSION = "heavybandits-agent", 2
 
+Made = TypeVar("Made")
 
-class Saved(NamedTuple):
+
+class Storable(Protocol):
     """All that an agent is."""
 
+    @property
+    def policy(self) -> Any:
+        """The policy."""
+        ...
+
+    @property
+    def rng(self) -> np.random.Generator | None:
+        """The generator, if the policy draws."""
+        ...
+
+    @property
+    def state(self) -> Any:
+        """The policy's state."""
+        ...
+
+    def header(self) -> dict[str, Any]:
+        """Return the rest in JSON's types."""
+        ...
+
+
+class Contents(NamedTuple):
+    """What a file holds, once its checksum and its policy are known to be right."""
+
+    header: dict[str, Any]
     policy: Any
-    horizon: int | None
-    labels: list[Any]
-    unused: int  # the first number that never named an arm
-    pulls: list[int]  # rewards seen, per arm
-    seen: int  # rewards seen, those of removed arms included
     rng: np.random.Generator | None
-    state: Any
-    pending: list[int]  # decisions whose rewards have not come, per arm
-    chances: list[tuple[int, list[float]]]  # and probabilities of the latest by arm, if arms are drawn by chance
+    values: dict[str, npt.NDArray[Any]]  # arrays by their path in the state
+    version: str
+
+    @property
+    def horizon(self) -> int | None:
+        """The planned number of rounds."""
+        horizon = self.header["horizon"]
+        return None if horizon is None else count("agent", "horizon", horizon)
+
+    def state(self, template: Any, n_arms: int) -> Any:
+        """Return the state, which must have the arrays of ``template``, a fresh one."""
+        today, values = dict(arrays(template)), self.values
+        if self.version == "1":
+            values = agent_file_v1.converted(values, today)
+        if list(values) != list(today):
+            raise ValueError(f"its state is one of another version of {self.header['policy']['kind']}")
+        state = rebuilt(template, values)
+        check_state(state, template, n_arms)
+        return state
 
 
-def encoded(agent: Saved) -> bytes:
+def counted(*numbers: Any) -> None:
+    """Refuse what does not count rewards or decisions."""
+    for n in numbers:
+        if whole("agent", "pulls", n) > LARGEST_COUNT:
+            raise ValueError(f"pulls must be at most {LARGEST_COUNT}, got {n}")
+
+
+def encoded(agent: Storable) -> bytes:
     """Return the agent as a file holds it."""
-    for label in agent.labels:
-        if not isinstance(label, str | int | float):
-            raise TypeError(f"Agent: to be saved, arms must be named by text or numbers, got {label!r}")
     layout = [(path, array.dtype.str, array.shape) for path, array in arrays(agent.state)]
     rng = None if agent.rng is None else agent.rng.bit_generator.state
-    header = {**agent._asdict(), "policy": _described(agent.policy), "rng": rng, "state": layout}
+    header = {**agent.header(), "policy": _described(agent.policy), "rng": rng, "state": layout}
     parts = [json.dumps(header).encode() + b"\n", *(array.tobytes() for _, array in arrays(agent.state))]
     digest = hashlib.sha256(f"{FORMAT} {VERSION}\n".encode())
     for part in parts:
@@ -56,8 +99,10 @@ def encoded(agent: Saved) -> bytes:
     return b"".join([f"{FORMAT} {VERSION} {digest.hexdigest()}\n".encode(), *parts])
 
 
-def decoded(source: str | Path, contents: bytes, policy: Any = None) -> Saved:
-    """Return the agent that a file holds; ``policy`` is needed if the saved one is a user's own."""
+def decoded(
+    source: str | Path, contents: bytes, kind: str, built: Callable[[Contents], Made], policy: Any = None
+) -> Made:
+    """Return the agent of this kind that a file holds; ``policy`` is needed if the saved one is a user's own."""
     first, _, body = contents.partition(b"\n")
     words = first.split(b" ")
     if len(words) != 3 or words[0] != FORMAT.encode():
@@ -73,37 +118,30 @@ def decoded(source: str | Path, contents: bytes, policy: Any = None) -> Saved:
     try:
         header = json.loads(text)
         policy = _policy(header["policy"], policy)
-        return _decoded(header, data, policy, version)
+        if kind_of(policy) != kind:
+            raise ValueError(f"its policy is of the kind {kind_of(policy)!r}, this agent is for {kind!r}")
+        return built(Contents(header, policy, _rng(header, policy), _values(header, data), version))
     except Exception as error:  # the file is whole, so it is of another version, or not written by `encoded`
         reason = str(error) if type(error) is ValueError else f"{type(error).__name__} {error}"
         raise ValueError(f"{source}: cannot use the agent saved here: {reason}") from error
 
 
-def read(path: Path, policy: Any = None) -> Saved:
+def read(path: Path, kind: str, built: Callable[[Contents], Made], policy: Any = None) -> Made:
     """Read and check a file."""
     with path.open("rb") as file:
         start = file.read(len(FORMAT))  # so that a huge file of another kind is not read as a whole
-        return decoded(path, start + (file.read() if start == FORMAT.encode() else b""), policy)
+        return decoded(path, start + (file.read() if start == FORMAT.encode() else b""), kind, built, policy)
 
 
-def _decoded(header: dict[str, Any], data: bytes, policy: Any, version: str) -> Saved:
-    labels, horizon = header["labels"], header["horizon"]
-    whole("agent", "unused", header["unused"])
-    if horizon is not None:
-        count("agent", "horizon", horizon)
-    if version == "1":
-        header = {**header, "pending": [0] * len(labels), "chances": []}
-    for n in (header["seen"], *header["pulls"], *header["pending"]):
-        if whole("agent", "pulls", n) > LARGEST_COUNT:
-            raise ValueError(f"pulls must be at most {LARGEST_COUNT}, got {n}")
-    if not len(set(labels)) == len(header["pulls"]) == len(header["pending"]):
-        raise ValueError("there must be as many labels as pulls and as pending decisions")
-    chances = [(whole("agent", "arm", arm), list(map(float, queue))) for arm, queue in header["chances"]]
-    if not all(arm < len(labels) and all(0.0 <= p <= 1.0 for p in queue) for arm, queue in chances):
-        raise ValueError("probabilities of pending decisions must be of arms and from 0 to 1")
-    rng = np.random.default_rng(0) if uses_rng(policy) else None
-    if rng is not None:
-        rng.bit_generator.state = header["rng"]
+def _rng(header: dict[str, Any], policy: Any) -> np.random.Generator | None:
+    if not uses_rng(policy):
+        return None
+    rng = np.random.default_rng(0)
+    rng.bit_generator.state = header["rng"]
+    return rng
+
+
+def _values(header: dict[str, Any], data: bytes) -> dict[str, npt.NDArray[Any]]:
     values: dict[str, npt.NDArray[Any]] = {}
     offset = 0
     for path, dtype, shape in header["state"]:
@@ -111,15 +149,7 @@ def _decoded(header: dict[str, Any], data: bytes, policy: Any, version: str) -> 
         offset += values[path].nbytes
     if offset != len(data):
         raise ValueError(f"the state has {offset} bytes, got {len(data)}")
-    template = fresh_state(policy, len(labels), horizon)
-    today = dict(arrays(template))
-    if version == "1":
-        values = agent_file_v1.converted(values, today)
-    if list(values) != list(today):
-        raise ValueError(f"its state is one of another version of {header['policy']['kind']}")
-    state = rebuilt(template, values)
-    check_state(state, template, len(labels))
-    return Saved(**{**header, "policy": policy, "rng": rng, "state": state, "chances": chances})
+    return values
 
 
 def _policy(spec: dict[str, Any], policy: Any) -> Any:

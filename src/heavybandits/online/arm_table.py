@@ -41,12 +41,22 @@ def as_frame(rows: list[Row]) -> pd.DataFrame:
 
 def as_text(title: str, rows: list[Row], n_arms: int) -> str:
     """Return the arms as a terminal shows them; these are those pulled most, of ``n_arms``."""
-    table = _cells(rows)
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in table]
+    lines = aligned(_cells(rows))
     if n_arms > len(rows):
         lines.append(f"... and {n_arms - len(rows)} more")
     return "\n".join([title, *lines])
+
+
+def aligned(table: list[list[str]]) -> list[str]:
+    """Return the lines of a table, its first column flush left and the others flush right.
+
+    Examples
+    --------
+    >>> aligned([["arm", "pulls"], ["green", "3"]])
+    ['arm    pulls', 'green      3']
+    """
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in table]
 
 
 def as_html(title: str, rows: list[Row], n_arms: int) -> str:

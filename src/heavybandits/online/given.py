@@ -6,27 +6,32 @@ from typing import Any
 
 import numpy as np
 
+from ..protocols import require_kind
 
-def policy_of(policy: Any) -> Any:
-    """Return a policy, or refuse what is none."""
+EXAMPLES = {"arms": "sgd-ucb", "linear": "lin-ucb", "lipschitz": "hoo"}
+
+
+def policy_of(owner: str, kind: str, policy: Any) -> Any:
+    """Return a policy of this kind, or refuse what is none."""
     methods = all(callable(getattr(policy, name, None)) for name in ("init", "select", "update"))
     if not (isinstance(policy, tuple) and methods):
-        raise TypeError(f"Agent: policy must be a policy such as hb.make('sgd-ucb'), got {policy!r}")
+        raise TypeError(f"{owner}: policy must be a policy such as hb.make({EXAMPLES[kind]!r}), got {policy!r}")
+    require_kind(f"{owner}: policy", kind, policy)
     return policy
 
 
-def reward_of(reward: Any) -> float:
+def reward_of(reward: Any, owner: str = "Agent") -> float:
     """Return a reward as a float, infinite ones included; refuse NaN, and what is no number."""
     if type(reward) is not float:
         lacks_one = not hasattr(reward, "__float__") or isinstance(reward, np.complexfloating)
         if lacks_one or getattr(reward, "ndim", 0) > 0:
-            raise TypeError(f"Agent: reward must be a number, got {brief(reward)}")
+            raise TypeError(f"{owner}: reward must be a number, got {brief(reward)}")
         try:
             reward = float(reward)
         except OverflowError:  # a whole number beyond the floats
             reward = math.inf if reward > 0 else -math.inf
         except (TypeError, ValueError):
-            raise TypeError(f"Agent: reward must be a number, got {brief(reward)}") from None
+            raise TypeError(f"{owner}: reward must be a number, got {brief(reward)}") from None
     if reward != reward:
-        raise ValueError(f"Agent: reward must not be NaN (leave out what is missing), got {reward!r}")
+        raise ValueError(f"{owner}: reward must not be NaN (leave out what is missing), got {reward!r}")
     return reward  # type: ignore[no-any-return]

@@ -211,7 +211,7 @@ class HuberBandit(NamedTuple):
         state.seen[0] += 1
         if arm == forced_arm(state.seen[0], self.n_arms, self.forced):
             self.take_in(state, arm, y)
-            state.due[arm] = 0
+            state.due[arm] = 1
         self.take_in(state, self.n_arms + arm, y)
 
     def take_in(self, state: HuberBanditState, number: int, y: float) -> None:

@@ -1,0 +1,96 @@
+"""What agents of all kinds share: they can be copied, saved and loaded."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from abc import ABC, abstractmethod
+from pathlib import Path
+from reprlib import repr as brief
+from typing import Any, ClassVar, Self
+
+from . import agent_file
+from .agent_file import Contents
+from .given import policy_of
+from .replace import replace
+
+
+class Kept(ABC):
+    """An agent: a lock, and all that it is in a NamedTuple from which it can be made again."""
+
+    _kind: ClassVar[str]  # of its policies
+    _lock: threading.Lock
+
+    @abstractmethod
+    def _saved(self) -> Any:
+        """Return all that the agent is, for whoever holds the lock."""
+
+    @abstractmethod
+    def __setstate__(self, agent: Any) -> None:
+        """Become the agent that was saved."""
+
+    @staticmethod
+    @abstractmethod
+    def _built(contents: Contents) -> Any:
+        """Return what a file holds, checked."""
+
+    def __getstate__(self) -> Any:
+        """Return a copy of all that the agent is."""
+        with self._lock:
+            return copy.deepcopy(self._saved())
+
+    def save(self, path: str | Path) -> None:
+        """Write the agent to a file; a crash while writing leaves the old file as it was.
+
+        The file's mode is kept.  Pipes, devices and folders are refused.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     agent.save(f"{folder}/agent")
+        ...     hb.Agent.load(f"{folder}/agent")
+        Agent(UCB(c=1.0), 2 arms, 0 rewards)
+        """
+        replace(Path(path), self.dumps())
+
+    @classmethod
+    def load(cls, path: str | Path, policy: Any = None) -> Self:
+        """Read an agent that decides exactly as the saved one would have; see :meth:`save`.
+
+        Reading a file never runs code that it names, so a policy of your own must be given again as ``policy``.
+        """
+        return cls._restored(agent_file.read(Path(path), cls._kind, cls._built, cls._given(policy)))
+
+    def dumps(self) -> bytes:
+        """Return the agent as bytes: what :meth:`save` writes to a file.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.update(1, 5.0)
+        >>> hb.Agent.loads(agent.dumps()).pulls
+        {0: 0, 1: 1}
+        """
+        with self._lock:
+            return agent_file.encoded(self._saved())
+
+    @classmethod
+    def loads(cls, contents: bytes, policy: Any = None) -> Self:
+        """Return the agent that :meth:`dumps` made these bytes of; ``policy`` is as in :meth:`load`."""
+        if not isinstance(contents, bytes):
+            raise TypeError(f"{cls.__name__}: contents must be bytes, got {brief(contents)}")
+        return cls._restored(agent_file.decoded("contents", contents, cls._kind, cls._built, cls._given(policy)))
+
+    @classmethod
+    def _given(cls, policy: Any) -> Any:
+        return None if policy is None else policy_of(cls.__name__, cls._kind, policy)
+
+    @classmethod
+    def _restored(cls, saved: Any) -> Self:
+        agent = cls.__new__(cls)
+        agent.__setstate__(saved)
+        return agent

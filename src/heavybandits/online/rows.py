@@ -1,0 +1,75 @@
+"""Rows of features as users have them: an array, a mapping of names to vectors, or a data frame."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from reprlib import repr as brief
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..protocols import FloatArray
+
+OWNER = "LinearAgent"
+
+
+class Rows(NamedTuple):
+    """Rows of features with their names."""
+
+    features: FloatArray  # (K, d), contiguous
+    names: Sequence[Hashable]
+    columns: Sequence[Hashable]
+
+
+def rows_of(features: Any, n_features: int) -> Rows:
+    """Return the rows of an array, a mapping of names to vectors or a data frame; finite or not, see :func:`culprit`.
+
+    Examples
+    --------
+    >>> rows_of({"red": [1, 0], "green": [0, 1]}, n_features=2).names
+    ['red', 'green']
+    """
+    columns: Sequence[Hashable] = range(n_features)
+    names: Sequence[Hashable] | None = None
+    if isinstance(features, Mapping):
+        names, values = list(features), list(features.values())
+    elif hasattr(features, "iloc"):
+        names, columns, values = list(features.index), list(features.columns), features.to_numpy()
+    else:
+        values = features
+    try:
+        table = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{OWNER}: features must be rows of {n_features} numbers, got {brief(features)}") from None
+    if table.ndim != 2 or table.shape[1] != n_features or not len(table):
+        raise ValueError(
+            f"{OWNER}: features must be at least one row of {n_features} numbers, got an array of shape {table.shape}"
+        )
+    return Rows(table, range(len(table)) if names is None else names, columns)
+
+
+def row_of(x: Any, n_features: int) -> FloatArray:
+    """Return one row as an array; refuse what is none, or not finite.
+
+    Examples
+    --------
+    >>> row_of([1, 2], n_features=2)
+    array([1., 2.])
+    """
+    try:
+        row = np.array(x, dtype=np.float64) + 0.0  # -0 and 0 are one number
+    except (TypeError, ValueError):
+        raise TypeError(f"{OWNER}: x must be a row of {n_features} numbers, got {brief(x)}") from None
+    if row.shape != (n_features,):
+        raise ValueError(f"{OWNER}: x must be a row of {n_features} numbers, got an array of shape {row.shape}")
+    if not np.isfinite(row).all():
+        at = int(np.argmin(np.isfinite(row)))
+        raise ValueError(f"{OWNER}: x must be finite, got {row[at]} in feature {at}")
+    return row
+
+
+def culprit(rows: Rows) -> ValueError:
+    """Return the error that names the first feature which is not finite."""
+    row, column = np.argwhere(~np.isfinite(rows.features))[0]
+    value, name, feature = rows.features[row, column], rows.names[row], rows.columns[column]
+    return ValueError(f"{OWNER}: features must be finite, got {value} in row {name!r}, feature {feature!r}")
