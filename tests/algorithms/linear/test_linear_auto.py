@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import heavybandits as hb
 from heavybandits.algorithms.kit.linear_sets import CLOCK, FITTED, LAW, SCALE
 from heavybandits.algorithms.kit.state import arrays, with_rows
-from heavybandits.algorithms.linear.linear_auto import LinearAuto
+from heavybandits.algorithms.linear.linear_level_set_ucb import LinearLevelSetUCB
 from heavybandits.engine.compile.compiled import compiled, without_text
 from heavybandits.protocols import FloatArray, IntArray
 
@@ -144,8 +144,8 @@ def test_the_first_rows_span_what_is_offered() -> None:
     rows, state = played(AUTO, contexts, means, np.random.default_rng(4).normal(size=6))
     assert np.linalg.matrix_rank(np.column_stack([contexts[0, rows], np.ones(6)])) == 6
     assert not state.counts[FITTED]
-    assert math.isnan(AUTO.value(state, contexts[0, 0]))
     assert AUTO.index_of(state, contexts[0, 0], 6) == math.inf
+    assert math.isnan(AUTO.value(AUTO.init(5, None), contexts[0, 0]))
 
 
 def robust_inputs() -> dict[str, tuple[FloatArray, FloatArray, FloatArray]]:
@@ -320,8 +320,23 @@ def test_the_law_of_the_noise_is_learned(name: str, law: tuple[float, float, flo
         assert (below, above, ratio) == law
 
 
+def test_a_law_that_is_told_stays() -> None:
+    contexts, means = problem(15, 1)
+    told = hb.make("linear-level-set-ucb", degrees=3, scale=0.5)
+    _, state = played(told, contexts, means, 0.5 * np.random.default_rng(15).standard_t(3, 400))
+    assert state.noise[SCALE] == 0.5
+    assert state.laws[state.counts[LAW]][:3].tolist() == [3.0, 3.0, 1.0]
+    _, state = played(told._replace(scale=0.0), contexts, means, 0.5 * np.random.default_rng(15).standard_t(3, 400))
+    assert state.noise[SCALE] == pytest.approx(0.5, rel=0.2)
+
+
+@pytest.mark.parametrize("name", ["linear-level-set-ucb", "linear-auto", "linear-auto-mean"])
+def test_the_protocol_is_kept(name: str) -> None:
+    hb.check_policy(hb.make(name), horizon=60)
+
+
 def test_parameters_are_checked() -> None:
-    with pytest.raises(ValueError, match="LinearAuto: c must be a positive finite number, got 0"):
-        LinearAuto(c=0)
+    with pytest.raises(ValueError, match="LinearLevelSetUCB: c must be a positive finite number, got 0"):
+        LinearLevelSetUCB(c=0)
     with pytest.raises(ValueError, match="compares"):
-        LinearAuto(compares="medians")  # type: ignore[arg-type]
+        LinearLevelSetUCB(compares="medians")  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._validate import require_within
-from ...protocols import FloatArray, IntArray, compilable
+from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .robust_line import Line, Model, Step
 from .two_piece_laws import INFORMATION, SLACK, TAIL
 
@@ -91,7 +91,7 @@ def width_for(law: FloatArray, scale: float, t: float, parameters: float, c: flo
     return Width(t / parameters, base, c, law[SLACK], reach, 2.0 / law[TAIL])
 
 
-@compilable
+@rarely_called
 def half_width(width: Width, leverage: float) -> float:
     """Return the half width of the level set at a leverage.
 
@@ -115,69 +115,68 @@ def half_width(width: Width, leverage: float) -> float:
 
 
 @compilable
-def score(line: Line, inverse: FloatArray, arms: Arms, features: FloatArray, first: int, count: int, at: int) -> None:
-    """Write leverages and values of some rows of the features, of at most ``LANES``, from position ``at`` on."""
-    slope, centre, lanes, leverage, value, part = (
-        line.slope, line.centre, arms.lanes, arms.leverage, arms.value, arms.bound
-    )  # fmt: skip
-    d = len(slope)
+def score(
+    line: Line, inverse: FloatArray, lanes: FloatArray, part: FloatArray,
+    rows: FloatArray, leverage: FloatArray, value: FloatArray,
+) -> None:  # fmt: skip
+    """Write leverages and values of at most ``LANES`` rows."""
+    slope, centre, n_rows, d = line.slope, line.centre, len(rows), len(line.slope)
     for i in range(d):
-        for a in range(count):
-            lanes[i, a] = features[first + a, i] - centre[i]
-    for a in range(count):
-        leverage[at + a] = 0.0
-        value[at + a] = 0.0
+        for a in range(n_rows):
+            lanes[i, a] = rows[a, i] - centre[i]
+    for a in range(n_rows):
+        leverage[a] = 0.0
+        value[a] = 0.0
     for i in range(d):  # half the products: the matrix is symmetric
         half, slant = 0.5 * inverse[i, i], slope[i]
-        for a in range(count):
+        for a in range(n_rows):
             part[a] = half * lanes[i, a]
-            value[at + a] += slant * lanes[i, a]
+            value[a] += slant * lanes[i, a]
         j = 0
         while j + 4 <= i:
             p, q, r, s = inverse[i, j], inverse[i, j + 1], inverse[i, j + 2], inverse[i, j + 3]
-            for a in range(count):
+            for a in range(n_rows):
                 part[a] += (p * lanes[j, a] + q * lanes[j + 1, a]) + (r * lanes[j + 2, a] + s * lanes[j + 3, a])
             j += 4
         while j < i:
             p = inverse[i, j]
-            for a in range(count):
+            for a in range(n_rows):
                 part[a] += p * lanes[j, a]
             j += 1
-        for a in range(count):
-            leverage[at + a] += 2.0 * (part[a] * lanes[i, a])
-    for a in range(count):
-        leverage[at + a] = max(leverage[at + a], 0.0)
+        for a in range(n_rows):
+            leverage[a] += 2.0 * (part[a] * lanes[i, a])
+    for a in range(n_rows):
+        leverage[a] = max(leverage[a], 0.0)
 
 
 @compilable
-def highest(arms: Arms, width: Width, count: int, at: int) -> tuple[int, float]:
-    """Return which of the scored rows from position ``at`` on has the highest index, and that index.
+def highest(width: Width, leverage: FloatArray, value: FloatArray, bound: FloatArray) -> tuple[int, float]:
+    """Return which of the scored rows has the highest index, and that index.
 
     If the widest set is infinite, it is the one with the highest leverage.
     """
-    leverage, value, bound = arms.leverage, arms.value, arms.bound
-    widest = at
-    for a in range(at + 1, at + count):
+    n_rows, widest = len(leverage), 0
+    for a in range(1, n_rows):
         if leverage[a] > leverage[widest]:
             widest = a
     most = leverage[widest]
     half = half_width(width, most)
     if half == math.inf:
-        return widest - at, math.inf
+        return widest, math.inf
     share = half * half / most * (1.0 + 1e-12) if most > 0.0 else 0.0
-    for a in range(at, at + count):
+    for a in range(n_rows):
         bound[a] = value[a] + math.sqrt(share * leverage[a])
-    row = at
-    for a in range(at + 1, at + count):
-        if bound[a] > bound[row]:
-            row = a
-    favourite, best = row, value[row] + half_width(width, leverage[row])
-    for a in range(at, at + count):
+    favourite = 0
+    for a in range(1, n_rows):
+        if bound[a] > bound[favourite]:
+            favourite = a
+    row, best = favourite, value[favourite] + half_width(width, leverage[favourite])
+    for a in range(n_rows):
         if bound[a] >= best and a != favourite:
             index = value[a] + half_width(width, leverage[a])
             if index > best or (index == best and a < row):
                 row, best = a, index
-    return row - at, best
+    return row, best
 
 
 @compilable
@@ -191,14 +190,13 @@ def best_row(line: Line, inverse: FloatArray, arms: Arms, features: FloatArray, 
     scored = kept and arms.age[0] < RENEWAL
     best, top, reach = 0, -math.inf, -1.0
     for first in range(0, n_rows, LANES):
-        count = min(LANES, n_rows - first)
-        at = first if kept else 0
+        end, at = min(first + LANES, n_rows), first if kept else 0
+        leverage, value = arms.leverage[at : at + end - first], arms.value[at : at + end - first]
         if not scored:
-            score(line, inverse, arms, features, first, count, at)
-        row, index = highest(arms, width, count, at)
-        leverage = arms.leverage[at + row]
-        if index > top or (index == math.inf and leverage > reach):
-            best, top, reach = first + row, index, leverage
+            score(line, inverse, arms.lanes, arms.bound, features[first:end], leverage, value)
+        row, index = highest(width, leverage, value, arms.bound)
+        if index > top or (index == math.inf and leverage[row] > reach):
+            best, top, reach = first + row, index, leverage[row]
     if kept and not scored:
         arms.age[0] = 0
     return best

@@ -14,7 +14,7 @@ the largest rewards, and one infinite reward is the end of them.  Use ``linear-a
 from __future__ import annotations
 
 from ..entries import Facts
-from .linear_auto import LinearAuto
+from .linear_level_set_ucb import LinearLevelSetUCB
 
 NAME = "linear-auto-mean"
 EXAMPLE: dict[str, object] = {}
@@ -27,7 +27,7 @@ FACTS = Facts(
 )
 
 
-def linear_auto_mean(c: float = 1.0) -> LinearAuto:
+def linear_auto_mean(c: float = 1.0) -> LinearLevelSetUCB:
     """Return linear level-set UCB that always compares means.
 
     Examples
@@ -35,4 +35,4 @@ def linear_auto_mean(c: float = 1.0) -> LinearAuto:
     >>> linear_auto_mean().compares
     'means'
     """
-    return LinearAuto(c=c, compares="means")
+    return LinearLevelSetUCB(degrees=0.0, c=c, compares="means")

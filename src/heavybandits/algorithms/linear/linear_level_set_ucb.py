@@ -1,0 +1,104 @@
+r"""Level sets of a linear model: the K-armed level-set UCB with leverages in place of counts.
+
+*Assumes* that expected rewards are linear in the features, up to a constant, and noise with the same law for all rows.
+*Must be told* the degrees of freedom of a Student law that resembles the noise, and its scale; both can be learned, as
+in ``linear-auto``.  *When that fails*: a law with tails that are too light lets single rewards count too much.
+
+*Formula*: the row with the highest :math:`b + (x - \bar x)'\theta + w(h)`, where h is the leverage of x and w the half
+width of the level set of :mod:`~heavybandits.algorithms.kit.linear_level_set`; how the line, the law of the noise, its
+scale and the ridge are learned says :mod:`~heavybandits.algorithms.kit.linear_sets`.
+
+*Cost*: O(d²) for a reward, O(K d²) for a choice, O(K d) if the rows stay the same; fits to the first 30 d rewards.
+
+*Reference*: this library; see ``docs/linear.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+from ...protocols import FloatArray
+from ..entries import Facts
+from ..kit.linear_level_set import best_row, half_width
+from ..kit.linear_sets import CLOCK, LAW, LinearSets, init_linear_sets, learn, prepare, width_of
+from ..kit.robust_line import approach, predict
+from ..kit.two_piece_laws import LEARNED
+from ..parameters import NonNegative, Positive, validated
+
+NAME = "linear-level-set-ucb"
+EXAMPLE: dict[str, object] = {}
+FACTS = Facts(
+    needs="noise, or nothing",
+    memory="O(d²)",
+    cost="O(d²), O(K d²)",
+    regret="nothing; measured in docs/linear.md",
+    reference="this library",
+)
+
+
+@validated
+class LinearLevelSetUCB(NamedTuple):
+    r"""Linear level-set UCB.
+
+    Parameters
+    ----------
+    degrees
+        Degrees of freedom of the Student law whose negative log density is the loss: 1 is Cauchy's; 0 if the law is to
+        be learned, skewed ones included.
+    scale
+        Scale of that law; 0 if it is to be learned.
+    c
+        How much to explore.
+    compares
+        ``"either"`` compares locations, or means where rewards repeat; ``"means"`` always compares means.
+
+    Examples
+    --------
+    >>> import numpy as np, heavybandits as hb
+    >>> rng = np.random.default_rng(0)
+    >>> policy = hb.make("linear-level-set-ucb", degrees=1)
+    >>> state = policy.init(n_features=2, horizon=None)
+    >>> features = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]])
+    >>> rows = []
+    >>> for t in range(100):
+    ...     rows.append(policy.select(state, features, t, None))
+    ...     policy.update(state, features[rows[-1]], features[rows[-1]] @ [1.0, 3.0] + 0.1 * rng.standard_cauchy())
+    >>> rows.count(1) > 80
+    True
+    """
+
+    degrees: NonNegative = 1.0
+    scale: NonNegative = 0.0
+    c: Positive = 1.0
+    compares: Literal["either", "means"] = "either"
+
+    def init(self, n_features: int, horizon: int | None) -> LinearSets:
+        """Return a fresh state."""
+        laws = LEARNED if self.degrees == 0.0 else ((self.degrees, self.degrees, 1.0),)
+        return init_linear_sets(n_features, horizon, laws, self.scale, self.compares == "means")
+
+    def select(self, state: LinearSets, features: FloatArray, t: int, rng: Any) -> int:
+        """Return the row with the highest index; of infinite ones, that with the highest leverage."""
+        prepare(state, features)
+        model, is_exact = state.model, state.model.pending[0] == 0
+        inverse = model.inverse if is_exact else model.asked
+        return best_row(model.line, inverse, state.arms, features, width_of(state, self.c), is_exact)
+
+    def update(self, state: LinearSets, x: FloatArray, reward: float) -> None:
+        """Learn from the reward of a row."""
+        learn(state, x, reward)
+
+    def goal(self, state: LinearSets) -> str:
+        """Return what rows are compared by now, ``"location"`` or ``"mean"``."""
+        return "mean" if state.counts[LAW] == len(state.laws) - 1 else "location"
+
+    def value(self, state: LinearSets, x: FloatArray) -> float:
+        """Return the predicted reward of a row."""
+        return predict(state.model.line, x) if state.counts[CLOCK] > 0 else math.nan
+
+    def index_of(self, state: LinearSets, x: FloatArray, t: int) -> float:
+        """Return the upper end of what is not ruled out for the row."""
+        model = state.model
+        leverage = approach(model, model.asked if model.pending[0] > 0 else model.inverse, x)
+        return predict(model.line, x) + half_width(width_of(state, self.c), leverage)
