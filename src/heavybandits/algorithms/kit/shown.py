@@ -41,7 +41,7 @@ def index_of(policy: Any, state: Any, arm: int, t: int) -> float:
     """
     if hasattr(policy, "index_of"):
         return float(policy.index_of(state, arm, t))
-    if hasattr(state, "tournament"):
+    if hasattr(state, "tournament") and hasattr(policy, "level"):  # a policy around another may have no level
         tournament = state.tournament
         waits = tournament.line[arm, VALUE] == -LARGEST  # its index would be infinite, were nothing pending
         line = tournament.base if waits else tournament.line
