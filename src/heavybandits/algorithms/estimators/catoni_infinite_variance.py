@@ -1,4 +1,7 @@
-"""Catoni's M-estimator for rewards without a variance; see :mod:`._catoni`."""
+"""Catoni's M-estimator for rewards without a variance.
+
+:mod:`._catoni` has what its two forms share.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""What to use when nothing is known: locations by level sets, or means where rewards repeat.
+r"""For rewards of which nothing is known: locations by level sets, or means where rewards repeat.
 
 *Assumes* noise with the same law for all arms, whatever its tails; arms may differ in scale.  *Needs* no prior
 knowledge.  *When that fails*: it compares locations, as medians do.  If arms differ in shape, so that the highest mean
