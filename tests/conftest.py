@@ -1,9 +1,14 @@
 """What tests ask for by name."""
 
+import os
+import shutil
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture
@@ -11,3 +16,19 @@ def silent() -> Iterator[None]:
     """Interpreted code as silent as compiled code when numbers overflow."""
     with np.errstate(all="ignore"):
         yield
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    """Chromium of this machine; with CI=true its absence is an error."""
+    if not os.environ.get("CI"):
+        pytest.importorskip("playwright")
+        if not CHROMIUM:
+            pytest.skip("there is no chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    assert CHROMIUM, "CI must install chromium"
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()

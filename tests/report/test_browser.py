@@ -1,8 +1,5 @@
 """The page works in a browser: it sorts, filters, answers the pointer, and fits a phone."""
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +10,6 @@ from heavybandits.report import write_report
 
 LONG = "A remark that is far too long to stand in one line of a phone"
 FOUR = f"Four {LONG}"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
-@pytest.fixture
-def browser() -> Iterator[Any]:
-    """Chromium of this machine; with CI=true its absence is an error."""
-    if not os.environ.get("CI"):
-        pytest.importorskip("playwright")
-        if not CHROMIUM:
-            pytest.skip("there is no chromium on this machine")
-    from playwright.sync_api import sync_playwright
-
-    assert CHROMIUM, "CI must install chromium"
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.mark.slow

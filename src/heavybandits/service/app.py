@@ -18,6 +18,7 @@ from starlette.routing import Route
 from . import operations as operations  # they fill the table
 from . import reading as reading
 from .auth import LOOPBACK, RateLimit, Tokens, allows
+from .dashboard.pages import Pages
 from .events import Clock, system_clock
 from .log import UNAVAILABLE, Answers, Log
 from .metrics import Metrics
@@ -54,11 +55,13 @@ class Service:
         self.tokens = Tokens([])
         self.metrics = Metrics(self.log)
         self.draining = False
+        self.pages = Pages(self)
         self.app = Starlette(routes=list(self._routes()), lifespan=self._lifespan)
 
     def _routes(self) -> Iterator[Route]:
         for item in OPERATIONS:
             yield Route(item.path, functools.partial(self._handle, item), methods=[item.method])
+        yield from self.pages.routes()
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -69,6 +72,7 @@ class Service:
         yield
         self.draining = True
         watching.cancel()
+        self.pages.close()
         await run_in_threadpool(self.log.stop)
 
     def _begin(self) -> Tokens:
@@ -107,14 +111,15 @@ class Service:
     async def _handle(self, item: Operation, request: Request) -> Response:
         started = time.perf_counter()
         try:
-            response = await item.handler(self, request, self._who(request, item.role))
+            authorization = request.headers.get("authorization")
+            response = await item.handler(self, request, self.admit(request, authorization, item.role))
         except Refused as refused:
             response = refuse(refused.problem)
         response.headers["X-Content-Type-Options"] = "nosniff"
         self.metrics.observe(item.method, item.path, response.status_code, time.perf_counter() - started)
         return response
 
-    def _who(self, request: Request, role: str | None) -> str | None:
+    def admit(self, request: Request, authorization: str | None, role: str | None) -> str | None:
         """Return the id of the token, None if there is none; refuse those who may not."""
         if role is None:
             return None
@@ -125,7 +130,7 @@ class Service:
                     403, "wrong host", f"without tokens the host must be 127.0.0.1 or localhost, got {host!r}"
                 )
             return None
-        found = self.tokens.role_of(request.headers.get("authorization"))
+        found = self.tokens.role_of(authorization)
         if found is None:
             raise Refused(401, "no valid token", "send a token: 'Authorization: Bearer hb_...'")
         if not allows(found[0], role):

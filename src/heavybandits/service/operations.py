@@ -123,13 +123,17 @@ def _item(service: Service, experiment: str, item: BatchItem) -> Any:
 async def make_experiment(service: Service, request: Request, who: str | None) -> Response:
     """Make an experiment."""
     spec = await body(request, _experiment)
-    name = parameter(request, "experiment", Name)
+    return respond(await make(service, parameter(request, "experiment", Name), spec, who))
+
+
+async def make(service: Service, name: str, spec: Experiment, who: str | None) -> Outcome:
+    """Make an experiment that has been checked."""
     try:
         await run_in_threadpool(check, spec)  # may compile for seconds, so before anybody waits for the log
     except (ValueError, TypeError) as error:
         raise Refused(422, "invalid", str(error)) from None
     now = service.clock()
-    return respond(await service.ask(lambda session, replicas: create(session, replicas, name, spec, who, now)))
+    return await service.ask(lambda session, replicas: create(session, replicas, name, spec, who, now))
 
 
 @operation("PATCH", "/v1/experiments/{experiment}", "admin")

@@ -39,15 +39,30 @@ def of_experiment(name: str, read: Callable[[Replica], Any]) -> Callable[[Sessio
     return work
 
 
+def every_experiment(session: Session, replicas: Replicas) -> Outcome:
+    """Read what all experiments look like."""
+    replicas.follow(session)
+    return Outcome(200, {"experiments": [replica.view() for replica in replicas]})
+
+
+def changes_of(name: str, after: int) -> Callable[[Session, Replicas], Outcome]:
+    """Return the work of reading who changed what in an experiment."""
+
+    def work(session: Session, replicas: Replicas) -> Outcome:
+        head = session.head(name)
+        if head is None:
+            return problem(404, "unknown experiment", f"there is no experiment {name!r}")
+        found = session.events_of_kind(head.id, "config", after, AUDIT)
+        changes = [{"seq": e.seq, "t": e.t, "change": msgspec.Raw((e.body or "null").encode())} for e in found]
+        return Outcome(200, {"changes": changes})
+
+    return work
+
+
 @operation("GET", "/v1/experiments", "read")
 async def list_experiments(service: Service, request: Request, who: str | None) -> Response:
     """List the experiments."""
-
-    def work(session: Session, replicas: Replicas) -> Outcome:
-        replicas.follow(session)
-        return Outcome(200, {"experiments": [replica.view() for replica in replicas]})
-
-    return respond(await service.ask(work))
+    return respond(await service.ask(every_experiment))
 
 
 @operation("GET", "/v1/experiments/{experiment}", "read")
@@ -65,17 +80,7 @@ async def show_report(service: Service, request: Request, who: str | None) -> Re
 @operation("GET", "/v1/experiments/{experiment}/audit", "read")
 async def audit(service: Service, request: Request, who: str | None) -> Response:
     """List who changed what, the first thousand changes after a sequence number."""
-    name, after = request.path_params["experiment"], _after(request)
-
-    def work(session: Session, replicas: Replicas) -> Outcome:
-        head = session.head(name)
-        if head is None:
-            return problem(404, "unknown experiment", f"there is no experiment {name!r}")
-        found = session.events_of_kind(head.id, "config", after, AUDIT)
-        changes = [{"seq": e.seq, "t": e.t, "change": msgspec.Raw((e.body or "null").encode())} for e in found]
-        return Outcome(200, {"changes": changes})
-
-    return respond(await service.ask(work))
+    return respond(await service.ask(changes_of(request.path_params["experiment"], _after(request))))
 
 
 @operation("GET", "/v1/experiments/{experiment}/export", "read")

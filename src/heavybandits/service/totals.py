@@ -18,7 +18,7 @@ SAMPLE = 512  # rewards kept per arm
 LARGEST = 10  # rewards of largest size
 SPANS = 120  # of time
 SHORTEST = 1_000_000  # microseconds of a span at first
-GOLDEN = 0x9E3779B97F4A7C15  # multiples of it, modulo 2^63, are spread evenly
+GOLDEN, MODULUS = 0x9E3779B97F4A7C15, 1 << 63  # multiples of the first, modulo the second, are spread evenly
 
 
 class ArmTotals(Struct):
@@ -36,6 +36,17 @@ class ArmTotals(Struct):
     late: int = 0
     given_up: int = 0
     sample: list[tuple[int, float]] = field(default_factory=list)  # a heap, by a hash of the sequence number
+
+    def in_order(self) -> list[float]:
+        """Return the rewards of the sample in the order in which they came.
+
+        Examples
+        --------
+        >>> ArmTotals(sample=[(seq * GOLDEN % MODULUS, float(seq)) for seq in (7, 2, 9)]).in_order()
+        [2.0, 7.0, 9.0]
+        """
+        undo = pow(GOLDEN, -1, MODULUS)  # the hash is one to one
+        return [value for _, value in sorted((chance * undo % MODULUS, value) for chance, value in self.sample)]
 
 
 class Span(Struct):
@@ -95,7 +106,7 @@ class Totals(Struct):
             row = self._in_span(arm, event.t, estimates)
             row[1] += 1
             row[2] += value
-        chance = event.seq * GOLDEN & 0x7FFF_FFFF_FFFF_FFFF
+        chance = event.seq * GOLDEN % MODULUS
         if len(totals.sample) < SAMPLE:
             heapq.heappush(totals.sample, (chance, value))
         elif chance > totals.sample[0][0]:  # the largest are kept

@@ -47,17 +47,22 @@ async def body(request: Request, form: msgspec.json.Decoder[Form]) -> Form:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Refused(415, "not JSON", f"content-type must be application/json, got {kind!r}")
+    try:
+        return form.decode(await contents(request))
+    except msgspec.ValidationError as error:
+        raise Refused(422, "invalid", str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(400, "malformed JSON", str(error)) from None
+
+
+async def contents(request: Request) -> bytearray:
+    """Return the bytes of a request, which are limited."""
     read = bytearray()
     async for chunk in request.stream():
         read += chunk
         if len(read) > LARGEST_BODY:
             raise Refused(413, "too large", f"a body has at most {LARGEST_BODY} bytes")
-    try:
-        return form.decode(read)
-    except msgspec.ValidationError as error:
-        raise Refused(422, "invalid", str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(400, "malformed JSON", str(error)) from None
+    return read
 
 
 def parameter(request: Request, name: str, form: Any) -> Any:

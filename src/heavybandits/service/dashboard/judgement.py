@@ -1,0 +1,89 @@
+"""Who leads, how sure that is, and what it has cost so far to find out.
+
+Arms are compared by what the policy makes of their rewards, not by plain averages, which one outlier can move; a policy
+without estimates is judged by means or medians, as its goal is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._format import number
+from .known import Known
+
+DRAWS = 4000
+SURE, EARLY = 0.95, 0.8  # chances of being best
+
+
+class Judgement(NamedTuple):
+    """What the page says first.
+
+    Attributes
+    ----------
+    leader
+        The arm with the highest value, None before the first reward.
+    values
+        What arms are compared by; of the arms that have rewards.
+    chances
+        Of being the best arm, roughly: values are drawn from normal laws with the standard errors of means or medians.
+    cost
+        Estimated regret: what decisions would have earned more, had all been for the leader.
+    """
+
+    leader: str | None
+    values: dict[str, float]
+    chances: dict[str, float]
+    cost: float
+
+    def sentence(self, goal: str, waiting: int) -> str:
+        """Say it in words.
+
+        Examples
+        --------
+        >>> Judgement("green", {"green": 2.0, "blue": 1.5}, {"green": 0.97, "blue": 0.03}, 12.4).sentence("mean", 0)
+        'green leads with a mean of about 2.00, and is almost surely the best (97%). Finding out has cost about 12.4...'
+        """
+        if self.leader is None:
+            return f"No rewards yet; {waiting} decision{'s wait' if waiting != 1 else ' waits'} for theirs."
+        what = f"{self.leader} leads with a {goal} of about {number(self.values[self.leader])}"
+        if len(self.values) == 1:
+            return f"{what}; no other arm has a reward yet."
+        chance = self.chances[self.leader]
+        sure = ("and is almost surely the best" if chance >= SURE else "and is probably the best" if chance >= EARLY
+                else "but it is too early to tell whether it is the best")  # fmt: skip
+        return f"{what}, {sure} ({chance:.0%}). Finding out has cost about {number(float(self.cost))} so far."
+
+
+def judge(known: Known) -> Judgement:
+    """Compare the arms that are not retired."""
+    arms = [arm for arm in known.report["arms"] if arm["state"] != "retired" and arm["rewards"]]
+    values = {arm["name"]: value for arm in arms if math.isfinite(value := _value(arm, known.goal))}
+    if not values:
+        return Judgement(None, {}, {}, 0.0)
+    arms = [arm for arm in arms if arm["name"] in values]
+    leader = max(values, key=values.__getitem__)
+    cost = sum(arm["decisions"] * (values[leader] - values[arm["name"]]) for arm in arms)
+    rng = np.random.default_rng(0)
+    errors = {arm["name"]: _error(arm, len(known.samples[arm["name"]]), known.goal) for arm in arms}
+    drawn = np.array([value + errors[name] * rng.standard_normal(DRAWS) for name, value in values.items()])
+    chances = np.bincount(drawn.argmax(axis=0), minlength=len(values)) / DRAWS
+    return Judgement(leader, values, dict(zip(values, chances.tolist(), strict=True)), cost)
+
+
+def _value(arm: dict[str, Any], goal: str) -> float:
+    plain = arm["mean"] if goal == "mean" else arm["median"]
+    value = plain if arm["estimate"] is None else arm["estimate"]
+    return math.nan if value is None else float(value)
+
+
+def _error(arm: dict[str, Any], sampled: int, goal: str) -> float:
+    """Return the standard error of an arm's mean or median; the sample need not have all of its rewards."""
+    if goal == "mean":
+        error = float(arm["standard_error"] or math.inf)
+    else:
+        low, high = map(float, arm["median_interval"])
+        error = (high - low) / (2 * 1.96) * math.sqrt(sampled / arm["rewards"])
+    return error if math.isfinite(error) else 1e100  # nothing is known

@@ -1,0 +1,30 @@
+"""What a page is made of, from the replica of an experiment alone: nobody reads the log for it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...protocols import FloatArray
+from ..replica import Replica, policy_of
+from ..report import report
+
+
+class Known(NamedTuple):
+    """An experiment's report, its policy, and a sample of the rewards of each arm in the order of time."""
+
+    report: dict[str, Any]
+    policy: Any
+    samples: dict[str, FloatArray]
+
+    @property
+    def goal(self) -> str:
+        """What is maximised."""
+        return str(self.report["experiment"].goal)
+
+
+def known(replica: Replica) -> Known:
+    """Return what a page shows of an experiment."""
+    samples = {name: np.array(arm.in_order()) for name, arm in replica.totals.arms.items()}
+    return Known(report(replica), policy_of(replica.spec), samples)

@@ -1,0 +1,283 @@
+"""The addresses of the page, which browsers open: they read aggregates, and change what the interface changes.
+
+A browser keeps the token in a cookie that scripts cannot read.  A request that changes something must come from the
+page itself: browsers say so in the header ``Origin``, which other sites cannot forge.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import parse_qs, quote, urlsplit
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from ..._validate import visible
+from ..changes import Change
+from ..events import iso
+from ..operations import make
+from ..reading import changes_of, every_experiment, of_experiment
+from ..replica import Config
+from ..spec import Arm, Experiment, Name, Problem, RewardRule, State
+from ..web import Refused, contents, parameter
+from .judgement import judge
+from .known import Known, known
+from .panels import delays, leaderboard, noise, outliers, series
+from .rivals import Rivals
+
+if TYPE_CHECKING:
+    from ..app import Service
+
+COOKIE = "hb_token"
+STATIC = Path(__file__).parent / "static"
+BASE = Path(__file__).parents[2] / "report" / "templates" / "page.css"  # what pages and reports share
+FILES = {
+    "base.css": (BASE, "text/css"),
+    "dashboard.css": (STATIC / "dashboard.css", "text/css"),
+    "dashboard.js": (STATIC / "dashboard.js", "text/javascript"),
+    "htmx.min.js": (STATIC / "htmx.min.js", "text/javascript"),
+    "uPlot.iife.min.js": (STATIC / "uPlot.iife.min.js", "text/javascript"),
+    "uPlot.min.css": (STATIC / "uPlot.min.css", "text/css"),
+}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+ArmState = Literal["running", "paused"]
+Form = dict[str, str]
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Pages:
+    """The page of a service.
+
+    Parameters
+    ----------
+    service
+        Whose experiments are shown.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._rivals = Rivals()
+
+    def routes(self) -> Iterator[Route]:
+        """Yield the addresses."""
+        yield Route("/", self._guarded("read", self._list), methods=["GET"])
+        yield Route("/login", self._guarded(None, self._show_login), methods=["GET"])
+        yield Route("/login", self._guarded(None, self._login), methods=["POST"])
+        yield Route("/logout", self._guarded(None, self._logout), methods=["POST"])
+        yield Route("/static/{file}", self._guarded(None, self._static), methods=["GET"])
+        yield Route("/experiments", self._guarded("admin", self._create), methods=["POST"])
+        yield Route("/experiments/{experiment}", self._guarded("read", self._show), methods=["GET"])
+        yield Route("/experiments/{experiment}/live", self._guarded("read", self._live), methods=["GET"])
+        yield Route("/experiments/{experiment}/rivals", self._guarded("read", self._replay), methods=["GET"])
+        yield Route("/experiments/{experiment}/state", self._guarded("admin", self._change), methods=["POST"])
+        yield Route("/experiments/{experiment}/arms/{arm}", self._guarded("admin", self._change_arm), methods=["POST"])
+
+    def close(self) -> None:
+        """End what replays."""
+        self._rivals.close()
+
+    def _guarded(self, role: str | None, handler: Handler) -> Handler:
+        """Return the handler for those who may use it; others are told, or asked for a token."""
+
+        async def guarded(request: Request) -> Response:
+            try:
+                if request.method == "POST":
+                    _require_own_page(request)
+                request.state.who = self.service.admit(request, _authorization(request), role)
+                response = await handler(request)
+            except Refused as refused:
+                if refused.problem.status == 401:
+                    response = RedirectResponse(f"/login?to={quote(request.url.path)}", 303)
+                else:
+                    response = self._page("problem.html.j2", refused.problem.status, problem=refused.problem)
+            response.headers["Content-Security-Policy"] = POLICY
+            response.headers["X-Content-Type-Options"] = "nosniff"
+            response.headers["Referrer-Policy"] = "same-origin"
+            response.headers.setdefault("Cache-Control", "no-store")
+            return response
+
+        return guarded
+
+    def _page(self, template: str, status: int = 200, **values: Any) -> Response:
+        has_tokens = self.service.tokens.any_made
+        return HTMLResponse(_environment().get_template(template).render(has_tokens=has_tokens, **values), status)
+
+    async def _body(self, command: Any) -> Any:
+        """Return what a command answers, if it is done."""
+        outcome = await self.service.ask(command)
+        if isinstance(outcome.body, Problem):
+            raise Refused(outcome.status, outcome.body.title, outcome.body.detail)
+        return outcome.body
+
+    async def _facts(self, request: Request) -> Known:
+        found: Known = await self._body(of_experiment(request.path_params["experiment"], known))
+        return found
+
+    async def _list(self, request: Request) -> Response:
+        experiments = (await self._body(every_experiment))["experiments"]
+        return self._page("list.html.j2", experiments=experiments, form={}, problem=None)
+
+    async def _show(self, request: Request) -> Response:
+        found = await self._facts(request)
+        name = request.path_params["experiment"]
+        changes = [(iso(change["t"]), bytes(change["change"]).decode())
+                   for change in (await self._body(changes_of(name, 0)))["changes"]]  # fmt: skip
+        return self._page("experiment.html.j2", changes=changes[::-1], **await run_in_threadpool(_shown, found))
+
+    async def _live(self, request: Request) -> Response:
+        return self._page("live.html.j2", **await run_in_threadpool(_shown, await self._facts(request)))
+
+    async def _replay(self, request: Request) -> Response:
+        found = await self._facts(request)
+        return self._page("rivals.html.j2", replayed=await self._rivals.replay(found.report["experiment"].name, found))
+
+    async def _create(self, request: Request) -> Response:
+        form = await _form(request)
+        try:
+            name, spec = _experiment(form)
+            made = await make(self.service, name, spec, request.state.who)
+            if isinstance(made.body, Problem):
+                raise Refused(made.status, made.body.title, made.body.detail)
+        except Refused as refused:
+            experiments = (await self._body(every_experiment))["experiments"]
+            return self._page(
+                "list.html.j2", refused.problem.status, experiments=experiments, form=form, problem=refused.problem
+            )
+        return RedirectResponse(f"/experiments/{quote(name, safe='')}", 303)
+
+    async def _change(self, request: Request) -> Response:
+        state = _state(await _form(request), State)
+        return await self._changed(request, Config(state=state, by=request.state.who))
+
+    async def _change_arm(self, request: Request) -> Response:
+        state, arm = (await _form(request)).get("state"), parameter(request, "arm", Name)
+        if state not in ("running", "paused"):
+            raise Refused(422, "invalid", f"state must be running or paused, got {state!r}")
+        who = request.state.who
+        return await self._changed(
+            request, Config(pause=arm, by=who) if state == "paused" else Config(resume=arm, by=who)
+        )
+
+    async def _changed(self, request: Request, config: Config) -> Response:
+        name = request.path_params["experiment"]
+        await self._body(Change(name, config))
+        return RedirectResponse(f"/experiments/{quote(name, safe='')}", 303)
+
+    async def _show_login(self, request: Request) -> Response:
+        return self._page("login.html.j2", to=_own_path(request.query_params.get("to", "/")), wrong=False)
+
+    async def _login(self, request: Request) -> Response:
+        form = await _form(request)
+        to, token = _own_path(form.get("to", "/")), form.get("token", "").strip()
+        if self.service.tokens.role_of(f"Bearer {token}") is None:
+            return self._page("login.html.j2", 401, to=to, wrong=True)
+        response = RedirectResponse(to, 303)
+        response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=request.url.scheme == "https")
+        return response
+
+    async def _logout(self, request: Request) -> Response:
+        response = RedirectResponse("/login", 303)
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return response
+
+    async def _static(self, request: Request) -> Response:
+        file = request.path_params["file"]
+        if file not in FILES:
+            raise Refused(404, "no such address", f"there is no file {visible(file)!r}")
+        contents, tag = _read(file)
+        headers = {"ETag": tag, "Cache-Control": "no-cache"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(contents, media_type=FILES[file][1], headers=headers)
+
+
+def _shown(found: Known) -> dict[str, Any]:
+    """Return what the parts of the page show."""
+    judgement = judge(found)
+    return {
+        "experiment": found.report["experiment"], "report": found.report, "judgement": judgement,
+        "sentence": judgement.sentence(found.goal, found.report["pending"]), "rows": leaderboard(found, judgement),
+        "series": series(found, judgement), "delays": delays(found), "noise": noise(found), "outliers": outliers(found),
+    }  # fmt: skip
+
+
+def _authorization(request: Request) -> str | None:
+    token = request.cookies.get(COOKIE)
+    return request.headers.get("authorization") if token is None else f"Bearer {token}"
+
+
+def _require_own_page(request: Request) -> None:
+    origin = request.headers.get("origin")
+    if origin is None or urlsplit(origin).netloc != request.headers.get("host"):
+        raise Refused(403, "another site", f"changes must come from this page, got one from {origin!r}")
+
+
+def _own_path(text: str) -> str:
+    """Return a path of this server: whoever made a link to the login must not send people elsewhere."""
+    return text if text.startswith("/") and not text.startswith(("//", "/\\")) else "/"
+
+
+async def _form(request: Request) -> Form:
+    try:
+        fields = parse_qs((await contents(request)).decode(), keep_blank_values=True, max_num_fields=20)
+    except (UnicodeDecodeError, ValueError):
+        raise Refused(400, "malformed form", "a form must be encoded as application/x-www-form-urlencoded") from None
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def _experiment(form: Form) -> tuple[str, Experiment]:
+    """Return the experiment that a form describes."""
+    arms = [Arm(line.strip()) for line in form.get("arms", "").splitlines() if line.strip()]
+    window = _number(form, "window")
+    plain = {
+        "arms": msgspec.to_builtins(arms), "goal": form.get("goal", "mean"),
+        "reward": msgspec.to_builtins(RewardRule(None if window is None else 60 * window, _number(form, "default"))),
+    }  # fmt: skip
+    try:
+        return msgspec.convert(form.get("name", "").strip(), Name), msgspec.convert(plain, Experiment)
+    except msgspec.ValidationError as error:
+        raise Refused(422, "invalid", str(error)) from None
+
+
+def _state(form: Form, states: Any) -> Any:
+    """Return the state that a form asks for."""
+    state = form.get("state")
+    if state not in get_args(states):
+        raise Refused(422, "invalid", f"state must be one of {', '.join(get_args(states))}, got {state!r}")
+    return state
+
+
+def _number(form: Form, field: str) -> float | None:
+    text = form.get(field, "").strip()
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise Refused(422, "invalid", f"{field} must be a number, got {visible(text)!r}") from None
+
+
+@functools.cache
+def _read(file: str) -> tuple[bytes, str]:
+    contents = FILES[file][0].read_bytes()
+    return contents, f'"{hashlib.sha256(contents).hexdigest()[:16]}"'
+
+
+@functools.cache
+def _environment() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["path"] = lambda text: quote(text, safe="")
+    return environment

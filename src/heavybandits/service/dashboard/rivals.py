@@ -1,0 +1,95 @@
+"""What other policies would have earned, replayed in another process so that decisions need not wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._format import number
+from ...protocols import FloatArray
+from .known import Known
+
+KEPT = 300.0  # seconds for which a replay is shown before it is made again
+
+
+class Replayed(NamedTuple):
+    """Earnings per decision by policy, as text, or why there are none."""
+
+    rows: list[tuple[str, str, str]]
+    note: str
+
+
+class Rivals:
+    """Replays of experiments, at most one at a time, kept for a while."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        self._kept: dict[str, tuple[float, asyncio.Future[Replayed]]] = {}
+
+    async def replay(self, name: str, known: Known) -> Replayed:
+        """Return the latest replay of an experiment, or a new one."""
+        now = time.monotonic()
+        self._kept = {key: one for key, one in self._kept.items() if now - one[0] < KEPT}
+        try:
+            if name not in self._kept:
+                self._kept[name] = now, self._begin(known)
+            found = await asyncio.shield(self._kept[name][1])
+        except Exception:  # the process ended, or was ended
+            self.close()
+            found = Replayed([], "The replay did not finish; it is tried again in a while.")
+        if not found.rows:
+            self._kept.pop(name, None)
+        return found
+
+    def _begin(self, known: Known) -> asyncio.Future[Replayed]:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        samples = list(known.samples.values())
+        return asyncio.get_running_loop().run_in_executor(self._pool, replayed, known.policy, known.goal, samples)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
+
+
+def replayed(policy: Any, goal: str, samples: list[FloatArray]) -> Replayed:
+    """Play the experiment's policy, UCB and chance on rewards drawn from the samples.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> rng = np.random.default_rng(0)
+    >>> found = replayed(hb.UCB(), "mean", [rng.normal(mean, 1, 100) for mean in (0.0, 2.0)])
+    >>> [label for label, _, _ in found.rows]
+    ['this policy', 'UCB', 'an arm at random']
+    """
+    from ...algorithms.registry import make
+    from ...diagnosis.advice import measured_ucb
+    from ...diagnosis.replay import replay
+    from ...diagnosis.shape import measure
+
+    samples = [sample[np.isfinite(sample)] for sample in samples if np.isfinite(sample).any()]
+    if len(samples) < 2:
+        return Replayed([], "There is nothing to replay before two arms have rewards.")
+    residuals = np.concatenate([sample - np.median(sample) for sample in samples])
+    ucb = measured_ucb(measure(residuals), residuals)
+    found = replay(samples, {"this policy": policy, "UCB": make("ucb", **ucb.parameters)}, goal)
+    if not found.earned:
+        return Replayed([], found.note)
+    rows = [(label, *_band(earned.mean if goal == "mean" else earned.median))
+            for label, earned in found.earned.items()]  # fmt: skip
+    level = float(np.mean([np.mean(sample) if goal == "mean" else np.median(sample) for sample in samples]))
+    rows.append(("an arm at random", number(level), "-"))
+    return Replayed(rows, f"{found.replays} replays of {found.pulls:,} decisions each. {found.note}")
+
+
+def _band(earned: tuple[float, float, float]) -> tuple[str, str]:
+    middle, low, high = earned
+    return number(middle), f"{number(low)} to {number(high)}"

@@ -1,0 +1,193 @@
+"""The page over HTTP: what it says, what it escapes, and whom it lets change something."""
+
+import http.client
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from services import Running, call, running
+
+from heavybandits.service.auth import new_token
+from heavybandits.service.dashboard.judgement import judge
+from heavybandits.service.dashboard.known import Known
+from heavybandits.service.dashboard.panels import leaderboard, noise, outliers, series
+from heavybandits.service.dashboard.rivals import replayed
+from heavybandits.service.storage import open_storage
+
+EVIL = "<script>alert(1)</script>"
+STRICT = "default-src 'none'; script-src 'self'; style-src 'self'"
+
+
+def known(rewards: dict[str, list[float]], goal: str = "mean", **more: Any) -> Known:
+    """What is known of an experiment whose arms have had these rewards, each for a decision of its own."""
+    decisions = sum(map(len, rewards.values()))
+    arms = [
+        {
+            "name": name, "state": "running", "decisions": len(values), "share": len(values) / decisions,
+            "rewards": len(values), "infinite": 0, "zeros": values.count(0.0), "pending": 0, "total": sum(values),
+            "mean": float(np.mean(values)), "standard_error": float(np.std(values) / len(values) ** 0.5),
+            "median": float(np.median(values)), "median_interval": [min(values), max(values)], "estimate": None,
+        }
+        for name, values in rewards.items()
+    ]  # fmt: skip
+    largest = sorted(((abs(v), v, name) for name, values in rewards.items() for v in values), reverse=True)[:10]
+    report = {
+        "experiment": SimpleNamespace(name="x", goal=goal), "arms": arms, "pending": 0,
+        "largest": [{"value": value, "arm": name, "id": None, "time": "now"} for _, value, name in largest],
+        "spans": [{"start": "2026-01-01T00:00:00Z", "estimates": {},
+                   "arms": {arm["name"]: {"decisions": arm["decisions"]} for arm in arms}}], **more,
+    }  # fmt: skip
+    return Known(report, None, {name: np.array(values) for name, values in rewards.items()})
+
+
+def test_the_leader_is_judged_by_estimates_and_charged_by_decisions() -> None:
+    found = known({"a": [1.0, 1.1] * 50, "b": [0.0, 0.2] * 25})
+    judgement = judge(found)
+    assert judgement.leader == "a"
+    assert judgement.chances["a"] > 0.99
+    assert judgement.cost == pytest.approx(50 * (1.05 - 0.1))
+    found.report["arms"][1]["estimate"] = 3.0  # of the policy, which knows better than the average
+    assert judge(found).leader == "b"
+    assert "b leads with a mean of about 3.00" in judge(found).sentence("mean", 0)
+
+
+def test_an_arm_with_one_reward_is_not_sure_to_be_worse() -> None:
+    found = known({"a": [1.0, 1.1] * 50, "b": [0.5]})
+    found.report["arms"][1]["standard_error"] = None
+    assert 0.3 < judge(found).chances["a"] < 0.7
+
+
+def test_without_rewards_the_page_says_so() -> None:
+    empty = known({"a": [1.0]})
+    empty.report["arms"][0]["rewards"] = 0
+    assert judge(empty).sentence("mean", 2) == "No rewards yet; 2 decisions wait for theirs."
+
+
+def test_outliers_that_decide_are_named() -> None:
+    calm, loud = [1.0] * 30, [0.5] * 29 + [1000.0]
+    assert outliers(known({"calm": calm, "loud": loud})).verdict == (
+        "Without them calm would lead by means instead of loud."
+    )
+    assert "does not change who leads" in outliers(known({"calm": calm, "low": [0.5] * 30})).verdict
+
+
+def test_panels_show_zeros_and_curves() -> None:
+    found = known({"a": [0.0] * 30 + [5.0] * 10, "b": [0.0] * 40})
+    assert ("zeros", "88% of rewards") in noise(found)
+    judgement = judge(found)
+    assert [row.name for row in leaderboard(found, judgement)] == ["a", "b"]
+    assert '"cost": [50.0]' in series(found, judgement)  # forty decisions for b at 1.25 each
+
+
+def test_replays_leave_out_what_is_infinite() -> None:
+    import heavybandits as hb
+
+    rng = np.random.default_rng(0)
+    samples = [np.append(rng.normal(mean, 1, 60), np.inf) for mean in (0.0, 1.0)]
+    assert [row[0] for row in replayed(hb.UCB(), "mean", samples).rows] == ["this policy", "UCB", "an arm at random"]
+    assert replayed(hb.UCB(), "mean", samples[:1]).rows == []
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(open_storage(f"sqlite:///{tmp_path_factory.mktemp('page')}/log.db")) as found:
+        yield found
+
+
+def post(address: str, path: str, origin: str | None = "own", cookie: str = "", **form: str) -> tuple[int, str, Any]:
+    """Send a form as a browser does."""
+    host, port = address.rsplit(":", 1)
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
+    if origin is not None:
+        headers["Origin"] = f"http://{address}" if origin == "own" else origin
+    try:
+        connection.request("POST", path, urlencode(form), headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(), answer.headers
+    finally:
+        connection.close()
+
+
+def get(address: str, path: str, **headers: str) -> tuple[int, str, dict[str, str]]:
+    answer = call(address, "GET", path, None, **cast(Any, headers))
+    return answer.status, answer.body.decode(), answer.headers
+
+
+@pytest.mark.slow
+def test_an_experiment_is_made_shown_and_changed(server: Running) -> None:
+    status, _, headers = post(server.address, "/experiments", name=EVIL[:-9], arms=f"{EVIL[:-9]}\nb", goal="mean")
+    assert status == 303
+    address = headers["Location"]
+    for path in (address, f"{address}/live", "/"):
+        status, page, headers = get(server.address, path)
+        assert status == 200
+        assert "<script>alert" not in page
+        assert "&lt;script&gt;alert(1)" in page
+        assert headers["content-security-policy"].startswith(STRICT)
+    assert post(server.address, f"{address}/arms/b", state="paused")[0] == 303
+    assert 'aria-label="Resume b"' in get(server.address, address)[1]
+    assert post(server.address, f"{address}/state", state="paused")[0] == 303
+    assert "Let the experiment run" in get(server.address, address)[1]
+    assert post(server.address, f"{address}/state", state="gone")[0] == 422
+    assert get(server.address, "/experiments/nobody")[0] == 404
+
+
+@pytest.mark.slow
+def test_other_sites_change_nothing(server: Running) -> None:
+    for origin in ("http://elsewhere.example", "null", None):
+        status, page, _ = post(server.address, "/experiments", origin, name="theirs", arms="a")
+        assert status == 403
+        assert "changes must come from this page" in page
+    assert get(server.address, "/experiments/theirs")[0] == 404
+
+
+@pytest.mark.slow
+def test_a_form_that_is_refused_keeps_what_was_written(server: Running) -> None:
+    status, page, _ = post(server.address, "/experiments", name="twice", arms="same\nsame", window="soon")
+    assert status == 422
+    assert "window must be a number, got &#39;soon&#39;" in page
+    assert ">same\nsame</textarea>" in page
+    assert "different names" in post(server.address, "/experiments", name="twice", arms="same\nsame")[1]
+
+
+@pytest.mark.slow
+def test_files_are_few_and_cached(server: Running) -> None:
+    page = sum(len(get(server.address, f"/static/{file}")[1].encode()) for file in (
+        "base.css", "dashboard.css", "dashboard.js", "htmx.min.js", "uPlot.iife.min.js", "uPlot.min.css"))  # fmt: skip
+    assert page < 200_000
+    tag = get(server.address, "/static/dashboard.js")[2]["etag"]
+    assert call(server.address, "GET", "/static/dashboard.js", **cast(Any, {"If-None-Match": tag})).status == 304
+    for path in ("/static/README.md", "/static/..%2Fpages.py"):
+        assert get(server.address, path)[0] == 404
+
+
+@pytest.mark.slow
+def test_with_tokens_the_page_asks_for_one(tmp_path: Path) -> None:
+    storage = open_storage(f"sqlite:///{tmp_path}/log.db")
+    session = storage.connect()
+    session.migrate()
+    secrets = {}
+    for role in ("read", "admin"):
+        secrets[role], row = new_token(role, role, 0)
+        session.put_token(row)
+    session.close()
+    with running(storage) as server:
+        status, _, headers = get(server.address, "/")
+        assert (status, headers["location"]) == (303, "/login?to=/")
+        assert post(server.address, "/login", token="hb_no_no")[0] == 401
+        status, _, elsewhere = post(server.address, "/login", token=secrets["read"], to="//elsewhere.example")
+        assert (status, elsewhere["Location"]) == (303, "/")
+        cookie = elsewhere["Set-Cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        reader, admin = (f"hb_token={secrets[role]}" for role in ("read", "admin"))
+        assert get(server.address, "/", Cookie=reader)[0] == 200
+        assert post(server.address, "/experiments", cookie=reader, name="x", arms="a\nb")[0] == 403
+        assert post(server.address, "/experiments", cookie=admin, name="x", arms="a\nb")[0] == 303
+        # The interface itself never takes the cookie, which browsers send along by themselves.
+        assert call(server.address, "GET", "/v1/experiments", Cookie=admin).status == 401

@@ -1,0 +1,56 @@
+"""The page in a real browser: make, watch, pause, on a phone, in the dark, by keyboard."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from services import Running, running
+
+from heavybandits.service.storage import open_storage
+
+pytestmark = pytest.mark.slow
+
+
+def earn(server: Running, rounds: int) -> None:
+    """Let an experiment run: green pays more, and one reward of red is huge."""
+    pays = {"blue": 0.0, "green": 1.0, "red": 0.5}
+    for round_ in range(rounds):
+        decision = server("POST", "/shop/decisions", {}).body
+        value = pays[decision["arm"]] + 0.1 * (round_ % 3)
+        server("PUT", f"/shop/decisions/{decision['id']}/reward", {"value": value})
+    server("POST", "/shop/observations", {"arm": "red", "value": 1e6})
+
+
+def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
+    with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
+        page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme="light")
+        problems: list[str] = []
+        elsewhere: list[str] = []
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: elsewhere.append(request.url) if server.address not in request.url else None)
+        page.goto(f"http://{server.address}/")
+        page.get_by_label("Name").fill("shop")
+        page.get_by_label("Arms, one a line").fill("blue\ngreen\nred")
+        page.get_by_role("button", name="Make experiment").click()
+        page.get_by_role("heading", name="shop").wait_for()
+        assert "No rewards yet" in page.get_by_role("status").inner_text()
+        earn(server, 60)
+        page.get_by_text("after 60 decisions and 61 rewards").wait_for()  # without a reload
+        assert "leads" in page.get_by_role("status").inner_text()
+        page.get_by_text("Without them green would lead by means instead of red.").wait_for()
+        for chart in ("chart-share", "chart-estimate", "chart-cost"):
+            assert page.locator(f"#{chart} canvas").count() == 1
+        pause = page.get_by_role("button", name="Pause red")
+        pause.focus()
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name="Resume red").wait_for()
+        page.get_by_text("The ten of largest size").click()
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.emulate_media(color_scheme="dark")
+        server("POST", "/shop/observations", {"arm": "blue", "value": 0.0})
+        page.get_by_text("after 60 decisions and 62 rewards").wait_for()
+        assert page.locator("#largest").evaluate("details => details.open")  # it stays as the reader left it
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
+        assert (problems, elsewhere) == ([], [])
