@@ -138,3 +138,23 @@ def test_robust_policies_are_never_lost() -> None:
     shares = ran("heat_map.py").names["shares"]
     assert shares[:2, -1].min() > 0.5  # UCB and Thompson sampling under Cauchy noise
     assert shares[2:].max() < 0.2
+
+
+def test_pending_decisions_cost_little_more_than_the_delay() -> None:
+    regret = [float(one) for one in ran("late_rewards.py").line("auto ").split()]
+    for delay, one in zip(ran("late_rewards.py").names["DELAYS"], regret, strict=True):
+        assert one < 1.1 * delay + 100
+
+
+def test_linear_auto_stands_cauchy_noise() -> None:
+    gaussian, cauchy = (ran("linear_features.py").line(f"{name} lin-ucb ") for name in ("Gaussian", "Cauchy"))
+    (lin_ucb, auto), (lin_ucb_cauchy, auto_cauchy) = (
+        [float(number) for number in re.findall(r"\d+", line)] for line in (gaussian, cauchy)
+    )
+    assert auto < 1.5 * lin_ucb
+    assert auto_cauchy < 0.2 * lin_ucb_cauchy
+
+
+def test_lipschitz_auto_settles_near_the_best_point() -> None:
+    points = ran("lipschitz_points.py").names["points"]  # of the last function, whose plateau is from 0.55 to 0.7
+    assert sum(0.5 < point[0] < 0.75 for point in points[-100:]) > 80
