@@ -70,7 +70,7 @@ def test_a_decision_and_its_reward(server: Fresh) -> None:
 def test_an_experiment_is_made_once(server: Fresh) -> None:
     make(server)
     assert server("PUT", "/x", {"arms": ARMS, "policy": "ucb"}).status == 200
-    assert server("PUT", "/x", {"arms": ARMS, "policy": "auto"}).status == 409
+    assert server("PUT", "/x", {"arms": ARMS, "policy": "moss-anytime"}).status == 409
     assert server("POST", "/y/decisions", {}).status == 404
     names = [each["name"] for each in server("GET", "").body["experiments"]]
     assert names.count(server("GET", "/x").body["name"]) == 1
