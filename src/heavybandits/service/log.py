@@ -183,17 +183,15 @@ class Log:
         known = {replica.exp: replica for replica in loaded.values() if replica is not None}
         turns: dict[str, Turn] = {}
         try:
-            with session.transaction():
-                next_seqs = session.lock(list(known))
+            with session.transaction(
+                list(known), last=lambda: [turn.write(session) for turn in turns.values()]
+            ) as next_seqs:
                 now = self.clock()
                 for exp, replica in known.items():
                     self.replicas.catch_up(session, replica, next_seqs[exp])
                     turns[replica.name] = turn = Turn(replica, now)
                     turn.prepare(session, by_name[replica.name])
                 outcomes = [self._run(turns.get(command.experiment), command) for command in commands]
-                with session.together():
-                    for turn in turns.values():
-                        turn.write(session)
         except BaseException:
             for turn in turns.values():
                 if turn.rows:  # the replica has taken in what may not be stored

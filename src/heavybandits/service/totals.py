@@ -127,7 +127,7 @@ class Totals(Struct):
                 self.first_t = t
             self._begin(t)
         self.last_t = max(self.last_t, t)
-        return spans[-1].arms.setdefault(arm, [0, 0, 0.0])
+        return spans[-1].arms.setdefault(arm, [0.0, 0.0, 0.0])
 
     def _begin(self, t: int) -> None:
         """Begin a span, and make all twice as long until there are few enough."""
@@ -145,7 +145,7 @@ class Totals(Struct):
                 merged.append(Span(start, span.arms, span.estimates))
                 continue
             for arm, row in span.arms.items():
-                old = merged[-1].arms.setdefault(arm, [0, 0, 0.0])
+                old = merged[-1].arms.setdefault(arm, [0.0, 0.0, 0.0])
                 merged[-1].arms[arm] = [a + b for a, b in zip(old, row, strict=True)]
             merged[-1].estimates = span.estimates or merged[-1].estimates
         self.spans[:] = merged

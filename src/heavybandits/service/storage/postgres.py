@@ -21,6 +21,13 @@ OPTIONS: dict[str, Any] = {
 GATE = 7_205_759_403_792_794  # the advisory lock that whoever adds an experiment or changes the schema holds
 
 
+# In the order of ids, so that two servers never wait for each other.
+LOCK = "SELECT id, next_seq FROM experiment WHERE id = ANY(%s) ORDER BY id FOR UPDATE"
+# Types of the columns into which many rows are inserted at once.
+NUMBERS = {"exp": "bigint", "seq": "bigint", "t": "bigint", "since": "bigint", "deadline": "bigint",
+           "value": "double precision", "p": "double precision", "total": "double precision"}  # fmt: skip
+
+
 class PostgreSQL(Session):
     """A connection to a server."""
 
@@ -44,14 +51,18 @@ class PostgreSQL(Session):
     def listed(self, values: Iterable[str]) -> list[str]:
         return list(values)
 
-    def begin(self) -> None:
+    def begin(self, experiments: Sequence[int]) -> dict[int, int]:
         try:
-            self._connection.execute("BEGIN")
+            with self._connection.pipeline():
+                self._connection.execute("BEGIN")
+                cursor = self._connection.execute(LOCK, (list(experiments),)) if experiments else None
+            return {} if cursor is None else {row[0]: row[1] for row in cursor.fetchall()}
         except psycopg.Error as error:
+            self.roll_back()
             raise Unavailable(str(error)) from error
 
     def commit(self) -> None:
-        self.run("COMMIT")
+        self._connection.execute("COMMIT")  # within a pipeline, whose end raises what goes wrong
 
     def roll_back(self) -> None:
         try:
@@ -78,10 +89,13 @@ class PostgreSQL(Session):
         except psycopg.Error as error:
             raise StorageError(str(error)) from error
 
-    def lock(self, ids: Sequence[int]) -> dict[int, int]:
-        # In the order of ids, so that two servers never wait for each other.
-        sql = "SELECT id, next_seq FROM experiment WHERE id = ANY(?) ORDER BY id FOR UPDATE"
-        return dict(self.run(sql, (list(ids),)))
-
     def lock_experiments(self) -> None:
         self.run("SELECT pg_advisory_xact_lock(?)", (GATE,))
+
+    def insert(self, table: str, fields: Sequence[str], rows: Sequence[Row], conflict: str = "") -> None:
+        if len(rows) < 2:
+            super().insert(table, fields, rows, conflict)
+            return
+        columns = ", ".join(f"?::{NUMBERS.get(field, 'text')}[]" for field in fields)
+        sql = f"INSERT INTO {table} ({', '.join(fields)}) SELECT * FROM unnest({columns}) {conflict}"
+        self.run(sql, [list(column) for column in zip(*rows, strict=True)])

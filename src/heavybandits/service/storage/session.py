@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -71,8 +71,8 @@ class Session(ABC):
         """Return a list as the parameter that ``IN`` takes."""
 
     @abstractmethod
-    def begin(self) -> None:
-        """Begin a transaction in which nobody else changes what it locks."""
+    def begin(self, experiments: Sequence[int]) -> dict[int, int]:
+        """Begin a transaction in which nobody else changes these experiments; return their next sequence numbers."""
 
     @abstractmethod
     def commit(self) -> None:
@@ -91,12 +91,21 @@ class Session(ABC):
         """Close the connection; never raises."""
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Do all or nothing."""
-        self.begin()
+    def transaction(
+        self, experiments: Sequence[int] = (), last: Callable[[], object] | None = None
+    ) -> Iterator[dict[int, int]]:
+        """Do all or nothing.
+
+        These experiments are locked, and their next sequence numbers returned.  What is done ``last`` is sent together
+        with the commit.
+        """
+        next_seqs = self.begin(experiments)
         try:
-            yield
-            self.commit()
+            yield next_seqs
+            with self.together():
+                if last is not None:
+                    last()
+                self.commit()
         except BaseException:
             self.roll_back()
             raise
@@ -130,10 +139,6 @@ class Session(ABC):
         """Return the experiment of this name."""
         rows = self.run("SELECT id, name, spec, next_seq, first_seq FROM experiment WHERE name = ?", (name,))
         return Head(*rows[0]) if rows else None
-
-    @abstractmethod
-    def lock(self, ids: Sequence[int]) -> dict[int, int]:
-        """Lock experiments against everybody else's changes, and return the next sequence number of each."""
 
     @abstractmethod
     def lock_experiments(self) -> None:

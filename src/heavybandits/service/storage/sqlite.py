@@ -40,10 +40,17 @@ class SQLite(Session):
     def listed(self, values: Iterable[str]) -> str:
         return json.dumps(list(values))
 
-    def begin(self) -> None:
+    def begin(self, experiments: Sequence[int]) -> dict[int, int]:
         try:
             self.run("BEGIN IMMEDIATE")  # waits for other writers now, so that no statement has to later
+            if not experiments:
+                return {}
+            ids = json.dumps(list(experiments))
+            return {
+                row[0]: row[1] for row in self.run(f"SELECT id, next_seq FROM experiment WHERE id {self.IN}", (ids,))
+            }
         except StorageError as error:
+            self.roll_back()
             raise Unavailable(str(error)) from error
 
     def commit(self) -> None:
@@ -60,10 +67,6 @@ class SQLite(Session):
     def close(self) -> None:
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
-
-    def lock(self, ids: Sequence[int]) -> dict[int, int]:
-        # The transaction is the only one that writes.
-        return dict(self.run(f"SELECT id, next_seq FROM experiment WHERE id {self.IN}", (json.dumps(list(ids)),)))
 
     def lock_experiments(self) -> None:
         """Do nothing: the transaction is the only one that writes."""

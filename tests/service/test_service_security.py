@@ -1,0 +1,148 @@
+"""Tokens, roles, limits, and what a request cannot do."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from services import ARMS, Process, Running, call, running
+
+from heavybandits.service import creation
+from heavybandits.service.auth import Tokens, new_token
+from heavybandits.service.storage import Storage, open_storage
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Storage:
+    return open_storage(f"sqlite:///{tmp_path}/log.db")
+
+
+@pytest.fixture
+def server(store: Storage) -> Iterator[Running]:
+    with running(store) as server:
+        yield server
+
+
+def add_token(store: Storage, role: str) -> tuple[str, str]:
+    secret, row = new_token(role, "a test", 0)
+    session = store.connect()
+    session.migrate()
+    with session.transaction():
+        session.put_token(row)
+    session.close()
+    return secret, row.id
+
+
+def test_roles_allow_what_they_say(store: Storage) -> None:
+    tokens = {role: add_token(store, role)[0] for role in ("admin", "decide", "read")}
+    requests = {
+        "admin": ("PUT", "/x", {"arms": ARMS, "policy": "ucb"}),
+        "decide": ("POST", "/x/decisions", {}),
+        "read": ("GET", "/x/report", None),
+    }
+    with running(store) as server:
+        assert server("PUT", "/x", requests["admin"][2], token=tokens["admin"]).status == 201
+        for needed, (method, path, body) in requests.items():
+            for role, token in tokens.items():
+                status = server(method, path, body, token=token).status
+                assert (status in (200, 201)) == (role in ("admin", needed)), (role, needed)
+                assert status in (200, 201, 403)
+        for wrong in (
+            None,
+            "hb_",
+            "nonsense",
+            tokens["admin"][:-1],
+            tokens["admin"] + "x",
+            "hb_000000000000_" + "x" * 43,
+        ):
+            refused = server("GET", "/x/report", token=wrong)
+            assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer")
+        assert call(server.address, "GET", "/health").status == 200
+        assert call(server.address, "GET", "/metrics").status == 401
+
+
+def test_tokens_are_stored_hashed_and_can_be_revoked(store: Storage) -> None:
+    secret, token = add_token(store, "read")
+    session = store.connect()
+    assert secret.rpartition("_")[2] not in str(session.tokens())
+    assert Tokens.read(session).role_of(f"Bearer {secret}") == ("read", token)
+    with running(store) as server:
+        assert server("GET", "", token=secret).status == 200
+        with session.transaction():
+            session.revoke_token(token, 1)
+        for _ in range(200):
+            if server("GET", "", token=secret).status == 401:
+                break
+            time.sleep(0.05)
+        assert server("GET", "", token=secret).status == 401
+        assert server("GET", "").status == 401  # a server that had tokens does not open again
+    session.close()
+
+
+def test_without_tokens_other_hosts_and_simple_forms_are_refused(server: Running) -> None:
+    assert server("PUT", "/x", {"arms": ARMS, "policy": "ucb"}, Host="evil.example").status == 403
+    assert server("PUT", "/x", {"arms": ARMS, "policy": "ucb"}, **{"Content-Type": "text/plain"}).status == 415
+    assert server("PUT", "/x", {"arms": ARMS, "policy": "ucb"}, Host="localhost:80").status == 201
+
+
+def test_beyond_loopback_tokens_are_needed(store: Storage, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "heavybandits", "serve", "--host", "0.0.0.0", "--port", "0", "--db", store.url]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "heavybandits: serve: host must be 127.0.0.1 while there are no tokens, got '0.0.0.0'"
+    )
+    assert done.stderr.count("\n") == 1
+
+
+def test_sizes_are_limited(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    server("PUT", "/x", {"arms": ARMS, "policy": "ucb"})
+    assert server("POST", "/x/decisions", b" " * (1 << 20) + b"{}").status == 413
+    assert server("POST", "/x/decisions", {"id": "i" * 128}).status == 201
+    assert server("POST", "/x/decisions", {"id": "i" * 129}).status == 422
+    assert server("POST", "/x/decisions", {"id": "a/b"}).status == 422
+    assert server("POST", "/x/decisions", {"id": ".."}).status == 422
+    assert server("POST", "/x/decisions", b'{"id": "\\u0000"}').status == 422
+    assert server("POST", "/x/decisions", b"[" * 100_000).status in (400, 422)
+    assert server("PUT", "/" + "n" * 65, {"arms": ARMS}).status == 404
+    arms = [{"name": f"a{i}"} for i in range(1001)]
+    assert server("PUT", "/y", {"arms": arms}).status == 422
+    monkeypatch.setattr(creation, "MAX_EXPERIMENTS", 1)
+    assert server("PUT", "/z", {"arms": ARMS, "policy": "ucb"}).status == 409
+
+
+def test_rates_are_limited(store: Storage) -> None:
+    token, _ = add_token(store, "read")
+    other, _ = add_token(store, "read")
+    with running(store, rate=5.0) as server:
+        statuses = [server("GET", "", token=token).status for _ in range(12)]
+        assert statuses[0] == 200
+        assert 429 in statuses
+        assert server("GET", "", token=other).status == 200
+
+
+def test_answers_have_no_stack_traces(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    server("PUT", "/x", {"arms": ARMS, "policy": "ucb"})
+    replica = next(iter(server.service.log.replicas))
+    monkeypatch.setattr(type(replica), "open_among", lambda self, among: 1 / 0)
+    failed = server("POST", "/x/decisions", {"id": "one"})
+    assert failed.status == 500
+    assert "ZeroDivision" not in str(failed.body)
+    monkeypatch.undo()
+    assert server("POST", "/x/decisions", {"id": "one"}).status == 201
+
+
+def test_sigterm_drains_and_leaves_a_snapshot(store: Storage, tmp_path: Path) -> None:
+    process = Process(store.url, tmp_path)
+    process.wait_until_ready()
+    assert process("PUT", "/x", {"arms": ARMS, "policy": "ucb"}).status == 201
+    assert process("POST", "/x/decisions", {"id": "one"}).status == 201
+    assert process.end() == 0
+    session = store.connect()
+    assert [seq for seq, _ in session.snapshots(1)] == [2]
+    session.close()
