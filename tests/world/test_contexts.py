@@ -65,6 +65,7 @@ def test_every_kind_has_a_name() -> None:
         make_contexts(**sphere),
         make_contexts("cube", n_arms=2, n_features=3, low=-1),
         make_contexts("frozen", contexts=sphere),
+        make_contexts("held", contexts=sphere, rounds=3),
         make_contexts("disjoint", n_arms=2, context={**sphere, "n_arms": 1}),
         make_contexts("logged", values=[[[1.0, 2.0]]]),
     ]
