@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -152,12 +153,13 @@ service_commands.add_to(app)
 def _listed(what: str) -> dict[str, dict[str, str]]:
     """Return groups of names with a line on each, by the title of the group."""
     from .algorithms.registry import TITLES, estimators, policies
-    from .studies.study import read_study, studies
+    from .studies.study import studies
     from .world.environments import instances
     from .world.noises import noises
 
     if what == "studies":
-        return {"": {name: read_study(name).spec.study.title for name in studies()}}
+        files = {name: tomllib.loads(path.read_text("utf-8")) for name, path in studies().items()}
+        return {"": {name: file["study"]["title"] for name, file in files.items()}}
     known: dict[str, Any] = {"estimators": estimators, "noises": noises, "instances": instances}
     if what == "policies":
         groups = {title: policies(kind) for kind, title in TITLES.items()}
