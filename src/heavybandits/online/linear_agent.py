@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from ..protocols import FloatArray, LinearPolicy, compilable
 from .arm_table import aligned
 from .given import policy_of, reward_of
 from .kept import Kept
-from .rows import Rows, culprit, row_of, rows_of
+from .rows import Rows, culprit, culprit_of, row_of, rows_of
 from .saved_linear import SavedLinear, built
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class LinearAgent(Kept):
         self.__setstate__(SavedLinear(policy, horizon, n_features, 1, 0, rng, state, []))
 
     def _saved(self) -> SavedLinear:
-        rows = [list(row) for row in self._waiting]
+        rows = [list(row) for row, times in self._waiting.items() for _ in range(times)]
         return SavedLinear(
             self.policy, self.horizon, self.n_features, self._n_rows, self._seen, self._rng, self._state, rows
         )
@@ -87,8 +87,8 @@ class LinearAgent(Kept):
         self._lock = threading.Lock()
         self.policy, self.horizon, self.n_features = agent.policy, agent.horizon, agent.n_features
         self._n_rows, self._seen, self._rng = agent.n_rows, agent.seen, agent.rng
-        self._waiting = deque(map(tuple, agent.pending))
-        self._times = Counter(self._waiting)
+        self._waiting: dict[tuple[float, ...], int] = dict(Counter(map(tuple, agent.pending)))  # oldest first
+        self._pending = len(agent.pending)
         self._bare = without_text(agent.policy)
         self._adopt(agent.state)
         asking, row = self._asking, np.zeros(self.n_features)
@@ -158,11 +158,11 @@ class LinearAgent(Kept):
 
     def _await(self, x: FloatArray) -> None:
         """Note a decision, and give up the oldest of too many."""
-        row = tuple((x + 0.0).tolist())
-        self._waiting.append(row)
-        self._times[row] += 1
-        if len(self._waiting) > KEPT:
-            self._give_up(self._waiting[0])
+        row = tuple(x.tolist())
+        self._waiting[row] = self._waiting.get(row, 0) + 1
+        self._pending += 1
+        if self._pending > KEPT:
+            self._give_up(next(iter(self._waiting)))
 
     def _give_up(self, row: tuple[float, ...]) -> None:
         self._forget(row)
@@ -170,11 +170,13 @@ class LinearAgent(Kept):
             self._asking.settle(np.array(row))
 
     def _forget(self, row: tuple[float, ...]) -> None:
-        """Let the oldest decision for a row go."""
-        self._waiting.remove(row)
-        self._times[row] -= 1
-        if not self._times[row]:
-            del self._times[row]
+        """Let a decision for a row go."""
+        self._pending -= 1
+        times = self._waiting[row]
+        if times == 1:
+            del self._waiting[row]
+        else:
+            self._waiting[row] = times - 1
 
     def update(self, x: Any, reward: float, *, asked: bool = True) -> None:
         """Learn from the reward of a row.
@@ -208,6 +210,9 @@ class LinearAgent(Kept):
         """
         values = [reward_of(reward, "LinearAgent") for reward in rewards]
         table = [row_of(x, self.n_features) for x in rows]
+        for row in table:
+            if not np.isfinite(row).all():
+                raise culprit_of(row)
         if len(table) != len(values):
             raise ValueError(f"LinearAgent: there must be a reward per row, got {len(values)} for {len(table)} rows")
         with self._lock:
@@ -218,8 +223,9 @@ class LinearAgent(Kept):
         if self._pools:
             self._adopt(with_room(self._state))
         row = tuple(x.tolist())
-        settles = asked and row in self._times
-        self._learn(self._bare, self._state, self._asking, x, reward, settles)
+        settles = asked and row in self._waiting
+        if not self._learn(self._bare, self._state, self._asking, x, reward, settles):
+            raise culprit_of(x)
         self._seen += 1
         if settles:
             self._forget(row)
@@ -241,7 +247,7 @@ class LinearAgent(Kept):
         """
         row = tuple(row_of(x, self.n_features).tolist())
         with self._lock:
-            if row not in self._times:
+            if row not in self._waiting:
                 raise ValueError(
                     f"LinearAgent: x must have a pending decision to be cancelled, got {list(row)} without one"
                 )
@@ -250,7 +256,7 @@ class LinearAgent(Kept):
     @property
     def pending(self) -> int:
         """Decisions whose rewards have not come; of more than 10,000 the oldest are given up."""
-        return len(self._waiting)
+        return self._pending
 
     @property
     def seen(self) -> int:
@@ -311,7 +317,7 @@ class LinearAgent(Kept):
             nothing, _ = self._shown(np.zeros(self.n_features))
             effects = [self._shown(row)[0] - nothing for row in np.eye(self.n_features)[:SHOWN]]
             more = f"; the first {SHOWN} of {self.n_features} features" if self.n_features > SHOWN else ""
-            waiting = f", {len(self._waiting)} pending" if self._waiting else ""
+            waiting = f", {self._pending} pending" if self._pending else ""
             title = f"{self._seen} rewards{waiting}{more}"
         cells = [[str(i), "-" if math.isnan(effect) else f"{effect:.4g}"] for i, effect in enumerate(effects)]
         return title, [["feature", "effect"], *cells]
@@ -329,11 +335,15 @@ def decide(policy: Any, state: Any, asking: Any, features: FloatArray, t: int, r
     return row
 
 
-def learn(policy: Any, state: Any, asking: Any, x: FloatArray, reward: float, settles: bool) -> None:
-    """Let the policy learn from the reward of a row, which may settle a decision."""
+def learn(policy: Any, state: Any, asking: Any, x: FloatArray, reward: float, settles: bool) -> bool:
+    """Let the policy learn from the reward of a row, which may settle a decision, and return whether it is finite."""
+    for i in range(len(x)):
+        if not math.isfinite(x[i]):
+            return False
     update(policy, state, x, reward)
     if settles:
         settle(asking, x)
+    return True
 
 
 @compilable

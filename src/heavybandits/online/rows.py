@@ -31,12 +31,12 @@ def rows_of(features: Any, n_features: int) -> Rows:
     """
     columns: Sequence[Hashable] = range(n_features)
     names: Sequence[Hashable] | None = None
-    if isinstance(features, Mapping):
-        names, values = list(features), list(features.values())
-    elif hasattr(features, "iloc"):
-        names, columns, values = list(features.index), list(features.columns), features.to_numpy()
-    else:
-        values = features
+    values = features
+    if type(features) is not np.ndarray:
+        if isinstance(features, Mapping):
+            names, values = list(features), list(features.values())
+        elif hasattr(features, "iloc"):
+            names, columns, values = list(features.index), list(features.columns), features.to_numpy()
     try:
         table = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -49,7 +49,7 @@ def rows_of(features: Any, n_features: int) -> Rows:
 
 
 def row_of(x: Any, n_features: int) -> FloatArray:
-    """Return one row as an array; refuse what is none, or not finite.
+    """Return one row as an array, finite or not; refuse what is none.
 
     Examples
     --------
@@ -57,15 +57,18 @@ def row_of(x: Any, n_features: int) -> FloatArray:
     array([1., 2.])
     """
     try:
-        row = np.array(x, dtype=np.float64) + 0.0  # -0 and 0 are one number
+        row = np.ascontiguousarray(x, dtype=np.float64)
     except (TypeError, ValueError):
         raise TypeError(f"{OWNER}: x must be a row of {n_features} numbers, got {brief(x)}") from None
     if row.shape != (n_features,):
         raise ValueError(f"{OWNER}: x must be a row of {n_features} numbers, got an array of shape {row.shape}")
-    if not np.isfinite(row).all():
-        at = int(np.argmin(np.isfinite(row)))
-        raise ValueError(f"{OWNER}: x must be finite, got {row[at]} in feature {at}")
     return row
+
+
+def culprit_of(row: FloatArray) -> ValueError:
+    """Return the error that names the first feature of a row which is not finite."""
+    at = int(np.argmin(np.isfinite(row)))
+    return ValueError(f"{OWNER}: x must be finite, got {row[at]} in feature {at}")
 
 
 def culprit(rows: Rows) -> ValueError:

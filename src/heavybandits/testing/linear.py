@@ -95,10 +95,12 @@ def _require_numbers(policy: Any, name: str, setting: str, state: Any, features:
     for path, array in arrays(state):
         new = np.isnan(array).any() and not np.isnan(fresh[path]).any() if path in fresh else np.isnan(array).any()
         require(not new, f"{name}: {path} must not be NaN, with {setting}")
-    for method, arguments in (("value", ()), ("index_of", (t,))):
-        if hasattr(policy, method):
-            shown = [getattr(policy, method)(state, x, *arguments) for x in features]
-            require(not np.isnan(shown).any(), f"{name}.{method} must not be NaN, with {setting}")
+    for x in features:
+        value = policy.value(state, x) if hasattr(policy, "value") else 0.0
+        index = policy.index_of(state, x, t) if hasattr(policy, "index_of") else 0.0
+        require(not np.isnan(index), f"{name}.index_of must not be NaN, with {setting}")
+        known = not np.isnan(value) or np.isinf(index)
+        require(known, f"{name}.value must not be NaN where the index is finite, with {setting}")
 
 
 def _check_randomness(policy: Any, name: str, contexts: FloatArray, rows: IntArray) -> None:
