@@ -117,6 +117,11 @@ def test_the_better_policy_has_less_regret(script: str, better: str, worse: str,
     assert low < factor * high
 
 
+def test_prices_earn_most_of_what_can_be_earned() -> None:
+    best, earned = re.findall(r"([\d.]+) per visitor", ran("price_on_an_interval.py").printed)
+    assert float(earned) > 0.93 * float(best)
+
+
 def test_averages_of_cauchy_rewards_do_not_settle() -> None:
     lines = ran("running_means.py").printed.splitlines()
     off = [float(re.findall(r"off by ([\d.]+)", line)[0]) for line in lines]

@@ -69,6 +69,7 @@ from .engine.results import Result
 from .engine.study_results import StudyResult
 from .online.agent import Agent
 from .online.linear_agent import LinearAgent
+from .online.lipschitz_agent import LipschitzAgent
 from .protocols import compilable
 from .report.page import write_report
 from .service.client import Client
@@ -128,9 +129,9 @@ __all__ = [
     "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint", "Empirical", "EpsilonGreedy",
     "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian", "HeavyOFUL", "Held", "HuberBandit", "HvtUCB",
     "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LinTS", "LinUCB", "LinearAgent",
-    "LinearClippedSGDUCB", "LinearInstance", "LipschitzAuto", "LipschitzInstance", "LogNormal", "Logged",
-    "MeanOfMedians", "MedianINF", "MedianOf", "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin", "Negative",
-    "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB",
+    "LinearClippedSGDUCB", "LinearInstance", "LipschitzAgent", "LipschitzAuto", "LipschitzInstance", "LogNormal",
+    "Logged", "MeanOfMedians", "MedianINF", "MedianOf", "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin",
+    "Negative", "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB",
     "ScipyNoise", "Shifted", "SlidingWindowUCB", "Sphere", "StudentT", "StudentThompson", "StudyResult",
     "SymmetricStable", "ThompsonBeta", "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF",
     "TwoPoint", "UCBTuned", "UniINF", "ZeroInflated", "Zooming", "blocks", "check_noise", "check_policy", "compilable",

@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ..._validate import require_within
 from ...protocols import FloatArray, compilable
 from ..entries import Facts
 from ..kit.cells import Cells, cut, init_cells, longest_side
@@ -34,7 +35,7 @@ from ..kit.late import Late
 from ..kit.level_set import LevelSets
 from ..kit.moments import Moments
 from ..kit.spreads import Spreads
-from ..kit.tournament import CENTRE, VALUE, Tournament, choose, end_lead
+from ..kit.tournament import ARM, CENTRE, VALUE, WALK, Tournament, choose, end_lead
 from ..parameters import Positive, validated
 from ..policies.auto import Auto, AutoState, learn
 
@@ -65,6 +66,13 @@ class LipschitzAutoState(NamedTuple):
 
     cells: Cells
     arms: AutoState
+
+    def check(self, fresh: LipschitzAutoState, n_arms: int) -> None:
+        """Refuse numbers of boxes that there are not."""
+        self.cells.check(fresh.cells, n_arms)
+        last, turn = int(self.cells.size[0]) - 1, self.arms.sets.tournament.turn
+        require_within("the box chosen last", turn[[ARM]], 0, last)
+        require_within("the next box of the walk", turn[[WALK]], 0, last)
 
 
 @compilable

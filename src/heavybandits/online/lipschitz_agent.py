@@ -1,0 +1,308 @@
+"""Online use where arms are points: a policy that chooses points of a cube, one decision at a time."""
+
+from __future__ import annotations
+
+import copy
+import math
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._format import html_table
+from .._validate import LARGEST_COUNT, count, whole
+from ..algorithms.kit.pending import find_pending, give_up
+from ..algorithms.kit.state import SMOOTHING, fresh_state, pools, reseed, with_room
+from ..algorithms.registry import name_of
+from ..engine.compile.compiled import compiled, without_text
+from ..engine.compile.randomness import uses_rng
+from ..protocols import FloatArray, LipschitzPolicy
+from .arm_table import aligned
+from .decisions import decide, learn
+from .given import policy_of, reward_of
+from .kept import Kept
+from .saved_lipschitz import SavedLipschitz, built, room_for
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Point = tuple[float, ...]
+SHOWN = 20  # points of the table that is printed
+
+
+class LipschitzAgent(Kept):
+    """Chooses points of the cube [0, 1]^dim and learns from rewards, one decision at a time.
+
+    Rewards may come late, in any order, in bulk, or for points that were never selected: these count for the nearest
+    point that the policy plays.  Several decisions may be pending at once, and the next one takes them into account.  A
+    call that is refused, such as an update with NaN, changes nothing; infinite rewards are welcome.  Threads may share
+    an agent.
+
+    Parameters
+    ----------
+    policy
+        For instance ``hb.make("lipschitz-auto")``.
+    dim
+        Numbers in a point.
+    horizon
+        Planned number of rounds, for policies that must know it.
+    seed
+        Seed of a randomised policy; by default a fresh one.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> agent = hb.LipschitzAgent(hb.make("lipschitz-auto"), dim=1)
+    >>> for _ in range(500):
+    ...     x = agent.select()
+    ...     agent.update(x, 1.0 - abs(x[0] - 0.3))
+    >>> bool(abs(agent.select()[0] - 0.3) < 0.05)
+    True
+    """
+
+    _kind, _built = "lipschitz", staticmethod(built)
+
+    def __init__(
+        self, policy: LipschitzPolicy[Any], dim: int, *, horizon: int | None = None, seed: int | None = None
+    ) -> None:
+        policy = policy_of("LipschitzAgent", "lipschitz", policy)
+        dim = count("LipschitzAgent", "dim", dim)
+        horizon = None if horizon is None else count("LipschitzAgent", "horizon", horizon)
+        seed = None if seed is None else whole("LipschitzAgent", "seed", seed)
+        rng = np.random.default_rng(seed) if uses_rng(policy) else None
+        state = fresh_state(policy, dim, horizon)
+        reseed(state, np.random.SeedSequence(seed, spawn_key=SMOOTHING))
+        self.__setstate__(SavedLipschitz(policy, horizon, dim, 0, rng, state, [], []))
+
+    def _saved(self) -> SavedLipschitz:
+        pulls, pending = (sorted(counts.items()) for counts in (self._pulls, self._waiting))
+        return SavedLipschitz(
+            self.policy, self.horizon, self.dim, self._seen, self._rng, self._state, pulls, pending
+        )  # fmt: skip
+
+    def __setstate__(self, agent: SavedLipschitz) -> None:
+        self._lock = threading.Lock()
+        self.policy, self.horizon, self.dim = agent.policy, agent.horizon, agent.dim
+        self._seen, self._rng = agent.seen, agent.rng
+        self._pulls, self._waiting = Counter(dict(agent.pulls)), Counter(dict(agent.pending))
+        self._cells: dict[Point, int] = {}  # by point, as many as were asked for
+        self._bare = without_text(agent.policy)
+        self._adopt(agent.state)
+        self._decide = compiled(decide, self._bare, agent.state, self._pending, 0, self._rng, 0, 0)
+        self._learn_from = compiled(learn, self._bare, agent.state, self._pending, 0, 0.0, True)
+
+    def _adopt(self, state: Any) -> None:
+        self._state, self._pending, self._pools = state, find_pending(state), list(pools(state))
+        self._room = room_for(state) or LARGEST_COUNT
+
+    def select(self) -> FloatArray:
+        """Return the point to play next, an array of ``dim`` numbers.
+
+        The decision is pending until a reward of the point comes, or until it is given up by :meth:`cancel`.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> hb.LipschitzAgent(hb.make("lipschitz-auto"), dim=2).select()
+        array([0.5, 0.5])
+        """
+        with self._lock:
+            cell = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, self._room, -1)
+            point = self._point(self._state, cell)
+            self._waiting[cell] += 1
+            return point
+
+    def peek(self) -> FloatArray:
+        """Return the point that :meth:`select` would return, without making a decision.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.LipschitzAgent(hb.make("lipschitz-auto"), dim=1)
+        >>> agent.peek(), agent.pending
+        (array([0.5]), 0)
+        """
+        with self._lock:
+            state, rng = copy.deepcopy((self._state, self._rng))
+            cell = self._decide(self._bare, state, find_pending(state), self._seen, rng, self._room, -1)
+            return self._point(state, cell)
+
+    def _point(self, state: Any, cell: int) -> FloatArray:
+        """Return a copy of the point of a cell, which must be one."""
+        n_cells = self.policy.n_cells(state)
+        if not 0 <= cell < n_cells:
+            owner = type(self.policy).__name__
+            raise TypeError(f"LipschitzAgent: {owner}.select must return a cell from 0 to {n_cells - 1}, got {cell!r}")
+        return np.array(self.policy.point(state, cell), dtype=float)
+
+    def update(self, x: Any, reward: float, *, asked: bool = True) -> None:
+        """Learn from the reward of a point.
+
+        It settles a pending decision for the point, if there is one.  Say ``asked=False`` if no selection led to it.
+
+        Parameters
+        ----------
+        x
+            ``dim`` numbers from 0 to 1; for one dimension a number will do.
+        reward
+            Any number but NaN.
+        asked
+            Whether a selection led to it.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.LipschitzAgent(hb.make("lipschitz-auto"), dim=1)
+        >>> agent.update(0.5, 1.5)
+        >>> agent.update(1.5, 1.5)
+        Traceback (most recent call last):
+            ...
+        ValueError: LipschitzAgent: x must have 1 number from 0 to 1, got 1.5
+        """
+        point, value = self._given_point(x), reward_of(reward, "LipschitzAgent")
+        with self._lock:
+            self._learn(self._cell_at(point), value, bool(asked))
+
+    def update_many(self, points: Iterable[Any], rewards: Iterable[float], *, asked: bool = True) -> None:
+        """Learn from the rewards of several points: from all of them or, if one is refused, from none.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.LipschitzAgent(hb.make("lipschitz-auto"), dim=1)
+        >>> agent.update_many([0.1, 0.5, 0.9], [1.0, 2.0, 1.0])
+        >>> agent.seen
+        3
+        """
+        given, values = [self._given_point(x) for x in points], [reward_of(r, "LipschitzAgent") for r in rewards]
+        if len(given) != len(values):
+            raise ValueError(f"LipschitzAgent: there must be a reward per point, got {len(values)} for {len(given)}")
+        with self._lock:
+            for point, value in zip(given, values, strict=True):
+                self._learn(self._cell_at(point), value, bool(asked))
+
+    def _given_point(self, x: Any) -> Point:
+        try:
+            point = np.atleast_1d(np.asarray(x, dtype=float))
+        except (TypeError, ValueError):
+            point = np.empty(0)
+        if point.shape != (self.dim,) or not ((point >= 0.0) & (point <= 1.0)).all():
+            numbers = f"{self.dim} number{'s' * (self.dim > 1)}"
+            raise ValueError(f"LipschitzAgent: x must have {numbers} from 0 to 1, got {x!r}")
+        return tuple(point.tolist())
+
+    def _cell_at(self, x: Point) -> int:
+        """Return the cell whose point this is, or else the one whose point is nearest."""
+        if x not in self._cells:
+            for cell in range(len(self._cells), self.policy.n_cells(self._state)):
+                self._cells[tuple(self._point(self._state, cell).tolist())] = cell
+        if x not in self._cells:
+            points = np.array(list(self._cells))
+            return list(self._cells.values())[int(np.abs(points - x).max(axis=1).argmin())]
+        return self._cells[x]
+
+    def _learn(self, cell: int, reward: float, asked: bool) -> None:
+        if self._pools and any(pool.grown() is not pool for pool in self._pools):
+            self._adopt(with_room(self._state))
+        self._learn_from(self._bare, self._state, self._pending, cell, reward, asked)
+        self._pulls[cell] += 1
+        self._seen += 1
+        if asked:
+            self._settle(cell)
+
+    def _settle(self, cell: int) -> None:
+        """Let a decision go, if there is one."""
+        self._waiting -= Counter({cell: 1})
+
+    def cancel(self, x: Any) -> None:
+        """Give up a pending decision for a point, whose reward will never come.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.LipschitzAgent(hb.make("lipschitz-auto"), dim=1)
+        >>> agent.cancel(agent.select())
+        >>> agent.cancel(0.5)
+        Traceback (most recent call last):
+            ...
+        ValueError: LipschitzAgent: x must have a pending decision to be cancelled, got 0.5 without one
+        """
+        point = self._given_point(x)
+        with self._lock:
+            cell = self._cell_at(point)
+            if self._waiting[cell] == 0:
+                raise ValueError(
+                    f"LipschitzAgent: x must have a pending decision to be cancelled, got {x!r} without one"
+                )
+            self._settle(cell)
+            give_up(self._pending, cell)
+
+    @property
+    def pending(self) -> int:
+        """Decisions whose rewards have not come."""
+        with self._lock:
+            return self._waiting.total()
+
+    @property
+    def seen(self) -> int:
+        """Rewards seen."""
+        return self._seen
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """What is known of the points that have rewards or pending decisions: a data frame, the most played first.
+
+        ``x0``, ``x1``, ... are the point.  ``high`` is the index that the policy compares points by, and ``low`` lies
+        as far below the estimate.  They are missing (NaN) if the policy has none.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.LipschitzAgent(hb.make("zooming", nu=1.0), dim=1)
+        >>> agent.update(agent.select(), 1.0)
+        >>> agent.estimates
+            x0  pulls  pending  estimate  low  high
+        0  0.5      1        0       1.0 -1.0   3.0
+        """
+        import pandas as pd
+
+        with self._lock:
+            cells = sorted({*self._pulls, *self._waiting}, key=lambda cell: (-self._pulls[cell], cell))
+            points = np.array([self._point(self._state, cell) for cell in cells]).reshape(len(cells), self.dim)
+            shown = np.array([self._shown(cell) for cell in cells]).reshape(len(cells), 2)
+            pulls, pending = ([counts[cell] for cell in cells] for counts in (self._pulls, self._waiting))
+        value, index = shown.T
+        columns: dict[str, Any] = {f"x{axis}": points[:, axis] for axis in range(self.dim)}
+        with np.errstate(over="ignore"):
+            low = 2.0 * value - index
+        columns |= {"pulls": pulls, "pending": pending, "estimate": value, "low": low, "high": index}
+        return pd.DataFrame(columns)
+
+    def _shown(self, cell: int) -> tuple[float, float]:
+        """Return the cell's estimate and index, NaN if the policy has none, for whoever holds the lock."""
+        policy: Any = self.policy
+        with np.errstate(all="ignore"):  # as silent as compiled code
+            value = policy.value(self._state, cell) if hasattr(policy, "value") else math.nan
+            index = policy.index_of(self._state, cell, self._seen) if hasattr(policy, "index_of") else math.nan
+        return float(value), float(index)
+
+    def __repr__(self) -> str:
+        return f"LipschitzAgent({self.policy!r}, dim={self.dim}, {self._seen} rewards)"
+
+    def __str__(self) -> str:
+        """Return a table of the points that were played most."""
+        title, rows = self._table()
+        return "\n".join([f"{name_of(self.policy)}, {title}", *aligned(rows)])
+
+    def _repr_html_(self) -> str:
+        """Show the points that were played most in a notebook."""
+        title, (head, *rows) = self._table()
+        return html_table(f"{self.policy!r}, {title}", head, rows)
+
+    def _table(self) -> tuple[str, list[list[str]]]:
+        table = self.estimates.drop(columns="low").rename(columns={"high": "index"})
+        more = f"; the {SHOWN} most played of {len(table)} points" if len(table) > SHOWN else ""
+        rows = [[f"{number:.4g}" if number == number else "-" for number in row] for row in table.to_numpy()[:SHOWN]]
+        return f"{self._seen} rewards{more}", [list(table.columns), *rows]
