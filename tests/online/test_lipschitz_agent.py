@@ -3,14 +3,16 @@
 import pickle
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.pending import find_pending
 from heavybandits.algorithms.kit.tournament import WALK
 from heavybandits.algorithms.registry import examples
+from heavybandits.engine.lipschitz import LipschitzGame
+from heavybandits.protocols import FloatArray
 
 NAMES = sorted(hb.policies("lipschitz"))
 
@@ -19,7 +21,7 @@ def agent_of(name: str = "lipschitz-auto", dim: int = 1, horizon: int | None = 2
     return hb.LipschitzAgent(hb.make(name, **examples()[name]), dim, horizon=horizon, seed=1)
 
 
-def pays(x: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]", rng: np.random.Generator) -> float:
+def pays(x: FloatArray, rng: np.random.Generator) -> float:
     return float(1.0 - np.abs(x - 0.3).max() + 0.2 * rng.standard_normal())
 
 
@@ -28,7 +30,7 @@ def test_an_agent_plays_as_the_simulator_does(name: str) -> None:
     instance = hb.LipschitzInstance("peak", hb.Gaussian(0.2), dim=2)
     policy = hb.make(name, **examples()[name])
     result = hb.simulate(instance, {name: policy}, horizon=300, replications=1, seed=3)
-    (noise,) = (block[0] for _, block in _game(instance).deal(3, 0, 300))
+    (noise,) = (block[0] for _, block in LipschitzGame(instance).deal(3, 0, 300))
     agent, regret = hb.LipschitzAgent(policy, 2, horizon=300), 0.0
     for xi in noise.tolist():
         x = agent.select()
@@ -37,12 +39,6 @@ def test_an_agent_plays_as_the_simulator_does(name: str) -> None:
         regret += instance.supremum - value
     assert regret == pytest.approx(float(result.regret[0, 0, -1]), rel=1e-9)
     assert (agent.seen, agent.pending) == (300, 0)
-
-
-def _game(instance: hb.LipschitzInstance) -> "hb.engine.lipschitz.LipschitzGame":  # type: ignore[name-defined]
-    from heavybandits.engine.lipschitz import LipschitzGame
-
-    return LipschitzGame(instance)
 
 
 def test_late_rewards_find_their_box_though_it_was_cut() -> None:
@@ -126,17 +122,22 @@ def test_a_saved_agent_goes_on_as_if_nothing_had_happened(name: str, tmp_path: P
     assert len({one.dumps() for one in (agent, *copies)}) == 1
 
 
-def test_files_with_numbers_out_of_range_are_refused() -> None:
-    for spoil, message in (
-        (lambda agent: agent._state.cells.size.fill(5000), "size must be from"),
-        (lambda agent: agent._state.cells.centre.fill(2.0), "centre must be from 0 to 1"),
-        (lambda agent: find_pending(agent._state).tournament.turn.__setitem__(WALK, 400), "walk"),
-        (lambda agent: agent._pulls.update({99: 1}), "of the 9 cells"),
-    ):
-        agent = agent_of()
-        spoil(agent)
-        with pytest.raises(ValueError, match=message):
-            hb.LipschitzAgent.loads(agent.dumps())
+@pytest.mark.parametrize(
+    ("place", "number", "message"),
+    [
+        ("size", 5000, "size must be from"),
+        ("centre", 2, "centre must be from 0 to 1"),
+        ("turn", 400, "walk"),
+        ("pulls", 1, "of the 9 cells"),
+    ],
+)
+def test_files_with_numbers_out_of_range_are_refused(place: str, number: int, message: str) -> None:
+    agent: Any = agent_of()
+    cells, tournament = agent._state.cells, agent._state.arms.sets.tournament
+    places = {"size": cells.size, "centre": cells.centre[0], "turn": tournament.turn[WALK:][:1]}
+    places.get(place, np.zeros(1))[:] = number
+    with pytest.raises(ValueError, match=message):
+        hb.LipschitzAgent.loads(agent.dumps())
 
 
 def test_agents_of_other_kinds_are_refused() -> None:

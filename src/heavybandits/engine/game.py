@@ -59,6 +59,7 @@ class Game(Protocol):
 
     def reveal(self, policy: Any, state: Any, record: Any) -> None:
         """Write into the record what the kernel stopped for; most never stop."""
+        return
 
     def fresh(self, policy: Any, horizon: int) -> Any:
         """Return the state of a policy before its first round."""
