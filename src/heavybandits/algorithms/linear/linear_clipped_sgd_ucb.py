@@ -14,7 +14,7 @@ linear: set ``intercept``.
 with the paper's constant step :math:`\gamma = 1/\ln(4(T+1)T^2)`.  On one feature that is always 1 the first is a step
 of 1/n, and the second Clipped-SGD-UCB's own.
 
-*Cost*: O(d²) for a reward, O(d²) per row for a choice; 8 (3 d² + 4 d) bytes.
+*Cost*: O(d²) for a reward, O(d²) per row for a choice; 8 (3 d² + 3 d) bytes.
 
 *Reference*: the step is the paper's, whose arms have no features; the rest is this library's.
 """
@@ -40,7 +40,7 @@ NAME = "linear-clipped-sgd-ucb"
 EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="scale, symmetry; horizon for the first order",
-    memory="8 (3 d² + 4 d) bytes in all",
+    memory="8 (3 d² + 3 d) bytes in all",
     cost="O(K d²)",
     regret="none",
     reference="this library, after Dorn, Katrutsa, Latypov, Pudovikov 2024",

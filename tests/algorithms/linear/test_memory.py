@@ -1,0 +1,22 @@
+"""The memory that the table of linear policies states is what states take."""
+
+import re
+
+import pytest
+
+import heavybandits as hb
+from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.registry import examples, facts
+
+SMALL = 100  # bytes of counters and constants
+
+
+@pytest.mark.parametrize("name", ["oful", "lin-ucb", "lin-ts", "crt", "hvt-ucb", "linear-clipped-sgd-ucb"])
+def test_bytes_are_what_a_state_takes(name: str) -> None:
+    stated = re.fullmatch(r"8 \((\d*) ?d² \+ (\d+) d\) bytes in all", facts("linear")[name].memory)
+    assert stated is not None
+    squares, lines = int(stated[1] or 1), int(stated[2])
+    for d in (5, 30):
+        state = hb.make(name, **examples()[name]).init(d, 1000)
+        taken = sum(array.nbytes for _, array in arrays(state))
+        assert 0 <= taken - 8 * (squares * d * d + lines * d) < SMALL
