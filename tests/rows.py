@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.design import Design, choose_row, dot, init_design, learn, leverage
+from heavybandits.algorithms.kit.design import Design, dot, init_design, learn, leverage
 from heavybandits.protocols import FloatArray, IntArray
 
 
@@ -26,7 +26,11 @@ class Ridge(NamedTuple):
         return RidgeState(init_design(n_features, 1.0), np.zeros(n_features), np.zeros(1, np.int64))
 
     def select(self, state: RidgeState, features: FloatArray, t: int, rng: Any) -> int:
-        return choose_row(state.design, state.theta, features, self.radius)
+        best = 0
+        for row in range(1, len(features)):
+            if self.index_of(state, features[row], t) > self.index_of(state, features[best], t):
+                best = row
+        return best
 
     def update(self, state: RidgeState, x: FloatArray, reward: float) -> None:
         error = min(max(reward, -1e100), 1e100) - dot(x, state.theta)

@@ -1,14 +1,11 @@
 """Designs: inverses against plain linear algebra, symmetric to the last bit, and pending rows that leave no trace."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heavybandits.algorithms.kit.design import (
-    choose_row,
     init_design,
     invert,
     known_leverage,
@@ -113,25 +110,6 @@ def test_invert(d: int) -> None:
     invert(found)
     assert np.allclose(found @ gram, np.eye(d))
     assert np.array_equal(found, found.T)
-
-
-@pytest.mark.parametrize(("n_rows", "d"), [(1, 1), (3, 2), (8, 4), (9, 4), (40, 11)])
-@pytest.mark.parametrize("pending", [False, True])
-def test_the_chosen_row_has_the_highest_index(n_rows: int, d: int, pending: bool) -> None:
-    for seed in range(5):
-        design, table = init_design(d, 0.3), rows(seed, 50, d)
-        for x in table[:7]:
-            learn(design, x, 1.0)
-        if pending:
-            design.ask(table[8])
-        estimate, features = table[9] / 10, np.ascontiguousarray(rows(seed + 100, n_rows, d))
-        index = [x @ estimate + 1.7 * np.sqrt(leverage(design, x)) for x in features]
-        assert choose_row(design, estimate, features, 1.7) == int(np.argmax(index))
-
-
-def test_ties_go_to_the_first_row() -> None:
-    features: Any = np.ones((20, 3))
-    assert choose_row(init_design(3, 1.0), np.zeros(3), features, 1.0) == 0
 
 
 def test_unchanged_compares_contents() -> None:

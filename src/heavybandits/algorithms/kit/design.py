@@ -128,27 +128,6 @@ def known_leverage(design: Design, x: FloatArray) -> float:
 
 
 @compilable
-def choose_row(design: Design, estimate: FloatArray, features: FloatArray, radius: float) -> int:
-    """Return the row with the highest x'estimate + radius sqrt(leverage), the first of several.
-
-    Examples
-    --------
-    >>> design = init_design(2, ridge=1.0)
-    >>> float(learn(design, np.array([1.0, 0.0]), 1.0))
-    1.0
-    >>> choose_row(design, np.array([0.2, 0.0]), np.eye(2), 1.0)
-    1
-    """
-    best, highest = 0, -math.inf
-    for row in range(features.shape[0]):
-        x = features[row]
-        index = dot(x, estimate) + radius * math.sqrt(leverage(design, x))
-        if index > highest:
-            best, highest = row, index
-    return best
-
-
-@compilable
 def quadratic(matrix: FloatArray, x: FloatArray) -> float:
     """Return x' M x for a symmetric matrix; zeros among the features cost nothing."""
     total = 0.0
