@@ -122,10 +122,9 @@ class LinearPolicy(Protocol[State]):
 
     ``features`` is an array of K rows of d numbers, all finite; rows may differ in number and content from round to
     round.  It is only lent: whoever needs it later copies it.  A policy that saves work while rows stay the same
-    compares them with its copy (:func:`.unchanged`, which costs nothing when they differ): the same array may come
-    with new content.  What it keeps per row belongs into a part of the state with a method ``with_rows(n_rows)``, plain
-    Python, which returns that part with room for so many rows: the simulator calls it once, the agent when more
-    rows come.
+    compares them with its copy, number by number: the same array may come with new content.  What it keeps per row
+    belongs into a part of the state with a method ``with_rows(n_rows)``, plain Python, which returns that part with
+    room for so many rows: the simulator calls it once, the agent when more rows come.
 
     Rewards come late, in any order, or for rows that were never selected: ``update`` is told the row itself, not its
     number.  For decisions whose rewards are not yet known, the agent looks for a part of the state with the methods

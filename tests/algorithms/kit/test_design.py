@@ -12,7 +12,6 @@ from heavybandits.algorithms.kit.design import (
     learn,
     leverage,
     renew,
-    unchanged,
 )
 from heavybandits.algorithms.kit.state import arrays
 from heavybandits.protocols import FloatArray
@@ -110,18 +109,6 @@ def test_invert(d: int) -> None:
     invert(found)
     assert np.allclose(found @ gram, np.eye(d))
     assert np.array_equal(found, found.T)
-
-
-def test_unchanged_compares_contents() -> None:
-    features = rows(0, 4, 3)
-    kept = np.zeros((6, 3))
-    kept[:4] = features
-    assert unchanged(features, kept, 4)
-    assert not unchanged(features, kept, 3)
-    for i, j in np.ndindex(4, 3):
-        other = features.copy()
-        other[i, j] += 1e-9
-        assert not unchanged(other, kept, 4)
 
 
 def test_zeros_among_the_features_change_nothing() -> None:

@@ -212,24 +212,3 @@ def invert(matrix: FloatArray) -> None:
             middle = 0.5 * (matrix[i, j] + matrix[j, i])
             matrix[i, j] = middle
             matrix[j, i] = middle
-
-
-@compilable
-def unchanged(features: FloatArray, kept: FloatArray, n_rows: int) -> bool:
-    """Return whether the rows are the ``n_rows`` first ones that a policy has kept a copy of.
-
-    Rows that differ mostly do so in their first number, so this is quick where there is nothing to gain.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, 2.0]])
-    >>> bool(unchanged(rows, rows.copy(), 1)), bool(unchanged(rows, rows + 1.0, 1))
-    (True, False)
-    """
-    if features.shape[0] != n_rows or features[0, 0] != kept[0, 0]:
-        return False
-    differences = 0
-    for i in range(n_rows):
-        for j in range(features.shape[1]):
-            differences += features[i, j] != kept[i, j]
-    return differences == 0
