@@ -110,6 +110,7 @@ def numbers(text: str) -> list[float]:
         ("cauchy_regret.py", "sgd-ucb", "ucb", 0.4),
         ("drift.py", "restarting", "auto", 0.5),
         ("flights.py", "auto", "ucb c=40", 0.5),
+        ("personalised_offers.py", "linear-auto", "oful", 0.5),
     ],
 )
 def test_the_better_policy_has_less_regret(script: str, better: str, worse: str, factor: float) -> None:
