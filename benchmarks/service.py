@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import json
 import os
 import statistics
@@ -145,12 +146,14 @@ async def load(ports: list[int], requests: Any, seconds: float, run: str) -> lis
     for number in range(CONNECTIONS):
         done: asyncio.Future[None] = loop.create_future()
         ends.append(done)
-        make = requests(number, run)
-        await loop.create_connection(
-            lambda make=make, done=done: Client(make, end, times, done), "127.0.0.1", ports[number % len(ports)]
-        )
+        client = Client(requests(number, run), end, times, done)
+        await loop.create_connection(functools.partial(_given, client), "127.0.0.1", ports[number % len(ports)])
     await asyncio.gather(*ends)
     return times
+
+
+def _given(client: Client) -> Client:
+    return client
 
 
 async def until_answering(port: int) -> None:

@@ -155,9 +155,10 @@ def counted(url: str, load: Load, kills: int, cuts: int, checksums: set[str]) ->
         for event in session.events(head.id, replica.seq):
             replica.apply(event)
             kept = decisions if event.kind == "decision" else rewards if event.kind == "reward" else {}
-            if event.key in kept:
-                doubled.append(event.key)
-            kept[event.key] = event
+            key = str(event.key)
+            if key in kept:
+                doubled.append(key)
+            kept[key] = event
     for key, (arm, seq) in load.decided.items():
         if key not in decisions:
             lost.append(key)

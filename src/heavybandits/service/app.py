@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -20,8 +21,9 @@ from . import reading as reading
 from .auth import LOOPBACK, RateLimit, Tokens, allows
 from .dashboard.pages import Pages
 from .events import Clock, system_clock
-from .log import UNAVAILABLE, Answers, Log
+from .log import FAILED, UNAVAILABLE, Answers, Log, log
 from .metrics import Metrics
+from .spec import Problem
 from .storage import Storage
 from .table import OPERATIONS, Operation
 from .turn import Outcome, problem
@@ -56,7 +58,9 @@ class Service:
         self.metrics = Metrics(self.log)
         self.draining = False
         self.pages = Pages(self)
-        self.app = Starlette(routes=list(self._routes()), lifespan=self._lifespan)
+        self.app = Starlette(
+            routes=list(self._routes()), lifespan=self._lifespan, exception_handlers={HTTPException: _no_such_address}
+        )
 
     def _routes(self) -> Iterator[Route]:
         for item in OPERATIONS:
@@ -115,6 +119,9 @@ class Service:
             response = await item.handler(self, request, self.admit(request, authorization, item.role))
         except Refused as refused:
             response = refuse(refused.problem)
+        except Exception:
+            log.exception("request failed")
+            response = refuse(FAILED.body)
         response.headers["X-Content-Type-Options"] = "nosniff"
         self.metrics.observe(item.method, item.path, response.status_code, time.perf_counter() - started)
         return response
@@ -138,6 +145,14 @@ class Service:
         if self.limit is not None and not self.limit.admits(found[1]):
             raise Refused(429, "too many requests", f"a token has {self.limit.rate:g} requests a second")
         return found[1]
+
+
+async def _no_such_address(request: Request, error: Exception) -> Response:
+    """Answer a request to an address, or with a method, that is not served."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    refused = refuse(Problem(str(getattr(error, "detail", "not found")).lower(), status))
+    refused.headers.update(getattr(error, "headers", None) or {})
+    return refused
 
 
 def _settle(answers: Answers) -> None:

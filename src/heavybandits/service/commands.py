@@ -18,7 +18,7 @@ token_app = typer.Typer(
 
 def add_to(app: typer.Typer) -> None:
     """Add the service's commands to the tool."""
-    for command in (serve, export, verify, migrate):
+    for command in (serve, export, verify, prune, migrate):
         app.command()(command)
     app.add_typer(token_app, name="token")
 
@@ -78,6 +78,20 @@ def verify(db: Db = DEFAULT) -> None:
         print(finding.text)
     if not all(finding.ok for finding in findings):
         raise ValueError("verify: the log and the snapshots differ")
+
+
+def prune(
+    days: Annotated[float, typer.Option(min=0, help="Remove events older than this.")],
+    db: Db = DEFAULT,
+) -> None:
+    """Remove old events; what they have taught stays, and so do decisions without an end.
+
+    Example: heavybandits prune --days 90
+    """
+    remove = _needs_extra("retention").prune
+    with _session(db) as session:
+        for name, gone in remove(session, time.time_ns() // 1000 - round(days * 86_400e6)).items():
+            print(f"{name}: {gone} events removed")
 
 
 def migrate(db: Db = DEFAULT) -> None:

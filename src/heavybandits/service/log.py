@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .events import Clock, system_clock
@@ -119,7 +119,7 @@ class Log:
 
     def _answer(self, batch: list[tuple[Command | Work, Any]]) -> None:
         """Store a batch and answer it; if something in it is wrong in a way that nobody foresaw, one by one."""
-        batch = [(command, future) for command, future in batch if not future.cancelled()]
+        batch = [(command, future) for command, future in batch if not future.done()]
         commands = [(command, future) for command, future in batch if not callable(command)]
         outcomes = self._guarded(lambda session: self._store(session, [command for command, _ in commands]))
         if outcomes is None:
@@ -183,9 +183,7 @@ class Log:
         known = {replica.exp: replica for replica in loaded.values() if replica is not None}
         turns: dict[str, Turn] = {}
         try:
-            with session.transaction(
-                list(known), last=lambda: [turn.write(session) for turn in turns.values()]
-            ) as next_seqs:
+            with session.transaction(list(known), last=lambda: _write(session, turns.values())) as next_seqs:
                 now = self.clock()
                 for exp, replica in known.items():
                     self.replicas.catch_up(session, replica, next_seqs[exp])
@@ -230,3 +228,8 @@ class Log:
                 log.warning("database hangs")
                 with contextlib.suppress(Exception):
                     session.interrupt()
+
+
+def _write(session: Session, turns: Iterable[Turn]) -> None:
+    for turn in turns:
+        turn.write(session)

@@ -16,11 +16,17 @@ from .decisions import Decide, new_id
 from .replica import Config
 from .rewards import Cancel, Observe, Reward
 from .spec import (
+    Accepted,
     ArmChange,
+    ArmView,
     Batch,
+    BatchAnswer,
     BatchItem,
+    DecisionAnswer,
     DecisionRequest,
     Experiment,
+    ExperimentView,
+    ItemAnswer,
     Key,
     Name,
     NewArm,
@@ -36,6 +42,7 @@ from .web import Refused, body, parameter, respond
 if TYPE_CHECKING:
     from .app import Service
 
+ACCEPTED = {200: Accepted, 201: Accepted}
 _decision = msgspec.json.Decoder(DecisionRequest)
 _reward = msgspec.json.Decoder(RewardRequest)
 _observation = msgspec.json.Decoder(Observation)
@@ -56,14 +63,20 @@ def _observe(service: Service, experiment: str, seen: Observation) -> Observe:
     return Observe(experiment, key, seen.id is None, seen.arm, number(seen.value))
 
 
-@operation("POST", "/v1/experiments/{experiment}/decisions", "decide")
+@operation(
+    "POST",
+    "/v1/experiments/{experiment}/decisions",
+    "decide",
+    DecisionRequest,
+    {200: DecisionAnswer, 201: DecisionAnswer},
+)
 async def decide(service: Service, request: Request, who: str | None) -> Response:
     """Ask for a decision."""
     asked = await body(request, _decision)
     return respond(await service.ask(_decide(service, request.path_params["experiment"], asked)))
 
 
-@operation("PUT", "/v1/experiments/{experiment}/decisions/{decision}/reward", "decide")
+@operation("PUT", "/v1/experiments/{experiment}/decisions/{decision}/reward", "decide", RewardRequest, ACCEPTED)
 async def reward(service: Service, request: Request, who: str | None) -> Response:
     """Report the reward of a decision."""
     value = number((await body(request, _reward)).value)
@@ -71,7 +84,9 @@ async def reward(service: Service, request: Request, who: str | None) -> Respons
     return respond(await service.ask(Reward(names["experiment"], parameter(request, "decision", Key), value)))
 
 
-@operation("PUT", "/v1/experiments/{experiment}/decisions/{decision}/rewards/{reward}", "decide")
+@operation(
+    "PUT", "/v1/experiments/{experiment}/decisions/{decision}/rewards/{reward}", "decide", RewardRequest, ACCEPTED
+)
 async def add_reward(service: Service, request: Request, who: str | None) -> Response:
     """Report one of several rewards of a decision, which add up."""
     value = number((await body(request, _reward)).value)
@@ -79,28 +94,27 @@ async def add_reward(service: Service, request: Request, who: str | None) -> Res
     return respond(await service.ask(Reward(request.path_params["experiment"], decision, value, key)))
 
 
-@operation("DELETE", "/v1/experiments/{experiment}/decisions/{decision}", "decide")
+@operation("DELETE", "/v1/experiments/{experiment}/decisions/{decision}", "decide", None, ACCEPTED)
 async def cancel(service: Service, request: Request, who: str | None) -> Response:
     """Say that a decision was never shown."""
     decision = parameter(request, "decision", Key)
     return respond(await service.ask(Cancel(request.path_params["experiment"], decision)))
 
 
-@operation("POST", "/v1/experiments/{experiment}/observations", "decide")
+@operation("POST", "/v1/experiments/{experiment}/observations", "decide", Observation, ACCEPTED)
 async def observe(service: Service, request: Request, who: str | None) -> Response:
     """Report a reward that no decision led to."""
     seen = await body(request, _observation)
     return respond(await service.ask(_observe(service, request.path_params["experiment"], seen)))
 
 
-@operation("POST", "/v1/experiments/{experiment}/batch", "decide")
+@operation("POST", "/v1/experiments/{experiment}/batch", "decide", Batch, {200: BatchAnswer})
 async def batch(service: Service, request: Request, who: str | None) -> Response:
     """Send many of these requests at once; each gets a status of its own."""
     items = (await body(request, _batch)).items
     name = request.path_params["experiment"]
     outcomes = await asyncio.gather(*(service.ask(_item(service, name, item)) for item in items))
-    answers = [{"status": outcome.status, "body": outcome.body} for outcome in outcomes]
-    return respond(Outcome(200, {"items": answers}))
+    return respond(Outcome(200, BatchAnswer([ItemAnswer(outcome.status, outcome.body) for outcome in outcomes])))
 
 
 def _item(service: Service, experiment: str, item: BatchItem) -> Any:
@@ -119,7 +133,7 @@ def _item(service: Service, experiment: str, item: BatchItem) -> Any:
     return _observe(service, experiment, item.observation)
 
 
-@operation("PUT", "/v1/experiments/{experiment}", "admin")
+@operation("PUT", "/v1/experiments/{experiment}", "admin", Experiment, {200: ExperimentView, 201: ExperimentView})
 async def make_experiment(service: Service, request: Request, who: str | None) -> Response:
     """Make an experiment."""
     spec = await body(request, _experiment)
@@ -136,14 +150,14 @@ async def make(service: Service, name: str, spec: Experiment, who: str | None) -
     return await service.ask(lambda session, replicas: create(session, replicas, name, spec, who, now))
 
 
-@operation("PATCH", "/v1/experiments/{experiment}", "admin")
+@operation("PATCH", "/v1/experiments/{experiment}", "admin", StateChange, {200: ExperimentView})
 async def change_experiment(service: Service, request: Request, who: str | None) -> Response:
     """Run, pause or stop an experiment; while it does not run, decisions are for the control arm."""
     state = (await body(request, _state)).state
     return respond(await service.ask(Change(request.path_params["experiment"], Config(state=state, by=who))))
 
 
-@operation("PUT", "/v1/experiments/{experiment}/arms/{arm}", "admin")
+@operation("PUT", "/v1/experiments/{experiment}/arms/{arm}", "admin", NewArm, {200: ArmView, 201: ArmView})
 async def add_arm(service: Service, request: Request, who: str | None) -> Response:
     """Add an arm."""
     payload = (await body(request, _new_arm)).payload
@@ -151,7 +165,7 @@ async def add_arm(service: Service, request: Request, who: str | None) -> Respon
     return respond(await service.ask(Change(request.path_params["experiment"], config)))
 
 
-@operation("PATCH", "/v1/experiments/{experiment}/arms/{arm}", "admin")
+@operation("PATCH", "/v1/experiments/{experiment}/arms/{arm}", "admin", ArmChange, {200: ArmView})
 async def change_arm(service: Service, request: Request, who: str | None) -> Response:
     """Pause an arm, or let it be chosen again; rewards of a paused arm still count."""
     state, arm = (await body(request, _arm_state)).state, parameter(request, "arm", Name)
@@ -159,7 +173,7 @@ async def change_arm(service: Service, request: Request, who: str | None) -> Res
     return respond(await service.ask(Change(request.path_params["experiment"], config)))
 
 
-@operation("DELETE", "/v1/experiments/{experiment}/arms/{arm}", "admin")
+@operation("DELETE", "/v1/experiments/{experiment}/arms/{arm}", "admin", None, {200: ArmView})
 async def retire_arm(service: Service, request: Request, who: str | None) -> Response:
     """Retire an arm for good: its late rewards are logged, but not learned."""
     config = Config(retire=parameter(request, "arm", Name), by=who)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
@@ -11,10 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from .. import __version__
+from .events import iso
 from .export import FORMATS, rows, written
+from .openapi import description
 from .replica import Replica
 from .replicas import Replicas
 from .report import report
+from .spec import Audit, Change, ExperimentList, ExperimentView
 from .storage import Session, StorageError
 from .storage.session import Head
 from .table import operation
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from .app import Service
 
 AUDIT = 1_000  # changes in one answer
+Sequence = Annotated[int, msgspec.Meta(ge=0, lt=10**15)]
+Format = Literal["ndjson", "csv", "parquet"]
 
 
 def of_experiment(name: str, read: Callable[[Replica], Any]) -> Callable[[Session, Replicas], Outcome]:
@@ -42,7 +47,7 @@ def of_experiment(name: str, read: Callable[[Replica], Any]) -> Callable[[Sessio
 def every_experiment(session: Session, replicas: Replicas) -> Outcome:
     """Read what all experiments look like."""
     replicas.follow(session)
-    return Outcome(200, {"experiments": [replica.view() for replica in replicas]})
+    return Outcome(200, ExperimentList([replica.view() for replica in replicas]))
 
 
 def changes_of(name: str, after: int) -> Callable[[Session, Replicas], Outcome]:
@@ -53,37 +58,39 @@ def changes_of(name: str, after: int) -> Callable[[Session, Replicas], Outcome]:
         if head is None:
             return problem(404, "unknown experiment", f"there is no experiment {name!r}")
         found = session.events_of_kind(head.id, "config", after, AUDIT)
-        changes = [{"seq": e.seq, "t": e.t, "change": msgspec.Raw((e.body or "null").encode())} for e in found]
-        return Outcome(200, {"changes": changes})
+        changes = [Change(e.seq, iso(e.t), msgspec.Raw((e.body or "null").encode())) for e in found]
+        return Outcome(200, Audit(changes))
 
     return work
 
 
-@operation("GET", "/v1/experiments", "read")
+@operation("GET", "/v1/experiments", "read", None, {200: ExperimentList})
 async def list_experiments(service: Service, request: Request, who: str | None) -> Response:
     """List the experiments."""
     return respond(await service.ask(every_experiment))
 
 
-@operation("GET", "/v1/experiments/{experiment}", "read")
+@operation("GET", "/v1/experiments/{experiment}", "read", None, {200: ExperimentView})
 async def show_experiment(service: Service, request: Request, who: str | None) -> Response:
     """Show an experiment as it is now."""
     return respond(await service.ask(of_experiment(request.path_params["experiment"], Replica.view)))
 
 
-@operation("GET", "/v1/experiments/{experiment}/report", "read")
+@operation("GET", "/v1/experiments/{experiment}/report", "read", None, {200: dict[str, Any]})
 async def show_report(service: Service, request: Request, who: str | None) -> Response:
     """Show an experiment's totals, estimates, largest rewards and spans of time."""
     return respond(await service.ask(of_experiment(request.path_params["experiment"], report)))
 
 
-@operation("GET", "/v1/experiments/{experiment}/audit", "read")
+@operation("GET", "/v1/experiments/{experiment}/audit", "read", None, {200: Audit}, {"after": Sequence})
 async def audit(service: Service, request: Request, who: str | None) -> Response:
     """List who changed what, the first thousand changes after a sequence number."""
     return respond(await service.ask(changes_of(request.path_params["experiment"], _after(request))))
 
 
-@operation("GET", "/v1/experiments/{experiment}/export", "read")
+@operation(
+    "GET", "/v1/experiments/{experiment}/export", "read", None, {200: None}, {"after": Sequence, "format": Format}
+)  # fmt: skip
 async def export(service: Service, request: Request, who: str | None) -> Response:
     """Download the log from a sequence number on, as ndjson, csv or parquet."""
     name, after, form = request.path_params["experiment"], _after(request), request.query_params.get("format", "ndjson")
@@ -118,13 +125,13 @@ def _after(request: Request) -> int:
     return int(text)
 
 
-@operation("GET", "/health", None)
+@operation("GET", "/health", None, None, {200: dict[str, str]})
 async def health(service: Service, request: Request, who: str | None) -> Response:
     """Say that the process lives."""
     return respond(Outcome(200, {"status": "ok", "version": __version__}))
 
 
-@operation("GET", "/ready", None)
+@operation("GET", "/ready", None, None, {200: dict[str, str]})
 async def ready(service: Service, request: Request, who: str | None) -> Response:
     """Say whether requests will be served: 200 once everything is compiled and caught up and the database answers."""
     if service.draining or not service.log.ready.is_set() or not service.log.reachable:
@@ -132,7 +139,13 @@ async def ready(service: Service, request: Request, who: str | None) -> Response
     return respond(Outcome(200, {"status": "ready"}))
 
 
-@operation("GET", "/metrics", "read")
+@operation("GET", "/metrics", "read", None, {200: None})
 async def metrics(service: Service, request: Request, who: str | None) -> Response:
     """Show counters as Prometheus reads them."""
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
+
+
+@operation("GET", "/openapi.json", None, None, {200: dict[str, Any]})
+async def openapi(service: Service, request: Request, who: str | None) -> Response:
+    """Describe this interface."""
+    return respond(Outcome(200, description()))

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from .. import __version__
 from .replica import Replica
 from .storage import Session
+from .storage.session import Head
 
 EVERY = 20_000  # events between snapshots
+CHUNK = 10_000  # events read at a time
 
 log = logging.getLogger("heavybandits.service")
 
@@ -30,14 +32,18 @@ class Replicas:
             head = session.head(name)
             if head is None:
                 return None
-            replica = self._read(session, head.id, name, head.first_seq)
-            self.catch_up(session, replica, head.next_seq)
-            self._by_name[name] = replica
+            self._by_name[name] = self.read(session, head, head.next_seq - 1)
         return self._by_name[name]
 
-    def _read(self, session: Session, exp: int, name: str, first_seq: int) -> Replica:
+    def read(self, session: Session, head: Head, until: int) -> Replica:
+        """Return an experiment as it was after the event of this sequence number."""
+        replica = self._restored(session, head.id, head.name, head.first_seq, until)
+        self.catch_up(session, replica, until + 1)
+        return replica
+
+    def _restored(self, session: Session, exp: int, name: str, first_seq: int, until: int) -> Replica:
         """Return what the best snapshot holds, or an experiment without events."""
-        snapshots = session.snapshots(exp)
+        snapshots = [(seq, version) for seq, version in session.snapshots(exp) if seq <= until]
         ours = [(seq, version) for seq, version in snapshots if version == __version__]
         for seq, version in ours or (snapshots if first_seq > 1 else []):
             try:
@@ -55,7 +61,7 @@ class Replicas:
     def catch_up(self, session: Session, replica: Replica, next_seq: int) -> None:
         """Take in the events that are stored, up to the one before ``next_seq``."""
         while replica.seq < next_seq - 1:
-            for event in session.events(replica.exp, replica.seq):
+            for event in session.events(replica.exp, replica.seq, min(CHUNK, next_seq - 1 - replica.seq)):
                 replica.apply(event)
 
     def follow(self, session: Session) -> None:

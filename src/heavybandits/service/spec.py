@@ -138,6 +138,19 @@ class Accepted(Struct):
     learned: bool
 
 
+class ItemAnswer(Struct):
+    """The answer to an item of a batch: its status, and the body that it would have had by itself."""
+
+    status: int
+    body: Any
+
+
+class BatchAnswer(Struct):
+    """The answers to a batch, in order."""
+
+    items: list[ItemAnswer]
+
+
 class ArmView(Struct):
     """An arm as it is now."""
 
@@ -161,6 +174,26 @@ class ExperimentView(Struct):
     seed: int
     seq: int
     notes: list[str]
+
+
+class ExperimentList(Struct):
+    """All experiments."""
+
+    experiments: list[ExperimentView]
+
+
+class Change(Struct):
+    """Who changed what, and when."""
+
+    seq: int
+    time: str
+    change: Any
+
+
+class Audit(Struct):
+    """Changes of an experiment, in order."""
+
+    changes: list[Change]
 
 
 class Problem(Struct, omit_defaults=True):

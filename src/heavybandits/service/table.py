@@ -18,16 +18,22 @@ class Operation(NamedTuple):
     path: str
     role: str | None
     handler: Handler
+    form: Any  # of the request's body, None if it has none
+    answers: dict[int, Any]  # types of the bodies of answers, by status; a problem has one of its own
+    query: dict[str, Any]  # types of what may follow the question mark
 
 
 OPERATIONS: list[Operation] = []
 
 
-def operation(method: str, path: str, role: str | None) -> Callable[[Handler], Handler]:
+def operation(
+    method: str, path: str, role: str | None, form: Any = None, answers: dict[int, Any] | None = None,
+    query: dict[str, Any] | None = None,
+) -> Callable[[Handler], Handler]:  # fmt: skip
     """Serve an address with this function."""
 
     def add(handler: Handler) -> Handler:
-        OPERATIONS.append(Operation(method, path, role, handler))
+        OPERATIONS.append(Operation(method, path, role, handler, form, answers or {200: Any}, query or {}))
         return handler
 
     return add

@@ -28,6 +28,10 @@ def _verified(session: Session, head: Head) -> Finding:
     stored = {seq for seq, version in session.snapshots(head.id) if version == __version__}
     replica = Replica(head.id, head.name)
     if head.first_seq > 1:
+        if head.first_seq - 1 not in stored:
+            return Finding(
+                head.name, False, f"{head.name}: pruned by another version of heavybandits; verify with that one"
+            )
         replica = Replica.restored(head.id, head.name, session.snapshot(head.id, head.first_seq - 1, __version__))
     compared = 0
     for seq in _replayed(session, replica, head.next_seq):

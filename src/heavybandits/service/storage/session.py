@@ -176,6 +176,24 @@ class Session(ABC):
         """Add events."""
         self.insert("event", Event._fields, events)
 
+    def last_before(self, exp: int, t: int) -> int:
+        """Return the last sequence number before the first event that is not older than a time."""
+        sql = "SELECT min(seq) - 1 FROM event WHERE exp = ? AND t >= ?"
+        ((found,),) = self.run(sql, (exp, t))
+        if found is None:
+            ((found,),) = self.run("SELECT next_seq - 1 FROM experiment WHERE id = ?", (exp,))
+        return int(found)
+
+    def remove_events(self, exp: int, last: int) -> int:
+        """Remove events up to a sequence number, except changes and decisions without an end; return how many."""
+        ended = "EXISTS (SELECT 1 FROM event AS e WHERE e.exp = event.exp AND e.key = event.key " \
+                "AND e.kind IN ('reward', 'close', 'cancel'))"  # fmt: skip
+        going = f"exp = ? AND seq <= ? AND kind <> 'config' AND (kind <> 'decision' OR {ended})"
+        gone = self.run(f"DELETE FROM event WHERE {going} RETURNING seq", (exp, last))
+        self.run("DELETE FROM snapshot WHERE exp = ? AND seq < ?", (exp, last))
+        self.run("UPDATE experiment SET first_seq = ? WHERE id = ?", (last + 1, exp))
+        return len(gone)
+
     # Windows and units
 
     def due(self, exp: int, now: int, limit: int) -> list[Pending]:

@@ -1,0 +1,190 @@
+"""The client, exports, and the commands around the service."""
+
+import io
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from services import SECOND, FakeClock, Running, call, running
+
+import heavybandits as hb
+from heavybandits.service.client import ServiceError
+from heavybandits.service.retention import prune
+from heavybandits.service.storage import Storage, open_storage
+from heavybandits.service.verification import verify
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Storage:
+    return open_storage(f"sqlite:///{tmp_path}/log.db")
+
+
+@pytest.fixture
+def server(store: Storage) -> Iterator[Running]:
+    with running(store) as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: Running) -> Iterator[hb.Client]:
+    client = hb.Client(f"http://{server.address}", patience=5)
+    yield client
+    client.close()
+
+
+def test_the_client_makes_decides_rewards_and_reports(client: hb.Client) -> None:
+    made = client.create("my shop", {"blue": {"css": "b"}, "green": None}, policy="ucb")
+    assert made["name"] == "my shop"
+    decision = client.decide("my shop", unit="visitor 7")
+    assert decision.arm in ("blue", "green")
+    assert client.reward("my shop", decision, 12.5)["learned"]
+    assert client.reward("my shop", decision.id, 12.5)["seq"] == decision.seq + 1
+    client.cancel("my shop", client.decide("my shop", among=["green"]))
+    client.observe("my shop", "blue", math.inf)
+    report = client.report("my shop")
+    assert (report["decisions"], report["rewards"], report["pending"]) == (2, 2, 0)
+    with pytest.raises(ServiceError, match="409: other value") as refused:
+        client.reward("my shop", decision, 1)
+    assert refused.value.status == 409
+    with pytest.raises(ValueError, match="value must not be NaN"):
+        client.reward("my shop", decision, math.nan)
+
+
+def test_the_client_repeats_what_failed_on_the_way(server: Running, client: hb.Client, monkeypatch: Any) -> None:
+    client.create("x", ["a", "b"], policy="ucb")
+    once, failures = client._once, [OSError("cut"), None, OSError("cut")]
+
+    def flaky(*arguments: Any) -> Any:
+        answer = once(*arguments)
+        if failures and (failure := failures.pop()) is not None:
+            raise failure  # the answer is lost on its way back
+        return answer
+
+    monkeypatch.setattr(client, "_once", flaky)
+    decision = client.decide("x")
+    client.reward("x", decision, 1.0)
+    assert not failures
+    report = client.report("x")
+    assert (report["decisions"], report["rewards"]) == (1, 1)
+
+
+def test_the_client_gives_up_in_time_and_checks_its_address() -> None:
+    with pytest.raises(ServiceError, match="no answer from"):
+        hb.Client("http://127.0.0.1:1", patience=0.2).decide("x")
+    with pytest.raises(ValueError, match="url must be like"):
+        hb.Client("127.0.0.1:80")
+
+
+def filled(server: Running) -> None:
+    server("PUT", "/x", {"arms": [{"name": "=a"}, {"name": "b"}], "policy": "ucb", "floor": {"b": 0.25}})
+    server("POST", "/x/decisions", {"id": "one", "unit": "u"})
+    server("PUT", "/x/decisions/one/reward", {"value": "Infinity"})
+    server("PATCH", "/x/arms/b", {"state": "paused"})
+    server("POST", "/x/decisions", {"id": "two"})
+
+
+def test_exports_hold_propensities_and_open_arms(server: Running) -> None:
+    filled(server)
+    base = "/v1/experiments/x/export"
+    lines = [json.loads(line) for line in call(server.address, "GET", base).body.splitlines()]
+    assert [line["kind"] for line in lines] == ["config", "decision", "reward", "config", "decision"]
+    assert lines[1]["open"] == ["=a", "b"]
+    assert lines[4]["open"] == ["=a"]
+    assert (lines[4]["p"], lines[4]["reason"]) == (1.0, "only")
+    assert lines[2]["value"] == "Infinity"
+    assert lines[2]["decided"] == lines[1]["time"]
+    later = call(server.address, "GET", f"{base}?after=4").body.splitlines()
+    assert [json.loads(line) for line in later] == lines[4:]
+    table = pd.read_csv(io.BytesIO(call(server.address, "GET", f"{base}?format=csv").body))
+    assert table["seq"].tolist() == [1, 2, 3, 4, 5]
+    assert table["arm"].tolist()[1] in ("'=a", "b")  # no spreadsheet takes it for a formula
+    frame = pd.read_parquet(io.BytesIO(call(server.address, "GET", f"{base}?format=parquet").body))
+    assert frame["value"].tolist()[2] == math.inf
+    assert list(frame["open"][1]) == ["=a", "b"]
+    assert server("GET", "/x/export?format=xml").status == 422
+    assert server("GET", "/x/export?after=-1").status == 422
+    assert server("GET", "/y/export").status == 404
+    audit = server("GET", "/x/audit").body["changes"]
+    assert [each["seq"] for each in audit] == [1, 4]
+    assert audit[1]["change"] == {"pause": "b"}
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "heavybandits", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_commands_make_tokens_export_and_verify(store: Storage, tmp_path: Path) -> None:
+    with running(store) as server:
+        filled(server)
+    made = run("token", "create", "--role", "admin", "--name", "mine", "--db", store.url)
+    token = made.stdout.splitlines()[-1]
+    assert token.startswith("hb_")
+    key = token.split("_")[1]
+    assert run("token", "list", "--db", store.url).stdout.split() == [key, "admin", "valid", "mine"]
+    with running(store) as server:
+        assert server("GET", "", token=token).status == 200
+    assert run("token", "revoke", key, "--db", store.url).returncode == 0
+    assert "revoked" in run("token", "list", "--db", store.url).stdout
+    assert "1 snapshots equal" in run("verify", "--db", store.url).stdout
+    exported = run("export", "x", "--db", store.url, "--format", "csv", "--out", str(tmp_path / "x.csv"))
+    assert exported.returncode == 0
+    assert (tmp_path / "x.csv").read_text().count("\n") == 6
+    for bad in (
+        ("export", "nobody", "--db", store.url), ("token", "create", "--role", "king", "--db", store.url),
+        ("token", "revoke", "nobody", "--db", store.url), ("verify", "--db", "mysql://x"),
+        ("export", "x", "--db", store.url, "--format", "xml"),
+    ):  # fmt: skip
+        refused = run(*bad)
+        assert refused.returncode == 2, bad
+        assert refused.stderr.startswith("heavybandits: ")
+        assert refused.stderr.count("\n") == 1
+
+
+def test_pruned_events_have_taught_what_they_had_to(storage: Storage) -> None:
+    clock = FakeClock()
+    with running(storage, clock) as server:
+        server("PUT", "/x", {"arms": [{"name": "a"}, {"name": "b"}], "policy": "ucb"})
+        for i in range(20):
+            server("POST", "/x/decisions", {"id": f"old{i}"})
+            if i != 7:
+                server("PUT", f"/x/decisions/old{i}/reward", {"value": i})
+        clock.now += 10 * SECOND
+        server("POST", "/x/decisions", {"id": "new"})
+        before = server("GET", "/x/report").body
+    session = storage.connect()
+    assert prune(session, clock.now - SECOND, clock) == {"x": 38}
+    assert prune(session, clock.now - SECOND, clock) == {"x": 0}
+    assert all(finding.ok for finding in verify(session))
+    session.close()
+    with running(storage, clock) as server:
+        after = server("GET", "/x/report").body
+        assert after == before
+        assert server("PUT", "/x/decisions/old7/reward", {"value": 7}).status == 201
+        assert server("PUT", "/x/decisions/old8/reward", {"value": 8}).status == 404
+        assert server("POST", "/x/decisions", {"id": "new"}).status == 200
+
+
+def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "msgspec.py").write_text("raise ModuleNotFoundError(\"No module named 'msgspec'\", name='msgspec')")
+    script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); sys.argv = ['heavybandits', 'serve']; "
+    done = subprocess.run(
+        [sys.executable, "-c", script + "from heavybandits.cli import main; main()"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "heavybandits: the service needs msgspec: pip install 'heavybandits[serve]'\n"
+
+
+def test_importing_the_client_needs_no_extra() -> None:
+    script = "import sys, heavybandits as hb; hb.Client; print('msgspec' in sys.modules, 'starlette' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
