@@ -1,0 +1,144 @@
+"""Run the commands that numbers in the documents come from again, and compare: ``python docs/claims.py [COMMAND ...]``.
+
+A document claims the numbers of the form *mean ± standard error* between the place that names a command and the next
+heading.  Without arguments all commands are run, which takes hours; those of studies resume.  The outcome is written to
+docs/claims.md, where rows of commands that were not run stay as they are.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import heavybandits as hb
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "claims.md"
+COMMAND = re.compile(r"`(?:\.venv/bin/)?(heavybandits run [\w.-]+|python benchmarks/\w+\.py|python quickstart\.py)`")
+NUMBERS = re.compile(r"(\d[\d,]*(?:\.\d+)?) ± (\d[\d,]*(?:\.\d+)?)")
+HEAD = """\
+# Claims
+
+Numbers in these pages name the command that makes them. `python docs/claims.py` runs these commands again and
+compares: it looks up each *mean ± standard error* among the results. *Same* counts those that are there to the last
+digit, *near* those with a result within two standard errors, as after a change that alters choices a little, *gone* all
+others, such as those of an earlier version. A row is as old as its date; the digest is that of the numbers, and tells
+whether they have changed since.
+
+| document | command | numbers | same | near | gone | checked | machine | digest |
+|---|---|---|---|---|---|---|---|---|
+"""
+
+
+class Pair(NamedTuple):
+    """A mean and its standard error, as a document prints them."""
+
+    mean: str
+    error: str
+
+    @property
+    def values(self) -> tuple[float, float]:
+        return float(self.mean.replace(",", "")), float(self.error.replace(",", ""))
+
+    def is_of(self, mean: float, error: float) -> bool:
+        """Return whether these digits are those of a result."""
+        return all(
+            round(value, len(text.partition(".")[2])) == shown
+            for text, shown, value in zip(self, self.values, (mean, error), strict=True)
+        )
+
+    def is_near(self, mean: float, error: float) -> bool:
+        """Return whether a result is within two standard errors."""
+        shown, own = self.values
+        return abs(shown - mean) <= 2.0 * max(own, error) and own <= 2.0 * error and error <= 2.0 * own
+
+
+class Claims(NamedTuple):
+    """What a document claims of a command."""
+
+    document: str
+    command: str
+    pairs: list[Pair]
+
+    @property
+    def digest(self) -> str:
+        return f"{zlib.crc32(repr(self.pairs).encode()):08x}"
+
+
+def collected() -> Iterator[Claims]:
+    """Yield what README and the pages claim of commands."""
+    for file in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        found: dict[str, list[Pair]] = {}
+        for section in re.split(r"\n(?=#)", file.read_text(encoding="utf-8")):
+            named = list(COMMAND.finditer(section))
+            for match, following in zip(named, [*named[1:], None], strict=False):
+                text = section[match.start() : following.start() if following else None]
+                found.setdefault(match[1], []).extend(Pair(*numbers) for numbers in NUMBERS.findall(text))
+        for command, pairs in found.items():
+            if pairs and file != PAGE:
+                yield Claims(str(file.relative_to(ROOT)), command, pairs)
+
+
+def results(command: str, folder: Path) -> list[tuple[float, float]]:
+    """Return all means and standard errors that a command gives."""
+    if command.startswith("heavybandits run "):
+        name = command.split()[-1]
+        study = hb.run_study(name, out=folder / name)
+        summaries = [result.summary() for result in study.results.values()]
+        return [pair for table in summaries for pair in zip(table["mean"], table["se"], strict=True)]
+    script = ROOT / command.removeprefix("python ")
+    if command == "python quickstart.py":
+        script = folder / "quickstart.py"
+        script.write_text(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0])
+    printed = subprocess.run([sys.executable, script], cwd=folder, capture_output=True, text=True, check=True).stdout
+    rows = {line.split()[0]: line.split()[1:] for line in printed.splitlines() if line.strip()}
+    if "mean" in rows and "se" in rows:
+        return [(float(mean), float(error)) for mean, error in zip(rows["mean"], rows["se"], strict=True)]
+    return [Pair(*numbers).values for numbers in NUMBERS.findall(printed)]
+
+
+def row(claims: Claims, given: list[tuple[float, float]]) -> str:
+    """Return the row of the page that says how claims and results compare; no results if the command was not run."""
+    same = [pair for pair in claims.pairs if any(pair.is_of(*result) for result in given)]
+    near = [pair for pair in claims.pairs if pair not in same and any(pair.is_near(*result) for result in given)]
+    counts = len(claims.pairs), len(same), len(near), len(claims.pairs) - len(same) - len(near)
+    if not given:
+        blanks = ["-", "-", "-", "not yet", "-", claims.digest]
+        return " | ".join([claims.document, f"`{claims.command}`", str(len(claims.pairs)), *blanks])
+    today = datetime.datetime.now(datetime.UTC).date()
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    return " | ".join([claims.document, f"`{claims.command}`", *map(str, counts), str(today), machine, claims.digest])
+
+
+def known() -> dict[tuple[str, str], str]:
+    """Return the rows of the page by document and command."""
+    rows = re.findall(r"^\| (([\w./-]+) \| `([^`]+)` \| .*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    return {(document, command): text for text, document, command in rows}
+
+
+def main(chosen: list[str]) -> None:
+    """Run all commands, or those given, and write the page."""
+    folder = Path(os.environ.get("CLAIMS_FOLDER") or tempfile.mkdtemp(prefix="claims-"))
+    rows, given = known() if PAGE.exists() else {}, {}
+    for claims in collected():
+        if not chosen or claims.command in chosen:
+            given[claims.command] = given.get(claims.command) or results(claims.command, folder)
+            rows[claims.document, claims.command] = row(claims, given[claims.command])
+            print(rows[claims.document, claims.command], flush=True)
+        rows.setdefault((claims.document, claims.command), row(claims, []))
+    claimed = {(claims.document, claims.command) for claims in collected()}
+    kept = "".join(f"| {text} |\n" for key, text in sorted(rows.items()) if key in claimed)
+    PAGE.write_text(HEAD + kept, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,49 @@
+"""Numbers in the documents name commands that exist, and those of README were compared with what these give."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heavybandits.studies.study import studies
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def claims() -> Any:
+    spec = importlib.util.spec_from_file_location("claims", ROOT / "docs" / "claims.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["claims"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_commands_exist(claims: Any) -> None:
+    found = list(claims.collected())
+    assert len(found) > 5
+    for claim in found:
+        kind, _, name = claim.command.rpartition(" ")
+        if kind == "heavybandits run":
+            assert name in studies()
+        elif name != "quickstart.py":
+            assert (ROOT / name).is_file()
+
+
+def test_numbers_of_readme_are_those_of_its_commands(claims: Any) -> None:
+    (claim,) = (claim for claim in claims.collected() if claim.document == "README.md")
+    numbers, same, near, gone, _, _, digest = claims.known()["README.md", claim.command].split(" | ")[2:]
+    assert (int(numbers), int(same), near, gone) == (len(claim.pairs), len(claim.pairs), "0", "0")
+    assert digest == claim.digest, "run: python docs/claims.py 'python quickstart.py'"
+
+
+def test_a_pair_is_compared_by_its_digits(claims: Any) -> None:
+    pair = claims.Pair("1,234.5", "6.0")
+    assert pair.is_of(1234.46, 6.04)
+    assert not pair.is_of(1234.46, 6.06)
+    assert pair.is_near(1224.0, 5.0)
+    assert not pair.is_near(1200.0, 5.0)
+    assert not pair.is_near(1234.5, 20.0)
