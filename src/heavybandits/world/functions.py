@@ -83,7 +83,7 @@ def garland(x: FloatArray) -> FloatArray:
 
 
 def double_sine(x: FloatArray) -> FloatArray:
-    """Return half the product of two sines, plus a half: a dozen smooth hills of different height below 1.
+    """Return half the product of two sines, plus a half: six smooth hills, the highest of 0.9756.
 
     Examples
     --------
