@@ -27,7 +27,7 @@ SPLIT = {  # the end of a path, and for each of the numbers that it held where i
               "shared.top"),
 }  # fmt: skip
 CACHES = re.compile(
-    r"(\.middle\.\w+|\.losses\.(beside|mode)|\.log_term|\.unit|\.(stretch|loud|width|until)|\.spreads\.\w+)$"
+    r"(\.middle\.\w+|\.losses\.(beside|mode)|\.log_term|\.unit|\.(stretch|loud|width|until|taken)|\.spreads\.\w+)$"
 )  # new since: a fresh state's do
 DROPPED = re.compile(r"(\.blocks|\.waiting\.stream\.number)$")  # if a state has none today
 

@@ -45,7 +45,7 @@ def reference(rho: float, table: FloatArray) -> list[int]:
             explored[arm].append(float(table[pulls[arm], arm]))
         else:
             estimates = [median_of_means(own, n_arms) for own in explored]
-            arm = estimates.index(max(estimates))
+            arm = max(range(n_arms), key=lambda i: (estimates[i], -pulls[i]))
         pulls[arm] += 1
         arms.append(arm)
     return arms

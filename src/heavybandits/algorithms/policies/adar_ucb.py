@@ -35,6 +35,8 @@ import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray, compilable
 from ..entries import Facts
+from ..kit.late import Late, init_late
+from ..kit.scan import scan
 from ..kit.turns import Turn, again, begin, init_turn
 from ..parameters import Positive, validated
 from ._ranked import Ranked, init_ranked, insert, inside, magnitude, settle, sums
@@ -66,6 +68,7 @@ class AdarUCBState(NamedTuple):
     limit: FloatArray  # (arm, 2): magnitude up to which rewards are settled, and pairs when that was found
     piece: FloatArray  # (arm, 5): mean, sqrt(2V/N), sum of squares inside, X' outside; L up to which these hold
     open: npt.NDArray[np.bool_]
+    late: Late
     turn: Turn
     most: FloatArray  # the largest L there will be
 
@@ -101,6 +104,7 @@ class AdarUCB(NamedTuple):
             limit=np.zeros((n_arms, 2)),
             piece=np.full((n_arms, 5), _PAST),
             open=np.ones(n_arms, np.bool_),
+            late=init_late(n_arms),
             turn=init_turn(),
             most=np.array([3.0 * math.log(2**63 if horizon is None else max((horizon + 1) // 2, 2))]),
         )
@@ -125,15 +129,7 @@ class AdarUCB(NamedTuple):
         arm = again(state.turn, state.open)
         if arm >= 0:
             return arm
-        best, highest, log_term = -1, -math.inf, self.log_of(state, t)
-        for arm in range(len(state.pulls)):
-            if state.open[arm]:
-                height = self.height_of(state, arm, log_term)
-                if best < 0 or height > highest:
-                    best, highest = arm, height
-                if height == math.inf:
-                    break
-        return begin(state.turn, best, 2)
+        return begin(state.turn, scan(self, state, t), 2)
 
     def update(self, state: AdarUCBState, arm: int, reward: float) -> None:
         """Wait for the second reward of a pair, then rank both."""
@@ -165,7 +161,7 @@ class AdarUCB(NamedTuple):
 
     def index_of(self, state: AdarUCBState, arm: int, t: int) -> float:
         """Return the truncated mean plus its bonus."""
-        return self.height_of(state._replace(piece=np.full_like(state.piece, _PAST)), arm, self.log_of(state, t))
+        return self.height_of(state, arm, self.log_of(state, t))
 
 
 @compilable

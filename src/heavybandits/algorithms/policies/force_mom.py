@@ -95,10 +95,20 @@ class ForceMOMState(NamedTuple):
     pulls: IntArray  # rewards learned from
     asked: IntArray  # exploration pulls, whether or not their rewards have come
     greedy: IntArray  # other pulls whose rewards have not come
+    taken: IntArray  # other pulls
     sums: Pool
     estimate: FloatArray  # NaN before the first
     means: FloatArray  # scratch: the blocks' means
     open: npt.NDArray[np.bool_]
+
+
+@compilable
+def is_better(state: ForceMOMState, arm: int, best: int) -> bool:
+    """Return whether an arm has the larger estimate, or as large a one after fewer pulls."""
+    estimate, taken, asked = state.estimate, state.taken, state.asked
+    if estimate[arm] == estimate[best]:
+        return bool(asked[arm] + taken[arm] < asked[best] + taken[best])
+    return bool(estimate[arm] > estimate[best])
 
 
 @validated
@@ -129,6 +139,7 @@ class ForceMOM(NamedTuple):
             pulls=np.zeros(n_arms, np.int64),
             asked=np.zeros(n_arms, np.int64),
             greedy=np.zeros(n_arms, np.int64),
+            taken=np.zeros(n_arms, np.int64),
             sums=init_pool(n_arms, horizon, 2),
             estimate=np.full(n_arms, math.nan),
             means=np.zeros(MOST_BLOCKS),
@@ -144,12 +155,13 @@ class ForceMOM(NamedTuple):
                 continue
             if least < 0 or state.asked[arm] < state.asked[least]:
                 least = arm
-            if state.pulls[arm] > 0 and (best < 0 or state.estimate[arm] > state.estimate[best]):
+            if state.pulls[arm] > 0 and (best < 0 or is_better(state, arm, best)):
                 best = arm
         if best < 0 or explored < exploration(len(state.pulls), t + 1, self.rho):
             state.asked[least] += 1
             return least
         state.greedy[best] += 1
+        state.taken[best] += 1
         return best
 
     def update(self, state: ForceMOMState, arm: int, reward: float) -> None:
