@@ -52,7 +52,7 @@ class Outside(Turns):
     """Has a point that is not in the cube."""
 
     def point(self, state: State, cell: int) -> FloatArray:
-        return state.points[cell] + 0.5
+        return state.points[cell] + 0.5  # type: ignore[no-any-return]
 
 
 class Strays(Turns):

@@ -85,7 +85,7 @@ def activated(zoom: Zoom, radius: FloatArray, factor: float) -> int:
     Examples
     --------
     >>> zoom, radius = init_zoom(dim=1), np.zeros(NET)
-    >>> activated(zoom, radius, 1.0), zoom.net[zoom.where[0]].tolist()
+    >>> int(activated(zoom, radius, 1.0)), zoom.net[zoom.where[0]].tolist()
     (0, [0.5])
     >>> radius[0] = 0.5
     >>> activated(zoom, radius, 1.0)

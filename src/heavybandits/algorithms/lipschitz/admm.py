@@ -76,9 +76,9 @@ class ADMM(NamedTuple):
 
     Examples
     --------
-    >>> policy = ADMM(eps=1.0, sigma=1.0)
-    >>> state = policy.init(dim=1, horizon=100)
-    >>> for t in range(187):  # 16 ln(10^5) + 2 = 186.2
+    >>> policy = ADMM(eps=1.0, sigma=1.0, delta=1.0)
+    >>> state = policy.init(dim=1, horizon=200)
+    >>> for t in range(172):  # 16 ln(200^2) + 2 = 171.5
     ...     policy.update(state, policy.select(state, t, None), float(t % 2))
     >>> policy.value(state, 0)
     0.5

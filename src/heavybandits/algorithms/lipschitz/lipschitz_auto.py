@@ -5,16 +5,16 @@ knowledge: neither a Lipschitz constant, nor the horizon, nor anything of the no
 narrower than the first boxes, and whose box pays little in its centre, is not found.  Like ``auto`` it compares
 locations, or means where rewards repeat.
 
-*Formula*: the cube is cut into nine boxes (three in one dimension for each of the first two coordinates, or nine
-intervals).  Each box is an arm, played in its centre, and the box with the highest index :math:`U_a` of :mod:`.auto` is
-played, where c grows with the number of boxes: every box is explored as one of nine.  The box that was played is cut
-into three along its longest side, of length w, as soon as its estimate :math:`x_a` is more certain than what the
-function may differ by within it:
+*Formula*: the cube is cut into nine boxes: along its only side, or along its first two.  Each box is an arm, played in
+its centre, and the box with the highest index :math:`U_a` of :mod:`.auto` is played, where c grows with the number of
+boxes: every box is explored as one of nine.  The box that was played is cut into three along its longest side, of
+length w, as soon as its estimate :math:`x_a` is more certain than what the function may differ by within it:
 
-.. math::  U_a - x_a < \tfrac12\,w\,\Bigl(\max_b x_b - \min_b x_b\Bigr),
+.. math::  U_a - x_a < \tfrac12\,w\,\Bigl(\max_b x_b - \min_b x'_b\Bigr),
 
-where b runs over the boxes with at least five rewards.  The middle third has the same centre, so it keeps all that is
-known of the box; the outer thirds are new arms.  All of it follows a change of scale or offset of the rewards.
+where :math:`x'_b` is :math:`x_b` for boxes with at least five rewards, the only ones that count in the maximum, and
+:math:`U_b` for the others.  The middle third has the same centre, so it keeps all that is known of the box; the outer
+thirds are new arms.  All of it follows a change of scale or offset of the rewards.
 
 *Cost*: that of ``auto``, and O(m) for a choice among m boxes: some twenty after 10^4 rewards in one dimension.  There
 is room for 513, after which none is cut; 200 kB.
