@@ -113,7 +113,7 @@ def himmelblau(x: FloatArray) -> FloatArray:
     Examples
     --------
     >>> himmelblau(np.array([[0.8, 0.6], [0.0, 0.0]])).round(3).tolist()
-    [-0.022, -0.281]
+    [-0.011, -0.281]
     """
     u, v = 10.0 * x[:, 0] - 5.0, 10.0 * x[:, 1] - 5.0
     values: FloatArray = -((u * u + v - 11.0) ** 2 + (u + v * v - 7.0) ** 2) / 890.0
