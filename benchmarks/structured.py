@@ -1,0 +1,138 @@
+"""Speed of linear policies as ratios within one run, next to mabwiser and vowpalwabbit.
+
+Run from the repository: ``pip install '.[bench]' && python benchmarks/structured.py``.  Takes about three minutes.
+Costs in the simulator are beyond the drawing of contexts and noise; fits to the first rewards are part of them.  The
+quickest of several runs counts, for all alike: on a machine that others share it is what least depends on them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import heavybandits as hb
+
+AUTO, OFUL = hb.make("linear-auto"), hb.make("oful", beta_scale=0.3)
+ROWS, FEATURES = 20, 10
+Pair = tuple[Callable[[NDArray[np.float64]], int], Callable[[NDArray[np.float64], int, float], object]]
+
+
+def simulated(policy: Any, contexts: Any, horizon: int, replications: int) -> float:
+    """Return the microseconds of a round in the simulator, in the quickest replication."""
+    n_features = contexts.sample(np.random.default_rng(0), 1).shape[2]
+    instance = hb.LinearInstance(hb.Sphere(1, n_features), contexts, hb.StudentT(df=3))
+    hb.simulate(instance, {"policy": policy}, horizon=50, replications=1, workers=1)  # compiled before it is timed
+    result = hb.simulate(instance, {"policy": policy}, horizon=horizon, replications=replications, workers=1)
+    return float(result.wall_time.min()) / 1000.0
+
+
+def ours(policy: Any) -> Pair:
+    """Return our agent: rows of features."""
+    agent = hb.LinearAgent(policy, n_features=FEATURES)
+    return agent.select, lambda rows, row, reward: agent.update(rows[row], reward)
+
+
+def mabwiser(policy: str) -> Pair:
+    """Return mabwiser's LinUCB or LinTS: one context for all arms, and a model for each."""
+    mab: Any = importlib.import_module("mabwiser.mab")
+    made = mab.LearningPolicy.LinUCB(alpha=1.0) if policy == "LinUCB" else mab.LearningPolicy.LinTS(alpha=0.3)
+    model = mab.MAB(list(range(ROWS)), made, seed=0)
+    model.fit(list(range(ROWS)), [0.0] * ROWS, np.zeros((ROWS, FEATURES)))
+    return (
+        lambda rows: int(model.predict(rows[:1])),
+        lambda rows, row, reward: model.partial_fit([row], [reward], rows[:1]),
+    )
+
+
+def vowpal() -> Pair:
+    """Return vowpalwabbit's epsilon-greedy with features of actions, told in its text format."""
+    workspace: Any = importlib.import_module("vowpalwabbit").Workspace
+    model, draws = workspace("--cb_explore_adf --epsilon 0.1 --quiet"), random.Random(0)
+
+    def lines(rows: NDArray[np.float64]) -> list[str]:
+        return ["| " + " ".join(f"{i}:{x:.6g}" for i, x in enumerate(row)) for row in rows.tolist()]
+
+    def select(rows: NDArray[np.float64]) -> int:
+        chances = model.predict(lines(rows))
+        return draws.choices(range(len(chances)), chances)[0]
+
+    def update(rows: NDArray[np.float64], row: int, reward: float) -> None:
+        told = lines(rows)
+        told[row] = f"0:{-reward:.6g}:0.5 {told[row]}"
+        model.learn(told)
+
+    return select, update
+
+
+def online(pair: Pair, contexts: NDArray[np.float64], rounds: int, repeats: int = 15) -> float:
+    """Return the microseconds of a decision and its reward, in the quickest of some repeats."""
+    select, update = pair
+    rng, times = np.random.default_rng(1), []
+    theta = rng.normal(size=FEATURES)
+    for repeat in range(repeats + 1):  # the first is not timed
+        noise = rng.standard_t(3, rounds).tolist()
+        start = time.perf_counter()
+        for t in range(rounds):
+            rows = contexts[t % len(contexts)]
+            row = select(rows)
+            update(rows, row, float(rows[row] @ theta) + noise[t])
+        times += [time.perf_counter() - start] if repeat else []
+    return 1e6 * min(times) / rounds
+
+
+def table(title: str, head: list[str], rows: list[list[str]]) -> None:
+    """Print a table in Markdown."""
+    print(f"\n### {title}\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
+def main() -> None:
+    """Measure everything."""
+    fresh = hb.Sphere(ROWS, FEATURES)
+    costs = {
+        name: [simulated(policy, contexts, 20_000, 25) for contexts in (hb.Frozen(fresh), fresh)]
+        for name, policy in (("`linear-auto`", AUTO), ("`oful`", OFUL))
+    }
+    rows = [[name, *(f"{cost:.2f} us" for cost in both)] for name, both in costs.items()]
+    table(f"A round in the simulator, d = {FEATURES}, K = {ROWS}", ["", "rows that stay", "fresh rows"], rows)
+
+    sample = fresh.sample(np.random.default_rng(0), 500)
+    pairs = {
+        "`linear-auto`": ours(AUTO),
+        "`oful`": ours(OFUL),
+        "mabwiser LinUCB": mabwiser("LinUCB"),
+        "mabwiser LinTS": mabwiser("LinTS"),
+        "vowpalwabbit": vowpal(),
+    }
+    found = {name: online(pair, sample, 500 if "`" in name else 30) for name, pair in pairs.items()}
+    auto, simulator = found["`linear-auto`"], costs["`linear-auto`"][1]
+    rows = [
+        [name, f"{cost:.1f} us", f"{cost / auto:.1f}", "" if "`" in name else f"{cost / simulator:.0f}"]
+        for name, cost in found.items()
+    ]
+    head = ["fresh rows", "select and update", "ratio to our agent", "ratio to our simulator"]
+    table(f"Online decision, d = {FEATURES}, K = {ROWS}", head, rows)
+
+    sizes = (5, 10, 20, 50, 100, 200)
+    growth = []
+    for name, kind in (("rows that stay", hb.Frozen), ("fresh rows", lambda contexts: contexts)):
+        spent = [simulated(AUTO, kind(hb.Sphere(ROWS, d)), 5000, 3) for d in sizes]
+        growth.append([name, *(f"{cost:.1f} us" for cost in spent)])
+    table(f"Growth with d, K = {ROWS}, 5000 rounds", ["", *(f"d = {d}" for d in sizes)], growth)
+
+    numbers, growth = (20, 100, 1000, 10_000), []
+    for name, kind in (("rows that stay", hb.Frozen), ("fresh rows", lambda contexts: contexts)):
+        spent = [simulated(AUTO, kind(hb.Sphere(k, FEATURES)), 1000, 3) for k in numbers]
+        growth.append([name, *(f"{cost:.1f} us" for cost in spent)])
+    table(f"Growth with K, d = {FEATURES}, 1000 rounds", ["", *(f"K = {k:,}" for k in numbers)], growth)
+
+
+if __name__ == "__main__":
+    main()
