@@ -115,6 +115,10 @@ def diagnose(
     minimise: Annotated[bool, typer.Option("--minimise", help="Rewards are costs: less is better.")] = False,
     arm_column: Annotated[str, typer.Option(metavar="NAME", help="Column of the arm.")] = "arm",
     reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column of the reward.")] = "reward",
+    feature_column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Column of what was known beforehand; may be given several times."),
+    ] = None,
     plots: Annotated[Path | None, typer.Option(help="Folder for pictures: Hill plot, tails, drift.")] = None,
 ) -> None:
     """Look at logged rewards: which arm is best, tails, drift, which policy fits, and what it would have earned.
@@ -125,8 +129,9 @@ def diagnose(
 
     chosen: Any = goal  # which the library checks
     found = look(
-        rewards, goal=chosen, minimise=minimise, arm_column=arm_column, reward_column=reward_column, plots=plots
-    )
+        rewards, goal=chosen, minimise=minimise, arm_column=arm_column, reward_column=reward_column,
+        feature_columns=feature_column or (), plots=plots,
+    )  # fmt: skip
     print(visible(found.text()), end="")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +12,7 @@ import numpy as np
 from ..algorithms.kit.numerics import LARGEST
 from ..protocols import FloatArray
 from .advice import advise, choose_goal, overruled, rivals
+from .contexts import weigh_contexts
 from .means import levels
 from .plots import save_plots
 from .read import Rewards, Source, read_rewards
@@ -29,6 +31,7 @@ def diagnose(
     minimise: bool = False,
     arm_column: str = "arm",
     reward_column: str = "reward",
+    feature_columns: Sequence[str] = (),
     plots: str | os.PathLike[str] | None = None,
 ) -> Report:
     r"""Read logged rewards, describe arms and noise, and find the policy that earns most.
@@ -46,6 +49,9 @@ def diagnose(
         Whether the file has costs, such as latencies, so that less is better.
     arm_column, reward_column
         Names of the columns.
+    feature_columns
+        Names of columns with what was known when the arm was chosen, all numbers.  The report then says whether such
+        contexts matter, and what a policy that uses them would have earned.
     plots
         A folder for ``hill.png``, ``tails.png`` and ``drift.png``; none by default.
 
@@ -62,7 +68,9 @@ def diagnose(
     """
     if goal not in (None, "mean", "location"):
         raise ValueError(f"diagnose: goal must be 'mean' or 'location', got {goal!r}")
-    rewards = read_rewards(source, arm_column=arm_column, reward_column=reward_column, minimise=minimise)
+    rewards = read_rewards(
+        source, arm_column=arm_column, reward_column=reward_column, minimise=minimise, feature_columns=feature_columns
+    )
     by_arm = rewards.by_arm
     medians = np.array([quantile(np.sort(values), 0.5) for values in by_arm])
     distances = np.clip(rewards.rewards - medians[rewards.arms], -LARGEST, LARGEST)
@@ -85,7 +93,8 @@ def diagnose(
     advice = advise(by_arm, chosen, medians, pooled, residuals)
     candidates = [advice, *rivals(by_arm, chosen, medians, pooled, residuals)]
     replayed = replay(by_arm, {str(one): one.policy() for one in candidates}, chosen)
-    return Report(rewards, why, found, shapes, pooled, overruled(advice, candidates, replayed), replayed)
+    contexts = weigh_contexts(rewards, chosen) if rewards.feature_names else None
+    return Report(rewards, why, found, shapes, pooled, overruled(advice, candidates, replayed), replayed, contexts)
 
 
 def _ranks_within_arms(rewards: Rewards) -> FloatArray:

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from reprlib import repr as brief
@@ -41,6 +42,8 @@ class Rewards:
         How many rows were left out because a value was missing.
     minimised
         Whether the file has costs; rewards are then the costs with their signs changed.
+    feature_names, features
+        Names of the features, and of each row its features.
 
     Examples
     --------
@@ -52,10 +55,13 @@ class Rewards:
 
     def __init__(
         self, source: str, labels: tuple[str, ...], arms: IntArray, rewards: FloatArray, timed: bool,
-        dropped: int = 0, minimised: bool = False,
+        dropped: int = 0, minimised: bool = False, feature_names: tuple[str, ...] = (),
+        features: FloatArray | None = None,
     ) -> None:  # fmt: skip
         self.source, self.labels, self.arms, self.rewards, self.timed = source, labels, arms, rewards, timed
         self.dropped, self.minimised = dropped, minimised
+        self.feature_names = feature_names
+        self.features = np.zeros((len(rewards), 0)) if features is None else features
 
     @cached_property
     def rows(self) -> list[IntArray]:
@@ -75,6 +81,7 @@ class Reading(NamedTuple):
     arm: str = "arm"
     reward: str = "reward"
     minimise: bool = False
+    features: tuple[str, ...] = ()
 
     def rewards(self, frame: pd.DataFrame, source: str, unit: str) -> Rewards:
         """Take a table; its index says which ``unit`` of the source each row is."""
@@ -82,13 +89,16 @@ class Reading(NamedTuple):
 
         frame = frame.rename(columns=lambda name: str(name).strip())
         columns = list(frame.columns)
-        if any(columns.count(name) != 1 for name in (self.arm, self.reward)) or columns.count("time") > 1:
-            wanted = f"{self.arm}, {self.reward} and perhaps time"
+        needed = (self.arm, self.reward, *self.features)
+        if any(columns.count(name) != 1 for name in needed) or columns.count("time") > 1:
+            wanted = f"{', '.join(needed)} and perhaps time"
             raise ValueError(f"{source}: columns must be {wanted}, each once, got {', '.join(columns)}")
         names = frame[self.arm].astype("string").str.strip()
         rewards = _numbers(frame[self.reward])
         times = _times(frame["time"]) if "time" in columns else np.arange(len(frame), dtype=float)
+        features = {name: _numbers(frame[name]) for name in self.features}
         usable = {self.arm: names.notna().to_numpy(bool), self.reward: ~np.isnan(rewards), "time": ~np.isnan(times)}
+        usable |= {name: np.isfinite(values) for name, values in features.items()}
         missing = {name: _missing(frame[name]) for name in usable if name in columns}
         kept = ~np.logical_or.reduce(list(missing.values()))
         bad = pd.DataFrame({name: kept & ~good for name, good in usable.items()}, index=frame.index)
@@ -102,19 +112,25 @@ class Reading(NamedTuple):
         arms[kept] = codes
         return Rewards(
             source, tuple(map(str, labels)), arms[order], -rewards[order] if self.minimise else rewards[order],
-            "time" in columns, int(np.count_nonzero(~kept)), self.minimise,
+            "time" in columns, int(np.count_nonzero(~kept)), self.minimise, self.features,
+            np.stack([values[order] for values in features.values()], axis=1) if features else None,
         )  # fmt: skip
 
 
 def read_rewards(
-    source: Source, *, arm_column: str = "arm", reward_column: str = "reward", minimise: bool = False
+    source: Source,
+    *,
+    arm_column: str = "arm",
+    reward_column: str = "reward",
+    minimise: bool = False,
+    feature_columns: Sequence[str] = (),
 ) -> Rewards:
     r"""Read a CSV file (``-``: standard input), a Parquet file, an open text file, or a pandas table.
 
-    The columns are those of the arm and the reward, and perhaps ``time``, a number or an ISO 8601 date; others are
-    ignored.  Columns may be separated by semicolons; numbers then may have decimal commas.  Rows that lack a value are
-    left out and counted.  A file is refused if a reward or a time is not a number; the error names the lines.  Infinite
-    rewards are fine.
+    The columns are those of the arm, the reward and the features, and perhaps ``time``, a number or an ISO 8601 date;
+    others are ignored.  Columns may be separated by semicolons; numbers then may have decimal commas.  Rows that lack a
+    value are left out and counted.  A file is refused if a reward, a feature or a time is not a number; the error names
+    the lines.  Infinite rewards are fine, infinite features are not.
 
     Examples
     --------
@@ -133,7 +149,9 @@ def read_rewards(
             raise TypeError(f"diagnose: {name} must be the name of a column, got {column!r}")
     if arm_column == reward_column:
         raise ValueError(f"diagnose: arm_column and reward_column must be two columns, got {arm_column!r} for both")
-    reading = Reading(arm_column.strip(), reward_column.strip(), minimise)
+    reading = Reading(
+        arm_column.strip(), reward_column.strip(), minimise, _features(feature_columns, arm_column, reward_column)
+    )
     if hasattr(source, "columns"):
         return reading.rewards(source, "table", "row")
     if hasattr(source, "read"):
@@ -151,6 +169,18 @@ def read_rewards(
     if path.suffix == ".parquet":
         return _from_parquet(path, reading)
     return _from_csv(path if path.is_file() else io.BytesIO(path.read_bytes()), str(path), reading)
+
+
+def _features(given: Sequence[str], *others: str) -> tuple[str, ...]:
+    """Return the names of the feature columns."""
+    if isinstance(given, str) or not all(isinstance(name, str) for name in given):
+        raise TypeError(f"diagnose: feature_columns must be a list of names of columns, got {given!r}")
+    names = tuple(name.strip() for name in given)
+    taken = {name.strip() for name in others} | {"time"}
+    if len(set(names)) < len(names) or taken & set(names):
+        raise ValueError(f"diagnose: feature_columns must be other columns than arm, reward and time, each once, "
+                         f"got {list(given)!r}")  # fmt: skip
+    return names
 
 
 def _from_csv(file: Path | io.BytesIO, source: str, reading: Reading) -> Rewards:

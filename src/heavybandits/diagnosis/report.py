@@ -10,6 +10,7 @@ from functools import cached_property
 
 from .._format import html_table
 from .advice import HEAVY, LIGHT, Advice, is_symmetric
+from .contexts import Contexts
 from .means import Levels
 from .read import Rewards
 from .replay import Replay
@@ -55,6 +56,8 @@ class Report:
         Which policy fits.
     replay
         What policies would have earned.
+    contexts
+        What the features are worth; None if the file has none.
     """
 
     rewards: Rewards
@@ -64,6 +67,7 @@ class Report:
     pooled: Shape
     advice: Advice
     replay: Replay
+    contexts: Contexts | None = None
 
     @property
     def goal(self) -> str:
@@ -85,6 +89,7 @@ class Report:
             "What this says\n" + "".join(f"- {line}\n" for line in self.findings()),
             f"Which policy fits: {self.advice.name}\n{self._spoken(self.advice.reason)}\n\n{program}",
             self._replayed(),
+            *([self._weighed(self.contexts)] if self.contexts else []),
         ]
         return "\n".join(parts)
 
@@ -103,6 +108,7 @@ class Report:
             + f"<p>Goal: {self.goal}. {html.escape(self._spoken(self.why))}</p><ul>{said}</ul><p>Which policy fits: "
             f"<b>{html.escape(self.advice.name)}</b>. {html.escape(self._spoken(self.advice.reason))}</p>"
             f"<pre>{html.escape(self.snippet)}</pre>"
+            + (f"<pre>{html.escape(self._weighed(self.contexts))}</pre>" if self.contexts else "")
         )
 
     @property
@@ -163,6 +169,27 @@ class Report:
             f"with the best {measure} in its resampled file.  Behind the first: by the "
             "goal, with a 99% interval.\n"
         )
+
+    def _weighed(self, contexts: Contexts) -> str:
+        """Say what the features are worth."""
+        gain = "{:.1%} ({:.1%} to {:.1%})".format(*contexts.gain)
+        known = f"Contexts: {', '.join(contexts.names)}\n"
+        if not contexts.matter:
+            other = f"a line for each arm changes the error on other rows by {gain}"
+            return f"{known}They do not matter, as far as one can tell: {other}.\n"
+        known += f"They matter: a line for each arm lowers the error on other rows by {gain}.\n"
+        if not contexts.pulls:
+            return known + "There are too few rewards of an arm, or too many coefficients, for a replay with them.\n"
+        rows = [
+            (contexts.policy, _band(self._band_in_units(contexts.earned))),
+            ("the best arm", f"{self._in_units(contexts.one):.4g}"),
+            ("the best arm in each context", f"{self._in_units(contexts.each):.4g}"),
+        ]
+        return (
+            f"{known}\nReplay with contexts: {contexts.replays} times {contexts.pulls} pulls\n"
+            + table(("policy", f"{self.goal} per pull"), rows)
+            + "\nContexts are drawn from the file, rewards from the lines and what these leave over.\n"
+        ).replace("rewards", f"{self._noun}s")
 
     def _band_in_units(self, band: tuple[float, float, float]) -> tuple[float, float, float]:
         middle, low, high = (self._in_units(value) for value in band)

@@ -1,0 +1,189 @@
+"""Whether contexts matter: how much better they predict rewards, and what a policy that uses them would earn.
+
+Each arm gets a line in the features, fitted by least absolute deviations, or by least squares if arms are compared by
+their means.  Its slopes are shrunk by a common factor.  What the lines say of rows that they were not fitted to is
+compared with what the arm's median, or mean, says.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..algorithms.registry import make
+from ..engine.loop import simulate
+from ..protocols import FloatArray, IntArray
+from ..world.contexts import Disjoint, Logged
+from ..world.linear import LinearInstance
+from .read import Rewards
+from .replay import SURE, Resampled
+
+FOLDS = 5
+FACTORS = (0.25, 0.5, 0.75, 1.0)  # that slopes may be shrunk by
+STEPS = 25  # of reweighted least squares
+LEAST = 0.02  # of the scale: what smaller residuals count as in their weights
+RIDGE = 1e-6
+ROWS = 10_000  # of a file, at most, that the replay draws contexts from
+PULLS, REPLAYS = 2000, 20
+LARGEST = 200  # coefficients, at most, in a replay
+COMMON, BEYOND = 0.99, 3.0  # squares are cut off at so many times this quantile of the errors without contexts
+
+
+class Contexts(NamedTuple):
+    """What the features are worth.
+
+    Attributes
+    ----------
+    names
+        Of the features.
+    gain
+        By how much the lines lower the loss on rows that they were not fitted to, as a share, with a 99% interval.
+    policy, earned
+        A policy that uses the features, and what it earns per pull in a replay, with the middle nine tenths of
+        replays; not a number if there was none.
+    one, each
+        What the arm that is best on the whole earns, and the arm that is best in each context.
+    pulls, replays
+        Of the replay; 0 if there was none.
+    """
+
+    names: tuple[str, ...]
+    gain: tuple[float, float, float]
+    policy: str
+    earned: tuple[float, float, float]
+    one: float
+    each: float
+    pulls: int
+    replays: int
+
+    @property
+    def matter(self) -> bool:
+        """Whether contexts predict rewards better than chance."""
+        return self.gain[1] > 0
+
+
+def weigh_contexts(rewards: Rewards, goal: str) -> Contexts:
+    """Measure what the features of logged rewards are worth; rows with infinite rewards are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from heavybandits.diagnosis.read import read_rewards
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame({"arm": rng.integers(2, size=400), "age": rng.normal(size=400)})
+    >>> table["reward"] = np.where(table["arm"] == 1, table["age"], -table["age"]) + 0.1 * rng.standard_cauchy(400)
+    >>> weigh_contexts(read_rewards(table, feature_columns=["age"]), "location").matter
+    True
+    """
+    kept = np.isfinite(rewards.rewards)
+    arms, y, features = rewards.arms[kept], rewards.rewards[kept], _standardised(rewards.features[kept])
+    policy = "linear-auto-mean" if goal == "mean" else "linear-auto"
+    gain, factor = _gain(arms, y, features, goal)
+    found = Contexts(rewards.feature_names, gain, policy, (math.nan,) * 3, math.nan, math.nan, 0, 0)
+    n_arms = len(rewards.labels)
+    counts = np.bincount(arms, minlength=n_arms)
+    if not found.matter or n_arms < 2 or counts.min() <= features.shape[1] + 2:
+        return found
+    return _replayed(found, arms, y, features, goal, factor)
+
+
+def _standardised(features: FloatArray) -> FloatArray:
+    """Return the features with mean 0 and deviation 1; one that never varies stays 0."""
+    deviations = features.std(axis=0)
+    scaled: FloatArray = (features - features.mean(axis=0)) / np.where(deviations > 0, deviations, 1.0)
+    return scaled
+
+
+def _gain(arms: IntArray, y: FloatArray, features: FloatArray, goal: str) -> tuple[tuple[float, float, float], float]:
+    """Return the gain in held-out loss at the best factor, and that factor."""
+    folds = np.random.default_rng(0).permutation(len(y)) % FOLDS
+    plain, slope = np.empty(len(y)), np.empty(len(y))
+    for fold in range(FOLDS):
+        for arm in np.unique(arms):
+            held = np.flatnonzero((arms == arm) & (folds == fold))
+            train = np.flatnonzero((arms == arm) & (folds != fold))
+            centre = _centre(y[train], goal) if len(train) else _centre(y, goal)
+            plain[held], slope[held] = centre, 0.0
+            if len(train) > features.shape[1] + 2:
+                level, slopes = fit_line(features[train], y[train], goal)
+                slope[held] = level - centre + features[held] @ slopes
+    before = _losses(y - plain, y - plain, goal)
+    after = {factor: _losses(y - plain - factor * slope, y - plain, goal) for factor in FACTORS}
+    factor = min(FACTORS, key=lambda factor: float(after[factor].sum()))
+    total, difference = float(before.sum()), before - after[factor]
+    if not total > 0.0:
+        return (0.0, 0.0, 0.0), factor
+    middle = float(difference.sum()) / total
+    error = SURE * float(difference.std()) * math.sqrt(len(y)) / total
+    return (middle, middle - error, middle + error), factor
+
+
+def _centre(y: FloatArray, goal: str) -> float:
+    return float(np.mean(y) if goal == "mean" else np.median(y))
+
+
+def _losses(errors: FloatArray, reference: FloatArray, goal: str) -> FloatArray:
+    """Return losses that no single error can dominate, in units of the errors without contexts."""
+    sizes = np.abs(reference)
+    if goal == "mean":
+        return np.asarray(np.minimum(np.abs(errors), BEYOND * np.quantile(sizes, COMMON)) ** 2)
+    scale = float(np.median(sizes)) or 1.0
+    return np.asarray(np.log1p(np.square(np.minimum(np.abs(errors) / scale, 1e100))))
+
+
+def fit_line(features: FloatArray, y: FloatArray, goal: str) -> tuple[float, FloatArray]:
+    """Fit an intercept and slopes: by least squares for means, else by least absolute deviations.
+
+    Examples
+    --------
+    >>> x = np.arange(20.0)[:, None]
+    >>> y = 3.0 + 2.0 * x[:, 0]
+    >>> y[5] = 1e9
+    >>> level, slopes = fit_line(x, y, "location")
+    >>> round(level, 1), slopes.round(1).tolist()
+    (3.0, [2.0])
+    """
+    rows = np.column_stack([np.ones(len(y)), features])
+    ridge = RIDGE * np.diag([0.0, *[float(len(y))] * features.shape[1]])
+    centre = _centre(y, goal)
+    shifted, weights = y - centre, np.ones(len(y))
+    scale = float(np.median(np.abs(shifted))) or 1.0
+    for _ in range(1 if goal == "mean" else STEPS):
+        weighted = rows * weights[:, None]
+        found = np.linalg.lstsq(weighted.T @ rows + ridge, weighted.T @ shifted, rcond=None)[0]
+        if goal != "mean":
+            weights = 1.0 / np.maximum(np.abs(shifted - rows @ found) / scale, LEAST)
+    return float(found[0]) + centre, np.asarray(found[1:])
+
+
+def _replayed(
+    found: Contexts, arms: IntArray, y: FloatArray, features: FloatArray, goal: str, factor: float
+) -> Contexts:
+    """Play a policy with contexts drawn from the file, rewards from the lines and their residuals."""
+    n_arms, width = int(arms.max()) + 1, features.shape[1] + 1
+    if n_arms * width > LARGEST:
+        return found
+    lines, residuals = np.empty((n_arms, width)), []
+    for arm in range(n_arms):
+        rows = arms == arm
+        centre = _centre(y[rows], goal)
+        level, slopes = fit_line(features[rows], y[rows], goal)
+        lines[arm] = centre + factor * (level - centre), *(factor * slopes)
+        errors = y[rows] - lines[arm, 0] - features[rows] @ lines[arm, 1:]
+        residuals.append(Resampled(errors - _centre(errors, goal)))
+    contexts = np.column_stack([np.ones(len(y)), features])
+    if len(contexts) > ROWS:
+        contexts = np.random.default_rng(0).choice(contexts, ROWS, replace=False)
+    instance = LinearInstance(lines.ravel(), Disjoint(n_arms, Logged(contexts)), residuals)
+    pulls = min(PULLS, len(y))
+    result = simulate(
+        instance, {found.policy: make(found.policy)}, horizon=pulls, replications=REPLAYS, checkpoints="end"
+    )
+    paid = contexts @ lines.T
+    each = float(paid.max(axis=1).mean())
+    earned = each - result.regret.to_numpy()[0, :, -1] / pulls
+    low, high = np.quantile(earned, (0.05, 0.95)).tolist()
+    band = (float(earned.mean()), low, high)
+    return found._replace(earned=band, one=float(paid.mean(axis=0).max()), each=each, pulls=pulls, replays=REPLAYS)
