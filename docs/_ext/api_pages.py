@@ -14,6 +14,7 @@ GROUPS = {
     "world": ("Instances", "What is played: arms, and the environments of the paper."),
     "world.noises": ("Noises and laws", "What rewards are drawn from."),
     "online": ("Decide online", "One decision at a time."),
+    "service": ("Decision service", "A client of :doc:`/service`."),
     "studies": ("Studies and reports", "Many cases from one file, stored and resumed."),
     "report": ("Studies and reports", ""),
     "diagnosis": ("Diagnose", "What logged rewards look like."),

@@ -222,7 +222,7 @@ class Agent(Kept):
                 if restrict is not None:
                     restrict(None)
             self._awaited.add(given, self._pending.awaited)
-            if chance is not None:
+            if chance is not None and self._draws is not None:
                 self._awaited.correct(given, chance)
             return Assigned(self._labels[given], chosen, chance)
 

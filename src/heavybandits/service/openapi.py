@@ -63,5 +63,6 @@ def _described(item: Operation, known: dict[str, Any]) -> dict[str, Any]:
         found["requestBody"] = {"required": True, "content": {"application/json": {"schema": known[repr(item.form)]}}}
     if item.role is not None:
         found["security"] = [{"token": []}, {}]
-        found["description"] = f"Needs a token of role {item.role}, or admin."
+        others = "" if item.role == "admin" else " or admin"
+        found["description"] = f"Needs a token of role {item.role}{others}."
     return found

@@ -1,0 +1,54 @@
+"""What the documents and the files in deploy/ say about the service is so."""
+
+import json
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from services import call, running
+
+import heavybandits as hb
+from heavybandits.service import changes, replica
+from heavybandits.service.storage import open_storage
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.slow
+def test_the_snippets_of_the_documents_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (changes, replica):
+        monkeypatch.setattr(module, "policy_of", lambda spec: hb.UCB())  # the default takes a while to compile
+    with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
+        for name in ("README.md", "docs/service.md"):
+            text = (ROOT / name).read_text()
+            (block,) = [each for each in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "hb.Client" in each]
+            names: dict[str, Any] = {}
+            exec(compile(block.replace("127.0.0.1:8765", server.address), name, "exec"), names)
+            names["client"].close()
+            commands = re.findall(r"^curl -X (\w+) (\S+) .*?-d '(.*?)'$", text, re.DOTALL | re.MULTILINE)
+            assert len(commands) == 3
+            for method, url, body in commands:
+                path = url.removeprefix("http://127.0.0.1:8765")
+                status = call(server.address, method, path, json.loads(body)).status
+                assert status in (200, 201, 409)  # both documents make the same experiment
+    assert capsys.readouterr().out
+
+
+def test_the_reference_of_the_interface_is_up_to_date() -> None:
+    page = runpy.run_path(str(ROOT / "docs" / "service_api.py"))["page"]()
+    assert (ROOT / "docs" / "service-api.md").read_text() == page, "run python docs/service_api.py"
+
+
+@pytest.mark.slow
+def test_the_dashboard_for_grafana_asks_for_metrics_that_there_are(tmp_path: Path) -> None:
+    panels = json.loads((ROOT / "deploy" / "grafana.json").read_text())["panels"]
+    asked = {name for panel in panels for name in re.findall(r"heavybandits_\w+", panel["targets"][0]["expr"])}
+    with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
+        call(server.address, "GET", "/health")
+        shown = call(server.address, "GET", "/metrics").body.decode()
+    assert asked
+    assert {name for name in asked if f"\n{name}" not in shown} == set()
