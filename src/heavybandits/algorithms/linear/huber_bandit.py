@@ -18,7 +18,7 @@ changes :math:`b(T_i)` alone; here :math:`b(S_i)` too, or an arm not yet chosen 
 
 *Cost*: the fit to all samples is worked out when their number has grown by 5%, and moves by one step for each in
 between; the other one follows each forced sample.  O(d²) for a reward and its share of the fits, O(d) per row for a
-choice; at most 32 (d + 1) bytes per reward.
+choice; at most 64 (d + 1) bytes per reward, as forced samples are kept twice.
 
 *Reference*: M. Kang, G.-S. Kim, Heavy-tailed linear bandit with Huber regression, UAI 2023.
 """
@@ -42,7 +42,7 @@ NAME = "huber-bandit"
 EXAMPLE = {"n_arms": 2, "eps": 1.0, "nu": 1.0}
 FACTS = Facts(
     needs="moment order, scale, gap, number of arms, block features",
-    memory="32 (d + 1) n bytes in all",
+    memory="64 (d + 1) n bytes in all",
     cost="O(K d), O(d²) amortised",
     regret="O(sqrt(d) T^(1/(1 + eps)) ln(dT)^(eps/(1 + eps))), if arms that differ do so by h",
     reference="Kang, Kim 2023",
