@@ -49,6 +49,17 @@ def test_production_tutorial_runs(
     assert capsys.readouterr().out.startswith("{'bargains': 0, 'classics': 0, 'luxury': 0}\n")
 
 
+@pytest.mark.slow
+def test_tutorial_on_contexts_runs() -> None:
+    exec(compile("".join(python_blocks("docs/contexts.md")), "contexts.py", "exec"), {})
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
+def test_python_in_pages_is_python(page: str) -> None:
+    for block in python_blocks(f"docs/{page}"):
+        compile(block, page, "exec")
+
+
 def test_noise_of_the_tutorial_passes_the_checks() -> None:
     (block,) = python_blocks("docs/own-policy.md")
     names: dict[str, object] = {"__name__": "own_noise"}

@@ -25,6 +25,7 @@ GROUPS = {
     "algorithms.estimators": ("Estimators", "What the templates among the policies take."),
     "testing": ("Your own", "Tools for policies and noises that you write."),
     "protocols": ("Your own", ""),
+    "": ("More", "What has no room of its own."),
 }
 BEFORE = """\
 API reference
@@ -46,7 +47,8 @@ Theory
 def group(name: str) -> str:
     """Return the title of the group that a public name belongs to."""
     room = getattr(hb, name).__module__.removeprefix("heavybandits.")
-    return GROUPS[max((start for start in GROUPS if f"{room}.".startswith(f"{start}.")), key=len)][0]
+    starts = (start for start in GROUPS if not start or f"{room}.".startswith(f"{start}."))
+    return GROUPS[max(starts, key=len)][0]
 
 
 def page() -> str:
