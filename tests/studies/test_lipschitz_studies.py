@@ -63,8 +63,19 @@ def test_what_an_instance_needs_is_said(tmp_path: Path) -> None:
         hb.read_study(path)
 
 
-def test_the_shipped_studies_are_those_that_were_played() -> None:
+def test_the_experiment_of_lu_et_al_is_theirs() -> None:
+    """Suprema, the noise, and the moments that the authors' code works out for Pareto(3.1) and both offsets."""
     lu = hb.read_study("lu-2019")
     assert [case.instance.supremum for case in lu.cases.values()] == pytest.approx([0.0, -2.0])
     assert all(case.instance.noises[0].mean == pytest.approx(0.0) for case in lu.cases.values())
-    assert len(hb.read_study("lipschitz").cases) == 48
+    shape = 3.1
+    variance = shape / ((shape - 1) ** 2 * (shape - 2))
+    third = 2 * shape * (shape + 1) / ((shape - 1) ** 3 * (shape - 2) * (shape - 3))
+    told = {label: choice.values for label, choice in lu.choices.items()}
+    assert told["ADMM"]["sigma"] == pytest.approx(variance, rel=1e-3)
+    for far, adtm, zooming in (
+        (0.4, "ADTM nu=0.799", "zooming nu=25.784"),
+        (2.4, "ADTM nu=6.399", "zooming nu=43.378"),
+    ):
+        assert told[adtm]["nu"] == pytest.approx(far**2 + variance, rel=1e-3)
+        assert told[zooming]["nu"] == pytest.approx(far**3 + third + 3 * far * variance, rel=1e-3)

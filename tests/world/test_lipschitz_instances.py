@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
@@ -36,6 +36,7 @@ def test_suprema_are_found(name: str) -> None:
     assert instance.supremum == pytest.approx(SUPREMA[name], abs=2e-8)
 
 
+@settings(max_examples=20, deadline=None)
 @given(st.floats(0, 1), st.floats(0, 1), st.sampled_from([0.5, 1.0, 2.0]))
 def test_the_top_of_any_hill_is_found(u: float, v: float, power: float) -> None:
     def hill(x: FloatArray) -> FloatArray:

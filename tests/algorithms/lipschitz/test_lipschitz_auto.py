@@ -64,14 +64,14 @@ def _is_ripe(cells: Cells, state: Any, cell: int) -> bool:
     return bool(base[cell, VALUE] - base[cell, CENTRE] < 0.5 * cells.sides[cell].max() * spread)
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=4, deadline=None, derandomize=True)
 @given(seeds, st.sampled_from([2.0**-40, 0.25, 2.0**30]))
 def test_the_unit_of_rewards_does_not_matter(seed: int, scale: float) -> None:
-    noise = np.random.default_rng(seed).standard_cauchy(200)
+    noise = 0.1 * np.random.default_rng(seed).standard_cauchy(150)
     assert played(noise)[0] == played(noise, scale=scale)[0]
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=4, deadline=None, derandomize=True)
 @given(seeds, st.sampled_from([-64.0, 1.0, 16.0]))
 def test_the_origin_of_rewards_does_not_matter(seed: int, offset: float) -> None:
     """The same rewards of the same boxes, but for an offset, cut the same boxes and move all indices by it."""
