@@ -31,7 +31,7 @@ def slow_regret(instance: hb.LinearInstance, policy: Any, horizon: int, seed: in
     total, found = 0.0, []
     for t in range(horizon):
         row = policy.select(state, contexts[t], t, own)
-        means = np.einsum("kd,d->k", contexts[t], theta)
+        means = np.array([sum(a * b for a, b in zip(x.tolist(), theta.tolist(), strict=True)) for x in contexts[t]])
         policy.update(state, contexts[t][row], means[row] + noise[t, row])
         total += means.max() - means[row]
         found.append(total)

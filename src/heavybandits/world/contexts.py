@@ -325,5 +325,8 @@ def finite_array(owner: str, name: str, values: ArrayLike) -> FloatArray:
 
 def _normalised(rows: FloatArray) -> FloatArray:
     """Return the rows scaled to length 1, in their place."""
-    rows /= np.sqrt(np.einsum("ijk,ijk->ij", rows, rows))[:, :, None]
+    squares = rows[:, :, 0] ** 2
+    for j in range(1, rows.shape[2]):  # in this order, for the same rounding on every machine
+        squares += rows[:, :, j] ** 2
+    rows /= np.sqrt(squares)[:, :, None]
     return rows

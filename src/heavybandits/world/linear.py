@@ -181,7 +181,9 @@ def expected(rows: FloatArray, theta: FloatArray) -> FloatArray:
     >>> expected(np.ones((1, 2, 3)), np.array([1.0, 2.0, 3.0]))
     array([[6., 6.]])
     """
-    means: FloatArray = np.einsum("ikd,d->ik", rows, theta)  # not by @, whose rounding depends on threads
+    means: FloatArray = rows[:, :, 0] * theta[0]
+    for j in range(1, len(theta)):  # in this order, for the same rounding on every machine: that of @ depends on it
+        means += rows[:, :, j] * theta[j]
     return means
 
 
