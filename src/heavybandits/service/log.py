@@ -17,7 +17,7 @@ from typing import Any
 
 from .events import Clock, system_clock
 from .replica import Replica
-from .replicas import Replicas
+from .replicas import Replicas, Unreadable
 from .rewards import Close
 from .storage import Session, Storage, StorageError, Unavailable
 from .turn import Command, Outcome, Turn, problem
@@ -179,9 +179,12 @@ class Log:
         by_name: dict[str, list[Command]] = {}
         for command in commands:
             by_name.setdefault(command.experiment, []).append(command)
-        loaded = {name: self.replicas.load(session, name) for name in by_name}
-        known = {replica.exp: replica for replica in loaded.values() if replica is not None}
-        turns: dict[str, Turn] = {}
+        known, turns = dict[int, Replica](), dict[str, Turn]()
+        absent: dict[str, Outcome] = {}
+        for name in by_name:
+            replica, absent[name] = self._loaded(session, name)
+            if replica is not None:
+                known[replica.exp] = replica
         try:
             with session.transaction(list(known), last=lambda: _write(session, turns.values())) as next_seqs:
                 now = self.clock()
@@ -189,7 +192,7 @@ class Log:
                     self.replicas.catch_up(session, replica, next_seqs[exp])
                     turns[replica.name] = turn = Turn(replica, now)
                     turn.prepare(session, by_name[replica.name])
-                outcomes = [self._run(turns.get(command.experiment), command) for command in commands]
+                outcomes = [self._run(turns.get(command.experiment), command, absent) for command in commands]
         except BaseException:
             for turn in turns.values():
                 if turn.rows:  # the replica has taken in what may not be stored
@@ -197,14 +200,20 @@ class Log:
             raise
         self.batches += 1
         self.events += sum(len(turn.rows) for turn in turns.values())
-        self.replicas.snapshot_some(session)
         return outcomes
 
+    def _loaded(self, session: Session, name: str) -> tuple[Replica | None, Outcome]:
+        """Return an experiment, and what to answer if there is none."""
+        try:
+            return self.replicas.load(session, name), problem(
+                404, "unknown experiment", f"there is no experiment {name!r}"
+            )
+        except Unreadable as error:
+            return None, problem(500, "experiment not readable", str(error))
+
     @staticmethod
-    def _run(turn: Turn | None, command: Command) -> Outcome:
-        if turn is None:
-            return problem(404, "unknown experiment", f"there is no experiment {command.experiment!r}")
-        return command.run(turn)
+    def _run(turn: Turn | None, command: Command, absent: dict[str, Outcome]) -> Outcome:
+        return absent[command.experiment] if turn is None else command.run(turn)
 
     def _follow(self, session: Session) -> None:
         """Take in what other servers have stored, and end windows that are over."""
@@ -213,6 +222,7 @@ class Log:
         for replica in list(self.replicas):
             if replica.spec.reward.window is not None:
                 self._end_windows(session, replica)
+        self.replicas.snapshot_some(session)
 
     def _end_windows(self, session: Session, replica: Replica) -> None:
         due = session.due(replica.exp, self.clock(), BATCH)

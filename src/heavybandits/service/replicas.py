@@ -16,11 +16,16 @@ CHUNK = 10_000  # events read at a time
 log = logging.getLogger("heavybandits.service")
 
 
+class Unreadable(Exception):
+    """This version of the library cannot read the experiment."""
+
+
 class Replicas:
     """Experiments by name."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, Replica] = {}
+        self._unreadable: set[str] = set()
         self._snapshot_at: dict[int, int] = {}  # sequence number of the latest snapshot that is known of
 
     def __iter__(self) -> Iterator[Replica]:
@@ -54,26 +59,33 @@ class Replicas:
             self._snapshot_at[exp] = seq
             return replica
         if first_seq > 1:
-            raise ValueError(f"{name}: its first events were pruned, and this version of heavybandits ({__version__}) "
+            raise Unreadable(f"{name}: its first events were pruned, and this version of heavybandits ({__version__}) "
                              "can read none of its snapshots; use the version that wrote them")  # fmt: skip
         return Replica(exp, name)
 
     def catch_up(self, session: Session, replica: Replica, next_seq: int) -> None:
         """Take in the events that are stored, up to the one before ``next_seq``."""
-        while replica.seq < next_seq - 1:
-            for event in session.events(replica.exp, replica.seq, min(CHUNK, next_seq - 1 - replica.seq)):
-                replica.apply(event)
+        try:
+            while replica.seq < next_seq - 1:
+                for event in session.events(replica.exp, replica.seq, min(CHUNK, next_seq - 1 - replica.seq)):
+                    replica.apply(event)
+        except BaseException:
+            self.forget(replica)  # it may have taken in half an event
+            raise
 
     def follow(self, session: Session) -> None:
         """Take in all that is stored, of all experiments."""
-        names = {replica.exp: replica.name for replica in self}
-        for exp, next_seq in session.next_seqs().items():
-            if exp in names:
-                self.catch_up(session, self._by_name[names[exp]], next_seq)
-        if len(names) < len(session.next_seqs()):
+        names, stored = {replica.exp: replica.name for replica in self}, session.next_seqs()
+        for exp in names.keys() & stored.keys():
+            self.catch_up(session, self._by_name[names[exp]], stored[exp])
+        if len(names) + len(self._unreadable) < len(stored):
             for head in session.heads():
-                self.load(session, head.name)
-        self.snapshot_some(session)
+                try:
+                    self.load(session, head.name)
+                except Unreadable as error:
+                    if head.name not in self._unreadable:
+                        log.error("experiment not readable", extra={"error": str(error)})
+                    self._unreadable.add(head.name)
 
     def forget(self, replica: Replica) -> None:
         """Let a replica be read again when it is next needed."""
