@@ -60,7 +60,7 @@ def _type(schema: dict[str, Any]) -> str:
         return " or ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
     if schema.get("type") == "array":
         return f"list of {_type(schema['items'])}"
-    return schema.get("type", "anything")
+    return str(schema.get("type", "anything"))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,6 @@ def make(server: Running, policy: str = "ucb") -> None:
 
 def settled(server: Running, seq: int) -> str:
     """The checksum of a server that has seen so many events."""
-    import time
-
     for _ in range(400):
         report = server("GET", "/x/report").body
         if report["experiment"]["seq"] >= seq:
@@ -142,13 +141,17 @@ def test_an_event_that_fails_half_way_is_not_taken_in_twice(storage: Storage, mo
 
 def test_snapshots_are_taken_as_the_log_grows(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replicas, "EVERY", 20)
+    session = storage.connect()
     with running(storage) as server:
         make(server)
-        for i in range(6):
-            play(server, 10 * i, 10)
-    session = storage.connect()
+        for i in range(3):
+            play(server, 20 * i, 20)
+            for _ in range(400):  # the server looks every tenth of a second
+                if len(session.snapshots(1)) > i:
+                    break
+                time.sleep(0.05)
     taken = [seq for seq, _ in session.snapshots(1)]
-    assert len(taken) >= 2  # one at least before the last, which is taken at the end
+    assert len(taken) >= 3
     findings = verification.verify(session)
     assert findings[0].ok
     assert f"{len(taken)} snapshots equal" in findings[0].text
