@@ -330,11 +330,6 @@ def test_a_law_that_is_told_stays() -> None:
     assert state.noise[SCALE] == pytest.approx(0.5, rel=0.2)
 
 
-@pytest.mark.parametrize("name", ["linear-level-set-ucb", "linear-auto", "linear-auto-mean"])
-def test_the_protocol_is_kept(name: str) -> None:
-    hb.check_policy(hb.make(name), horizon=60)
-
-
 def test_parameters_are_checked() -> None:
     with pytest.raises(ValueError, match="LinearLevelSetUCB: c must be a positive finite number, got 0"):
         LinearLevelSetUCB(c=0)
