@@ -1,5 +1,6 @@
 """Tokens, roles, limits, and what a request cannot do."""
 
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from services import ARMS, Process, Running, call, running
 
 from heavybandits.service import creation
 from heavybandits.service.auth import Tokens, new_token
+from heavybandits.service.server import listen
 from heavybandits.service.storage import Storage, open_storage
 
 pytestmark = pytest.mark.slow
@@ -146,3 +148,8 @@ def test_sigterm_drains_and_leaves_a_snapshot(store: Storage, tmp_path: Path) ->
     session = store.connect()
     assert [seq for seq, _ in session.snapshots(1)] == [2]
     session.close()
+
+
+def test_answers_are_not_held_back_by_nagles_algorithm() -> None:
+    with listen("127.0.0.1", 0) as wire:
+        assert wire.proto == socket.IPPROTO_TCP  # by which asyncio decides
