@@ -53,7 +53,11 @@ def module_of(name: str) -> ModuleType:
 
 def linked(text: str) -> str:
     """Return a docstring with the pages of this site as links."""
-    return re.sub(r"(``)?docs/([\w-]+)\.md(``)?", r":doc:`/\2`", text.strip())
+
+    def link(match: re.Match[str]) -> str:
+        return f":doc:`/{match[1]}`" if (ROOT / "docs" / f"{match[1]}.md").exists() else f"``docs/{match[1]}.md``"
+
+    return re.sub(r"`{0,2}docs/([\w-]+)\.md`{0,2}", link, text.strip())
 
 
 def table_of_facts(name: str, kind: str) -> str:
