@@ -115,7 +115,8 @@ def post(address: str, path: str, origin: str | None = "own", cookie: str = "", 
 
 def get(address: str, path: str, **headers: str) -> tuple[int, str, dict[str, str]]:
     answer = call(address, "GET", path, None, **cast(Any, headers))
-    return answer.status, answer.body.decode(), answer.headers
+    text = answer.body.decode() if isinstance(answer.body, bytes) else str(answer.body)
+    return answer.status, text, answer.headers
 
 
 @pytest.mark.slow

@@ -21,7 +21,6 @@ from starlette.routing import Route
 
 from ..._validate import visible
 from ..changes import Change
-from ..events import iso
 from ..operations import make
 from ..reading import changes_of, every_experiment, of_experiment
 from ..replica import Config
@@ -124,14 +123,14 @@ class Pages:
         return found
 
     async def _list(self, request: Request) -> Response:
-        experiments = (await self._body(every_experiment))["experiments"]
+        experiments = (await self._body(every_experiment)).experiments
         return self._page("list.html.j2", experiments=experiments, form={}, problem=None)
 
     async def _show(self, request: Request) -> Response:
         found = await self._facts(request)
         name = request.path_params["experiment"]
-        changes = [(iso(change["t"]), bytes(change["change"]).decode())
-                   for change in (await self._body(changes_of(name, 0)))["changes"]]  # fmt: skip
+        audit = await self._body(changes_of(name, 0))
+        changes = [(change.time, bytes(change.change).decode()) for change in audit.changes]
         return self._page("experiment.html.j2", changes=changes[::-1], **await run_in_threadpool(_shown, found))
 
     async def _live(self, request: Request) -> Response:
@@ -149,7 +148,7 @@ class Pages:
             if isinstance(made.body, Problem):
                 raise Refused(made.status, made.body.title, made.body.detail)
         except Refused as refused:
-            experiments = (await self._body(every_experiment))["experiments"]
+            experiments = (await self._body(every_experiment)).experiments
             return self._page(
                 "list.html.j2", refused.problem.status, experiments=experiments, form=form, problem=refused.problem
             )
