@@ -3,10 +3,10 @@ The service and its page
 ========================
 
 ``heavybandits serve`` answers over HTTP, and shows on a page what is going on.  Here 300 visitors are shown one of
-three offers each.  The curves are the shares of the offers so far, and the page looked like this meanwhile:
+three offers each.  The curves are the shares of the offers so far, and the page looked like this after 200 of them:
 
 .. image:: /images/dashboard.png
-   :alt: The page of an experiment, with its arms, their rewards, and decisions over time
+   :alt: The page of an experiment, with its arms, their means, and what rewards look like
 """
 
 import subprocess
