@@ -80,7 +80,8 @@ class Log:
             if len(self._queue) >= QUEUE or self._stopping:
                 return False
             self._queue.append((command, future))
-            self._wake.notify()
+            if len(self._queue) == 1:  # the thread waits for nothing but the first
+                self._wake.notify()
         return True
 
     @property
