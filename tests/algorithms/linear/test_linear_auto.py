@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import heavybandits as hb
 from heavybandits.algorithms.kit.linear_sets import CLOCK, FITTED, LAW, SCALE
+from heavybandits.algorithms.kit.robust_line import approach
 from heavybandits.algorithms.kit.state import arrays, with_rows
 from heavybandits.algorithms.linear.linear_level_set_ucb import LinearLevelSetUCB
 from heavybandits.engine.compile.compiled import compiled, without_text
@@ -242,6 +243,24 @@ def test_pending_decisions_spread_and_leave_no_trace() -> None:
         reward = features[rows[0]].sum() + rng.standard_cauchy()
         for each in (state, untouched):
             AUTO.update(each, features[rows[0]], reward)
+
+
+def test_choices_among_pending_rows_leave_kept_leverages_alone() -> None:
+    """A choice while something is pending is made from other leverages, which must not be taken for the kept ones."""
+    rng, features = np.random.default_rng(12), np.random.default_rng(12).normal(size=(40, 3))
+    state = with_rows(AUTO.init(3, None), len(features))
+    for t in range(150):
+        row = AUTO.select(state, features, t, None)
+        AUTO.update(state, features[row], features[row].sum() + rng.standard_cauchy())
+    for _ in range(5):
+        state.model.ask(features[AUTO.select(state, features, 150, None)])
+    for x in features[:5]:
+        AUTO.update(state, x, x.sum())
+        state.model.settle(x)
+    AUTO.select(state, features, 155, None)
+    assert (state.model.pending[0], state.arms.kept[0]) == (0, len(features))
+    exact = [approach(state.model, state.model.inverse, x) for x in features]
+    assert_allclose(state.arms.leverage[: len(features)], exact, rtol=1e-9)
 
 
 def test_delayed_rewards_are_learned_from() -> None:

@@ -197,8 +197,8 @@ def best_row(line: Line, inverse: FloatArray, arms: Arms, features: FloatArray, 
         row, index = highest(width, leverage, value, arms.bound)
         if index > top or (index == math.inf and leverage[row] > reach):
             best, top, reach = first + row, index, leverage[row]
-    if kept and not scored:
-        arms.age[0] = 0
+    if not scored:
+        arms.age[0] = 0 if kept else RENEWAL  # else kept scores, if there are any, were written over
     return best
 
 
