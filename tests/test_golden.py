@@ -19,11 +19,22 @@ import heavybandits as hb
 FOLDER = Path(__file__).parent / "golden"
 VALUES: dict[str, Any] = json.loads((FOLDER / "values.json").read_text())
 POLICIES: dict[str, dict[str, Any]] = json.loads((FOLDER / "policies.json").read_text())
+STRUCTURED: dict[str, dict[str, dict[str, Any]]] = json.loads((FOLDER / "structured.json").read_text())  # by kind
 AGENTS = ("ucb", "auto", "sgd-ucb", "sgd-ucb-smom", "rucb-catoni", "htinf", "mean-of-medians", "thompson-gaussian")
 INSTANCES = {
     "cauchy": hb.env2(hb.Cauchy()),
     "few": hb.Instance(means=[0.0, 1.0, 0.5], noise=hb.StudentT(df=2.0)),
     "many": hb.Instance(means=np.linspace(0.0, 3.0, 70), noise=hb.Gaussian()),
+}
+STRUCTURED_INSTANCES: dict[str, dict[str, Any]] = {
+    "linear": {
+        "fixed": hb.LinearInstance(np.arange(6.0) / 6.0, hb.Frozen(hb.Sphere(5, 6)), hb.StudentT(df=2.0)),
+        "fresh": hb.LinearInstance(np.arange(6.0) / 6.0, hb.Disjoint(3, hb.Cube(1, 2)), hb.StudentT(df=2.0)),
+    },
+    "lipschitz": {
+        "line": hb.LipschitzInstance("peak", hb.Cauchy(0.1)),
+        "square": hb.LipschitzInstance(lambda points: 1.0 - np.abs(points - 0.3).max(axis=1), hb.Gaussian(0.3), dim=2),
+    },
 }
 STUDY = """
 [study]
@@ -55,12 +66,22 @@ def digest(*arrays: Any) -> str:
 def regret_of(name: str) -> dict[str, str]:
     """Digests of the regret and pulls of a policy on each instance, for two seeds."""
     policy = hb.make(name, **POLICIES[name])
-    found = {}
-    for label, instance in INSTANCES.items():
-        for seed in (0, 1):
-            result = hb.simulate(instance, {name: policy}, horizon=300, replications=2, seed=seed, workers=1)
-            found[f"{label} {seed}"] = digest(result.regret.to_numpy(), result.pulls.to_numpy())
-    return found
+    return {
+        f"{label} {seed}": regret_digest(instance, name, policy, seed)
+        for label, instance in INSTANCES.items()
+        for seed in (0, 1)
+    }
+
+
+def structured_regret_of(kind: str, name: str) -> dict[str, str]:
+    """Digests of the regret and pulls of a policy for features or points, on each instance of its kind."""
+    policy = hb.make(name, **STRUCTURED[kind][name])
+    return {label: regret_digest(each, name, policy, 0) for label, each in STRUCTURED_INSTANCES[kind].items()}
+
+
+def regret_digest(instance: Any, name: str, policy: Any, seed: int) -> str:
+    result = hb.simulate(instance, {name: policy}, horizon=300, replications=2, seed=seed, workers=1)
+    return digest(result.regret.to_numpy(), result.pulls.to_numpy())
 
 
 def rewards_of(seed: int, n: int) -> list[float]:
@@ -106,8 +127,16 @@ def test_regret_is_pinned(name: str) -> None:
     assert regret_of(name) == VALUES["regret"][name]
 
 
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, named in STRUCTURED.items() for name in named])
+def test_regret_with_features_and_points_is_pinned(kind: str, name: str) -> None:
+    assert structured_regret_of(kind, name) == VALUES["structured"][kind][name]
+
+
 def test_every_policy_is_pinned() -> None:
     assert set(VALUES["regret"]) == set(POLICIES) == set(hb.policies())
+    assert set(STRUCTURED) == {"linear", "lipschitz"}
+    for kind, named in STRUCTURED.items():
+        assert set(VALUES["structured"][kind]) == set(named) == set(hb.policies(kind))
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -131,6 +160,9 @@ def test_a_small_study_is_pinned(tmp_path: Path) -> None:
 def write() -> None:
     """Write the values anew."""
     values: dict[str, Any] = {"regret": {name: regret_of(name) for name in sorted(POLICIES)}}
+    values["structured"] = {
+        kind: {name: structured_regret_of(kind, name) for name in named} for kind, named in STRUCTURED.items()
+    }
     values["agents"], values["trained"] = {}, {}
     for name in AGENTS:
         saved, learned = hb.Agent.load(FOLDER / "agents" / f"{name}.hb"), trained(name)
