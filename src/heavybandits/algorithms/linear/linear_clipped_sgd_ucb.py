@@ -12,7 +12,7 @@ linear: set ``intercept``.
            \hat\theta \leftarrow \hat\theta + \gamma\,x\,\mathrm{clip}(r - x'\hat\theta, R) \ \text{(first order)}
 
 with the paper's constant step :math:`\gamma = 1/\ln(4(T+1)T^2)`.  On one feature that is always 1 the first is a step
-of 1/n, and the second Clipped-SGD-UCB's own.
+of :math:`1/(n + \lambda)`, and the second Clipped-SGD-UCB's own.
 
 *Cost*: O(d²) for a reward, O(d²) per row for a choice; 8 (3 d² + 3 d) bytes.
 

@@ -8,7 +8,8 @@ in ``linear-auto``.  *When that fails*: a law with tails that are too light lets
 width of the level set of :mod:`~heavybandits.algorithms.kit.linear_level_set`; how the line, the law of the noise, its
 scale and the ridge are learned says :mod:`~heavybandits.algorithms.kit.linear_sets`.
 
-*Cost*: O(d²) for a reward, O(K d²) for a choice, O(K d) if the rows stay the same; fits to the first 30 d rewards.
+*Cost*: O(d²) for a reward, O(K d²) for a choice, O(K d) if the rows stay the same; fits to the first 30 d rewards, at
+least 100 and at most 600 of them, or 10 d if that is more.
 
 *Reference*: this library; see ``docs/linear.md``.
 """
