@@ -61,6 +61,18 @@ def test_an_arm_with_one_reward_is_not_sure_to_be_worse() -> None:
     assert 0.3 < judge(found).chances["a"] < 0.7
 
 
+def test_one_huge_reward_does_not_make_a_best_median() -> None:
+    found = known({"a": [1.0, 1.1] * 50, "b": [50.0]}, goal="location")
+    assert judge(found).chances["b"] < 0.7
+
+
+def test_an_arm_that_never_paid_is_seen_to_be_worse() -> None:
+    found = known({"a": ([0.0] * 9 + [1.0]) * 100, "b": [0.0] * 1000, "c": [0.0]})
+    found.report["arms"][2]["standard_error"] = None
+    chances = judge(found).chances
+    assert chances["b"] < 0.01 < chances["c"]
+
+
 def test_without_rewards_the_page_says_so() -> None:
     empty = known({"a": [1.0]})
     empty.report["arms"][0]["rewards"] = 0

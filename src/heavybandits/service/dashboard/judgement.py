@@ -16,6 +16,8 @@ from .known import Known
 
 DRAWS = 4000
 SURE, EARLY = 0.95, 0.8  # chances of being best
+FEWEST = 6  # rewards without which no two of them have the median between them with 95%
+UNKNOWN = 1e100  # standard error of what nothing is known of
 
 
 class Judgement(NamedTuple):
@@ -67,8 +69,13 @@ def judge(known: Known) -> Judgement:
     leader = max(values, key=values.__getitem__)
     cost = sum(arm["decisions"] * (values[leader] - values[arm["name"]]) for arm in arms)
     rng = np.random.default_rng(0)
-    errors = {arm["name"]: _error(arm, len(known.samples[arm["name"]]), known.goal) for arm in arms}
-    drawn = np.array([value + errors[name] * rng.standard_normal(DRAWS) for name, value in values.items()])
+    errors = _mean_errors(arms) if known.goal == "mean" else [
+        _median_error(arm, len(known.samples[arm["name"]])) for arm in arms
+    ]  # fmt: skip
+    drawn = np.array([
+        value + (error if math.isfinite(error) else UNKNOWN) * rng.standard_normal(DRAWS)
+        for value, error in zip(values.values(), errors, strict=True)
+    ])  # fmt: skip
     chances = np.bincount(drawn.argmax(axis=0), minlength=len(values)) / DRAWS
     return Judgement(leader, values, dict(zip(values, chances.tolist(), strict=True)), cost)
 
@@ -79,11 +86,21 @@ def _value(arm: dict[str, Any], goal: str) -> float:
     return math.nan if value is None else float(value)
 
 
-def _error(arm: dict[str, Any], sampled: int, goal: str) -> float:
-    """Return the standard error of an arm's mean or median; the sample need not have all of its rewards."""
-    if goal == "mean":
-        error = float(arm["standard_error"] or math.inf)
-    else:
-        low, high = map(float, arm["median_interval"])
-        error = (high - low) / (2 * 1.96) * math.sqrt(sampled / arm["rewards"])
-    return error if math.isfinite(error) else 1e100  # nothing is known
+def _mean_errors(arms: list[dict[str, Any]]) -> list[float]:
+    """Return the standard errors of means; rewards that were all alike so far are taken to vary as those of others."""
+    errors = [float(arm["standard_error"] or math.inf) for arm in arms]
+    counts = [arm["rewards"] for arm in arms]
+    spreads = [error * math.sqrt(n) for error, n in zip(errors, counts, strict=True) if math.isfinite(error)]
+    alike = max(spreads, default=math.inf)
+    return [
+        alike / math.sqrt(n) if arm["standard_error"] == 0.0 else error
+        for arm, error, n in zip(arms, errors, counts, strict=True)
+    ]
+
+
+def _median_error(arm: dict[str, Any], sampled: int) -> float:
+    """Return the standard error of a median; the sample need not have all of the arm's rewards."""
+    if sampled < FEWEST:
+        return math.inf
+    low, high = map(float, arm["median_interval"])
+    return (high - low) / (2 * 1.96) * math.sqrt(sampled / arm["rewards"])
