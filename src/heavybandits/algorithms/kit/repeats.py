@@ -3,7 +3,8 @@ r"""Rows that are played several times in a row, for policies that take medians 
 The literature holds the features still meanwhile, which no world does whose features change from round to round.  So
 while the rewards of a *group* come in, the row is played that is nearest to the mean of those already played in it:
 with features that stay the same this is the same row again, wherever it is listed.  When the group is full, that mean
-stands for the features of all its rewards.
+stands for the features of all its rewards.  The mean of rows that change tends to the middle of what is offered, and
+with it what is played: where theta points there, as among positive rows, that is good luck and not learning.
 
 Rewards join the group under way in the order in which they come, asked for or not.
 """
