@@ -149,6 +149,19 @@ def test_commands_make_tokens_export_and_verify(store: Storage, tmp_path: Path) 
         assert refused.stderr.count("\n") == 1
 
 
+def test_commands_refuse_a_database_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "typo.db"
+    db = f"sqlite:///{path}"
+    for command in ("verify",), ("export", "x"), ("prune", "--days", "1"), ("token", "list"), ("token", "revoke", "x"):
+        refused = run(*command, "--db", db)
+        assert refused.returncode == 2, command
+        assert (
+            refused.stderr == f"heavybandits: there is no database {db}; serve makes one, or name another with --db\n"
+        )
+        assert not path.exists(), command
+    assert run("token", "create", "--role", "read", "--db", db).returncode == 0
+
+
 def test_pruned_events_have_taught_what_they_had_to(storage: Storage) -> None:
     clock = FakeClock()
     with running(storage, clock) as server:

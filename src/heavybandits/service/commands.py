@@ -99,7 +99,7 @@ def migrate(db: Db = DEFAULT) -> None:
 
     Example: heavybandits migrate --db postgresql://localhost/bandits
     """
-    with _session(db) as session:
+    with _session(db, new=True) as session:
         print(f"schema {session.schema_version()}, up to date")
 
 
@@ -111,7 +111,7 @@ def create_token(
 ) -> None:
     """Make a token, and print it once: only its hash is stored."""
     secret, row = _needs_extra("auth").new_token(role, name, time.time_ns() // 1000)
-    with _session(db) as session, session.transaction():
+    with _session(db, new=True) as session, session.transaction():
         session.put_token(row)
     print(f"Token {row.id} of role {role}.  Keep what follows; it is not shown again.")
     print(secret)
@@ -149,11 +149,14 @@ def _needs_extra(module: str) -> Any:
         raise ValueError(f"the service needs {error.name}: pip install 'heavybandits[serve]'") from None
 
 
-def _session(db: str) -> Any:
-    """Return a connection to a database whose schema is up to date, as a context."""
+def _session(db: str, *, new: bool = False) -> Any:
+    """Return a connection to a database whose schema is up to date, as a context; it may be a new one if asked for."""
     import contextlib
 
-    session = _needs_extra("storage").open_storage(db).connect()
+    storage = _needs_extra("storage").open_storage(db)
+    if not (new or storage.exists()):
+        raise ValueError(f"there is no database {storage.shown}; serve makes one, or name another with --db")
+    session = storage.connect()
     try:
         session.migrate()
     except BaseException:

@@ -9,6 +9,8 @@ from .session import Session, StorageError, Unavailable
 
 __all__ = ["Session", "Storage", "StorageError", "Unavailable", "open_storage"]
 
+FILE = "sqlite:///"
+
 
 class Storage:
     """A database; each call of :meth:`connect` opens a connection of its own.
@@ -27,12 +29,16 @@ class Storage:
         """The address without a password."""
         return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", self.url)
 
+    def exists(self) -> bool:
+        """Return whether there is a file; PostgreSQL says so itself when one connects."""
+        return not self.url.startswith(FILE) or Path(self.url.removeprefix(FILE)).exists()
+
     def connect(self) -> Session:
         """Open a connection."""
-        if self.url.startswith("sqlite:///"):
+        if self.url.startswith(FILE):
             from .sqlite import SQLite
 
-            return SQLite(Path(self.url.removeprefix("sqlite:///")))
+            return SQLite(Path(self.url.removeprefix(FILE)))
         try:
             from .postgres import PostgreSQL
         except ImportError:
@@ -50,6 +56,6 @@ def open_storage(url: str) -> Storage:
         ...
     ValueError: serve: db must be sqlite:///path or postgresql://..., got 'mysql://localhost'
     """
-    if not url.startswith(("sqlite:///", "postgresql://", "postgres://")) or url == "sqlite:///":
+    if not url.startswith((FILE, "postgresql://", "postgres://")) or url == FILE:
         raise ValueError(f"serve: db must be sqlite:///path or postgresql://..., got {url!r}")
     return Storage(url)
