@@ -50,6 +50,13 @@ def test_version() -> None:
     assert (done.returncode, done.stdout) == (0, f"heavybandits {heavybandits.__version__}\n")
 
 
+@pytest.mark.parametrize("arguments", [(), ("token",)])
+def test_without_a_command_the_help_keeps_its_lines(arguments: tuple[str, ...]) -> None:
+    done = tool(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.strip() == tool(*arguments, "--help").stdout.strip()
+
+
 @pytest.mark.parametrize("command", ["reproduce", "run", "report", "diagnose", "list"])
 def test_help_shows_an_example(command: str) -> None:
     done = tool(command, "--help")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .studies.study import Study
 
 app = typer.Typer(
-    help="Bandits for heavy-tailed rewards: reproduce the paper, run studies, diagnose rewards.",
+    help="Bandits for heavy-tailed rewards: reproduce the paper, run studies, diagnose rewards, serve decisions.",
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
@@ -249,8 +249,15 @@ def main() -> NoReturn:
     except Exception as error:
         if not hasattr(error, "format_message"):  # what typer raises for wrong usage
             raise
-        status = _complain(error.format_message())
+        message: str = error.format_message()
+        status = _complain(message) if "\n" not in message else _help(message)
     sys.exit(status)
+
+
+def _help(text: str) -> int:
+    """Show how a command is used that was given nothing at all."""
+    print(text, file=sys.stderr)
+    return 2
 
 
 def _notes(error: BaseException) -> str:
