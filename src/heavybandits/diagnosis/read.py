@@ -92,7 +92,10 @@ class Reading(NamedTuple):
         needed = (self.arm, self.reward, *self.features)
         if any(columns.count(name) != 1 for name in needed) or columns.count("time") > 1:
             wanted = f"{', '.join(needed)} and perhaps time"
-            raise ValueError(f"{source}: columns must be {wanted}, each once, got {', '.join(columns)}")
+            raise ValueError(
+                f"{source}: columns must be {wanted}, each once, got {', '.join(columns)}; "
+                "arm_column and reward_column take other names"
+            )
         names = frame[self.arm].astype("string").str.strip()
         rewards = _numbers(frame[self.reward])
         times = _times(frame["time"]) if "time" in columns else np.arange(len(frame), dtype=float)
