@@ -81,7 +81,7 @@ def test_an_experiment_is_made_once(server: Fresh) -> None:
     [
         ({"arms": []}, "arms"),
         ({"arms": [{"name": "a"}, {"name": "a"}]}, "different names"),
-        ({"arms": [{"name": "a/b"}]}, "matching regex"),
+        ({"arms": [{"name": "a/b"}]}, "Expected 1 to 64 characters, and neither slashes nor control characters - at"),
         ({"arms": ARMS, "control": "c"}, "control"),
         ({"arms": ARMS, "floor": {"a": 0.7, "b": 0.7}}, "add up"),
         ({"arms": ARMS, "floor": {"c": 0.1}}, "floor"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 import msgspec
@@ -50,7 +51,7 @@ async def body(request: Request, form: msgspec.json.Decoder[Form]) -> Form:
     try:
         return form.decode(await contents(request))
     except msgspec.ValidationError as error:
-        raise Refused(422, "invalid", str(error)) from None
+        raise Refused(422, "invalid", said(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, "malformed JSON", str(error)) from None
 
@@ -70,4 +71,10 @@ def parameter(request: Request, name: str, form: Any) -> Any:
     try:
         return msgspec.convert(request.path_params[name], form)
     except msgspec.ValidationError as error:
-        raise Refused(404, "no such address", f"{name}: {error}") from None
+        raise Refused(404, "no such address", f"{name}: {said(error)}") from None
+
+
+def said(error: msgspec.ValidationError) -> str:
+    """Return what is wrong, with the rule of names in words."""
+    rule = r"1 to \1 characters, and neither slashes nor control characters"
+    return re.sub(r"`str` matching regex '.*\{1,(\d+)\}\$'", rule, str(error))

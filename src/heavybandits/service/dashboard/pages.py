@@ -25,7 +25,7 @@ from ..operations import make
 from ..reading import changes_of, every_experiment, of_experiment
 from ..replica import Config
 from ..spec import Arm, Experiment, Name, Problem, RewardRule, State
-from ..web import Refused, contents, parameter
+from ..web import Refused, contents, parameter, said
 from .judgement import judge
 from .known import Known, known
 from .panels import delays, leaderboard, noise, outliers, series
@@ -245,7 +245,7 @@ def _experiment(form: Form) -> tuple[str, Experiment]:
     try:
         return msgspec.convert(form.get("name", "").strip(), Name), msgspec.convert(plain, Experiment)
     except msgspec.ValidationError as error:
-        raise Refused(422, "invalid", str(error)) from None
+        raise Refused(422, "invalid", said(error)) from None
 
 
 def _state(form: Form, states: Any) -> Any:
