@@ -61,7 +61,7 @@ def test_the_base_of_the_level() -> None:
         assert width_for(LAWS[0], 1.0, 50, parameters, 2.0).base == pytest.approx(2.0 * base)
 
 
-@given(st.sampled_from(range(len(LAWS))), st.floats(1.0, 1e6), st.floats(1e-8, 1.0), st.floats(0.0, 1.0))
+@given(st.sampled_from(range(len(LAWS))), st.floats(1.0, 1e6), st.floats(1e-8, 1.0), st.floats(1e-9, 1.0))
 def test_widths_grow_faster_than_the_root_of_the_leverage(law: int, t: float, high: float, share: float) -> None:
     width, low = width_for(LAWS[law], 1.0, t, 5.0, 1.0), share * high
     assert half_width(width, low) <= half_width(width, high) * math.sqrt(share) * (1.0 + 1e-9)
