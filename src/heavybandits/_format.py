@@ -29,6 +29,17 @@ def number(value: Any) -> str:
     return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 
 
+def plural(count: int, noun: str) -> str:
+    """Write how many there are of something.
+
+    Examples
+    --------
+    >>> plural(1, "reward"), plural(1500, "reward")
+    ('1 reward', '1,500 rewards')
+    """
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
 def html_table(
     caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], bold: Collection[tuple[int, int]] = (),
     colours: Sequence[str] = (),

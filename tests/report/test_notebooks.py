@@ -73,7 +73,7 @@ def test_agent() -> None:
     agent = hb.Agent(hb.UCB(), arms=[NASTY, "green"])
     agent.update(NASTY, 1.0)
     table = Table(agent)
-    assert table.caption == "UCB(c=1.0), 1 rewards"
+    assert table.caption == "UCB(c=1.0), 1 reward"
     assert table.rows[1][:3] == [r"<script>alert('x')</script> \x1b[31m", "1", "1"]
     many = Table(hb.Agent(hb.UCB(), n_arms=100))
     assert len(many.rows) == 21

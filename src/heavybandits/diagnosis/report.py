@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from .._format import html_table
+from .._format import html_table, plural
 from .advice import HEAVY, LIGHT, Advice, is_symmetric
 from .contexts import Contexts
 from .means import Levels
@@ -126,9 +126,9 @@ class Report:
     def _heading(self) -> str:
         labels, count = self.rewards.labels, len(self.rewards.rewards)
         order = "in order of time" if self.rewards.timed else "in the order of the file"
-        dropped = f"; {_plural(self.rewards.dropped, 'row')} with missing values left out" * bool(self.rewards.dropped)
-        arms = _plural(len(labels), "arm")
-        return f"{self.rewards.source}: {_plural(count, self._noun)} of {arms}, {order}{dropped}\n"
+        dropped = f"; {plural(self.rewards.dropped, 'row')} with missing values left out" * bool(self.rewards.dropped)
+        arms = plural(len(labels), "arm")
+        return f"{self.rewards.source}: {plural(count, self._noun)} of {arms}, {order}{dropped}\n"
 
     def _arms(self) -> list[tuple[str, Shape, tuple[str, ...]]]:
         """List label, shape and level of the arms, and last of all of them together, in the file's units."""
@@ -145,7 +145,7 @@ class Report:
     def _measured(self) -> str:
         arms = self._arms()
         missing = len(self.rewards.labels) - len(self.arms)
-        more = f"(and {_plural(missing, 'arm')} with fewer rewards)\n" if missing else ""
+        more = f"(and {plural(missing, 'arm')} with fewer rewards)\n" if missing else ""
         good = table(("arm", "mean", "zeros", "others", "best"), [(label, *good) for label, _, good in arms if good])
         header = ("arm", "count", "median", "spread", "upper tail", "lower tail", "skew", "ties", "outliers", "drift")
         shapes = table(header, [_row(label, shape) for label, shape, _ in arms])
@@ -223,7 +223,7 @@ class Report:
 def _noise(pooled: Shape) -> list[str]:
     said = [_tail("upper", pooled.upper), _tail("lower", pooled.lower)]
     if pooled.infinite:
-        said.append(f"Infinite: {_plural(pooled.infinite, 'reward')}; tail indices leave them out, averages cannot.")
+        said.append(f"Infinite: {plural(pooled.infinite, 'reward')}; tail indices leave them out, averages cannot.")
     if math.isnan(pooled.skew.value):
         said.append("Symmetry: too few different rewards to tell.")
     elif is_symmetric(pooled):
@@ -236,7 +236,7 @@ def _noise(pooled: Shape) -> list[str]:
     if pooled.outliers > 0:
         share = pooled.outliers / pooled.size
         said.append(
-            f"Outliers: {_plural(pooled.outliers, 'reward')} ({share:.2g} of all); of normal ones 2e-06 would be."
+            f"Outliers: {plural(pooled.outliers, 'reward')} ({share:.2g} of all); of normal ones 2e-06 would be."
         )
     if math.isnan(pooled.drift.p_value):
         said.append("Drift: too few different rewards to tell.")
@@ -306,7 +306,3 @@ def _rounded_up(count: float) -> str:
 
 def _band(values: tuple[float, float, float]) -> str:
     return "-" if any(map(math.isnan, values)) else f"{values[0]:.4g} ({values[1]:.4g} to {values[2]:.4g})"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

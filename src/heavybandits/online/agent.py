@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._format import plural
 from .._validate import count, in_range, whole
 from ..algorithms.kit.pending import find_pending, give_up
 from ..algorithms.kit.shown import index_of, value_of
@@ -489,7 +490,7 @@ class Agent(Kept):
             n_arms = len(self._labels)
             rows = [self._row(slot) for slot in sorted(heapq.nlargest(ROWS, range(n_arms), self._pulls.__getitem__))]
             goal = f", arms compared by {self.policy.goal(self._state)}" if hasattr(self.policy, "goal") else ""
-            return f"{self._seen} rewards{goal}", rows, n_arms
+            return f"{plural(self._seen, 'reward')}{goal}", rows, n_arms
 
     def rows(self) -> list[Row]:
         """Return what is known of each arm: :attr:`estimates` without a data frame.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._format import html_table
+from .._format import html_table, plural
 from .._validate import count, whole
 from ..algorithms.kit.state import SMOOTHING, find_asking, fresh_state, pools, reseed, with_room, with_rows
 from ..algorithms.registry import name_of
@@ -318,7 +318,7 @@ class LinearAgent(Kept):
             effects = [self._shown(row)[0] - nothing for row in np.eye(self.n_features)[:SHOWN]]
             more = f"; the first {SHOWN} of {self.n_features} features" if self.n_features > SHOWN else ""
             waiting = f", {self._pending} pending" if self._pending else ""
-            title = f"{self._seen} rewards{waiting}{more}"
+            title = f"{plural(self._seen, 'reward')}{waiting}{more}"
         cells = [[str(i), "-" if math.isnan(effect) else f"{effect:.4g}"] for i, effect in enumerate(effects)]
         return title, [["feature", "effect"], *cells]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._format import html_table
+from .._format import html_table, plural
 from .._validate import LARGEST_COUNT, count, whole
 from ..algorithms.kit.pending import find_pending, give_up
 from ..algorithms.kit.state import SMOOTHING, fresh_state, pools, reseed, with_room
@@ -305,4 +305,4 @@ class LipschitzAgent(Kept):
         table = self.estimates.drop(columns="low").rename(columns={"high": "index"})
         more = f"; the {SHOWN} most played of {len(table)} points" if len(table) > SHOWN else ""
         rows = [[f"{number:.4g}" if number == number else "-" for number in row] for row in table.to_numpy()[:SHOWN]]
-        return f"{self._seen} rewards{more}", [list(table.columns), *rows]
+        return f"{plural(self._seen, 'reward')}{more}", [list(table.columns), *rows]

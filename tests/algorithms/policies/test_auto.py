@@ -30,7 +30,7 @@ def test_the_goal_is_the_mean_where_rewards_have_atoms(order: list[int]) -> None
     arms, agent = played(AUTO, coins)
     assert arms.count(order.index(2)) > 2000
     assert AUTO.goal(agent._state) == "mean"
-    assert str(agent).startswith("auto, 3000 rewards, arms compared by mean\n")
+    assert str(agent).startswith("auto, 3,000 rewards, arms compared by mean\n")
     best = order.index(2)
     assert AUTO.value(agent._state, best) == pytest.approx(0.12, abs=0.03)
     assert AUTO.value(agent._state, best) < AUTO.index_of(agent._state, best, 3000) < 0.2
