@@ -7,7 +7,7 @@ import pytest
 import heavybandits as hb
 from heavybandits.algorithms.registry import examples
 
-LAWS = {
+LAWS: dict[str, list[hb.Noise]] = {
     "coins": [hb.Bernoulli(0.05), hb.Bernoulli(0.1), hb.Bernoulli(0.3)],
     "revenue": [hb.ZeroInflated(share, hb.LogNormal(1.0)) for share in (0.02, 0.05, 0.3)],
 }
