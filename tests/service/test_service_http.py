@@ -1,5 +1,6 @@
 """The interface over HTTP, on both databases: what each address answers, and what is refused."""
 
+import gc
 import time
 import uuid
 from collections.abc import Iterator
@@ -273,3 +274,10 @@ def wait_for(condition: Any, seconds: float = 20.0) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def test_a_batch_with_an_item_that_asks_for_nothing_is_refused_whole(server: Fresh) -> None:
+    make(server)
+    assert server("POST", "/x/batch", {"items": [{"decision": {"id": "one"}}, {}]}).status == 422
+    gc.collect()  # what was begun and left would be told now
+    assert server("POST", "/x/decisions", {"id": "one"}).status == 201

@@ -113,7 +113,8 @@ async def batch(service: Service, request: Request, who: str | None) -> Response
     """Send many of these requests at once; each gets a status of its own."""
     items = (await body(request, _batch)).items
     name = request.path_params["experiment"]
-    outcomes = await asyncio.gather(*(service.ask(_item(service, name, item)) for item in items))
+    commands = [_item(service, name, item) for item in items]  # all are checked before any is sent
+    outcomes = await asyncio.gather(*map(service.ask, commands))
     return respond(Outcome(200, BatchAnswer([ItemAnswer(outcome.status, outcome.body) for outcome in outcomes])))
 
 
