@@ -40,6 +40,22 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
+def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table for a terminal, its first column flush left and the others flush right.
+
+    Examples
+    --------
+    >>> print(text_table(["arm", "pulls"], [["green", "3"]]))
+    arm    pulls
+    green      3
+    """
+    table = (head, *rows)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return "\n".join(
+        "  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))).rstrip() for row in table
+    )
+
+
 def html_table(
     caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], bold: Collection[tuple[int, int]] = (),
     colours: Sequence[str] = (),

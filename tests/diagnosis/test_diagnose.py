@@ -392,7 +392,7 @@ def test_odd_files_have_a_report_whose_snippet_runs(name: str, capsys: pytest.Ca
     assert report.pooled.infinite == sum(np.isinf(values).sum() for values in FILES[name].values())
     exec(report.snippet, {})
     table = capsys.readouterr().out
-    assert re.search(", 1 reward[,\n]", table)
+    assert re.search(", 1 reward[,;\n]", table)
     assert table.startswith(f"{report.advice.name}, ")
     assert not (report.replay.earned and report.replay.earned[str(report.advice)].is_beaten)
 

@@ -129,7 +129,7 @@ def test_code_for_many_arms_is_compiled_ahead(monkeypatch: pytest.MonkeyPatch) -
     def note(policy: Any, bare: Any, horizon: int | None, rng: Any) -> None:
         begun.append(len(agent.arms))
 
-    monkeypatch.setattr("heavybandits.online.agent.compile_ahead", note)
+    monkeypatch.setattr("heavybandits.online.known_arms.compile_ahead", note)
     agent = hb.Agent(hb.UCB(), n_arms=46)
     assert begun == []
     agent.add_arm()
@@ -162,7 +162,7 @@ def test_errors_in_the_background_are_harmless(monkeypatch: pytest.MonkeyPatch) 
         raise RuntimeError("no compiler today")
 
     monkeypatch.setattr(ahead, "_begun", set())
-    monkeypatch.setattr(ahead, "compiled", fail)
+    monkeypatch.setattr(ahead, "compiled_for", fail)
     thread = ahead.compile_ahead(hb.UCB(), hb.UCB(), None, None)
     assert thread is not None
     thread.join()

@@ -16,7 +16,7 @@ from rows import Gamble, Ridge
 import heavybandits as hb
 from heavybandits.algorithms.kit.state import arrays
 from heavybandits.algorithms.registry import examples
-from heavybandits.online import linear_agent
+from heavybandits.online import linear_decisions
 
 ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
 
@@ -25,7 +25,7 @@ def same(one: hb.LinearAgent, two: hb.LinearAgent) -> bool:
     """Whether two agents are the same in all that decides."""
     states = zip(arrays(one._state), arrays(two._state), strict=True)
     equal = all(path == other and np.array_equal(a, b, equal_nan=True) for (path, a), (other, b) in states)
-    return equal and (one.seen, one._waiting) == (two.seen, two._waiting)
+    return equal and (one.seen, one._awaited.rows) == (two.seen, two._awaited.rows)
 
 
 def trained(policy: Any = None, rounds: int = 20, seed: int = 0) -> hb.LinearAgent:
@@ -113,7 +113,7 @@ def test_equal_rows_settle_each_other() -> None:
 
 
 def test_the_oldest_of_too_many_decisions_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_agent, "KEPT", 4)
+    monkeypatch.setattr(linear_decisions, "KEPT", 4)
     agent = hb.LinearAgent(Ridge(), n_features=1)
     for x in range(1, 8):
         agent.select([[float(x)]])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from .._format import html_table, plural
+from .._format import html_table, plural, text_table
 from .advice import HEAVY, LIGHT, Advice, is_symmetric
 from .contexts import Contexts
 from .means import Levels
@@ -146,10 +145,11 @@ class Report:
         arms = self._arms()
         missing = len(self.rewards.labels) - len(self.arms)
         more = f"(and {plural(missing, 'arm')} with fewer rewards)\n" if missing else ""
-        good = table(("arm", "mean", "zeros", "others", "best"), [(label, *good) for label, _, good in arms if good])
-        header = ("arm", "count", "median", "spread", "upper tail", "lower tail", "skew", "ties", "outliers", "drift")
-        shapes = table(header, [_row(label, shape) for label, shape, _ in arms])
-        return good + more + "\n" + shapes + more + "\n" + self._spoken(LEGEND)
+        head = ["arm", "mean", "zeros", "others", "best"]
+        good = text_table(head, [(label, *good) for label, _, good in arms if good])
+        head = ["arm", "count", "median", "spread", "upper tail", "lower tail", "skew", "ties", "outliers", "drift"]
+        shapes = text_table(head, [_row(label, shape) for label, shape, _ in arms])
+        return f"{good}\n{more}\n{shapes}\n{more}\n{self._spoken(LEGEND)}"
 
     def _replayed(self) -> str:
         replay = self.replay
@@ -164,8 +164,8 @@ class Report:
         measure = "mean" if self.goal == "mean" else "median"
         return (
             f"Replay: {replay.replays} times {replay.pulls} pulls that {pays}, drawn from resampled files\n"
-            + table(("policy", "mean per pull", "median per pull", "share of the best", "behind the first"), rows)
-            + f"\n{self._spoken(replay.note)}\nMean and median are those of the arms pulled; the best arm is the one "
+            + text_table(("policy", "mean per pull", "median per pull", "share of the best", "behind the first"), rows)
+            + f"\n\n{self._spoken(replay.note)}\nMean and median are those of the arms pulled; the best arm is the one "
             f"with the best {measure} in its resampled file.  Behind the first: by the "
             "goal, with a 99% interval.\n"
         )
@@ -187,8 +187,8 @@ class Report:
         ]
         return (
             f"{known}\nReplay with contexts: {contexts.replays} times {contexts.pulls} pulls\n"
-            + table(("policy", f"{self.goal} per pull"), rows)
-            + "\nContexts are drawn from the file, rewards from the lines and what these leave over.\n"
+            + text_table(("policy", f"{self.goal} per pull"), rows)
+            + "\n\nContexts are drawn from the file, rewards from the lines and what these leave over.\n"
         ).replace("rewards", f"{self._noun}s")
 
     def _band_in_units(self, band: tuple[float, float, float]) -> tuple[float, float, float]:
@@ -249,24 +249,6 @@ def _noise(pooled: Shape) -> list[str]:
     else:
         said.append("Drift: none seen over all arms together, so old rewards are as good as new ones.")
     return said
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns side by side, the first to the left and the others to the right.
-
-    Examples
-    --------
-    >>> print(table(("arm", "count"), [("blue", "7")]), end="")
-    arm   count
-    blue      7
-    """
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = []
-    for row in (header, *rows):
-        first, *others = row
-        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))]
-        lines.append("  ".join(cells).rstrip() + "\n")
-    return "".join(lines)
 
 
 def _row(label: str, shape: Shape) -> tuple[str, ...]:

@@ -9,8 +9,7 @@ from typing import Any
 from ..algorithms.kit.pending import find_pending
 from ..algorithms.kit.state import fresh_state
 from ..algorithms.kit.tournament import SCAN
-from ..engine.compile.compiled import compiled
-from .decisions import decide, learn
+from .decisions import compiled_for
 
 _begun: set[tuple[Any, bool]] = set()  # kinds of policies, and whether their horizon is known
 
@@ -34,9 +33,7 @@ def compile_ahead(policy: Any, bare: Any, horizon: int | None, rng: Any) -> thre
     def work() -> None:
         with contextlib.suppress(Exception):
             state = fresh_state(policy, SCAN + 1, horizon)
-            pending = find_pending(state)
-            compiled(decide, bare, state, pending, 0, rng, 0, 0)
-            compiled(learn, bare, state, pending, 0, 0.0, True)
+            compiled_for(bare, state, find_pending(state), rng)
 
     thread = threading.Thread(target=work, name="heavybandits-compile-ahead", daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""What is known of the arms as a data frame, as text, and in a notebook."""
+"""What is known of the arms as a data frame and as text."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from .._format import html_table
-
 if TYPE_CHECKING:
     import pandas as pd
 
-ROWS = 20  # of a table that is printed
+SHOWN = 20  # rows of a table that is printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,35 +37,8 @@ def as_frame(rows: list[Row]) -> pd.DataFrame:
     return frame
 
 
-def as_text(title: str, rows: list[Row], n_arms: int) -> str:
-    """Return the arms as a terminal shows them; these are those pulled most, of ``n_arms``."""
-    lines = aligned(_cells(rows))
-    if n_arms > len(rows):
-        lines.append(f"... and {n_arms - len(rows)} more")
-    return "\n".join([title, *lines])
-
-
-def aligned(table: list[list[str]]) -> list[str]:
-    """Return the lines of a table, its first column flush left and the others flush right.
-
-    Examples
-    --------
-    >>> aligned([["arm", "pulls"], ["green", "3"]])
-    ['arm    pulls', 'green      3']
-    """
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in table]
-
-
-def as_html(title: str, rows: list[Row], n_arms: int) -> str:
-    """Return the arms as a notebook shows them; these are those pulled most, of ``n_arms``."""
-    head, *cells = _cells(rows)
-    more = f"; the {len(rows)} arms pulled most, of {n_arms}" if n_arms > len(rows) else ""
-    return html_table(f"{title}{more}", head, cells)
-
-
-def _cells(rows: list[Row]) -> list[list[str]]:
-    """Return the table's text, with its head; a column that would be nil is left out."""
+def as_text(rows: list[Row]) -> list[list[str]]:
+    """Return the cells of a table of the arms, with its head; a column that would be nil is left out."""
     numbers = [name for name in HEAD[1:] if name != "pending" or any(row.pending for row in rows)]
     return [["arm", *numbers], *([str(row.arm), *(_text(getattr(row, name)) for name in numbers)] for row in rows)]
 

@@ -7,10 +7,11 @@ reward by the probability of its decision; these probabilities wait in a queue p
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..algorithms.kit.pending import Pending, ask, settle
+from ..engine.compile.compiled import compiled
 from ..protocols import FloatArray
 
 KEPT = 10_000  # probabilities kept per arm: rewards may get lost for ever
@@ -40,6 +41,16 @@ def learn(policy: Any, state: Any, pending: Pending, arm: int, reward: float, as
     if asked:
         settle(pending, arm)
     update(policy, state, arm, reward)
+
+
+def compiled_for(
+    policy: Any, state: Any, pending: Pending, rng: Any
+) -> tuple[Callable[..., int], Callable[..., None]]:  # fmt: skip
+    """Return :func:`decide` and :func:`learn`, compiled for a policy without text parameters and its state."""
+    return (
+        compiled(decide, policy, state, pending, 0, rng, 0, 0),
+        compiled(learn, policy, state, pending, 0, 0.0, True),
+    )
 
 
 class Assigned(NamedTuple):

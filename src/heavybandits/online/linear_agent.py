@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import copy
 import math
-import threading
-from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._format import html_table, plural
-from .._validate import count, whole
-from ..algorithms.kit.state import SMOOTHING, find_asking, fresh_state, pools, reseed, with_room, with_rows
-from ..algorithms.registry import name_of
-from ..engine.compile.compiled import compiled, without_text
-from ..engine.compile.randomness import uses_rng
-from ..protocols import FloatArray, LinearPolicy, compilable
-from .arm_table import aligned
+from .._format import plural
+from .._validate import count
+from ..algorithms.kit.state import find_asking, with_rows
+from ..engine.compile.compiled import compiled
+from ..protocols import FloatArray, LinearPolicy
+from .any_agent import AnyAgent, bounds
+from .arm_table import SHOWN
 from .given import policy_of, reward_of
-from .kept import Kept
+from .linear_decisions import NOT_FINITE, AwaitedRows, Row, decide, learn
 from .rows import Rows, culprit, culprit_of, row_of, rows_of
 from .saved_linear import SavedLinear, built
 
 if TYPE_CHECKING:
     import pandas as pd
 
-KEPT = 10_000  # pending decisions: rewards may get lost for ever
-SHOWN = 20  # features of the table that is printed
-NOT_FINITE = -1  # instead of a row
 
-
-class LinearAgent(Kept):
+class LinearAgent(AnyAgent):
     """Chooses rows of features and learns from rewards that are linear in them, one decision at a time.
 
     Rewards may come late, in any order, in bulk, or for rows that were never selected (logged data).  Several decisions
@@ -70,33 +63,30 @@ class LinearAgent(Kept):
     ) -> None:
         policy = policy_of("LinearAgent", "linear", policy)
         n_features = count("LinearAgent", "n_features", n_features)
-        horizon = None if horizon is None else count("LinearAgent", "horizon", horizon)
-        seed = None if seed is None else whole("LinearAgent", "seed", seed)
-        rng = np.random.default_rng(seed) if uses_rng(policy) else None
-        state = with_rows(fresh_state(policy, n_features, horizon), 1)
-        reseed(state, np.random.SeedSequence(seed, spawn_key=SMOOTHING))
-        self.__setstate__(SavedLinear(policy, horizon, n_features, 1, 0, rng, state, []))
+        start = self._start(policy, n_features, horizon, seed)
+        self.__setstate__(SavedLinear(
+            policy=policy, horizon=start.horizon, n_features=n_features, n_rows=1, seen=0, rng=start.rng,
+            state=with_rows(start.state, 1), pending=[],
+        ))  # fmt: skip
 
     def _saved(self) -> SavedLinear:
-        rows = [list(row) for row, times in self._waiting.items() for _ in range(times)]
         return SavedLinear(
-            self.policy, self.horizon, self.n_features, self._n_rows, self._seen, self._rng, self._state, rows
-        )
+            policy=self.policy, horizon=self.horizon, n_features=self.n_features, n_rows=self._n_rows, seen=self._seen,
+            rng=self._rng, state=self._state,
+            pending=self._awaited.rows,
+        )  # fmt: skip
 
     def __setstate__(self, agent: SavedLinear) -> None:
-        self._lock = threading.Lock()
-        self.policy, self.horizon, self.n_features = agent.policy, agent.horizon, agent.n_features
-        self._n_rows, self._seen, self._rng = agent.n_rows, agent.seen, agent.rng
-        self._waiting: dict[tuple[float, ...], int] = dict(Counter(map(tuple, agent.pending)))  # oldest first
-        self._pending = len(agent.pending)
-        self._bare = without_text(agent.policy)
-        self._adopt(agent.state)
+        super().__setstate__(agent)
+        self.n_features, self._n_rows = agent.n_features, agent.n_rows
+        self._awaited = AwaitedRows(agent.pending)
         asking, row = self._asking, np.zeros(self.n_features)
         self._decide = compiled(decide, self._bare, agent.state, asking, row[None], 0, self._rng)
         self._learn = compiled(learn, self._bare, agent.state, asking, row, 0.0, True)
 
     def _adopt(self, state: Any) -> None:
-        self._state, self._asking, self._pools = state, find_asking(state), list(pools(state))
+        super()._adopt(state)
+        self._asking = find_asking(state)
 
     def select(self, features: Any) -> Any:
         """Return which row to play next: its number, or its name if ``features`` have names.
@@ -118,10 +108,11 @@ class LinearAgent(Kept):
         """
         rows = rows_of(features, self.n_features)
         with self._lock:
-            self._make_room(len(rows.features))
+            self._make_room_for(len(rows.features))
             row = self._decide(self._bare, self._state, self._asking, rows.features, self._seen, self._rng)
             name = self._name(row, rows)
-            self._await(rows.features[row])
+            if lost := self._awaited.add(tuple(rows.features[row].tolist())):
+                self._give_up(lost)
             return name
 
     def peek(self, features: Any) -> Any:
@@ -136,12 +127,12 @@ class LinearAgent(Kept):
         """
         rows = rows_of(features, self.n_features)
         with self._lock:
-            self._make_room(len(rows.features))
+            self._make_room_for(len(rows.features))
             state, rng = copy.deepcopy((self._state, self._rng))
             row = self._decide(self._bare, state, find_asking(state), rows.features, self._seen, rng)
             return self._name(row, rows)
 
-    def _make_room(self, n_rows: int) -> None:
+    def _make_room_for(self, n_rows: int) -> None:
         """Give the state room for what it keeps per row."""
         if n_rows > self._n_rows:
             self._adopt(with_rows(self._state, n_rows))
@@ -155,28 +146,6 @@ class LinearAgent(Kept):
         except (IndexError, TypeError):
             owner, last = type(self.policy).__name__, len(rows.names) - 1
             raise TypeError(f"LinearAgent: {owner}.select must return a row from 0 to {last}, got {row!r}") from None
-
-    def _await(self, x: FloatArray) -> None:
-        """Note a decision, and give up the oldest of too many."""
-        row = tuple(x.tolist())
-        self._waiting[row] = self._waiting.get(row, 0) + 1
-        self._pending += 1
-        if self._pending > KEPT:
-            self._give_up(next(iter(self._waiting)))
-
-    def _give_up(self, row: tuple[float, ...]) -> None:
-        self._forget(row)
-        if self._asking is not None:
-            self._asking.settle(np.array(row))
-
-    def _forget(self, row: tuple[float, ...]) -> None:
-        """Let a decision for a row go."""
-        self._pending -= 1
-        times = self._waiting[row]
-        if times == 1:
-            del self._waiting[row]
-        else:
-            self._waiting[row] = times - 1
 
     def update(self, x: Any, reward: float, *, asked: bool = True) -> None:
         """Learn from the reward of a row.
@@ -221,14 +190,14 @@ class LinearAgent(Kept):
 
     def _take_in(self, x: FloatArray, reward: float, asked: bool) -> None:
         if self._pools:
-            self._adopt(with_room(self._state))
+            self._make_room()
         row = tuple(x.tolist())
-        settles = asked and row in self._waiting
+        settles = asked and row in self._awaited.times
         if not self._learn(self._bare, self._state, self._asking, x, reward, settles):
             raise culprit_of(x)
         self._seen += 1
         if settles:
-            self._forget(row)
+            self._awaited.take(row)
 
     def cancel(self, x: Any) -> None:
         """Give up a pending decision for a row, whose reward will never come.
@@ -247,21 +216,21 @@ class LinearAgent(Kept):
         """
         row = tuple(row_of(x, self.n_features).tolist())
         with self._lock:
-            if row not in self._waiting:
+            if row not in self._awaited.times:
                 raise ValueError(
                     f"LinearAgent: x must have a pending decision to be cancelled, got {list(row)} without one"
                 )
             self._give_up(row)
 
+    def _give_up(self, row: Row) -> None:
+        self._awaited.take(row)
+        if self._asking is not None:
+            self._asking.settle(np.array(row))
+
     @property
     def pending(self) -> int:
         """Decisions whose rewards have not come; of more than 10,000 the oldest are given up."""
-        return self._pending
-
-    @property
-    def seen(self) -> int:
-        """Rewards seen."""
-        return self._seen
+        return self._awaited.total
 
     def estimates(self, features: Any) -> pd.DataFrame:
         """Return what is known of each row: a data frame.
@@ -285,31 +254,11 @@ class LinearAgent(Kept):
         if not np.isfinite(rows.features).all():
             raise culprit(rows)
         with self._lock:
-            shown = np.array([self._shown(x) for x in rows.features])
-        value, index = shown.T
-        columns = {"estimate": value, "low": 2.0 * value - index, "high": index}
-        return pd.DataFrame({"arm": list(rows.names), **columns})
-
-    def _shown(self, x: FloatArray) -> tuple[float, float]:
-        """Return the row's estimate and index, NaN if the policy has none, for whoever holds the lock."""
-        policy: Any = self.policy
-        with np.errstate(all="ignore"):  # as silent as compiled code
-            value = policy.value(self._state, x) if hasattr(policy, "value") else math.nan
-            index = policy.index_of(self._state, x, self._seen) if hasattr(policy, "index_of") else math.nan
-        return float(value), float(index)
+            shown = [self._shown(x) for x in rows.features]
+        return pd.DataFrame({"arm": list(rows.names), **bounds(shown)})
 
     def __repr__(self) -> str:
         return f"LinearAgent({self.policy!r}, {self.n_features} features, {self._seen} rewards)"
-
-    def __str__(self) -> str:
-        """Return a table of what each feature adds to a reward."""
-        title, rows = self._table()
-        return "\n".join([f"{name_of(self.policy)}, {title}", *aligned(rows)])
-
-    def _repr_html_(self) -> str:
-        """Show what each feature adds to a reward in a notebook."""
-        title, (head, *rows) = self._table()
-        return html_table(f"{self.policy!r}, {title}", head, rows)
 
     def _table(self) -> tuple[str, list[list[str]]]:
         """Return what there is to say, and the effects of the first features: how much a unit of each adds."""
@@ -317,56 +266,7 @@ class LinearAgent(Kept):
             nothing, _ = self._shown(np.zeros(self.n_features))
             effects = [self._shown(row)[0] - nothing for row in np.eye(self.n_features)[:SHOWN]]
             more = f"; the first {SHOWN} of {self.n_features} features" if self.n_features > SHOWN else ""
-            waiting = f", {self._pending} pending" if self._pending else ""
+            waiting = f", {self._awaited.total} pending" if self._awaited.total else ""
             title = f"{plural(self._seen, 'reward')}{waiting}{more}"
         cells = [[str(i), "-" if math.isnan(effect) else f"{effect:.4g}"] for i, effect in enumerate(effects)]
         return title, [["feature", "effect"], *cells]
-
-
-def decide(policy: Any, state: Any, asking: Any, features: FloatArray, t: int, rng: Any) -> int:
-    """Return the row that the policy selects, and note the decision; no row if a feature is not finite."""
-    for i in range(features.shape[0]):
-        for j in range(features.shape[1]):
-            if not math.isfinite(features[i, j]):
-                return NOT_FINITE
-    row = select(policy, state, features, t, rng)
-    if 0 <= row < features.shape[0]:
-        ask(asking, features[row])
-    return row
-
-
-def learn(policy: Any, state: Any, asking: Any, x: FloatArray, reward: float, settles: bool) -> bool:
-    """Let the policy learn from the reward of a row, which may settle a decision, and return whether it is finite."""
-    for i in range(len(x)):
-        if not math.isfinite(x[i]):
-            return False
-    update(policy, state, x, reward)
-    if settles:
-        settle(asking, x)
-    return True
-
-
-@compilable
-def ask(asking: Any, x: FloatArray) -> None:
-    """Tell the state of a pending row, if it heeds them."""
-    if asking is None:
-        return
-    asking.ask(x)
-
-
-@compilable
-def settle(asking: Any, x: FloatArray) -> None:
-    """Tell the state that a row is pending no more, if it heeds them."""
-    if asking is None:
-        return
-    asking.settle(x)
-
-
-def select(policy: Any, state: Any, features: FloatArray, t: int, rng: Any) -> int:
-    """Stand for the policy's own, in compiled copies of :func:`decide`."""
-    return policy.select(state, features, t, rng)  # type: ignore[no-any-return]
-
-
-def update(policy: Any, state: Any, x: FloatArray, reward: float) -> None:
-    """Stand for the policy's own, in compiled copies of :func:`learn`."""
-    policy.update(state, x, reward)

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import copy
-import math
-import threading
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._format import html_table, plural
-from .._validate import LARGEST_COUNT, count, whole
+from .._format import plural
+from .._validate import LARGEST_COUNT, count
 from ..algorithms.kit.pending import find_pending, give_up
-from ..algorithms.kit.state import SMOOTHING, fresh_state, pools, reseed, with_room
-from ..algorithms.registry import name_of
-from ..engine.compile.compiled import compiled, without_text
-from ..engine.compile.randomness import uses_rng
 from ..protocols import FloatArray, LipschitzPolicy
-from .arm_table import aligned
-from .decisions import decide, learn
+from .any_agent import AnyAgent, bounds
+from .arm_table import SHOWN
+from .decisions import compiled_for
 from .given import policy_of, reward_of
-from .kept import Kept
 from .saved_lipschitz import SavedLipschitz, built, room_for
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Point = tuple[float, ...]
-SHOWN = 20  # points of the table that is printed
 
 
-class LipschitzAgent(Kept):
+class LipschitzAgent(AnyAgent):
     """Chooses points of the cube [0, 1]^dim and learns from rewards, one decision at a time.
 
     Rewards may come late, in any order, in bulk, or for points that were never selected: these count for the nearest
@@ -69,33 +62,29 @@ class LipschitzAgent(Kept):
     ) -> None:
         policy = policy_of("LipschitzAgent", "lipschitz", policy)
         dim = count("LipschitzAgent", "dim", dim)
-        horizon = None if horizon is None else count("LipschitzAgent", "horizon", horizon)
-        seed = None if seed is None else whole("LipschitzAgent", "seed", seed)
-        rng = np.random.default_rng(seed) if uses_rng(policy) else None
-        state = fresh_state(policy, dim, horizon)
-        reseed(state, np.random.SeedSequence(seed, spawn_key=SMOOTHING))
-        self.__setstate__(SavedLipschitz(policy, horizon, dim, 0, rng, state, [], []))
+        start = self._start(policy, dim, horizon, seed)
+        self.__setstate__(SavedLipschitz(
+            policy=policy, horizon=start.horizon, dim=dim, seen=0, rng=start.rng, state=start.state, pulls=[],
+            pending=[],
+        ))  # fmt: skip
 
     def _saved(self) -> SavedLipschitz:
-        pulls, pending = (sorted(counts.items()) for counts in (self._pulls, self._waiting))
         return SavedLipschitz(
-            self.policy, self.horizon, self.dim, self._seen, self._rng, self._state, pulls, pending
+            policy=self.policy, horizon=self.horizon, dim=self.dim, seen=self._seen, rng=self._rng, state=self._state,
+            pulls=sorted(self._pulls.items()), pending=sorted(self._waiting.items()),
         )  # fmt: skip
 
     def __setstate__(self, agent: SavedLipschitz) -> None:
-        self._lock = threading.Lock()
-        self.policy, self.horizon, self.dim = agent.policy, agent.horizon, agent.dim
-        self._seen, self._rng = agent.seen, agent.rng
+        super().__setstate__(agent)
+        self.dim = agent.dim
         self._pulls, self._waiting = Counter(dict(agent.pulls)), Counter(dict(agent.pending))
         self._cells: dict[Point, int] = {}  # by point, as many as were asked for
-        self._bare = without_text(agent.policy)
-        self._adopt(agent.state)
-        self._decide = compiled(decide, self._bare, agent.state, self._pending, 0, self._rng, 0, 0)
-        self._learn_from = compiled(learn, self._bare, agent.state, self._pending, 0, 0.0, True)
 
     def _adopt(self, state: Any) -> None:
-        self._state, self._pending, self._pools = state, find_pending(state), list(pools(state))
-        self._room = room_for(state) or LARGEST_COUNT
+        pending = find_pending(state)
+        self._decide, self._learn_from = compiled_for(self._bare, state, pending, self._rng)
+        super()._adopt(state)
+        self._pending, self._room = pending, room_for(state) or LARGEST_COUNT
 
     def select(self) -> FloatArray:
         """Return the point to play next, an array of ``dim`` numbers.
@@ -204,8 +193,8 @@ class LipschitzAgent(Kept):
         return self._cells[x]
 
     def _learn(self, cell: int, reward: float, asked: bool) -> None:
-        if self._pools and any(pool.grown() is not pool for pool in self._pools):
-            self._adopt(with_room(self._state))
+        if self._pools:
+            self._make_room()
         self._learn_from(self._bare, self._state, self._pending, cell, reward, asked)
         self._pulls[cell] += 1
         self._seen += 1
@@ -246,11 +235,6 @@ class LipschitzAgent(Kept):
             return self._waiting.total()
 
     @property
-    def seen(self) -> int:
-        """Rewards seen."""
-        return self._seen
-
-    @property
     def estimates(self) -> pd.DataFrame:
         """What is known of the points that have rewards or pending decisions: a data frame, the most played first.
 
@@ -271,37 +255,16 @@ class LipschitzAgent(Kept):
         with self._lock:
             cells = sorted({*self._pulls, *self._waiting}, key=lambda cell: (-self._pulls[cell], cell))
             points = np.array([self._point(self._state, cell) for cell in cells]).reshape(len(cells), self.dim)
-            shown = np.array([self._shown(cell) for cell in cells]).reshape(len(cells), 2)
+            shown = [self._shown(cell) for cell in cells]
             pulls, pending = ([counts[cell] for cell in cells] for counts in (self._pulls, self._waiting))
-        value, index = shown.T
-        columns: dict[str, Any] = {f"x{axis}": points[:, axis] for axis in range(self.dim)}
-        with np.errstate(over="ignore"):
-            low = 2.0 * value - index
-        columns |= {"pulls": pulls, "pending": pending, "estimate": value, "low": low, "high": index}
-        return pd.DataFrame(columns)
-
-    def _shown(self, cell: int) -> tuple[float, float]:
-        """Return the cell's estimate and index, NaN if the policy has none, for whoever holds the lock."""
-        policy: Any = self.policy
-        with np.errstate(all="ignore"):  # as silent as compiled code
-            value = policy.value(self._state, cell) if hasattr(policy, "value") else math.nan
-            index = policy.index_of(self._state, cell, self._seen) if hasattr(policy, "index_of") else math.nan
-        return float(value), float(index)
+        axes = {f"x{axis}": points[:, axis] for axis in range(self.dim)}
+        return pd.DataFrame({**axes, "pulls": pulls, "pending": pending, **bounds(shown)})
 
     def __repr__(self) -> str:
         return f"LipschitzAgent({self.policy!r}, dim={self.dim}, {self._seen} rewards)"
 
-    def __str__(self) -> str:
-        """Return a table of the points that were played most."""
-        title, rows = self._table()
-        return "\n".join([f"{name_of(self.policy)}, {title}", *aligned(rows)])
-
-    def _repr_html_(self) -> str:
-        """Show the points that were played most in a notebook."""
-        title, (head, *rows) = self._table()
-        return html_table(f"{self.policy!r}, {title}", head, rows)
-
     def _table(self) -> tuple[str, list[list[str]]]:
+        """Return what there is to say, and a table of the points that were played most."""
         table = self.estimates.drop(columns="low").rename(columns={"high": "index"})
         more = f"; the {SHOWN} most played of {len(table)} points" if len(table) > SHOWN else ""
         rows = [[f"{number:.4g}" if number == number else "-" for number in row] for row in table.to_numpy()[:SHOWN]]

@@ -1,0 +1,96 @@
+"""What agents of all kinds share: a policy at work, its state, and how it is shown."""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._format import html_table, text_table
+from .._validate import count, whole
+from ..algorithms.kit.shown import index_of, value_of
+from ..algorithms.kit.state import SMOOTHING, fresh_state, pools, reseed, with_room
+from ..algorithms.registry import name_of
+from ..engine.compile.compiled import without_text
+from ..engine.compile.randomness import uses_rng
+from ..protocols import FloatArray
+from .kept import Kept
+
+
+class Start(NamedTuple):
+    """What an agent begins with."""
+
+    horizon: int | None
+    rng: np.random.Generator | None  # if the policy draws random numbers
+    state: Any
+
+
+def bounds(shown: Sequence[tuple[float, float]]) -> dict[str, FloatArray]:
+    """Return columns of estimates with their indices, and with what lies as far below them.
+
+    Examples
+    --------
+    >>> {name: column.tolist() for name, column in bounds([(2.0, 3.0), (0.5, 4.5)]).items()}
+    {'estimate': [2.0, 0.5], 'low': [1.0, -3.5], 'high': [3.0, 4.5]}
+    """
+    value, index = np.array(shown, dtype=float).reshape(-1, 2).T
+    with np.errstate(over="ignore", invalid="ignore"):
+        return {"estimate": value, "low": 2.0 * value - index, "high": index}
+
+
+class AnyAgent(Kept):
+    """A policy, its state, its random numbers, and the number of rewards that it has learnt from."""
+
+    _seen: int
+
+    @classmethod
+    def _start(cls, policy: Any, size: int, horizon: int | None, seed: int | None) -> Start:
+        """Return what a new agent begins with; ``size`` is the first argument of the policy's ``init``."""
+        horizon = None if horizon is None else count(cls.__name__, "horizon", horizon)
+        seed = None if seed is None else whole(cls.__name__, "seed", seed)
+        state = fresh_state(policy, size, horizon)
+        reseed(state, np.random.SeedSequence(seed, spawn_key=SMOOTHING))
+        return Start(horizon=horizon, rng=np.random.default_rng(seed) if uses_rng(policy) else None, state=state)
+
+    def __setstate__(self, agent: Any) -> None:
+        self._lock = threading.Lock()
+        self.policy, self.horizon, self._seen, self._rng = agent.policy, agent.horizon, agent.seen, agent.rng
+        self._bare = without_text(agent.policy)
+        self._adopt(agent.state)
+
+    def _adopt(self, state: Any) -> None:
+        """Take this state."""
+        self._state, self._pools = state, list(pools(state))
+
+    def _make_room(self) -> None:
+        """Give the state room for another reward, which it rarely needs."""
+        if any(pool.grown() is not pool for pool in self._pools):
+            self._adopt(with_room(self._state))
+
+    @property
+    def seen(self) -> int:
+        """Rewards seen."""
+        return self._seen
+
+    def _shown(self, choice: Any) -> tuple[float, float]:
+        """Return the estimate and the index of an arm, a row or a cell, for whoever holds the lock; NaN if none."""
+        with np.errstate(all="ignore"):  # as silent as compiled code
+            value = value_of(self.policy, self._state, choice)
+            return value, index_of(self.policy, self._state, choice, self._seen)
+
+    @abstractmethod
+    def _table(self) -> tuple[str, list[list[str]]]:
+        """Return what there is to say of the agent, and a table with its head."""
+
+    def __str__(self) -> str:
+        """Return what is known, as a table."""
+        title, (head, *rows) = self._table()
+        return f"{name_of(self.policy)}, {title}\n{text_table(head, rows)}"
+
+    def _repr_html_(self) -> str:
+        """Show what is known in a notebook."""
+        title, (head, *rows) = self._table()
+        return html_table(f"{self.policy!r}, {title}", head, rows)

@@ -1,0 +1,100 @@
+"""A decision among rows and a reward in compiled code, and the rows whose rewards have not come."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from ..protocols import FloatArray, compilable
+
+Row = tuple[float, ...]
+KEPT = 10_000  # pending decisions: rewards may get lost for ever
+NOT_FINITE = -1  # instead of a row
+
+
+def select(policy: Any, state: Any, features: FloatArray, t: int, rng: Any) -> int:
+    """Stand for the policy's own, in compiled copies of :func:`decide`."""
+    return policy.select(state, features, t, rng)  # type: ignore[no-any-return]
+
+
+def update(policy: Any, state: Any, x: FloatArray, reward: float) -> None:
+    """Stand for the policy's own, in compiled copies of :func:`learn`."""
+    policy.update(state, x, reward)
+
+
+def decide(policy: Any, state: Any, asking: Any, features: FloatArray, t: int, rng: Any) -> int:
+    """Return the row that the policy selects, and note the decision; no row if a feature is not finite."""
+    for i in range(features.shape[0]):
+        for j in range(features.shape[1]):
+            if not math.isfinite(features[i, j]):
+                return NOT_FINITE
+    row = select(policy, state, features, t, rng)
+    if 0 <= row < features.shape[0]:
+        ask(asking, features[row])
+    return row
+
+
+def learn(policy: Any, state: Any, asking: Any, x: FloatArray, reward: float, settles: bool) -> bool:
+    """Let the policy learn from the reward of a row, which may settle a decision, and return whether it is finite."""
+    for i in range(len(x)):
+        if not math.isfinite(x[i]):
+            return False
+    update(policy, state, x, reward)
+    if settles:
+        settle(asking, x)
+    return True
+
+
+@compilable
+def ask(asking: Any, x: FloatArray) -> None:
+    """Tell the state of a pending row, if it heeds them."""
+    if asking is None:
+        return
+    asking.ask(x)
+
+
+@compilable
+def settle(asking: Any, x: FloatArray) -> None:
+    """Tell the state that a row is pending no more, if it heeds them."""
+    if asking is None:
+        return
+    asking.settle(x)
+
+
+class AwaitedRows:
+    """Rows of pending decisions, the oldest first; a row may be pending several times.
+
+    Examples
+    --------
+    >>> awaited = AwaitedRows([[1.0, 2.0]])
+    >>> awaited.add((3.0, 4.0))
+    >>> awaited.take((1.0, 2.0))
+    >>> awaited.rows, awaited.total
+    ([[3.0, 4.0]], 1)
+    """
+
+    def __init__(self, rows: Iterable[Iterable[float]] = ()) -> None:
+        self.times = dict(Counter(map(tuple, rows)))  # how often each row is pending
+        self.total = sum(self.times.values())
+
+    @property
+    def rows(self) -> list[list[float]]:
+        """All rows, each as often as it is pending."""
+        return [list(row) for row, times in self.times.items() for _ in range(times)]
+
+    def add(self, row: Row) -> Row | None:
+        """Note a decision, and return the oldest one if that makes too many."""
+        self.times[row] = self.times.get(row, 0) + 1
+        self.total += 1
+        return next(iter(self.times)) if self.total > KEPT else None
+
+    def take(self, row: Row) -> None:
+        """Let a decision for the row go."""
+        self.total -= 1
+        times = self.times[row]
+        if times == 1:
+            del self.times[row]
+        else:
+            self.times[row] = times - 1
