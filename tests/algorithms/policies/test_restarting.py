@@ -1,5 +1,6 @@
 """Restarts: when they come, what they restore, and that they work around every policy."""
 
+import copy
 import math
 from typing import Any, NamedTuple
 
@@ -9,7 +10,9 @@ from playing import play
 
 import heavybandits as hb
 from heavybandits.algorithms.kit.drift import BETS, CAPACITY, THRESHOLD, has_changed, init_detectors
-from heavybandits.algorithms.kit.state import arrays, carried, with_room
+from heavybandits.algorithms.kit.pending import ask, find_pending
+from heavybandits.algorithms.kit.probes import PACE, QUIET
+from heavybandits.algorithms.kit.state import arrays, carried, check_state, with_room
 from heavybandits.algorithms.registry import examples
 from heavybandits.engine.compile.compiled import compiled
 from heavybandits.protocols import FloatArray, IntArray
@@ -138,8 +141,8 @@ def test_after_a_change_it_plays_as_a_fresh_policy_does() -> None:
         pulls[arm] += 1
 
 
-def test_without_changes_it_plays_as_the_policy_inside() -> None:
-    table = np.array([0.0, 0.5, 1.0]) + np.random.default_rng(8).standard_cauchy((400, 3))
+def test_before_the_first_probe_it_plays_as_the_policy_inside() -> None:
+    table = np.array([0.0, 0.5, 1.0]) + np.random.default_rng(8).standard_cauchy((3 * QUIET, 3))
     assert play(hb.Restarting(hb.make("auto")), table).tolist() == play(hb.make("auto"), table).tolist()
 
 
@@ -184,3 +187,127 @@ def test_drift_of_an_agent_is_a_policy_that_restarts() -> None:
     agent = hb.Agent(hb.UCB(), n_arms=2, drift=True)
     assert agent.policy == hb.Restarting(hb.UCB())
     assert hb.Agent(hb.UCB(), n_arms=2).policy == hb.UCB()
+
+
+def settled(n_arms: int = 3, rounds: int = 1000) -> tuple[Any, Any]:
+    """Return a restarting policy and its state after its last arm has turned out to be the best."""
+    policy: Any = hb.Restarting(hb.UCB())
+    state, rng = policy.init(n_arms, None), np.random.default_rng(10)
+    for t in range(rounds):
+        arm = policy.select(state, t, None)
+        policy.update(state, arm, 1.5 * (arm == n_arms - 1) + rng.standard_normal())
+    return policy, state
+
+
+def test_an_arm_is_probed_when_it_has_not_been_seen_for_long() -> None:
+    """Against the rule, written out: the policy inside alone would not play the arm again."""
+    policy, state = settled()
+    rng, probed = np.random.default_rng(11), 0
+    for _ in range(3000):
+        since, last, seen = int(state.since[0]), state.probes.last.copy(), state.detectors.seen.copy()
+        again, turn = int(state.probes.suspect[0]), since % 3
+        expected = turn if turn < 2 and (since - last[turn]) * PACE * math.sqrt(max(seen[turn], 3)) >= since else -1
+        own = int(policy.policy.select(copy.deepcopy(state.inner), since, None))
+        arm = int(policy.select(state, since, None))
+        assert arm == (again if again >= 0 else expected if expected >= 0 else own)
+        probed += arm == expected
+        policy.update(state, arm, 1.5 * (arm == 2) + rng.standard_normal())
+    assert 2 < probed < 50
+
+
+def test_an_arm_that_rises_unseen_is_found() -> None:
+    """The policy inside alone does not look at it again."""
+    policy, state = settled()
+    alone = copy.deepcopy(state.inner)
+    for one, its in ((policy, state), (policy.policy, alone)):
+        rng, arms = np.random.default_rng(12), []
+        for t in range(2000):
+            arms.append(int(one.select(its, 1000 + t, None)))
+            one.update(its, arms[-1], (4.0 if arms[-1] == 0 else 1.5 * (arms[-1] == 2)) + rng.standard_normal())
+        assert arms[-500:].count(0) > 450 if one is policy else 0 not in arms
+
+
+def test_a_probe_that_is_not_ahead_is_not_repeated() -> None:
+    policy, state = settled()
+    while (arm := policy.select(state, 0, None)) == 2:
+        policy.update(state, arm, 5.0)
+    policy.update(state, arm, 0.0)
+    assert state.probes.suspect[0] == -1
+    assert state.probes.looks.tolist() == [0, 0, 0]
+
+
+def test_a_probe_whose_reward_is_late_is_not_repeated() -> None:
+    """Neither while no rewards come at all, nor when those of the others come."""
+    policy, state = settled()
+    pending, rng, probed = find_pending(state), np.random.default_rng(15), []
+    asked = [int(policy.select(state, 0, None)) for _ in range(500)]
+    assert asked.count(0) + asked.count(1) <= 1
+    for _ in range(100):
+        before = state.probes.last.copy()
+        arm = int(policy.select(state, 0, None))
+        ask(pending, arm)
+        if arm == 2:
+            policy.update(state, arm, 1.5 + rng.standard_normal())
+        else:
+            probed += [arm] * (state.probes.last[arm] > before[arm])
+    assert probed.count(0) <= 1
+    assert probed.count(1) <= 1
+
+
+def test_probes_heed_which_arms_are_open() -> None:
+    agent, rng, chosen = hb.Agent(hb.UCB(), n_arms=3, drift=True), np.random.default_rng(13), set()
+    for t in range(2000):
+        among = [0, 2] if t % 2 else [1, 2]
+        arm = agent.select(among=among)
+        assert arm in among
+        chosen.add((t > 1000, arm))
+        agent.update(arm, 1.5 * (arm == 2) + rng.standard_normal())
+    assert chosen >= {(True, 0), (True, 1), (True, 2)}
+
+
+def test_policies_that_draw_arms_by_chance_are_not_interrupted() -> None:
+    assert hb.Restarting(hb.TsallisINF()).init(2, None).probes is None
+    assert hb.Restarting(hb.ThompsonGaussian()).init(2, None).probes is not None
+
+
+def test_an_agent_that_probes_is_saved_and_its_arms_come_and_go() -> None:
+    agent, rng = hb.Agent(hb.UCB(), n_arms=4, drift=True), np.random.default_rng(14)
+
+    def play(agent: hb.Agent, rewards: FloatArray) -> list[Any]:
+        arms = []
+        for reward in rewards:
+            arms.append(agent.select())
+            agent.update(arms[-1], 1.5 * (arms[-1] == 3) + reward)
+        return arms
+
+    play(agent, rng.standard_normal(1000))
+    copied, rewards = hb.Agent.loads(agent.dumps()), rng.standard_normal(1000)
+    assert play(agent, rewards) == play(copied, rewards)
+    agent.remove_arm(0)
+    agent.add_arm()
+    assert set(play(agent, rng.standard_normal(1000))) == {1, 2, 3, 4}
+
+
+def test_a_file_with_an_arm_to_probe_that_is_none_is_refused() -> None:
+    state: Any = hb.Restarting(hb.UCB()).init(2, None)
+    state.probes.suspect[0] = 2
+    with pytest.raises(ValueError, match="suspect must be from -1 to 1, got 2"):
+        check_state(state, hb.Restarting(hb.UCB()).init(2, None), 2)
+
+
+@pytest.mark.slow
+def test_unseen_rises_cost_half_of_a_window_and_probes_little_where_nothing_changes() -> None:
+    policies = {
+        "auto": hb.make("auto"),
+        "restarting": hb.Restarting(hb.make("auto")),
+        **{f"window {window}": hb.SlidingWindowUCB(window) for window in (250, 500, 1000)},
+    }
+    means = [0.0, 0.5, 1.0, 1.5, 2.0]
+    rises = hb.Instance(means=means, noise=hb.Cauchy(), changes={3000: [4.0, 0.5, 1.0, 1.5, 2.0]})
+    regret = hb.simulate(rises, policies, horizon=10_000, replications=12, seed=15).summary()["mean"]
+    assert regret["restarting"] < 0.5 * min(regret[name] for name in policies if "window" in name)
+    for noise in (hb.Cauchy(), hb.Gaussian()):
+        some = {name: policies[name] for name in ("auto", "restarting")}
+        still = hb.Instance(means=means, noise=noise)
+        regret = hb.simulate(still, some, horizon=10_000, replications=24, seed=16).summary()["mean"]
+        assert regret["restarting"] < 3.0 * regret["auto"]

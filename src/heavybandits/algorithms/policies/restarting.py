@@ -2,13 +2,14 @@ r"""Restarts around any policy, for arms that change: when the rewards of an arm
 
 *Assumes* that arms stay as they are for a while and then change abruptly, and what the policy inside assumes.  *Must be
 told* what that must be told; it may be told after how many rewards an arm that is not played may have changed.  *When
-that fails*: only restarts at fixed times find an arm that rises while it is not played; slow drift is found late.
-Where nothing changes, every restart costs what learning costs.
+that fails*: slow drift is found late; where nothing changes, every restart costs what learning costs.
 
 *Formula*: each reward is compared with earlier ones of its arm since the last restart, by its rank, so the test needs
 no law, scale or moment: see :mod:`.drift`.  After an alarm all arms start afresh: the policy gets the state it had at
 the beginning, and counts rewards from there.  With ``every`` this also happens when so many rewards have come since the
-last restart.
+last restart.  An arm that rises while it is not played would never be seen, so arms are probed now and then: see
+:mod:`.probes`.  A policy that draws arms by chance is not interrupted so: its rewards are weighed by its own
+probabilities.
 
 *Cost*: the policy's, and O(log n) comparisons for a reward, of which some also move up to 1024 numbers; 8.3 kB per arm,
 and twice the policy's state.
@@ -19,6 +20,7 @@ E. Kaufmann, O.-A. Maillard, J. Seznec (2022).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -27,8 +29,9 @@ from ..._validate import count
 from ...protocols import IntArray, copy_into
 from ..entries import Facts
 from ..kit.drift import Detectors, begin_anew, has_changed, init_detectors
+from ..kit.probes import Probes, arm_to_probe, forget_probes, init_probes, judge
 from ..kit.shown import index_of, value_of
-from ..kit.state import fresh_state
+from ..kit.state import find_draws, find_open, fresh_state
 from ..parameters import PolicyInside, validated
 
 NAME = "restarting"
@@ -54,6 +57,22 @@ class RestartingState(NamedTuple):
     detectors: Detectors
     since: IntArray  # rewards since the last restart
     restarts: IntArray
+    probes: Probes | None  # None if the policy draws arms by chance
+
+    @property
+    def restrict(self) -> Callable[[IntArray | None], None] | None:
+        """What lets only some arms be chosen, by the policy inside and as probes; None if that policy cannot."""
+        inner, probes = find_open(self.inner), self.probes
+        if inner is None or probes is None:
+            return inner
+
+        def restrict(among: IntArray | None) -> None:
+            inner(among)
+            probes.open[:] = among is None
+            if among is not None:
+                probes.open[among] = True
+
+        return restrict
 
 
 @validated
@@ -85,25 +104,33 @@ class Restarting(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> RestartingState:
         """Return a fresh state."""
+        inner = self.policy.init(n_arms, horizon)
         return RestartingState(
-            inner=self.policy.init(n_arms, horizon),
+            inner=inner,
             initial=fresh_state(self.policy, n_arms, horizon),
             detectors=init_detectors(n_arms),
             since=np.zeros(1, np.int64),
             restarts=np.zeros(1, np.int64),
+            probes=init_probes(n_arms) if find_draws(inner) is None else None,
         )
 
     def select(self, state: RestartingState, t: int, rng: Any) -> int:
-        """Return the arm that the policy inside selects."""
+        """Return the arm that the policy inside selects, unless another is to be looked at."""
+        arm = arm_to_probe(state.probes, state.detectors, state.since[0])
+        if arm >= 0:
+            return arm
         return self.policy.select(state.inner, state.since[0], rng)  # type: ignore[no-any-return]
 
     def update(self, state: RestartingState, arm: int, reward: float) -> None:
         """Pass the reward on, and restart if it is time to."""
         self.policy.update(state.inner, arm, reward)
         state.since[0] += 1
-        if has_changed(state.detectors, arm, reward) or (self.every > 0 and state.since[0] >= self.every):
+        changed = has_changed(state.detectors, arm, reward)
+        judge(state.probes, state.detectors, arm, reward, state.since[0])
+        if changed or (self.every > 0 and state.since[0] >= self.every):
             copy_into(state.inner, state.initial)
             begin_anew(state.detectors)
+            forget_probes(state.probes)
             state.since[0] = 0
             state.restarts[0] += 1
 
