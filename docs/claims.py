@@ -93,8 +93,11 @@ def results(command: str, folder: Path) -> list[tuple[float, float]]:
     if command.startswith("heavybandits run "):
         name = command.split()[-1]
         study = hb.run_study(name, out=folder / name)
-        summaries = [result.summary() for result in study.results.values()]
-        return [pair for table in summaries for pair in zip(table["mean"], table["se"], strict=True)]
+        regrets = [result.regret for result in study.results.values()]  # at all checkpoints
+        means = [regret.mean("replication") for regret in regrets]
+        errors = [regret.std("replication", ddof=1) / regret.sizes["replication"] ** 0.5 for regret in regrets]
+        return [pair for both in zip(means, errors, strict=True)
+                for pair in zip(*(part.to_numpy().ravel().tolist() for part in both), strict=True)]  # fmt: skip
     script = ROOT / command.removeprefix("python ")
     if command == "python quickstart.py":
         script = folder / "quickstart.py"
