@@ -62,7 +62,7 @@ def test_tofu() -> None:
     state = policy.init(2, 100)
     for x, reward in zip(ROWS[:3], REWARDS[:3], strict=True):
         policy.update(state, x, reward)
-    close(state.plan[0], 0.550384947, rtol=1e-8)
+    close(state.threshold, 0.550384947, rtol=1e-8)
     close(state.root, [[0.660394437, -0.062283126], [-0.062283126, 0.624062614]], rtol=1e-7)
     close(state.fit.theta, [0.070948562, 0.231033502], rtol=1e-7)
     close(policy.beta(state), 32.894779108, rtol=1e-8)
@@ -83,9 +83,9 @@ def test_heavy_oful_constants(eps: float, tau: float, beta: float) -> None:
     policy = hb.HeavyOFUL(eps=eps, nu=1.0)
     state = policy.init(10, 10_000)
     c1, kappa = {1.0: 8.78339517e-4, 0.5: 6.65327014e-4}[eps], 138.155115580
-    close(state.plan[1], 1 / 0.042814208, rtol=1e-7)
-    close(state.plan[2], (2 * c1 * kappa) ** -0.25, rtol=1e-8)
-    close(state.plan[3], tau, rtol=1e-8)
+    close(state.scales.per_width, 1 / 0.042814208, rtol=1e-7)
+    close(state.scales.per_root, (2 * c1 * kappa) ** -0.25, rtol=1e-8)
+    close(state.tau, tau, rtol=1e-8)
     close(policy.beta(state), beta, rtol=1e-8)
 
 
@@ -101,7 +101,7 @@ def test_adaptive_huber_fit() -> None:
 def test_hvt_ucb_constants(eps: float, tau: float, beta: float) -> None:
     policy = hb.HvtUCB(eps=eps, nu=1.0)
     state = policy.init(10, 10_000)
-    close(state.plan[1], tau, rtol=1e-8)
+    close(state.tau, tau, rtol=1e-8)
     close(policy.beta(state), beta, rtol=1e-8)
 
 

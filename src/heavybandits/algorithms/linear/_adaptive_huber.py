@@ -1,6 +1,7 @@
 r"""Adaptive Huber regression, on which Heavy-OFUL and AdaOFUL stand.
 
-Each reward has a scale :math:`\sigma_s` and a level :math:`\tau_s` of its own, fixed when it comes:
+Each reward has a scale :math:`\sigma_s` and a level :math:`\tau_s` of its own, fixed when it comes by the width
+:math:`|x_s|_{H^{-1}}` of its row:
 
 .. math::  \hat\theta = \arg\min_{|\theta| \le S} \frac\lambda2 |\theta|^2
            + \sum_s \rho_{\tau_s}\Bigl(\frac{r_s - x_s'\theta}{\sigma_s}\Bigr), \qquad
@@ -46,6 +47,19 @@ class AdaptiveHuber(NamedTuple):
     ridge: FloatArray
 
 
+class Scales(NamedTuple):
+    """What bounds the scale of a reward from below; each field is an array of one."""
+
+    smallest: FloatArray
+    per_width: FloatArray
+    per_root: FloatArray  # of the width
+
+
+def init_scales(smallest: float, per_width: float, per_root: float) -> Scales:
+    """Return scales with these numbers."""
+    return Scales(smallest=np.array([smallest]), per_width=np.array([per_width]), per_root=np.array([per_root]))
+
+
 def init_adaptive_huber(n_features: int, intercept: bool, ridge: float, horizon: int) -> AdaptiveHuber:
     """Return the fit to nothing."""
     size = n_features + int(intercept)
@@ -65,6 +79,24 @@ def width_of(huber: AdaptiveHuber, x: FloatArray) -> float:
     """Return the length of a row in the norm of the inverse of H, and put the row at hand."""
     lift(huber.fit.row, x)
     return max(math.sqrt(known_leverage(huber.fit.design, huber.fit.row)), LEAST)
+
+
+@compilable
+def scale_of(scales: Scales, nu: float, width: float) -> float:
+    """Return the scale of a reward of a row of this width, at least ``nu``.
+
+    Examples
+    --------
+    >>> scale_of(init_scales(smallest=0.1, per_width=2.0, per_root=3.0), nu=1.0, width=4.0)
+    8.0
+    """
+    return max(nu, scales.smallest[0], scales.per_width[0] * width, scales.per_root[0] * math.sqrt(width))
+
+
+@compilable
+def level_of(tau: float, w: float) -> float:
+    """Return the level of a reward whose row has this width in units of its scale; ``tau`` is that of a wide one."""
+    return tau * math.sqrt(1.0 + w * w) / w
 
 
 @compilable

@@ -28,14 +28,21 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..._validate import required_horizon
 from ...protocols import FloatArray
 from ..entries import Facts
 from ..kit.linear import index_at, optimistic, tame, value_at
 from ..parameters import Flag, Fraction, NonNegative, Positive, validated
-from ._adaptive_huber import AdaptiveHuber, init_adaptive_huber, take_in, width_of
+from ._adaptive_huber import (
+    AdaptiveHuber,
+    Scales,
+    init_adaptive_huber,
+    init_scales,
+    level_of,
+    scale_of,
+    take_in,
+    width_of,
+)
 
 NAME = "ada-oful"
 EXAMPLE = {"nu": 1.0}
@@ -49,10 +56,10 @@ FACTS = Facts(
 
 
 class AdaOFULState(NamedTuple):
-    """The regression, and constants that depend on the horizon."""
+    """The regression, and scales that depend on the horizon."""
 
     huber: AdaptiveHuber
-    plan: FloatArray  # 1/sqrt(T) and (42 l/d)^(1/4)
+    scales: Scales
 
 
 @validated
@@ -101,7 +108,7 @@ class AdaOFUL(NamedTuple):
         size = n_features + int(self.intercept)
         return AdaOFULState(
             huber=init_adaptive_huber(n_features, self.intercept, self.ridge, rounds),
-            plan=np.array([1.0 / math.sqrt(rounds), (42.0 * level / size) ** 0.25]),
+            scales=init_scales(smallest=1.0 / math.sqrt(rounds), per_width=1.0, per_root=(42.0 * level / size) ** 0.25),
         )
 
     def select(self, state: AdaOFULState, features: FloatArray, t: int, rng: Any) -> int:
@@ -111,9 +118,8 @@ class AdaOFUL(NamedTuple):
     def update(self, state: AdaOFULState, x: FloatArray, reward: float) -> None:
         """Take in a reward, with a scale and a level for its row."""
         width = width_of(state.huber, x)
-        scale = max(self.nu, state.plan[0], width, state.plan[1] * math.sqrt(width))
-        w = width / scale
-        take_in(state.huber, tame(reward), scale, self.tau * math.sqrt(1.0 + w * w) / w, self.bound, True)
+        scale = scale_of(state.scales, self.nu, width)
+        take_in(state.huber, tame(reward), scale, level_of(self.tau, width / scale), self.bound, True)
 
     def value(self, state: AdaOFULState, x: FloatArray) -> float:
         """Return the estimated value."""

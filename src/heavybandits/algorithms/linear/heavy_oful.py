@@ -41,7 +41,17 @@ from ..entries import Facts
 from ..kit.linear import index_at, optimistic, tame, value_at
 from ..kit.numerics import power
 from ..parameters import Flag, Fraction, NonNegative, Positive, validated
-from ._adaptive_huber import AdaptiveHuber, init_adaptive_huber, take_in, width_of
+from ._adaptive_huber import (
+    AdaptiveHuber,
+    Scales,
+    init_adaptive_huber,
+    init_scales,
+    level_of,
+    scale_of,
+    take_in,
+    width_of,
+)
+from ._growing_radius import GrowingRadius, exponent, first_level, init_growing_radius, radius_at
 
 NAME = "heavy-oful"
 EXAMPLE = {"eps": 1.0, "nu": 1.0}
@@ -55,10 +65,12 @@ FACTS = Facts(
 
 
 class HeavyOFULState(NamedTuple):
-    """The regression, and constants that depend on the horizon."""
+    """The regression, and what depends on the horizon."""
 
     huber: AdaptiveHuber
-    plan: FloatArray  # 1/sqrt(T), 1/c_0, (2 c_1 kappa)^(-1/4), tau_0, and the two terms of the radius at t = 1
+    scales: Scales
+    tau: FloatArray  # tau_0
+    radius: GrowingRadius
 
 
 @validated
@@ -102,27 +114,26 @@ class HeavyOFUL(NamedTuple):
         rounds = required_horizon(NAME, horizon, "radius")
         size, order = n_features + int(self.intercept), 1.0 + self.eps
         ridge = self.ridge if self.ridge > 0.0 else float(size)
-        level, spread = math.log(2.0 * rounds * rounds / self.delta), math.log(3.0 * rounds) ** self.exponent()
+        level, spread = math.log(2.0 * rounds * rounds / self.delta), math.log(3.0 * rounds) ** exponent(self.eps)
         kappa = size * math.log(1.0 + float(rounds) * rounds / (size * ridge))
         c1 = spread * spread / (48.0 * level ** (2.0 / order))
-        plan = (
-            1.0 / math.sqrt(rounds),
-            math.sqrt(23.0 * level),
-            (2.0 * c1 * kappa) ** -0.25,
-            math.sqrt(2.0 * kappa) * spread / level ** (1.0 / order),
-            24.0 * math.sqrt(2.0 * kappa) * spread * level ** (self.eps / order),
-            3.0 * math.sqrt(ridge) * self.bound,
+        return HeavyOFULState(
+            huber=init_adaptive_huber(n_features, self.intercept, ridge, rounds),
+            scales=init_scales(
+                smallest=1.0 / math.sqrt(rounds),
+                per_width=math.sqrt(23.0 * level),
+                per_root=(2.0 * c1 * kappa) ** -0.25,
+            ),
+            tau=np.array([first_level(rounds, self.eps, self.delta, kappa)]),
+            radius=init_growing_radius(
+                slope=24.0 * math.sqrt(2.0 * kappa) * spread * level ** (self.eps / order),
+                constant=3.0 * math.sqrt(ridge) * self.bound,
+            ),
         )
-        return HeavyOFULState(init_adaptive_huber(n_features, self.intercept, ridge, rounds), np.array(plan))
-
-    def exponent(self) -> float:
-        """Return e."""
-        return 0.5 * (1.0 - self.eps) / (1.0 + self.eps)
 
     def beta(self, state: HeavyOFULState) -> float:
         """Return the radius."""
-        growth = power(max(float(state.huber.fit.seen[0]), 1.0), self.exponent())
-        return float(self.beta_scale * (state.plan[4] * growth + state.plan[5]))
+        return self.beta_scale * radius_at(state.radius, state.huber.fit, self.eps)
 
     def select(self, state: HeavyOFULState, features: FloatArray, t: int, rng: Any) -> int:
         """Return the row with the highest index."""
@@ -130,11 +141,10 @@ class HeavyOFUL(NamedTuple):
 
     def update(self, state: HeavyOFULState, x: FloatArray, reward: float) -> None:
         """Take in a reward, with a scale and a level for its row."""
-        huber, plan = state.huber, state.plan
+        huber = state.huber
         width = width_of(huber, x)
-        scale = max(self.nu, plan[0], plan[1] * width, plan[2] * math.sqrt(width))
-        w = width / scale
-        level = plan[3] * math.sqrt(1.0 + w * w) / w * power(huber.fit.seen[0] + 1.0, self.exponent())
+        scale = scale_of(state.scales, self.nu, width)
+        level = level_of(state.tau[0], width / scale) * power(huber.fit.seen[0] + 1.0, exponent(self.eps))
         take_in(huber, tame(reward), scale, level, self.bound, False)
 
     def value(self, state: HeavyOFULState, x: FloatArray) -> float:

@@ -45,6 +45,7 @@ from ..kit.design import dot, known_leverage
 from ..kit.linear import Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
 from ..kit.numerics import clip, power
 from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ._growing_radius import GrowingRadius, exponent, first_level, init_growing_radius, radius_at
 
 NAME = "hvt-ucb"
 EXAMPLE = {"eps": 1.0, "nu": 1.0}
@@ -60,12 +61,14 @@ LEAST = 1e-150  # of w, which is 0 for a row of zeros
 
 
 class HvtUCBState(NamedTuple):
-    """The estimate, and constants that depend on the horizon."""
+    """The estimate, and what depends on the horizon."""
 
     fit: Fit
     lower: FloatArray  # scratch of the projection
     scratch: FloatArray
-    plan: FloatArray  # s_min, tau_0, and the two terms of the radius at t = 1
+    smallest: FloatArray  # s_min
+    tau: FloatArray  # tau_0
+    radius: GrowingRadius
 
 
 @compilable
@@ -124,27 +127,25 @@ class HvtUCB(NamedTuple):
     def init(self, n_features: int, horizon: int | None) -> HvtUCBState:
         """Return a fresh state."""
         rounds = required_horizon(NAME, horizon, "radius")
-        size, order = n_features + int(self.intercept), 1.0 + self.eps
+        size = n_features + int(self.intercept)
         ridge = self.ridge if self.ridge > 0.0 else float(size)
         level, smallest = math.log(2.0 * rounds * rounds / self.delta), 1.0 / math.sqrt(rounds)
         kappa = size * math.log(1.0 + rounds / (ALPHA * ridge * size * smallest * smallest))
-        tau = math.sqrt(2.0 * kappa) * math.log(3.0 * rounds) ** self.exponent() / level ** (1.0 / order)
-        constant = math.sqrt(ridge * (2.0 + 4.0 * self.bound * self.bound))
+        tau = first_level(rounds, self.eps, self.delta, kappa)
         return HvtUCBState(
             fit=init_fit(n_features, self.intercept, ridge),
             lower=np.zeros((size, size)),
             scratch=np.zeros((3, size)),
-            plan=np.array([smallest, tau, 107.0 * level * tau, constant]),
+            smallest=np.array([smallest]),
+            tau=np.array([tau]),
+            radius=init_growing_radius(
+                slope=107.0 * level * tau, constant=math.sqrt(ridge * (2.0 + 4.0 * self.bound * self.bound))
+            ),
         )
-
-    def exponent(self) -> float:
-        """Return e."""
-        return 0.5 * (1.0 - self.eps) / (1.0 + self.eps)
 
     def beta(self, state: HvtUCBState) -> float:
         """Return the radius."""
-        growth = power(max(float(state.fit.seen[0]), 1.0), self.exponent())
-        return float(self.beta_scale * (state.plan[2] * growth + state.plan[3]))
+        return self.beta_scale * radius_at(state.radius, state.fit, self.eps)
 
     def select(self, state: HvtUCBState, features: FloatArray, t: int, rng: Any) -> int:
         """Return the row with the highest index."""
@@ -152,11 +153,11 @@ class HvtUCB(NamedTuple):
 
     def update(self, state: HvtUCBState, x: FloatArray, reward: float) -> None:
         """Take a clipped step, and stay in the ball."""
-        fit, plan = state.fit, state.plan
+        fit = state.fit
         lift(fit.row, x)
-        tau = plan[1] * power(fit.seen[0] + 1.0, self.exponent())
+        tau = state.tau[0] * power(fit.seen[0] + 1.0, exponent(self.eps))
         spread = math.sqrt(2.0 * self.beta(state) / (tau * math.sqrt(ALPHA)) * known_leverage(fit.design, fit.row))
-        one_pass(fit, tame(reward), max(self.nu, plan[0], spread), tau)
+        one_pass(fit, tame(reward), max(self.nu, state.smallest[0], spread), tau)
         into_ball(fit.theta, fit.design.inverse, self.bound, state.lower, state.scratch)
 
     def value(self, state: HvtUCBState, x: FloatArray) -> float:

@@ -54,7 +54,8 @@ class MomLinState(NamedTuple):
     group: Group
     blocks: FloatArray  # scratch: means of blocks
     fit: Fit
-    plan: FloatArray  # first factor of the radius, and ln m
+    factor: FloatArray  # of the radius
+    log_groups: FloatArray  # ln m
 
 
 @validated
@@ -100,13 +101,14 @@ class MomLin(NamedTuple):
             group=init_group(n_features, repeats),
             blocks=np.zeros(min(repeats, int(level))),
             fit=init_fit(n_features, self.intercept, 1.0),
-            plan=np.array([factor, math.log(m)]),
+            factor=np.array([factor]),
+            log_groups=np.array([math.log(m)]),
         )
 
     def beta(self, state: MomLinState) -> float:
         """Return the radius."""
-        level = state.plan[1] + 0.5 * state.fit.design.log_det[0] - math.log(self.delta)
-        width = state.plan[0] * (math.sqrt(2.0 * level) + math.sqrt(state.fit.seen[0])) + 1.0
+        level = state.log_groups[0] + 0.5 * state.fit.design.log_det[0] - math.log(self.delta)
+        width = state.factor[0] * (math.sqrt(2.0 * level) + math.sqrt(state.fit.seen[0])) + 1.0
         return float(self.beta_scale * width)
 
     def select(self, state: MomLinState, features: FloatArray, t: int, rng: Any) -> int:

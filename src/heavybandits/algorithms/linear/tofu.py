@@ -38,10 +38,10 @@ from ...protocols import FloatArray, IntArray, rarely_called
 from ..entries import Facts
 from ..kit.design import dot, learn
 from ..kit.linear import Fit, index_at, init_fit, lift, optimistic, tame, value_at
-from ..kit.numerics import power
 from ..kit.pool import Pool, append, init_pool
 from ..kit.roots import square_root
 from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ._growing_radius import GrowingRadius, growth, init_growing_radius, radius_at
 
 NAME = "tofu"
 EXAMPLE = {"eps": 1.0, "u": 3.0}
@@ -65,7 +65,8 @@ class TOFUState(NamedTuple):
     work: FloatArray  # scratch
     vectors: FloatArray  # scratch
     kept: FloatArray  # scratch: sums over what counts, a coordinate each
-    plan: FloatArray  # threshold and radius at t = 1, without the radius' constant
+    threshold: FloatArray  # b_1
+    radius: GrowingRadius
 
 
 @rarely_called
@@ -143,16 +144,15 @@ class TOFU(NamedTuple):
             work=np.zeros((size, size)),
             vectors=np.zeros((size, size)),
             kept=np.zeros(size),
-            plan=np.array([threshold, 4.0 * math.sqrt(size) * scale * level]),
+            threshold=np.array([threshold]),
+            radius=init_growing_radius(
+                slope=4.0 * math.sqrt(size) * scale * level, constant=math.sqrt(self.ridge) * self.bound
+            ),
         )
-
-    def growth(self, state: TOFUState) -> float:
-        """Return what thresholds and radii have grown by since the first reward."""
-        return power(max(float(state.fit.seen[0]), 1.0), 0.5 * (1.0 - self.eps) / (1.0 + self.eps))
 
     def beta(self, state: TOFUState) -> float:
         """Return the radius."""
-        return float(self.beta_scale * (state.plan[1] * self.growth(state) + math.sqrt(self.ridge) * self.bound))
+        return self.beta_scale * radius_at(state.radius, state.fit, self.eps)
 
     def select(self, state: TOFUState, features: FloatArray, t: int, rng: Any) -> int:
         """Return the row with the highest index."""
@@ -170,7 +170,7 @@ class TOFU(NamedTuple):
         fit.seen[0] += 1
         if fit.seen[0] >= state.due[0]:
             state.due[0] = math.ceil(GROWTH * fit.seen[0])
-            truncated_fit(state, state.plan[0] * self.growth(state))
+            truncated_fit(state, state.threshold[0] * growth(fit, self.eps))
 
     def value(self, state: TOFUState, x: FloatArray) -> float:
         """Return the estimated value."""

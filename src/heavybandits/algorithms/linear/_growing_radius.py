@@ -1,0 +1,64 @@
+r"""A radius that grows with the number of rewards, as TOFU, Heavy-OFUL and Hvt-UCB have it.
+
+Under noise with a moment of order :math:`1 + \varepsilon` it is
+
+.. math::  \beta_t = b\,t^e + c, \qquad e = \frac{1 - \varepsilon}{2(1 + \varepsilon)},
+
+and levels beyond which rewards are clipped grow as :math:`t^e` too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...protocols import FloatArray, compilable
+from ..kit.linear import Fit
+from ..kit.numerics import power
+
+
+class GrowingRadius(NamedTuple):
+    """What depends on the horizon; each field is an array of one."""
+
+    slope: FloatArray  # b
+    constant: FloatArray  # c
+
+
+def init_growing_radius(slope: float, constant: float) -> GrowingRadius:
+    """Return a radius with these numbers."""
+    return GrowingRadius(slope=np.array([slope]), constant=np.array([constant]))
+
+
+@compilable
+def exponent(eps: float) -> float:
+    """Return e."""
+    return 0.5 * (1.0 - eps) / (1.0 + eps)
+
+
+@compilable
+def growth(fit: Fit, eps: float) -> float:
+    """Return how much the radius' slope counts after the rewards that a fit has taken in."""
+    return power(max(float(fit.seen[0]), 1.0), exponent(eps))
+
+
+@compilable
+def radius_at(radius: GrowingRadius, fit: Fit, eps: float) -> float:
+    """Return the radius after the rewards that a fit has taken in.
+
+    Examples
+    --------
+    >>> from heavybandits.algorithms.kit.linear import init_fit
+    >>> fit = init_fit(n_features=1, intercept=False, ridge=1.0)
+    >>> fit.seen[0] = 64
+    >>> radius_at(init_growing_radius(slope=3.0, constant=1.0), fit, eps=0.5)  # 3 * 64^(1/6) + 1
+    7.0
+    """
+    return float(radius.slope[0] * growth(fit, eps) + radius.constant[0])
+
+
+def first_level(rounds: int, eps: float, delta: float, kappa: float) -> float:
+    r"""Return :math:`\tau_0 = \sqrt{2\kappa}\,\ln(3T)^e/\ln(2T^2/\delta)^{1/(1+\varepsilon)}`."""
+    spread = math.log(3.0 * rounds) ** exponent(eps)
+    return math.sqrt(2.0 * kappa) * spread / math.log(2.0 * rounds * rounds / delta) ** (1.0 / (1.0 + eps))
