@@ -35,8 +35,8 @@ def test_vectors_of_adtm() -> None:
     radii = (13.572280849, 9.597051824, 7.835960002, 6.786140424)
     for reward, mean, radius in zip((0.5, -0.1, 3.0, 0.2), means, radii, strict=True):
         policy.update(state, policy.select(state, 0, None), reward)
-        assert state.mean[0] == pytest.approx(mean, abs=1e-9)
-        assert state.radius[0] == pytest.approx(radius, abs=1e-8)
+        assert state.zoom.mean[0] == pytest.approx(mean, abs=1e-9)
+        assert state.zoom.radius[0] == pytest.approx(radius, abs=1e-8)
 
 
 def test_thresholds_of_adtm() -> None:
@@ -48,18 +48,18 @@ def test_thresholds_of_adtm() -> None:
             for _ in range(n):
                 policy.update(state, 0, 0.0)
             policy.update(state, 0, limit * factor)
-            assert (state.mean[0] > 0.0) == counts
+            assert (state.zoom.mean[0] > 0.0) == counts
 
 
 def test_small_moments_are_bounded_below_in_radii() -> None:
     policy = hb.ADTM(eps=1, nu=1e-9)
     state = policy.init(1, 100)
     policy.update(state, policy.select(state, 0, None), 0.0)
-    assert state.radius[0] == pytest.approx(4.0 / (12.0 * math.sqrt(2.0)) * math.sqrt(11.512925465))
+    assert state.zoom.radius[0] == pytest.approx(4.0 / (12.0 * math.sqrt(2.0)) * math.sqrt(11.512925465))
     median = hb.ADMM(eps=1, sigma=1e-9)
     other = median.init(1, 100)
     median.update(other, median.select(other, 0, None), 0.0)
-    assert other.radius[0] == pytest.approx(math.sqrt(12.0 / (36.0 * math.sqrt(2.0)) * (16.0 * 11.512925465 + 2.0)))
+    assert other.zoom.radius[0] == pytest.approx(math.sqrt(12.0 / (36.0 * math.sqrt(2.0)) * (16.0 * 11.512925465 + 2.0)))
 
 
 def test_radius_of_the_boxes_of_sdtm() -> None:

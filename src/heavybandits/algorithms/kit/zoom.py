@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._validate import require_within
+from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable
 from ...world.halton import halton
 
@@ -22,20 +22,24 @@ NOBODY = -1
 
 
 class Zoom(NamedTuple):
-    """Active points, called arms, and what they cover."""
+    """Active points, called arms, what is known of them, and what they cover."""
 
     net: FloatArray  # (NET, dim)
-    where: IntArray  # per arm: its place in the net
+    where: IntArray  # per arm: its number in the net
+    pulls: IntArray  # per arm
+    mean: FloatArray  # per arm: an estimate of what it pays
+    radius: FloatArray  # per arm
     cover: IntArray  # per point of the net: an arm that covers it, or NOBODY
     size: IntArray  # array of one: arms
     bare: IntArray  # array of one: no point of the net before this one is uncovered
 
     def check(self, fresh: Zoom, n_arms: int) -> None:
-        """Refuse arms and places that there are not, and another net."""
+        """Refuse arms and points that there are not, and another net."""
         require_within("size", self.size, 0, NET)
         require_within("where", self.where, 0, NET - 1)
         require_within("cover", self.cover, NOBODY, max(int(self.size[0]) - 1, NOBODY))
         require_within("bare", self.bare, 0, NET)
+        require_within("pulls", self.pulls, 0, LARGEST_COUNT)
         if not np.array_equal(self.net, fresh.net):
             raise ValueError("net must be the first points of Halton's sequence")
 
@@ -45,6 +49,9 @@ def init_zoom(dim: int) -> Zoom:
     return Zoom(
         net=halton(NET, dim),
         where=np.zeros(NET, np.int64),
+        pulls=np.zeros(NET, np.int64),
+        mean=np.zeros(NET),
+        radius=np.zeros(NET),
         cover=np.full(NET, NOBODY),
         size=np.zeros(1, np.int64),
         bare=np.zeros(1, np.int64),
@@ -52,68 +59,80 @@ def init_zoom(dim: int) -> Zoom:
 
 
 @compilable
-def distance(zoom: Zoom, arm: int, place: int) -> float:
+def distance(zoom: Zoom, arm: int, point: int) -> float:
     """Return how far an arm is from a point of the net."""
     farthest, own = 0.0, zoom.where[arm]
     for axis in range(zoom.net.shape[1]):
-        farthest = max(farthest, abs(zoom.net[own, axis] - zoom.net[place, axis]))
+        farthest = max(farthest, abs(zoom.net[own, axis] - zoom.net[point, axis]))
     return farthest
 
 
 @compilable
-def covering(zoom: Zoom, radius: FloatArray, factor: float, place: int) -> int:
+def covering(zoom: Zoom, factor: float, point: int) -> int:
     """Return the first arm that covers a point of the net, or NOBODY; radii are multiplied by the factor."""
     for arm in range(zoom.size[0]):
-        if distance(zoom, arm, place) <= factor * radius[arm]:
+        if distance(zoom, arm, point) <= factor * zoom.radius[arm]:
             return arm
     return NOBODY
 
 
 @compilable
-def look_around(zoom: Zoom, radius: FloatArray, factor: float, arm: int) -> None:
+def look_around(zoom: Zoom, factor: float, arm: int) -> None:
     """Give up what an arm does not cover any more, now that its radius has changed; others may cover it."""
-    for place in range(len(zoom.cover)):
-        if zoom.cover[place] == arm and distance(zoom, arm, place) > factor * radius[arm]:
-            zoom.cover[place] = NOBODY
-            zoom.bare[0] = min(zoom.bare[0], place)
+    for point in range(len(zoom.cover)):
+        if zoom.cover[point] == arm and distance(zoom, arm, point) > factor * zoom.radius[arm]:
+            zoom.cover[point] = NOBODY
+            zoom.bare[0] = min(zoom.bare[0], point)
 
 
 @compilable
-def activated(zoom: Zoom, radius: FloatArray, factor: float) -> int:
+def activated(zoom: Zoom, factor: float) -> int:
     """Activate the first point that is not covered and return its arm, or NOBODY if all are.
 
     Examples
     --------
-    >>> zoom, radius = init_zoom(dim=1), np.zeros(NET)
-    >>> int(activated(zoom, radius, 1.0)), zoom.net[zoom.where[0]].tolist()
+    >>> zoom = init_zoom(dim=1)
+    >>> int(activated(zoom, 1.0)), point_of(zoom, 0).tolist()
     (0, [0.5])
-    >>> radius[0] = 0.5
-    >>> activated(zoom, radius, 1.0)
+    >>> zoom.radius[0] = 0.5
+    >>> activated(zoom, 1.0)
     -1
     """
     while zoom.bare[0] < len(zoom.cover):
-        place = zoom.bare[0]
-        if zoom.cover[place] == NOBODY:
-            zoom.cover[place] = covering(zoom, radius, factor, place)
-        if zoom.cover[place] == NOBODY:
+        point = zoom.bare[0]
+        if zoom.cover[point] == NOBODY:
+            zoom.cover[point] = covering(zoom, factor, point)
+        if zoom.cover[point] == NOBODY:
             arm: int = zoom.size[0]
             zoom.size[0] += 1
-            zoom.where[arm], zoom.cover[place] = place, arm
+            zoom.where[arm], zoom.cover[point] = point, arm
             return arm
         zoom.bare[0] += 1
     return NOBODY
 
 
 @compilable
-def selected(zoom: Zoom, pulls: IntArray, mean: FloatArray, radius: FloatArray, factor: float, initial: float) -> int:
-    """Return an arm that lacks one of its ``initial`` pulls, a new one, or the one with the highest mean + 2 radii."""
+def index_at(zoom: Zoom, factor: float, arm: int) -> float:
+    """Return the arm's mean + 2 radii; infinite if it has no rewards."""
+    return float(zoom.mean[arm] + 2.0 * factor * zoom.radius[arm]) if zoom.pulls[arm] > 0 else math.inf
+
+
+@compilable
+def selected(zoom: Zoom, factor: float, initial: float) -> int:
+    """Return an arm that lacks one of its ``initial`` pulls, a new one, or the one with the highest index."""
     size: int = zoom.size[0]
-    if size > 0 and pulls[size - 1] < initial:  # the others had theirs before it became active
+    if size > 0 and zoom.pulls[size - 1] < initial:  # the others had theirs before it became active
         return size - 1
-    best, highest = activated(zoom, radius, factor), -math.inf
+    best, highest = activated(zoom, factor), -math.inf
     if best == NOBODY:
         for arm in range(size):
-            index = mean[arm] + 2.0 * factor * radius[arm] if pulls[arm] > 0 else math.inf
-            if best == NOBODY or index > highest or (index == highest and pulls[arm] < pulls[best]):
+            index = index_at(zoom, factor, arm)
+            if best == NOBODY or index > highest or (index == highest and zoom.pulls[arm] < zoom.pulls[best]):
                 best, highest = arm, index
     return best
+
+
+@compilable
+def point_of(zoom: Zoom, arm: int) -> FloatArray:
+    """Return the active point that is called by this number."""
+    return zoom.net[zoom.where[arm]]  # type: ignore[no-any-return]

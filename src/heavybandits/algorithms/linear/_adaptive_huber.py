@@ -90,7 +90,7 @@ def scale_of(scales: Scales, nu: float, width: float) -> float:
     >>> scale_of(init_scales(smallest=0.1, per_width=2.0, per_root=3.0), nu=1.0, width=4.0)
     8.0
     """
-    return max(nu, scales.smallest[0], scales.per_width[0] * width, scales.per_root[0] * math.sqrt(width))
+    return float(max(nu, scales.smallest[0], scales.per_width[0] * width, scales.per_root[0] * math.sqrt(width)))
 
 
 @compilable

@@ -60,5 +60,5 @@ def radius_at(radius: GrowingRadius, fit: Fit, eps: float) -> float:
 
 def first_level(rounds: int, eps: float, delta: float, kappa: float) -> float:
     r"""Return :math:`\tau_0 = \sqrt{2\kappa}\,\ln(3T)^e/\ln(2T^2/\delta)^{1/(1+\varepsilon)}`."""
-    spread = math.log(3.0 * rounds) ** exponent(eps)
-    return math.sqrt(2.0 * kappa) * spread / math.log(2.0 * rounds * rounds / delta) ** (1.0 / (1.0 + eps))
+    spread, level = math.log(3.0 * rounds) ** exponent(eps), math.log(2.0 * rounds * rounds / delta)
+    return float(math.sqrt(2.0 * kappa) * spread / level ** (1.0 / (1.0 + eps)))

@@ -28,11 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
-from ...protocols import FloatArray, IntArray
+from ...protocols import FloatArray
 from ..entries import Facts
 from ..estimators.median_of_means import keep, median_of_blocks
 from ..kit.pool import Pool, init_pool
-from ..kit.zoom import NET, Zoom, init_zoom, look_around, selected
+from ..kit.zoom import NET, Zoom, index_at, init_zoom, look_around, point_of, selected
 from ..parameters import Fraction, Positive, validated
 
 NAME = "admm"
@@ -48,12 +48,9 @@ FACTS = Facts(
 
 
 class ADMMState(NamedTuple):
-    """Active points, their rewards as sums over ranges, medians of means and radii."""
+    """Active points with their medians of means, and their rewards as sums over ranges."""
 
     zoom: Zoom
-    pulls: IntArray
-    mean: FloatArray
-    radius: FloatArray
     sums: Pool
     log_term: FloatArray  # L
     groups: FloatArray  # scratch: means
@@ -95,9 +92,6 @@ class ADMM(NamedTuple):
         log_term = math.log(float(horizon) ** 2 / self.delta)
         return ADMMState(
             zoom=init_zoom(dim),
-            pulls=np.zeros(NET, np.int64),
-            mean=np.zeros(NET),
-            radius=np.zeros(NET),
             sums=init_pool(NET, horizon, 2),
             log_term=np.array([log_term]),
             groups=np.zeros(math.floor(8.0 * log_term + 1.0)),
@@ -106,23 +100,24 @@ class ADMM(NamedTuple):
     def select(self, state: ADMMState, t: int, rng: Any) -> int:
         """Return a point that lacks rewards or is not covered, or the active one with the highest index."""
         initial = 16.0 * state.log_term[0] + 2.0
-        return selected(state.zoom, state.pulls, state.mean, state.radius, 1.0, initial)
+        return selected(state.zoom, 1.0, initial)
 
     def update(self, state: ADMMState, cell: int, reward: float) -> None:
         """Keep the reward, estimate anew when groups have grown, and shrink the ball."""
-        p, n, groups = 1.0 + self.eps, state.pulls[cell] + 1, len(state.groups)
-        state.pulls[cell] = n
+        zoom, p, groups = state.zoom, 1.0 + self.eps, len(state.groups)
+        n = zoom.pulls[cell] + 1
+        zoom.pulls[cell] = n
         keep(state.sums, cell, reward)
         if n % groups == 0:
-            state.mean[cell] = median_of_blocks(state.sums, cell, groups, state.groups)
+            zoom.mean[cell] = median_of_blocks(state.sums, cell, groups, state.groups)
         bound = max(self.sigma, 1.0 / (36.0 * math.sqrt(2.0)))
         share = (16.0 * state.log_term[0] + 2.0) / n
-        state.radius[cell] = self.scale * (12.0 * bound) ** (1.0 / p) * share ** (self.eps / p)
-        look_around(state.zoom, state.radius, 1.0, cell)
+        zoom.radius[cell] = self.scale * (12.0 * bound) ** (1.0 / p) * share ** (self.eps / p)
+        look_around(zoom, 1.0, cell)
 
     def point(self, state: ADMMState, cell: int) -> FloatArray:
         """Return an active point."""
-        return state.zoom.net[state.zoom.where[cell]]  # type: ignore[no-any-return]
+        return point_of(state.zoom, cell)
 
     def n_cells(self, state: ADMMState) -> int:
         """Return how many points are active."""
@@ -130,8 +125,8 @@ class ADMM(NamedTuple):
 
     def value(self, state: ADMMState, cell: int) -> float:
         """Return the median of means of a point; NaN before there is one."""
-        return float(state.mean[cell]) if state.pulls[cell] >= len(state.groups) else math.nan
+        return float(state.zoom.mean[cell]) if state.zoom.pulls[cell] >= len(state.groups) else math.nan
 
     def index_of(self, state: ADMMState, cell: int, t: int) -> float:
         """Return the mean and twice the radius."""
-        return float(state.mean[cell] + 2.0 * state.radius[cell]) if state.pulls[cell] > 0 else math.inf
+        return index_at(state.zoom, 1.0, cell)

@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
-from ...protocols import FloatArray, IntArray
+from ...protocols import FloatArray
 from ..entries import Facts
 from ..kit.numerics import running_mean
-from ..kit.zoom import NET, Zoom, init_zoom, look_around, selected
+from ..kit.zoom import Zoom, index_at, init_zoom, look_around, point_of, selected
 from ..parameters import Fraction, Positive, validated
 
 NAME = "adtm"
@@ -45,12 +45,9 @@ FACTS = Facts(
 
 
 class ADTMState(NamedTuple):
-    """Active points, their truncated means and radii."""
+    """Active points with their truncated means, and what depends on the horizon."""
 
     zoom: Zoom
-    pulls: IntArray
-    mean: FloatArray
-    radius: FloatArray
     log_term: FloatArray  # L
 
 
@@ -75,7 +72,7 @@ class ADTM(NamedTuple):
     >>> state = policy.init(dim=1, horizon=100)
     >>> for reward in (0.5, -0.1, 3.0, 0.2):  # 0.5 and 3 do not count
     ...     policy.update(state, policy.select(state, 0, None), reward)
-    >>> round(policy.value(state, 0), 6), round(float(state.radius[0]), 6)
+    >>> round(policy.value(state, 0), 6), round(float(state.zoom.radius[0]), 6)
     (0.025, 6.78614)
     """
 
@@ -88,25 +85,26 @@ class ADTM(NamedTuple):
         """Return a fresh state."""
         horizon = required_horizon("ADTM", horizon, "radius")
         log_term = math.log(float(horizon) ** 2 / self.delta)
-        return ADTMState(init_zoom(dim), np.zeros(NET, np.int64), np.zeros(NET), np.zeros(NET), np.array([log_term]))
+        return ADTMState(zoom=init_zoom(dim), log_term=np.array([log_term]))
 
     def select(self, state: ADTMState, t: int, rng: Any) -> int:
         """Return a point that is not covered, or the active one with the highest index."""
-        return selected(state.zoom, state.pulls, state.mean, state.radius, 1.0, 1)
+        return selected(state.zoom, 1.0, 1)
 
     def update(self, state: ADTMState, cell: int, reward: float) -> None:
         """Move the mean of a point, and shrink its ball."""
-        p, n, log_term = 1.0 + self.eps, state.pulls[cell] + 1, state.log_term[0]
+        zoom, p, log_term = state.zoom, 1.0 + self.eps, state.log_term[0]
+        n = zoom.pulls[cell] + 1
         counts = abs(reward) <= (self.nu * n / log_term) ** (1.0 / p)
-        state.pulls[cell] = n
-        state.mean[cell] = running_mean(state.mean[cell], n, reward if counts else 0.0)
+        zoom.pulls[cell] = n
+        zoom.mean[cell] = running_mean(zoom.mean[cell], n, reward if counts else 0.0)
         bound = max(self.nu ** (1.0 / p), 1.0 / (12.0 * math.sqrt(2.0)))
-        state.radius[cell] = self.scale * 4.0 * bound * (log_term / n) ** (self.eps / p)
-        look_around(state.zoom, state.radius, 1.0, cell)
+        zoom.radius[cell] = self.scale * 4.0 * bound * (log_term / n) ** (self.eps / p)
+        look_around(zoom, 1.0, cell)
 
     def point(self, state: ADTMState, cell: int) -> FloatArray:
         """Return an active point."""
-        return state.zoom.net[state.zoom.where[cell]]  # type: ignore[no-any-return]
+        return point_of(state.zoom, cell)
 
     def n_cells(self, state: ADTMState) -> int:
         """Return how many points are active."""
@@ -114,8 +112,8 @@ class ADTM(NamedTuple):
 
     def value(self, state: ADTMState, cell: int) -> float:
         """Return the truncated mean of a point."""
-        return float(state.mean[cell]) if state.pulls[cell] > 0 else math.nan
+        return float(state.zoom.mean[cell]) if state.zoom.pulls[cell] > 0 else math.nan
 
     def index_of(self, state: ADTMState, cell: int, t: int) -> float:
         """Return the mean and twice the radius."""
-        return float(state.mean[cell] + 2.0 * state.radius[cell]) if state.pulls[cell] > 0 else math.inf
+        return index_at(state.zoom, 1.0, cell)

@@ -25,7 +25,7 @@ import numpy as np
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
 from ..kit.numerics import running_mean
-from ..kit.zoom import NET, Zoom, init_zoom, look_around, selected
+from ..kit.zoom import Zoom, index_at, init_zoom, look_around, point_of, selected
 from ..parameters import Positive, validated
 
 NAME = "zooming"
@@ -40,12 +40,9 @@ FACTS = Facts(
 
 
 class ZoomingState(NamedTuple):
-    """Active points, their means, and radii in units of what grows with t."""
+    """Active points with their means, and radii in units of what grows with t."""
 
     zoom: Zoom
-    pulls: IntArray
-    mean: FloatArray
-    radius: FloatArray
     clock: IntArray  # rewards
 
 
@@ -75,9 +72,7 @@ class Zooming(NamedTuple):
 
     def init(self, dim: int, horizon: int | None) -> ZoomingState:
         """Return a fresh state."""
-        return ZoomingState(
-            init_zoom(dim), np.zeros(NET, np.int64), np.zeros(NET), np.zeros(NET), np.zeros(1, np.int64)
-        )
+        return ZoomingState(zoom=init_zoom(dim), clock=np.zeros(1, np.int64))
 
     def factor(self, t: int) -> float:
         """Return what all radii are multiplied by after t rewards."""
@@ -85,20 +80,21 @@ class Zooming(NamedTuple):
 
     def select(self, state: ZoomingState, t: int, rng: Any) -> int:
         """Return a point that is not covered, or the active one with the highest index."""
-        return selected(state.zoom, state.pulls, state.mean, state.radius, self.factor(t), 1)
+        return selected(state.zoom, self.factor(t), 1)
 
     def update(self, state: ZoomingState, cell: int, reward: float) -> None:
         """Move the mean of a point, and shrink its ball."""
-        n = state.pulls[cell] + 1
-        state.pulls[cell] = n
+        zoom = state.zoom
+        n = zoom.pulls[cell] + 1
+        zoom.pulls[cell] = n
         state.clock[0] += 1
-        state.mean[cell] = running_mean(state.mean[cell], n, reward)
-        state.radius[cell] = self.scale * self.nu / math.sqrt(n)
-        look_around(state.zoom, state.radius, self.factor(state.clock[0]), cell)
+        zoom.mean[cell] = running_mean(zoom.mean[cell], n, reward)
+        zoom.radius[cell] = self.scale * self.nu / math.sqrt(n)
+        look_around(zoom, self.factor(state.clock[0]), cell)
 
     def point(self, state: ZoomingState, cell: int) -> FloatArray:
         """Return an active point."""
-        return state.zoom.net[state.zoom.where[cell]]  # type: ignore[no-any-return]
+        return point_of(state.zoom, cell)
 
     def n_cells(self, state: ZoomingState) -> int:
         """Return how many points are active."""
@@ -106,9 +102,8 @@ class Zooming(NamedTuple):
 
     def value(self, state: ZoomingState, cell: int) -> float:
         """Return the mean of a point's rewards."""
-        return float(state.mean[cell]) if state.pulls[cell] > 0 else math.nan
+        return float(state.zoom.mean[cell]) if state.zoom.pulls[cell] > 0 else math.nan
 
     def index_of(self, state: ZoomingState, cell: int, t: int) -> float:
         """Return the mean and twice the radius."""
-        radius = self.factor(t) * state.radius[cell]
-        return float(state.mean[cell] + 2.0 * radius) if state.pulls[cell] > 0 else math.inf
+        return index_at(state.zoom, self.factor(t), cell)
