@@ -59,7 +59,9 @@ def test_small_moments_are_bounded_below_in_radii() -> None:
     median = hb.ADMM(eps=1, sigma=1e-9)
     other = median.init(1, 100)
     median.update(other, median.select(other, 0, None), 0.0)
-    assert other.zoom.radius[0] == pytest.approx(math.sqrt(12.0 / (36.0 * math.sqrt(2.0)) * (16.0 * 11.512925465 + 2.0)))
+    assert other.zoom.radius[0] == pytest.approx(
+        math.sqrt(12.0 / (36.0 * math.sqrt(2.0)) * (16.0 * 11.512925465 + 2.0))
+    )
 
 
 def test_radius_of_the_boxes_of_sdtm() -> None:
