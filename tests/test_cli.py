@@ -50,6 +50,7 @@ def test_version() -> None:
     assert (done.returncode, done.stdout) == (0, f"heavybandits {heavybandits.__version__}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("token",)])
 def test_without_a_command_the_help_keeps_its_lines(arguments: tuple[str, ...]) -> None:
     done = tool(*arguments)
@@ -57,6 +58,7 @@ def test_without_a_command_the_help_keeps_its_lines(arguments: tuple[str, ...]) 
     assert done.stderr.strip() == tool(*arguments, "--help").stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["reproduce", "run", "report", "diagnose", "list"])
 def test_help_shows_an_example(command: str) -> None:
     done = tool(command, "--help")
@@ -64,6 +66,7 @@ def test_help_shows_an_example(command: str) -> None:
     assert f"Example: heavybandits {command} " in done.stdout
 
 
+@pytest.mark.slow
 def test_diagnose_reads_standard_input_and_draws(tmp_path: Path) -> None:
     rows = "".join(f"{'ab'[i % 2]},{i % 7 + i % 2}\n" for i in range(400))
     done = tool("diagnose", "-", "--plots", tmp_path / "plots", typed=f"arm,reward\n{rows}")
@@ -72,6 +75,7 @@ def test_diagnose_reads_standard_input_and_draws(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "plots").iterdir()) == ["drift.png", "hill.png", "tails.png"]
 
 
+@pytest.mark.slow
 def test_diagnose_takes_costs_by_the_names_of_their_columns() -> None:
     typed = "server;ms\nrome;1,5\noslo;2,5\noslo;\n"
     columns = ("--arm-column", "server", "--reward-column", "ms")
@@ -83,6 +87,7 @@ def test_diagnose_takes_costs_by_the_names_of_their_columns() -> None:
     assert done.stderr == "heavybandits: diagnose: goal must be 'mean' or 'location', got 'median'\n"
 
 
+@pytest.mark.slow
 def test_diagnose_refuses_bad_rewards_in_one_line() -> None:
     done = tool("diagnose", "-", typed="arm,reward\na,1\nb,x\n")
     assert done.returncode == 2
@@ -90,6 +95,7 @@ def test_diagnose_refuses_bad_rewards_in_one_line() -> None:
     assert done.stderr == "heavybandits: standard input: line 3 has no usable reward, got 'x'\n"
 
 
+@pytest.mark.slow
 def test_diagnose_reads_a_named_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "rewards"
     os.mkfifo(pipe)
@@ -99,6 +105,7 @@ def test_diagnose_reads_a_named_pipe(tmp_path: Path) -> None:
     assert done.stderr == f"heavybandits: {pipe}: line 3 has no usable reward, got 'x'\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="is a device of Linux")
 def test_a_full_disk_is_one_line() -> None:
     with open("/dev/full", "w") as full:
@@ -107,6 +114,7 @@ def test_a_full_disk_is_one_line() -> None:
     assert (done.returncode, done.stderr) == (2, "heavybandits: No space left on device\n")
 
 
+@pytest.mark.slow
 def test_lists() -> None:
     for what, known in (
         ("policies", [name for kind in KINDS for name in (f"# {TITLES[kind]}", *heavybandits.policies(kind))]),
@@ -121,6 +129,7 @@ def test_lists() -> None:
         assert not set("\\`") & set(done.stdout)  # plain text, no markup
 
 
+@pytest.mark.slow
 def test_run_goes_on_and_reports(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(STUDY)
     first = tool("run", "two.toml", cwd=tmp_path)
@@ -138,6 +147,7 @@ def test_run_goes_on_and_reports(tmp_path: Path) -> None:
     assert page.exists()
 
 
+@pytest.mark.slow
 def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(STUDY)
     leader, follower = pty.openpty()
@@ -155,6 +165,7 @@ def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
     assert b" per second" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -190,6 +201,7 @@ def heed_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(LONG)
     command = [sys.executable, "-m", "heavybandits", "run", "two.toml"]
@@ -208,6 +220,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
     assert not damaged
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_anything_is_saved_does_not_say_that_something_is(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
     (tmp_path / "two.toml").write_text(STUDY.replace('{ kind = "cauchy" }', "{ kind = 'slow.py:Slow' }"))
@@ -226,6 +239,7 @@ def test_ctrl_c_before_anything_is_saved_does_not_say_that_something_is(tmp_path
     assert done.stderr == f"heavybandits: {tmp_path}/two/two.zarr: no results yet; run the study first\n"
 
 
+@pytest.mark.slow
 def test_names_cannot_send_escape_sequences_to_the_terminal(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(STUDY.replace("6", "1"))
     done = tool("run", "two.toml", "--out", "red\x1b[31m", cwd=tmp_path)
@@ -246,6 +260,7 @@ def test_names_cannot_send_escape_sequences_to_the_terminal(tmp_path: Path) -> N
         assert done.stderr.count("\n") == (done.returncode == 2)
 
 
+@pytest.mark.slow
 def test_the_papers_experiments_with_few_replications(tmp_path: Path) -> None:
     done = tool("reproduce", "--quick", "--only", "gaussian", "--only", "runtime", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

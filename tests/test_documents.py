@@ -22,6 +22,7 @@ def python_blocks(name: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
 
 
+@pytest.mark.slow
 def test_quickstart_makes_its_table_and_its_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,6 +78,7 @@ def test_study_of_the_tutorial_runs(tmp_path: Path) -> None:
     assert list(Store(str(tmp_path / "tails.zarr")).load().best) == ["UCB", "SGD-UCB"]
 
 
+@pytest.mark.slow
 def test_skeleton_of_a_policy_passes_the_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     skeleton, use = python_blocks("CONTRIBUTING.md")
     monkeypatch.chdir(tmp_path)
@@ -86,6 +88,7 @@ def test_skeleton_of_a_policy_passes_the_checks(tmp_path: Path, monkeypatch: pyt
     assert agent.select(among=[2, 3]) == 2
 
 
+@pytest.mark.slow
 def test_versions_agree() -> None:
     assert version("heavybandits") == hb.__version__
     assert f"version: {hb.__version__}" in (ROOT / "CITATION.cff").read_text()

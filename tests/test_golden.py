@@ -153,6 +153,7 @@ def test_what_an_agent_learns_is_pinned(name: str) -> None:
     assert decisions_of(agent) == VALUES["trained"][name]["decisions"]
 
 
+@pytest.mark.slow
 def test_a_small_study_is_pinned(tmp_path: Path) -> None:
     assert study_digest(tmp_path) == VALUES["study"]
 

@@ -88,5 +88,6 @@ def test_importing_the_package_loads_no_policy() -> None:
     assert not {name for name in loaded("import heavybandits") if "algorithms" in name or "engine" in name}
 
 
+@pytest.mark.slow
 def test_reports_do_not_load_the_simulator() -> None:
     assert "heavybandits.engine.loop" not in loaded("import heavybandits.report")

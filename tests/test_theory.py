@@ -264,6 +264,7 @@ def test_the_mean_covers_as_promised() -> None:
     assert misses(told_half, table, 0.1, lambda rate: rate) > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [50, 200])
 def test_two_point_descent_covers_cauchy_noise(steps: int) -> None:
     """The normal limit's bound; the far tail of the initial median is beyond it, so delta must not be small."""

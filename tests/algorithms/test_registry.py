@@ -61,6 +61,7 @@ print(hb.Agent(hb.make("round-robin"), n_arms=2))
 """
 
 
+@pytest.mark.slow
 def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
     """Found by name, checked, shown, and in the table, in a copy of the package with one more file."""
     ignore = shutil.ignore_patterns("__pycache__")

@@ -193,6 +193,7 @@ def test_any_rewards_have_a_shape(rewards: list[float]) -> None:
     assert shape.infinite <= shape.outliers <= len(rewards)
 
 
+@pytest.mark.slow
 def test_skew_against_quantiles_and_its_coverage() -> None:
     """The interval covers the truth of a skewed law, and zero for a symmetric one without a mean, 19 times in 20."""
     low, middle, high = stats.expon.ppf([0.1, 0.5, 0.9])
@@ -344,6 +345,7 @@ def test_replay_of_arms_without_noise_is_exact() -> None:
     assert earned.mean == earned.median == pytest.approx((996 / 200,) * 3)
 
 
+@pytest.mark.slow
 def test_replay_tells_good_from_bad_policies() -> None:
     rng = np.random.default_rng(0)
     log = [rng.standard_cauchy(1000) + 5 * arm for arm in range(3)]
@@ -383,6 +385,7 @@ FILES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_odd_files_have_a_report_whose_snippet_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     report = hb.diagnose(logged(FILES[name]))
@@ -407,6 +410,7 @@ def drifting(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
     return hb.diagnose(io.StringIO("\n".join(["arm,reward", *lines])), plots=folder), folder
 
 
+@pytest.mark.slow
 def test_report_of_heavy_tails_that_drift(drifting: tuple[Report, Path]) -> None:
     report, _ = drifting
     text = report.text()
@@ -444,17 +448,20 @@ def test_a_mean_of_infinite_rewards_is_refused() -> None:
         hb.diagnose(logged({"a": np.array([1.0])}), goal="median")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_plots_are_pictures(drifting: tuple[Report, Path]) -> None:
     _, folder = drifting
     for name in ("hill", "tails", "drift"):
         assert (folder / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.slow
 def test_plots_of_next_to_nothing(tmp_path: Path) -> None:
     hb.diagnose(logged({"a": np.array([1.0])}), plots=tmp_path)
     assert len(list(tmp_path.glob("*.png"))) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rewards", [[1e308, -1e308], [1e308, -1e308, math.inf, 1.0, 5e-324], [0.0, 5e-324, 1e-323]])
 def test_plots_of_the_largest_and_the_smallest_numbers(tmp_path: Path, rewards: list[float]) -> None:
     hb.diagnose(logged({"a": np.resize(rewards, 100), "b": np.resize(rewards, 97)}), plots=tmp_path)
@@ -470,6 +477,7 @@ def test_pooled_drift_ignores_which_arms_come_when() -> None:
     assert hb.diagnose(frame).pooled.drift.p_value > 0.05
 
 
+@pytest.mark.slow
 def test_arms_beyond_twenty_are_counted_not_listed() -> None:
     text = hb.diagnose(logged(FILES["many arms"])).text()
     assert "(and 10 arms with fewer rewards)" in text

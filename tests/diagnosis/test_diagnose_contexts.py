@@ -111,6 +111,7 @@ def test_a_feature_that_never_varies_and_few_rewards_do_no_harm() -> None:
     assert np.isfinite(weigh_contexts(read_rewards(table, feature_columns=["age"]), "location").gain).all()
 
 
+@pytest.mark.slow
 def test_the_report_speaks_of_contexts() -> None:
     report = hb.diagnose(logged(1.5), feature_columns=["age"])
     text = report.text()

@@ -14,6 +14,7 @@ def clicks(share: float, size: int, seed: int = 0) -> FloatArray:
     return (np.random.default_rng(seed).random(size) < share).astype(float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "size", "truth"),
     [
@@ -34,6 +35,7 @@ def test_intervals_of_means_hold_the_truth(
     assert (above > 1.1 * below) == (truth in (1.0, 0.1))
 
 
+@pytest.mark.slow
 def test_intervals_of_medians_hold_the_truth() -> None:
     rng = np.random.default_rng(0)
     found = [levels([rng.standard_cauchy(60)], "location").arms[0].median for _ in range(400)]

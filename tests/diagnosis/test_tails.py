@@ -38,6 +38,7 @@ def upper(sample: FloatArray) -> Estimate:
     return tail_index(distances(sample, float(np.median(sample)), 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [200, 2000, 20_000])
 @pytest.mark.parametrize(("law", "index"), LAWS)
 def test_intervals_cover_the_truth_as_often_as_promised(law: str, index: float, size: int) -> None:

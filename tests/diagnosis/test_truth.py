@@ -88,6 +88,7 @@ def test_the_advice_earns_nearly_as_much_as_the_best_candidate(name: str) -> Non
     assert earned[str(report.advice)] >= best - 0.1 * abs(best)
 
 
+@pytest.mark.slow
 def test_the_best_arm_of_the_file_is_the_best_arm() -> None:
     report = diagnosed(FILES["clicks"])
     assert report.rewards.labels[report.levels.best] == "1"

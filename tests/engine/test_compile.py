@@ -28,6 +28,7 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(door, "_open", request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("either_way")
 def test_user_policy_passes_the_checks_and_is_compiled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(folder))
@@ -173,6 +174,7 @@ class Raising(Allocating):
         return twice_below_five(t) % 2
 
 
+@pytest.mark.slow
 def test_functions_are_optimised_with_their_callers_only_and_their_errors_come_through(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -211,6 +213,7 @@ def test_a_state_that_is_no_array_is_named() -> None:
         hb.simulate(hb.Instance([0], hb.Gaussian()), {"p": Listing()}, horizon=20, replications=1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("either_way")
 def test_methods_may_be_inherited() -> None:
     class Inheriting(Clash):

@@ -19,6 +19,7 @@ POLICIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", POLICIES)
 def test_regret_and_pulls_are_those_of_a_plain_loop(label: str) -> None:
     instance = hb.LipschitzInstance("peak", hb.StudentT(3), dim=2)

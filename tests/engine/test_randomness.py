@@ -165,6 +165,7 @@ def test_epsilon_greedy_passes_the_checks_and_explores() -> None:
     assert result.pulls.values[0, 0, 0] > 20  # UCB alone pulls the bad arm once
 
 
+@pytest.mark.slow
 def test_an_agent_shows_no_index_of_a_policy_around_another_that_has_none_itself() -> None:
     agent = hb.Agent(EpsilonGreedy(hb.UCB()), 2, seed=0)
     agent.update(0, 3.0)

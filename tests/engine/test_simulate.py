@@ -52,6 +52,7 @@ def test_compiled_loop_equals_a_plain_one_bit_for_bit(label: str) -> None:
         assert np.array_equal(result.regret.values[0, replication], expected)
 
 
+@pytest.mark.slow
 def test_a_horizon_of_several_noise_blocks() -> None:
     horizon = BLOCK + 100
     result = hb.simulate(INSTANCE, {"ucb": hb.UCB()}, horizon=horizon, replications=1, seed=2, checkpoints="all")
@@ -213,6 +214,7 @@ def test_an_error_ends_the_work_of_all(workers: int) -> None:
     assert 5 <= noise.draws < 20_000  # others may be quick before they hear of it
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_work_of_all() -> None:
     script = """
 import signal
@@ -264,6 +266,7 @@ def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
         hb.simulate(arguments.pop("instance"), arguments.pop("policies"), **arguments)
 
 
+@pytest.mark.slow
 def test_interpreted_equals_compiled_bit_for_bit() -> None:
     """The same small study in two processes, one with compilation switched off."""
     script = """

@@ -49,6 +49,7 @@ def test_among_all_arms_is_no_restriction(name: str, n_arms: int) -> None:
             agent.update(arm, reward_of(rng, arm))
 
 
+@pytest.mark.slow
 @every_policy
 @pytest.mark.parametrize("n_arms", [4, 70])
 def test_among_keeps_to_the_arms_given_and_takes_the_best_of_them(name: str, n_arms: int) -> None:
@@ -249,6 +250,7 @@ def decisions() -> dict[str, list[Any]]:
     return chosen
 
 
+@pytest.mark.slow
 def test_interpreted_and_compiled_agents_decide_the_same() -> None:
     code = "import json, test_agent; print(json.dumps(test_agent.decisions()))"
     here = Path(__file__).parent

@@ -102,6 +102,7 @@ def test_removing_an_arm_leaves_the_others_as_they_are(name: str, n_arms: int) -
     assert agent.arms == list(range(2, n_arms))
 
 
+@pytest.mark.slow
 @every_policy
 def test_arms_come_and_go_across_the_size_of_the_tournament(name: str) -> None:
     """Beyond 64 arms the highest index is found by a tournament; below, by a scan."""
@@ -189,6 +190,7 @@ class PairsState(NamedTuple):
     wins: Any
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_arms", [1, 3])
 def test_a_state_that_cannot_be_carried_over_is_refused(n_arms: int) -> None:
     agent = hb.Agent(Pairs(1.0), n_arms=n_arms)

@@ -177,6 +177,7 @@ def test_a_policy_that_selects_no_arm_is_named(arm: int) -> None:
         hb.simulate(hb.Instance([0, 1, 2], hb.Cauchy()), {"wild": Wild(arm)}, horizon=5, replications=1)
 
 
+@pytest.mark.slow
 @every_policy
 @pytest.mark.parametrize("n_arms", [1, 3, 70])
 @settings(max_examples=15, deadline=None, derandomize=True)
@@ -216,6 +217,7 @@ def test_it_goes_on_past_the_horizon(name: str, horizon: int | None) -> None:
     assert all(not math.isnan(numbers(agent, arm)[0]) for arm in agent.arms)
 
 
+@pytest.mark.slow
 def test_a_million_arms() -> None:
     agent = hb.Agent(hb.UCB(), n_arms=10**6)
     assert [agent.select() for _ in range(3)] == [0, 1, 2]

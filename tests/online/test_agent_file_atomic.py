@@ -92,6 +92,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_a_file_that_loads(tmp_path: Path) -> None:
     path = tmp_path / "agent"
     pulls = []
@@ -124,6 +125,7 @@ except OSError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of files")
 def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path) -> None:
     output, _ = python(SAVE_TOO_MUCH, tmp_path / "agent").communicate(timeout=60)
@@ -162,6 +164,7 @@ hb.Agent(hb.UCB(), n_arms=2000).save(sys.argv[1])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows kills otherwise")
 def test_what_a_killed_process_left_behind_goes_with_the_next_save(tmp_path: Path) -> None:
     path = tmp_path / "agent"
@@ -176,6 +179,7 @@ def test_what_a_killed_process_left_behind_goes_with_the_next_save(tmp_path: Pat
     assert hb.Agent.load(path).arms == [0, 1]
 
 
+@pytest.mark.slow
 def test_threads_and_processes_may_save_to_one_file(tmp_path: Path) -> None:
     path = tmp_path / "agent"
     agents = [hb.Agent(hb.UCB(), n_arms=n) for n in (2, 300, 40, 5)]

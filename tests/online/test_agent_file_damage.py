@@ -34,6 +34,7 @@ def refused(path: Path, contents: bytes) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_every_byte_counts(good: bytes, tmp_path: Path) -> None:
     path = tmp_path / "agent"
     first_line = good.index(b"\n") + 1
@@ -43,6 +44,7 @@ def test_every_byte_counts(good: bytes, tmp_path: Path) -> None:
             refused(path, good[:offset] + bytes([other]) + good[offset + 1 :])
 
 
+@pytest.mark.slow
 def test_every_length_counts(good: bytes, tmp_path: Path) -> None:
     for length in range(len(good)):
         refused(tmp_path / "agent", good[:length])
@@ -50,6 +52,7 @@ def test_every_length_counts(good: bytes, tmp_path: Path) -> None:
         assert "damaged" in refused(tmp_path / "agent", good + more)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -176,6 +179,7 @@ class Theirs(NamedTuple):
 """
 
 
+@pytest.mark.slow
 def test_a_users_file_may_move_and_is_never_run_by_loading(tmp_path: Path) -> None:
     old, new = tmp_path / "old" / "theirs.py", tmp_path / "new" / "renamed.py"
     for file in (old, new):

@@ -90,6 +90,7 @@ def test_wild_numbers_in_any_policy(half: int, tmp_path: Path) -> None:
     assert loaded > 30
 
 
+@pytest.mark.slow
 def test_wild_numbers_in_a_tree_of_many_arms(tmp_path: Path) -> None:
     assert play(["ucb", "auto"], 70, tmp_path, interpreted=True)[1] > 20
 

@@ -80,6 +80,7 @@ def test_a_choice_among_some_arms_is_kept_to() -> None:
     assert sum(agent.pulls.values()) == THREADS * 500
 
 
+@pytest.mark.slow
 def test_arms_come_and_go_while_others_play(tmp_path: Path) -> None:
     agent = hb.Agent(hb.UCB(), arms=["base"])
 
@@ -176,6 +177,7 @@ print(agent.select(), flush=True)
 """
 
 
+@pytest.mark.slow
 def test_a_process_may_end_while_code_is_being_compiled(tmp_path: Path) -> None:
     import os
 

@@ -48,6 +48,7 @@ class Table(HTMLParser):
                 self.bold.append(data)
 
 
+@pytest.mark.slow
 def test_result() -> None:
     table = Table(result([0.1, 0.3], [0.05, 0.05], labels=(NASTY, "b")))
     assert table.caption == "Regret after 100 pulls, in units of reward; 2 replications, seed 0"

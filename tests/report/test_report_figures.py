@@ -103,6 +103,7 @@ def test_a_policy_far_above_leaves_the_panel_with_an_arrow() -> None:
     assert near.get_ylim()[1] == pytest.approx(108)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 6, 40])
 def test_names_at_the_ends_of_lines_do_not_overlap(n: int) -> None:
     labels = tuple(f"policy {i}" for i in range(n))
@@ -125,6 +126,7 @@ def test_apart_moves_no_more_than_it_must() -> None:
     assert apart([0.5, 0.5], 0.2) == pytest.approx([0.4, 0.6])
 
 
+@pytest.mark.slow
 def test_the_lai_robbins_line_is_left_out_where_it_lies_above_a_curve() -> None:
     labels = [[line.get_label() for line in result(*slopes).plot().axes[0].lines]
               for slopes in ([[1.5], [1.4]], [[1.5], [0.1]])]  # fmt: skip
@@ -225,6 +227,7 @@ def test_what_is_no_sweep_of_one_parameter_is_drawn_as_curves(swept: dict[str, d
     assert [panel.title for panel in draw(made).panels] == ["x", "y"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["curves", "sweep", "runtime", "matrix"])
 def test_arms_that_do_not_differ_can_be_drawn(kind: str, tmp_path: Path) -> None:
     equal = hb.Instance([1.0, 1.0], hb.Cauchy())

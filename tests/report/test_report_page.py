@@ -51,6 +51,7 @@ class Reader(HTMLParser):
 NASTY = "<script>alert('x')</script> & 5% of_$x^{$ \x1b[31m"
 
 
+@pytest.mark.slow
 def test_page_stands_alone_and_holds_everything(tmp_path: Path) -> None:
     made = study(
         {NASTY: result([0.1, 0.2], [0.3, 0.4], labels=(NASTY, "b"))},
@@ -165,6 +166,7 @@ def test_tables_have_units_bold_bests_and_the_rest_behind_more(tmp_path: Path) -
     assert "cost (ns per pull)" in rest
 
 
+@pytest.mark.slow
 def test_a_page_of_one_study_is_titled_by_it(tmp_path: Path) -> None:
     one, two = (study({"x": result([0.1, 0.2])}, name=name, title=f"The {name} < 2") for name in ("first", "second"))
     titles = [re.findall("<title>(.*)</title>", write_report(made, tmp_path).read_text()) for made in (one, [one, two])]

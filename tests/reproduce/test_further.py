@@ -56,6 +56,7 @@ def replications(place: Path) -> int:
     return int(load_further(place)[NAME].results["10 arms, 0.1 apart"].regret.sizes["replication"])
 
 
+@pytest.mark.slow
 def test_looks_double_the_replications_of_the_best_variants(
     study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +75,7 @@ def test_looks_double_the_replications_of_the_best_variants(
             assert (longer[:8].to_numpy() == result.regret.sel(policy=best, round=rounds).to_numpy()).all()
 
 
+@pytest.mark.slow
 def test_a_budget_is_kept_and_a_new_one_plays_on(
     study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,6 +88,7 @@ def test_a_budget_is_kept_and_a_new_one_plays_on(
     assert replications(place) == 32
 
 
+@pytest.mark.slow
 def test_a_look_that_was_interrupted_is_finished_first(
     study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +108,7 @@ def test_nothing_is_played_if_no_claim_is_open(
     assert not (place / "further").exists()
 
 
+@pytest.mark.slow
 def test_all_replications_judge_but_those_that_chose(
     study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +122,7 @@ def test_all_replications_judge_but_those_that_chose(
     assert (evidence.played, Evidence(first).played) == (16, 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decide", [True, False])
 def test_the_report_takes_further_replications_only_if_asked(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decide: bool
@@ -133,6 +138,7 @@ def test_the_report_takes_further_replications_only_if_asked(
     assert (asked, reported.damaged) == (([str(tmp_path)], [f"{NAME}: damaged"]) if decide else ([], []))
 
 
+@pytest.mark.slow
 def test_verdicts_are_those_of_the_further_replications(
     study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

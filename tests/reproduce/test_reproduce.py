@@ -35,14 +35,17 @@ def of_results(studies: dict[str, StudyResult]) -> dict[str, str]:
     return {words: outcome for words, outcome in outcomes(studies).items() if THEOREM not in words}
 
 
+@pytest.mark.slow
 def test_in_the_papers_world_every_claim_holds() -> None:
     assert of_results(papers_world()) == dict.fromkeys(ON_RESULTS, "holds")
 
 
+@pytest.mark.slow
 def test_in_a_mirrored_world_no_claim_holds() -> None:
     assert of_results(mirrored_world()) == dict.fromkeys(ON_RESULTS, "does not hold")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replications", [1, 3])
 def test_few_replications_decide_nothing(replications: int) -> None:
     world = papers_world(replications)
@@ -51,6 +54,7 @@ def test_few_replications_decide_nothing(replications: int) -> None:
     assert {verdict.numbers for verdict in verdicts(world) if verdict.claim in ON_RESULTS} == {too_few}
 
 
+@pytest.mark.slow
 def test_the_printed_rate_of_clipped_sgd_fails_between_the_first_and_the_last_step() -> None:
     [verdict] = [verdict for verdict in verdicts(papers_world()) if THEOREM in verdict.claim]
     assert verdict.verdict == "does not hold"
@@ -96,6 +100,7 @@ def test_the_best_variant_stands_for_its_family_and_is_named() -> None:
     assert "formula" not in third.note
 
 
+@pytest.mark.slow
 def test_notes_say_where_text_and_code_differ() -> None:
     assert {name for difference in DIFFERENCES for name in difference.studies} < set(EXPERIMENTS)
     decided = verdicts(papers_world())
@@ -182,6 +187,7 @@ def share_of_chance(x: float) -> StudyResult:
     return sweep("delta-cauchy", 10.0, lambda family, delta: x * 1000 * 0.8 * 10.0 * delta, MANY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "made", "most"),
     [

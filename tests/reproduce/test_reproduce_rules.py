@@ -154,6 +154,7 @@ def test_errors_against_bootstrap(measure: Measure, function: Callable[..., floa
     assert found.error == pytest.approx(np.std(resampled), rel=0.2)
 
 
+@pytest.mark.slow
 def test_numbers_of_a_verdict_are_those_of_the_results() -> None:
     world = papers_world()
     decided = find(verdicts(world), "only slightly faster")
@@ -224,6 +225,7 @@ def test_the_order_is_that_of_the_other_study_and_not_the_papers() -> None:
         assert outcome_of(rule, made, runtime=reference) == outcome
 
 
+@pytest.mark.slow
 def test_recomputing_makes_the_choices_of_rucb_median() -> None:
     file = studies()["remarks-cost"].with_name("recomputed_median.py")
     policies = {"kept": hb.make("rucb-median", eps=1, v=0.003), "anew": hb.make(f"{file}:RecomputedMedian", v=0.003)}

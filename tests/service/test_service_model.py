@@ -5,6 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def answers(log: Log, commands: list[Any]) -> list[Outcome]:
     return [future.result() for _, future in waiting]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 1), st.lists(REQUESTS, min_size=1, max_size=6)), max_size=12), st.booleans())
 def test_any_requests_get_the_statuses_of_the_model(batches: list[Any], draws: bool) -> None:

@@ -80,6 +80,7 @@ def test_contexts_of_a_users_own(tmp_path: Path) -> None:
     assert list(made.sources) == ["mine.py"]
 
 
+@pytest.mark.slow
 def test_run_store_and_report(tmp_path: Path) -> None:
     first = hb.run_study(study(fixed=FIXED, fresh=FRESH), out=tmp_path, progress=False)
     loaded = hb.load_study(tmp_path)

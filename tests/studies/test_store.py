@@ -95,6 +95,7 @@ def same(one: StudyResult, other: StudyResult) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_stored_results_are_those_of_simulate(study: Study, whole: StudyResult) -> None:
     for label, case in study.cases.items():
         direct = hb.simulate(case.instance, study.policies(label), horizon=500, replications=20, seed=0)
@@ -105,6 +106,7 @@ def test_stored_results_are_those_of_simulate(study: Study, whole: StudyResult) 
     assert whole.families == {"UCB c=0.1": "UCB", "UCB c=1": "UCB", "Thompson": "Thompson"}
 
 
+@pytest.mark.slow
 def test_xarray_opens_it_as_a_tree_with_its_provenance(study: Study, whole: StudyResult, location: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -132,6 +134,7 @@ def test_what_is_stored_is_not_played_again(study: Study, location: Path) -> Non
     assert before == {path: path.stat().st_mtime_ns for path in location.rglob("c/*")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(4))
 def test_killed_at_any_moment_it_goes_on_to_the_same_results(
     study: Study, whole: StudyResult, folder: Path, tmp_path: Path, moment: int
@@ -157,6 +160,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_results(
         assert pulls < 12 * 500 * 20 * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["flip", "cut", "remove"])
 @pytest.mark.parametrize("array", ["regret", "pulls", "wall_time"])
 def test_a_damaged_chunk_is_named_and_computed_again(
@@ -179,6 +183,7 @@ def test_a_damaged_chunk_is_named_and_computed_again(
     assert same(Store(str(location)).load(), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["flip", "empty"])
 def test_a_damaged_checksum_is_named_and_its_chunk_computed_again(
     study: Study, whole: StudyResult, location: Path, harm: str
@@ -191,6 +196,7 @@ def test_a_damaged_checksum_is_named_and_its_chunk_computed_again(
     assert same(Store(str(location)).load(), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["file", "local"])
 def test_an_address_of_a_folder_is_that_folder(study: Study, tmp_path: Path, protocol: str) -> None:
     with reserved(f"{protocol}://{tmp_path}/new/small.zarr", study):
@@ -206,6 +212,7 @@ def test_an_address_that_nothing_understands_is_named(study: Study) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_second_run_at_the_same_time_is_refused(study: Study, whole: StudyResult, location: Path) -> None:
     with reserved(location, study):
         with pytest.raises(StoreError, match=r"whole\.zarr: another run is writing to it; wait for it to finish"):
@@ -214,6 +221,7 @@ def test_a_second_run_at_the_same_time_is_refused(study: Study, whole: StudyResu
     assert run(study, location) == ([], 0)
 
 
+@pytest.mark.slow
 def test_a_store_that_another_run_has_just_begun_is_left_alone(study: Study, tmp_path: Path) -> None:
     with reserved(tmp_path / "new.zarr", study):  # and no results yet, so that it could give way
         with pytest.raises(StoreError, match="another run is writing to it"):
@@ -221,6 +229,7 @@ def test_a_store_that_another_run_has_just_begun_is_left_alone(study: Study, tmp
         assert Store(tmp_path / "new.zarr").record.digest == study.digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("harm", "part"),
     [("remove", "regret"), ("remove", "round"), ("remove", "."), ("overwrite", "pulls"), ("overwrite", "checksum")],
@@ -247,6 +256,7 @@ def test_the_store_of_another_study_is_refused_and_kept(study: Study, whole: Stu
     assert same(Store(str(location)).load(), whole)
 
 
+@pytest.mark.slow
 def test_a_study_may_get_more_replications_later(study: Study, whole: StudyResult, location: Path) -> None:
     longer = study.repeated(2)
     assert (longer.digest, longer == study) == (study.digest, False)
@@ -261,6 +271,7 @@ def test_a_study_may_get_more_replications_later(study: Study, whole: StudyResul
     assert run(longer, location) == ([], 0)
 
 
+@pytest.mark.slow
 def test_a_chunk_that_was_not_full_is_played_again(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,6 +291,7 @@ def test_a_study_cannot_get_fewer_replications_later(study: Study, whole: StudyR
     assert same(Store(str(location)).load(), whole)
 
 
+@pytest.mark.slow
 def test_a_store_without_chunks_gives_way_to_another_study(study: Study, tmp_path: Path) -> None:
     other = study.with_replications(1)
     with reserved(tmp_path / "new.zarr", study):
@@ -296,6 +308,7 @@ def test_instances_that_were_not_played_yet_are_left_out(study: Study, location:
     assert loaded.provenance["missing replications"] == 20
 
 
+@pytest.mark.slow
 def test_parameters_may_be_infinite(tmp_path: Path) -> None:
     (tmp_path / "inf.toml").write_text(
         TEXT.split("[policy.UCB]")[0] + "[policy.T]\nkind = 'thompson-gaussian'\nprior_scale = inf\n"
@@ -325,6 +338,7 @@ class Mine(NamedTuple):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "complaint"),
     [
@@ -347,6 +361,7 @@ def test_an_error_in_a_users_policy_is_one_line_that_says_where(tmp_path: Path, 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_studies_run_load_and_report_from_python(
     study: Study, whole: StudyResult, folder: Path, tmp_path: Path
 ) -> None:
@@ -403,6 +418,7 @@ def test_results_of_an_unfinished_study_can_be_read(tmp_path: Path) -> None:
     assert not loaded.provenance["complete"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
     # regret is zero where arms are equal, which takes no space, and large where it is kept at every round
     (tmp_path / "two.toml").write_text("""
@@ -433,6 +449,7 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
     assert Store(str(location)).load().provenance["complete"]
 
 
+@pytest.mark.slow
 def test_the_store_may_be_any_fsspec_address(study: Study, whole: StudyResult) -> None:
     location = f"memory://heavybandits-{os.getpid()}/small.zarr"
     with workers(2) as executor:

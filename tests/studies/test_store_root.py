@@ -88,6 +88,7 @@ EDITS: dict[str, Callable[[Any], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", EDITS)
 def test_an_edited_root_is_refused_and_mended_from_the_study_file(played: Path, folder: Path, what: str) -> None:
     edit(folder, EDITS[what])
@@ -97,6 +98,7 @@ def test_an_edited_root_is_refused_and_mended_from_the_study_file(played: Path, 
     assert same(hb.load_study(folder), hb.load_study(played))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["garbage", "empty", "removed"])
 def test_a_damaged_root_is_made_again_and_whole_results_are_kept(played: Path, folder: Path, harm: str) -> None:
     file = folder / "two.zarr" / "zarr.json"
@@ -152,6 +154,7 @@ def test_a_chunk_counts_only_where_it_was_written(folder: Path) -> None:
         hb.load_study(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["round", "policy", "policy_c", "family", "instance_df"])
 def test_edited_coordinates_are_refused_and_mended(played: Path, folder: Path, name: str) -> None:
     root = zarr.open_group(folder / "two.zarr", mode="r+")

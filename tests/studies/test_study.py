@@ -257,6 +257,7 @@ def test_a_study_that_is_not_there(tmp_path: Path) -> None:
         read_study("cauchi")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", studies())
 def test_shipped_studies_can_be_used(name: str) -> None:
     shipped = read_study(name)

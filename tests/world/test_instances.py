@@ -290,6 +290,7 @@ def test_equal_laws_of_ours_are_shared() -> None:
     assert not Instance(laws=[Empirical([1.0, 2.0]), Empirical([1.0, 2.0], replace=False)]).shared_noise
 
 
+@pytest.mark.slow
 def test_keys_agree_between_processes() -> None:
     script = (
         "from heavybandits.world.instances import Instance\n"

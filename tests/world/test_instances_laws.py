@@ -189,6 +189,7 @@ def test_errors_in_a_study_file(tmp_path: Path, old: str, new: str, message: str
     assert message in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_study_of_laws_runs_and_is_reported(tmp_path: Path) -> None:
     (tmp_path / "shop.toml").write_text(STUDY)
     command = [sys.executable, "-m", "heavybandits", "run", "shop.toml", "--out", "out", "--workers", "1"]

@@ -88,6 +88,7 @@ def test_quantiles_are_where_the_distribution_reaches_a_level(noise: Noise) -> N
         noise.quantile(1.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", DISCRETE, ids=name)
 def test_mass_adds_up_to_the_distribution(noise: Noise) -> None:
     values = values_of(noise)

@@ -97,6 +97,7 @@ def test_stable_is_continuous_in_its_index(alpha: float, limit: Noise) -> None:
         np.testing.assert_allclose(SymmetricStable(alpha + step).pdf(x), limit.pdf(x), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.05, 0.4, 1.3, 1.95])
 def test_stable_tail_is_a_power(alpha: float) -> None:
     constant = math.gamma(alpha) * math.sin(math.pi * alpha / 2) / math.pi

@@ -67,6 +67,7 @@ def fill(policy: hb.UCB, stream: Stream, draws: np.ndarray) -> None:
         draws[i] = next_normal(stream)
 
 
+@pytest.mark.slow
 def test_smoothing_stream_is_normal_and_independent() -> None:
     stream, draws = init_stream(), np.zeros(5_000_000)
     compiled(fill, hb.UCB(), stream, draws)(hb.UCB(), stream, draws)
@@ -112,6 +113,7 @@ def test_smoothed_median_of_means_vector() -> None:
     assert smom([1, 3, 10, -2, 0, 4], 1, 2) == 2.0  # the median of 2, 4, 2
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 4), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_smoothed_median_of_means_is_the_median_of_block_means(m: int, n: int, random: object) -> None:

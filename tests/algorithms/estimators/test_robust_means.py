@@ -18,6 +18,7 @@ from heavybandits.algorithms.estimators.truncated_mean import TruncatedMean
 from heavybandits.algorithms.kit.numerics import LARGEST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mean", MEANS)
 def test_no_reward_gives_nan(mean: Any) -> None:
     for seed in range(3):
@@ -54,6 +55,7 @@ MAKERS: list[Callable[[float, float, float], Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "eps"), [*((make, 0.5) for make in MAKERS[:3]), *((make, 1.0) for make in MAKERS)])
 @pytest.mark.parametrize("law", LAWS)
 def test_radius_covers(law: str, make: Callable[[float, float, float], Any], eps: float) -> None:

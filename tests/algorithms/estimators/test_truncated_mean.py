@@ -43,6 +43,7 @@ def test_truncated_mean_keeps_at_equality() -> None:
     assert mean.refresh(state, 0, 1.0 + 1e-9) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("eps", "u"), [(1.0, 3.0), (0.5, 1.0), (0.1, 1e-3), (0.5, 1e200)])
 def test_truncated_mean_is_exact_while_its_threshold_moves(eps: float, u: float) -> None:
     rewards, mean, rng = stream(3, 3000), TruncatedMean(eps, u), np.random.default_rng(0)

@@ -60,6 +60,7 @@ def test_the_factor_is_the_formula() -> None:
         assert bonus_factor(late, 0, n) == pytest.approx(factor(n, pending, lost), rel=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_arms", [20, 200])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_choice_is_the_highest_narrowed_index_whatever_becomes_of_decisions(n_arms: int, seed: int) -> None:

@@ -86,6 +86,7 @@ def test_the_best_row_is_that_of_brute_force(seed: int, n_rows: int, d: int) -> 
         assert indices[row] == pytest.approx(indices.max(), rel=1e-9)
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_kept_rows_agree_with_those_that_are_scored_anew(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -53,6 +53,7 @@ def naive_heights(values: np.ndarray, widths: np.ndarray, level: float) -> np.nd
     return np.where(np.isinf(widths), math.inf, values + level * np.where(np.isinf(widths), 0.0, widths))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 200), st.integers(0, 2**32 - 1), st.booleans())
 def test_highest_is_the_argmax_of_all_lines(n_arms: int, seed: int, tied: bool) -> None:
@@ -182,6 +183,7 @@ class Rising:
         return math.sqrt(math.log(t))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(2, 150), st.integers(0, 2**32 - 1), st.sampled_from([0.001, 0.1, 3.0]))
 def test_a_lead_is_never_kept_too_long(n_arms: int, seed: int, noise: float) -> None:

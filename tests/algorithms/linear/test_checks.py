@@ -88,6 +88,7 @@ def test_the_checks_find_what_is_wrong(policy: Any, message: str) -> None:
         hb.check_policy(policy, horizon=40)
 
 
+@pytest.mark.slow
 def test_a_policy_may_refuse_a_number_of_features() -> None:
     class Even(Ridge):
         def init(self, n_features: int, horizon: int | None) -> RidgeState:

@@ -64,6 +64,7 @@ def play(policy: Any, features: FloatArray, rewards: FloatArray) -> IntArray:
     return rows
 
 
+@pytest.mark.slow
 @few
 @given(seeds, st.integers(-20, 20))
 @pytest.mark.parametrize("name", in_units(1.0))
@@ -73,6 +74,7 @@ def test_the_unit_of_rewards(name: str, seed: int, exponent: int) -> None:
     assert np.array_equal(play(POLICIES[name], features, rewards), play(in_units(a)[name], features, a * rewards))
 
 
+@pytest.mark.slow
 @few
 @given(seeds)
 @pytest.mark.parametrize("name", POLICIES)
@@ -83,6 +85,7 @@ def test_the_order_of_rows(name: str, seed: int) -> None:
     assert np.array_equal(order[turned], play(POLICIES[name], features, rewards))
 
 
+@pytest.mark.slow
 @few
 @given(seeds)
 @pytest.mark.parametrize("name", sorted(set(POLICIES) - {"tofu", "huber-bandit"}))  # these depend on the axes

@@ -49,6 +49,7 @@ def blocks(context: FloatArray, n_arms: int) -> FloatArray:
     return np.asarray(np.kron(np.eye(n_arms), context), dtype=float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_plays_and_learns_as_the_reference(name: str) -> None:
     policy, make = CASES[name]
@@ -67,6 +68,7 @@ def test_plays_and_learns_as_the_reference(name: str) -> None:
             reference.learn(lifted[row], y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BALLS)
 def test_these_games_leave_the_ball_and_clip(name: str) -> None:
     policy, make = CASES[name]

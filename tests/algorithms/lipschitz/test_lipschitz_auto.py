@@ -33,6 +33,7 @@ def played(noise: FloatArray, dim: int = 1, scale: float = 1.0, horizon: int | N
     return points, state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_it_is_auto_with_arms_that_are_added(dim: int) -> None:
     """Play ``auto`` on as many arms as there are boxes, and add two whenever a box is cut."""
@@ -64,6 +65,7 @@ def _is_ripe(cells: Cells, state: Any, cell: int) -> bool:
     return bool(base[cell, VALUE] - base[cell, CENTRE] < 0.5 * cells.sides[cell].max() * spread)
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(seeds, st.sampled_from([2.0**-40, 0.25, 2.0**30]))
 def test_the_unit_of_rewards_does_not_matter(seed: int, scale: float) -> None:
@@ -71,6 +73,7 @@ def test_the_unit_of_rewards_does_not_matter(seed: int, scale: float) -> None:
     assert played(noise)[0] == played(noise, scale=scale)[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(seeds, st.sampled_from([-64.0, 1.0, 16.0]))
 def test_the_origin_of_rewards_does_not_matter(seed: int, offset: float) -> None:
@@ -93,6 +96,7 @@ def test_the_horizon_does_not_matter() -> None:
     assert played(noise, horizon=None)[0] == played(noise, horizon=300)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_infinite_rewards_leave_no_nan(dim: int, silent: None) -> None:
     noise = np.random.default_rng(2).standard_cauchy(400)
@@ -126,6 +130,7 @@ def test_boxes_are_cut_where_the_function_is_high() -> None:
     assert state.cells.sides[:size, 0][~near].min() > state.cells.sides[:size, 0][near].min()
 
 
+@pytest.mark.slow
 def test_where_rewards_repeat_it_compares_means() -> None:
     """Buyers with limits uniform on [0, 1]: a price p earns p with probability 1 - p, best at a half."""
     rng, policy = np.random.default_rng(3), hb.LipschitzAuto()

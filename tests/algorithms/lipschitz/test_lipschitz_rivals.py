@@ -68,6 +68,7 @@ def test_radius_of_the_boxes_of_sdtm() -> None:
     assert hb.SDTM(hb.make("rucb-truncated", eps=1, u=1)).box_radius(1, 10_000) == pytest.approx(0.154446673)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [1, 2])
 @pytest.mark.parametrize("scale", [1.0, 0.05])
 def test_adtm_plays_as_its_reference(dim: int, scale: float) -> None:
@@ -81,6 +82,7 @@ def test_adtm_plays_as_its_reference(dim: int, scale: float) -> None:
     assert played(policy, dim, 120, 1000) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [1, 2])
 def test_zooming_plays_as_its_reference(dim: int) -> None:
     def radius(n: int, t: int) -> float:
@@ -90,6 +92,7 @@ def test_zooming_plays_as_its_reference(dim: int) -> None:
     assert played(hb.Zooming(nu=2, scale=0.05), dim, 120, 1000) == expected
 
 
+@pytest.mark.slow
 def test_admm_plays_as_its_reference() -> None:
     log_term = math.log(3.0**2 / 1.0)
 

@@ -102,6 +102,7 @@ def test_pieces_hold_as_long_as_they_say() -> None:
         assert policy.height_of(state, 0, log) == pytest.approx(definition(rewards, int(rounds)), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", [None, 8000])
 def test_settled_rewards_lose_nothing(horizon: int | None) -> None:
     """Many pairs, of which few are stored, and still the index of them all."""
@@ -134,6 +135,7 @@ def test_it_plays_as_its_reference(kind: str) -> None:
         assert play(hb.AdarUCB(), table).tolist() == arms[:horizon]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(seeds, st.integers(-60, 60), st.sampled_from(["cauchy", "coins"]))
 def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) -> None:
@@ -146,6 +148,7 @@ def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) ->
     assert a * a * one.piece[0, SQUARES] == two.piece[0, SQUARES]
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None, derandomize=True)
 @given(seeds)
 def test_permuted_arms(seed: int) -> None:

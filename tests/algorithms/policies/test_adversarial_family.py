@@ -199,6 +199,7 @@ def moved(policy: Any, shift: float) -> Any:
                               for name in ("low", "high", "offset") if name in policy._fields})  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(seeds, st.floats(-50, 50))
 def test_a_common_shift_of_rewards_and_offset_changes_nothing(seed: int, shift: float) -> None:
@@ -207,6 +208,7 @@ def test_a_common_shift_of_rewards_and_offset_changes_nothing(seed: int, shift: 
         assert play(policy, table)[0] == play(moved(policy, shift), table + shift)[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(seeds, st.integers(-30, 30), st.sampled_from(["heavy", "coins", "wild"]))
 def test_scaling_by_a_power_of_two_is_exact(seed: int, power_of_two: int, kind: str) -> None:
@@ -224,6 +226,7 @@ def test_scaling_by_a_power_of_two_is_exact(seed: int, power_of_two: int, kind: 
             assert state.draws.chance.tolist() == scaled.draws.chance.tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(seeds, st.permutations(range(5)))
 def test_permuted_arms_have_permuted_probabilities(seed: int, order: list[int]) -> None:
@@ -285,6 +288,7 @@ def test_the_best_arm_is_found(policy: Any, noise: Any) -> None:
 # What is proved for any rewards.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", FAMILY[:3], ids=repr)
 def test_regret_is_within_the_bound_where_arms_lure(policy: Any) -> None:
     """All arms but one are perfect for a quarter of the time, and worthless from then on; random choice loses 825."""

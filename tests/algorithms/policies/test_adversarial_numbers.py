@@ -63,6 +63,7 @@ def hard_losses(n_arms: int, rng: np.random.Generator) -> list[FloatArray]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [1.0, 1.5, 2.0, 3.0, 13 / 3, 21.0])
 @pytest.mark.parametrize("n_arms", [1, 2, 10, 1000])
 def test_newton_needs_few_steps_and_finds_the_root(n_arms: int, q: float) -> None:
@@ -94,6 +95,7 @@ def test_the_root_is_foreseen(q: float) -> None:
     assert np.mean(passes[50:]) < 1.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [1.0, 2.0, 3.5, 1001.0])
 def test_what_is_foreseen_may_be_wrong(q: float) -> None:
     """Whatever happens between two choices, and whatever the memory of the last one is, the root is found."""

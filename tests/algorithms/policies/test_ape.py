@@ -180,6 +180,7 @@ def policies(c: float) -> list[Any]:
     return [hb.MRUCB(1.5, c), hb.MRAPE(1.5, c), hb.APE2(1.5, c), hb.APE2(1.5, c, "frechet")]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(seeds, st.integers(-20, 20))
 def test_scaling_rewards_and_c(seed: int, power: int) -> None:

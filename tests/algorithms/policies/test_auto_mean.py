@@ -142,6 +142,7 @@ def arms_played(rewards: FloatArray) -> list[int]:
     return arms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_indices_are_those_of_the_recipe(kind: str) -> None:
     """For arms that are played by the policy, and for one that gets many rewards unasked."""

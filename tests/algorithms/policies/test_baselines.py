@@ -196,6 +196,7 @@ def test_thompson_beta_draws_from_the_posterior() -> None:
     assert policy.value(state, 0) == pytest.approx(-1.0 + 4.0 * 3.5 / 6.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [(0.0, 0.0, -1.5, 0.0), (1.0, 2.0, 3.0, 1.5)])
 def test_thompson_normal_gamma_draws_from_the_posterior(prior: tuple[float, ...]) -> None:
     from scipy import integrate, stats

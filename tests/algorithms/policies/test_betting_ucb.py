@@ -70,6 +70,7 @@ def test_the_scale_is_the_median_distance_of_successive_rewards(law: str, size: 
     assert math.exp(scales.pooled[0]) / 50.0 == pytest.approx(size, rel=0.05)
 
 
+@pytest.mark.slow
 def test_shifts_and_powers_of_two_change_nothing() -> None:
     table = np.array([0.0, 1.0, 2.0]) + np.random.default_rng(1).standard_cauchy((400, 3))
     arms = play(hb.BettingUCB(), table)
@@ -117,6 +118,7 @@ class Skewed:
         return np.exp(rng.standard_normal(size)) - math.exp(0.5)
 
 
+@pytest.mark.slow
 def test_the_bound_of_a_skewed_law_misses_its_mean() -> None:
     """So the check above can fail."""
     assert BENCHMARK["misses"](Skewed(), runs=60, n=400)[0.05] > 0.5

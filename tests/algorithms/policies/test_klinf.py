@@ -108,6 +108,7 @@ def test_the_cost_of_an_outlier() -> None:
     assert index(rewards, 0.5, 4.0, cost + 1e-3) > -(4.0 ** (2 / 3)) + 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps", [0.05, 0.2, 0.5, 1.0, 4.0])
 def test_index_agrees_with_its_reference(eps: float) -> None:
     rng = np.random.default_rng(int(10 * eps))
@@ -161,6 +162,7 @@ def check_choices(policy: Any, table: FloatArray) -> None:
         policy.update(state, arm, reward)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_choices(kind: str) -> None:
     table = rewards_table(kind, 3, 120, 3)

@@ -159,6 +159,7 @@ def tabulated(law: int, rewards: FloatArray, thetas: FloatArray) -> FloatArray:
     return sums
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", range(len(LAWS)))
 def test_the_set_of_a_young_arm_is_that_of_a_dense_grid(law: int) -> None:
     """Whatever the rewards: the minimum is the global one, and no gap hides the upper end."""
@@ -207,6 +208,7 @@ def test_all_indices_are_refreshed_from_time_to_time() -> None:
     assert index_of(policy, state, 0, 206) > before + 1.0
 
 
+@pytest.mark.slow
 def test_location_after_many_rewards() -> None:
     """Stochastic approximation with the right score has the least variance there is: 2/n for Cauchy noise."""
     policy = hb.LevelSetUCB(scale=1.0)
@@ -256,6 +258,7 @@ def streams(seed: int, kind: str) -> FloatArray:
     return np.array([0.0, 1.0, 2.0]) + rng.standard_cauchy(shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [AUTO, ADAPTIVE, hb.LevelSetUCB()], ids=["auto", "adaptive", "fixed"])
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(seeds, st.sampled_from(["cauchy", "coins", "integers"]), st.integers(-200, 200))
@@ -264,6 +267,7 @@ def test_powers_of_two_change_nothing(policy: Any, seed: int, kind: str, exponen
     assert arms_played(policy, rewards) == arms_played(policy, rewards * 2.0**exponent)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(seeds, st.integers(-100, 100))
 def test_shifts_change_nothing(seed: int, shift: int) -> None:
@@ -294,6 +298,7 @@ def test_coins() -> None:
     assert arms.count(1) > 1200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", [0, 100])
 @pytest.mark.parametrize("outlier", [(0, 1e6), (9, -1e6), (0, math.inf), (9, -math.inf), (9, -1e308)], ids=str)
 def test_one_wild_reward_changes_little(outlier: tuple[int, float], when: int) -> None:

@@ -257,6 +257,7 @@ def test_a_template_refuses_what_is_no_estimator(template: Any, word: str, part:
 # What all policies must pass.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", hb.policies())
 def test_every_registered_policy_keeps_to_the_protocol(name: str) -> None:
     hb.check_policy(hb.make(name, **examples()[name]))

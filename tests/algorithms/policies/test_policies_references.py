@@ -121,6 +121,7 @@ def test_ucb_plays_as_its_reference(kind: str, n_arms: int, horizon: int) -> Non
             assert arms.tolist() == reference_ucb(c, table, arms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n_arms", "horizon"), [(2, 300), (5, 400), (30, 400)])
 def test_kl_ucb_plays_as_its_reference(kind: str, n_arms: int, horizon: int) -> None:
@@ -150,6 +151,7 @@ def test_theory_schedule_is_fo_ucb_on_clipped_sgd() -> None:
 # Invariances: the table of section 0.
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(seeds, st.floats(-50, 50), st.sampled_from([1.0, 0.2]))
 def test_a_common_shift_of_all_rewards_changes_nothing(seed: int, shift: float, c: float) -> None:
@@ -164,6 +166,7 @@ def test_a_common_shift_of_all_rewards_changes_nothing(seed: int, shift: float, 
     assert np.array_equal(play(hb.KLUCB(-2, 3), table), play(hb.KLUCB(-2 + shift, 3 + shift), table + shift))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(seeds, st.integers(-30, 30), st.sampled_from(["cauchy", "coins", "constant"]))
 def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) -> None:
@@ -185,6 +188,7 @@ def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) ->
         assert values == [value_of(scaled, two, arm) for arm in range(4)]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(seeds, st.permutations(range(5)))
 def test_permuted_arms_are_chosen_in_the_permuted_order(seed: int, order: list[int]) -> None:

@@ -86,6 +86,7 @@ def naive_arms(policy: RobustUCB, table: FloatArray) -> IntArray:
     return np.array(arms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy", [rucb_median(1, 0.05), rucb_median(0, 1), rucb_median(0.5, 0.01, 4), rucb_truncated(0.5, 2)]
 )
@@ -97,6 +98,7 @@ def test_same_arms_as_a_naive_policy(policy: RobustUCB) -> None:
     assert len(set(arms[500:])) > 1 or policy.estimator.factor(2.0) == 1.0  # it explores, unless it is greedy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [rucb_median(1, 0.01), rucb_truncated(0.5, 0.1)])
 def test_highest_of_many_naive_indices(policy: RobustUCB) -> None:
     """Beyond 64 arms the choice is a tournament; it may differ where indices tie to rounding."""
@@ -140,6 +142,7 @@ def test_index_of_shows_the_index_and_changes_nothing(name: str) -> None:
         assert indices == pytest.approx([naive_index(policy, rewards, 400) for rewards in seen], rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [rucb_catoni(0.1), rucb_catoni(0.1, 0.8), rucb_catoni(0.1, exponent=4)])
 def test_catoni_plays_arms_with_too_few_rewards_first(policy: RobustUCB) -> None:
     table = rewards_for(1500, 3)
@@ -206,6 +209,7 @@ def test_compiled_equals_interpreted(name: str) -> None:
             kernel(policy, policy.init(n_arms, 10), table, machine_arms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_horizon_does_not_matter(name: str) -> None:
     policy, table = POLICIES[name], rewards_for(700, 3)
@@ -257,6 +261,7 @@ def test_rewards_may_come_late_or_unasked() -> None:
         assert sorted(first) == sorted(list(range(3)) * policy.estimator.initial_pulls())
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, max_examples=20)
 @given(st.sampled_from(sorted(POLICIES)), st.floats(-10, 10), st.floats(1e-2, 1e2))
 def test_shift_and_scale(name: str, shift: float, scale: float) -> None:

@@ -77,6 +77,7 @@ def test_it_chooses_as_often_as_an_arm_is_best_under_its_posterior() -> None:
     assert chosen == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / 4000))
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(seeds, st.integers(-20, 20), st.integers(-8, 8))
 def test_shifts_and_scales(seed: int, power: int, shift: int) -> None:
