@@ -201,6 +201,34 @@ def test_a_corrected_probability_weighs_the_reward() -> None:
         plain.correct_chance("a", 1.5)
 
 
+def test_a_reward_whose_chance_is_given_settles_that_very_decision() -> None:
+    agent = hb.Agent(hb.TsallisINF(), arms=["a", "b"], seed=0)
+    for chance in (0.5, 0.25, 0.125):
+        agent.assign("a")
+        agent.correct_chance("a", chance)
+    for given, left in ((0.25, [0.5, 0.125]), (0.9, [0.5, 0.125]), (None, [0.125])):
+        before = agent._state.draws.loss[0]
+        agent.update("a", -1.0, chance=given)
+        assert agent._state.draws.loss[0] - before == pytest.approx(1.0 / (given or 0.5), rel=1e-9)
+        assert agent._awaited.chances == [(0, left)]
+    assert agent.pending["a"] == 0
+    before_all = agent.dumps()
+    with pytest.raises(ValueError, match="chance must be"):
+        agent.update("a", 1.0, chance=1.5)
+    with pytest.raises(ValueError, match="chance must be"):
+        agent.cancel("a", chance=-0.5)
+    assert agent.dumps() == before_all
+
+
+def test_a_cancelled_decision_takes_its_own_chance_along() -> None:
+    agent = hb.Agent(hb.TsallisINF(), arms=["a", "b"], seed=0)
+    for chance in (0.5, 0.25):
+        agent.assign("a")
+        agent.correct_chance("a", chance)
+    agent.cancel("a", chance=0.25)
+    assert agent._awaited.chances == [(0, [0.5])]
+
+
 def test_chances_are_those_among_the_open_arms() -> None:
     agent = hb.Agent(hb.TsallisINF(), arms=["a", "b", "c"], seed=0)
     assert agent.assign("a", among=["a", "b"]).chance == 0.5

@@ -16,6 +16,7 @@ from rows import Gamble, Ridge
 import heavybandits as hb
 from heavybandits.algorithms.kit.state import arrays
 from heavybandits.algorithms.registry import examples
+from heavybandits.engine.compile.randomness import uses_rng
 from heavybandits.online import linear_decisions
 
 ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
@@ -298,3 +299,44 @@ def test_every_policy_can_be_asked_told_saved_and_loaded(name: str) -> None:
         assert same(agent, again)
         if d == 2 and hasattr(agent.policy, "value"):
             assert agent.estimates(features)["estimate"].notna().all()
+
+
+@pytest.mark.parametrize("policy", [Ridge(), hb.make("lin-ts")])
+def test_repeating_assignments_leads_to_the_same_bits(policy: Any) -> None:
+    first, again = (hb.LinearAgent(policy, n_features=2, seed=seed) for seed in range(2))
+    if uses_rng(policy):
+        again = copy.deepcopy(first)
+    rng = np.random.default_rng(0)
+    for i in range(40):
+        rows = dict(zip("abc", rng.normal(size=(3, 2)), strict=True))
+        given, key = "b" if i % 7 == 3 else None, bytes([i]) * 32
+        made = first.assign(rows, given, key)
+        assert given is None or made.arm == given
+        assert made.chance == (None if uses_rng(policy) else float(made.arm == made.chosen))
+        assert again.assign(rows, made.arm, key) == made
+        if i % 3:
+            for agent in (first, again):
+                agent.update(rows[made.arm], float(i % 4))
+    assert first.dumps() == again.dumps()
+
+
+def test_an_assigned_row_is_pending_whatever_the_policy_would_play() -> None:
+    agent = hb.LinearAgent(Ridge(), n_features=2)
+    made = agent.assign(ROWS, 0)
+    assert made.arm == 0
+    agent.cancel(ROWS[0])
+    assert agent.pending == 0
+    before = agent.dumps()
+    for features, row, word in ((ROWS, 3, "row must be one of the features"), (np.full((3, 2), np.inf), 0, "finite")):
+        with pytest.raises(ValueError, match=word):
+            agent.assign(features, row)
+    assert agent.dumps() == before
+
+
+def test_looking_at_estimates_changes_nothing() -> None:
+    agent = hb.LinearAgent(hb.make("lin-ucb"), n_features=2)
+    agent.update([1.0, 2.0], 1.0)
+    before = agent.dumps()
+    agent.estimates(ROWS)
+    print(agent)
+    assert agent.dumps() == before

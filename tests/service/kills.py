@@ -169,7 +169,7 @@ def counted(url: str, load: Load, kills: int, cuts: int, checksums: set[str]) ->
             lost.append(f"{key}/reward")
         elif rewards[key].value != value:
             changed.append(f"{key}/reward")
-    if sum(replica.agent.pulls.values()) != len(rewards):
+    if sum(row.pulls for row in replica.learner.rows()) != len(rewards):
         doubled.append("the agent has learned another number of rewards than the log holds")
     verified = all(finding.ok for finding in verify(session))
     session.close()

@@ -36,7 +36,7 @@ def known(rewards: dict[str, list[float]], goal: str = "mean", **more: Any) -> K
     ]  # fmt: skip
     largest = sorted(((abs(v), v, name) for name, values in rewards.items() for v in values), reverse=True)[:10]
     report = {
-        "experiment": SimpleNamespace(name="x", goal=goal), "arms": arms, "pending": 0,
+        "experiment": SimpleNamespace(name="x", goal=goal, context=None), "arms": arms, "pending": 0,
         "largest": [{"value": value, "arm": name, "id": None, "time": "now"} for _, value, name in largest],
         "spans": [{"start": "2026-01-01T00:00:00Z", "estimates": {},
                    "arms": {arm["name"]: {"decisions": arm["decisions"]} for arm in arms}}], **more,

@@ -10,7 +10,7 @@ import pytest
 from services import call, running
 
 import heavybandits as hb
-from heavybandits.service import changes, replica
+from heavybandits.service import learners, linear_learner
 from heavybandits.service.storage import open_storage
 
 ROOT = Path(__file__).parents[2]
@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[2]
 def test_the_snippets_of_the_documents_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (changes, replica):
-        monkeypatch.setattr(module, "policy_of", lambda spec: hb.UCB())  # the default takes a while to compile
+    for module, policy in ((learners, "ucb"), (linear_learner, "lin-ucb")):  # the defaults take a while to compile
+        monkeypatch.setattr(module, "policy_of", lambda spec, policy=policy: hb.make(policy))
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
         for name in ("README.md", "docs/service.md"):
             text = (ROOT / name).read_text()
@@ -30,7 +30,7 @@ def test_the_snippets_of_the_documents_run(
             exec(compile(block.replace("127.0.0.1:8765", server.address), name, "exec"), names)
             names["client"].close()
             commands = re.findall(r"^curl -X (\w+) (\S+) .*?-d '(.*?)'$", text, re.DOTALL | re.MULTILINE)
-            assert len(commands) == 3
+            assert len(commands) == (5 if name.startswith("docs") else 3)
             for method, url, body in commands:
                 path = url.removeprefix("http://127.0.0.1:8765")
                 status = call(server.address, method, path, json.loads(body)).status

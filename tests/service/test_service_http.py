@@ -10,6 +10,8 @@ from urllib.parse import quote
 import pytest
 from services import ARMS, SECOND, Answer, FakeClock, Running, new_storage, running
 
+import heavybandits as hb
+
 pytestmark = pytest.mark.slow
 
 
@@ -92,6 +94,11 @@ def test_an_experiment_is_made_once(server: Fresh) -> None:
         ({"arms": ARMS, "policy": "catoni"}, "estimator"),
         ({"arms": ARMS, "policy": {"kind": "ucb", "c": -1}}, "c must be"),
         ({"arms": ARMS, "nonsense": 1}, "nonsense"),
+        (
+            {"arms": ARMS, "goal": "median"},
+            "'median' - at `$.goal`; must be one of 'location', 'mean'",
+        ),
+        ({"arms": ARMS, "reward": {"combine": "max"}}, "must be one of 'first', 'sum'"),
     ],
 )
 def test_experiments_that_cannot_be_are_refused(server: Fresh, spec: Any, word: str) -> None:
@@ -151,10 +158,27 @@ def test_units_keep_their_arm_while_it_is_open(server: Fresh) -> None:
     first = server("POST", "/x/decisions", {"unit": "me"}).body
     server("POST", "/x/decisions", {"unit": "you"})
     again = server("POST", "/x/decisions", {"unit": "me"}).body
-    assert (again["arm"], again["reason"]) == (first["arm"], "sticky")
+    assert (again["arm"], again["reason"], again["p"]) == (first["arm"], "sticky", first["p"])
     other = next(arm["name"] for arm in ARMS if arm["name"] != first["arm"])
     assert server("POST", "/x/decisions", {"unit": "me", "among": [other]}).body["arm"] == other
     assert server("POST", "/x/decisions", {"unit": "me"}).body["arm"] == other
+
+
+def test_rewards_are_weighed_by_the_probabilities_that_the_log_has(server: Fresh) -> None:
+    make(server, policy="tsallis-inf", sticky=True, seed=5)
+    agent, keys = hb.Agent(hb.make("tsallis-inf"), arms=["a", "b"], seed=5), [f"d{i}" for i in range(12)]
+    decided = [server("POST", "/x/decisions", {"id": key, "unit": f"u{i % 8}"}).body for i, key in enumerate(keys)]
+    for answer in decided:  # the agent is told the probabilities that were answered
+        agent.assign(answer["arm"])
+        agent.correct_chance(answer["arm"], answer["p"])
+    assert {answer["reason"] for answer in decided} == {"policy", "sticky"}
+    for i in range(8, 12):
+        assert (decided[i]["arm"], decided[i]["p"]) == (decided[i - 8]["arm"], decided[i - 8]["p"])
+    for i in (7, 0, 11, 3, 5):  # rewards come in another order
+        server("PUT", f"/x/decisions/d{i}/reward", {"value": i})
+        agent.update(decided[i]["arm"], i, chance=decided[i]["p"])
+        after = server("POST", "/x/decisions", {"id": f"after{i}"}).body
+        assert after["p"] == pytest.approx(agent.assign(after["arm"]).chance, rel=1e-12)
 
 
 def test_among_must_name_arms(server: Fresh) -> None:

@@ -95,10 +95,10 @@ def test_any_requests_get_the_statuses_of_the_model(batches: list[Any], draws: b
         assert len({replica.checksum() for replica in replicas}) == 1
         assert [finding.ok for finding in verify(session)] == [True]
         learned = sum(kind in ("reward", "observe") for kind, _ in model.stored)
-        assert sum(replicas[0].agent.pulls.values()) == learned
+        assert sum(row.pulls for row in replicas[0].learner.rows()) == learned
         decided = sum(kind == "decide" for kind, _ in model.stored)
         settled = sum(kind in ("reward", "cancel") for kind, _ in model.stored)
-        assert sum(replicas[0].agent.pending.values()) == decided - settled
+        assert sum(row.pending for row in replicas[0].learner.rows()) == decided - settled
         for each in [session, *(log._session for log in logs)]:
             assert each is not None
             each.close()

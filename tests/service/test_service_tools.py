@@ -14,6 +14,7 @@ import pytest
 from services import SECOND, FakeClock, Running, call, running
 
 import heavybandits as hb
+from heavybandits.service import export
 from heavybandits.service.client import ServiceError
 from heavybandits.service.retention import prune
 from heavybandits.service.storage import Storage, open_storage
@@ -109,12 +110,28 @@ def test_exports_hold_propensities_and_open_arms(server: Running) -> None:
     frame = pd.read_parquet(io.BytesIO(call(server.address, "GET", f"{base}?format=parquet").body))
     assert frame["value"].tolist()[2] == math.inf
     assert list(frame["open"][1]) == ["=a", "b"]
+    assert frame["time"].tolist() == [line["time"] for line in lines]
     assert server("GET", "/x/export?format=xml").status == 422
     assert server("GET", "/x/export?after=-1").status == 422
     assert server("GET", "/y/export").status == 404
     audit = server("GET", "/x/audit").body["changes"]
     assert [each["seq"] for each in audit] == [1, 4]
     assert audit[1]["change"] == {"pause": "b"}
+
+
+def test_parquet_is_written_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "CHUNK", 10)
+    taken: list[int] = []
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for seq in range(35):
+            taken.append(seq)
+            yield dict.fromkeys(export.COLUMNS) | {"seq": seq, "value": seq / 2}
+
+    parts = export.written("parquet", rows())
+    first = next(parts)
+    assert len(taken) == 10  # no more than a group has been read
+    assert pd.read_parquet(io.BytesIO(first + b"".join(parts)))["value"].tolist() == [seq / 2 for seq in range(35)]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -134,7 +151,7 @@ def test_commands_make_tokens_export_and_verify(store: Storage, tmp_path: Path) 
         assert server("GET", "", token=token).status == 200
     assert run("token", "revoke", key, "--db", store.url).returncode == 0
     assert "revoked" in run("token", "list", "--db", store.url).stdout
-    assert "1 snapshots equal" in run("verify", "--db", store.url).stdout
+    assert "1 snapshot equal" in run("verify", "--db", store.url).stdout
     exported = run("export", "x", "--db", store.url, "--format", "csv", "--out", str(tmp_path / "x.csv"))
     assert exported.returncode == 0
     assert (tmp_path / "x.csv").read_text().count("\n") == 6

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from reprlib import repr as brief
 from typing import Any
 
-from .._validate import count
+from .._validate import count, in_range
 from ..algorithms.kit.pending import give_up
 from ..algorithms.policies.restarting import Restarting
 from ..protocols import Policy
@@ -107,10 +107,11 @@ class Agent(Assigning):
         finally:
             self._release()
 
-    def cancel(self, arm: Arm) -> None:
+    def cancel(self, arm: Arm, *, chance: float | None = None) -> None:
         """Give up a pending decision of the arm, whose reward will never come.
 
-        Decisions that stay pending make the agent ask the arm less, so give up those that took too long.
+        Decisions that stay pending make the agent ask the arm less, so give up those that took too long.  ``chance`` is
+        as in :meth:`update`.
 
         Examples
         --------
@@ -122,17 +123,21 @@ class Agent(Assigning):
             ...
         ValueError: Agent: arm must have a pending decision to be cancelled, got 0 without one
         """
+        if chance is not None:
+            in_range("Agent", "chance", chance, 0, 1)
         with self._lock:
             slot = self._slot(arm)
             if self._awaited.pending[slot] == 0:
                 raise ValueError(f"Agent: arm must have a pending decision to be cancelled, got {arm!r} without one")
-            self._awaited.take(slot, None)
+            self._awaited.take(slot, None, chance)
             give_up(self._pending, slot)
 
-    def update(self, arm: Arm, reward: float, *, asked: bool = True) -> None:
+    def update(self, arm: Arm, reward: float, *, asked: bool = True, chance: float | None = None) -> None:
         """Learn from a reward.
 
         It settles a pending decision of the arm, if there is one.  Say ``asked=False`` if no selection led to it.
+        Policies that draw arms weigh the reward by the probability of its decision.  If you know that, say it as
+        ``chance``; otherwise the reward is taken to belong to the oldest decision that is pending.
 
         Examples
         --------
@@ -146,9 +151,11 @@ class Agent(Assigning):
         """
         if type(reward) is not float or reward != reward:  # what is a number needs no call
             reward = reward_of(reward)
+        if chance is not None:
+            in_range("Agent", "chance", chance, 0, 1)
         self._acquire()
         try:
-            self._learn(self._slot(arm), reward, bool(asked))
+            self._learn(self._slot(arm), reward, bool(asked), chance)
         finally:
             self._release()
 
@@ -174,11 +181,11 @@ class Agent(Assigning):
             for slot, value in zip(slots, values, strict=True):
                 self._learn(slot, value, bool(asked))
 
-    def _learn(self, slot: int, reward: float, asked: bool) -> None:
+    def _learn(self, slot: int, reward: float, asked: bool, chance: float | None = None) -> None:
         if self._pools:
             self._make_room()
         if asked:
-            self._awaited.take(slot, self._pending.awaited)
+            self._awaited.take(slot, self._pending.awaited, chance)
         elif self._pending.awaited is not None:
             self._pending.awaited[slot] = 0.0  # nobody drew the arm for this reward
         self._learn_from(self._bare, self._state, self._pending, slot, reward, asked)

@@ -65,6 +65,18 @@ class Assigning(KnownArms):
         total = float(draws.chance[draws.open].sum())
         return float(draws.chance[slot]) * bool(draws.open[slot]) / total if total > 0.0 else float(slot == chosen)
 
+    @property
+    def draws(self) -> bool:
+        """Whether the policy draws arms by probabilities, and weighs rewards by them.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> [hb.Agent(hb.make(name), n_arms=2).draws for name in ("ucb", "tsallis-inf")]
+        [False, True]
+        """
+        return self._draws is not None
+
     def correct_chance(self, arm: Arm, probability: float) -> None:
         """Say with which probability the arm's latest decision was made, if others than the policy had a part in it.
 

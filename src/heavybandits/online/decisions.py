@@ -103,15 +103,20 @@ class Awaited:
         if queue := self._queues.get(slot):
             queue[-1] = probability
 
-    def take(self, slot: int, probabilities: FloatArray | None) -> None:
-        """Let the oldest decision go, if there is one, and give its probability back to the policy."""
+    def take(self, slot: int, probabilities: FloatArray | None, chance: float | None = None) -> None:
+        """Let a decision go, if there is one, and give its probability back to the policy.
+
+        It is the one of this ``chance`` if that is known, else the oldest.
+        """
         if self.pending[slot] > 0:
             self.pending[slot] -= 1
             queue = self._queues.get(slot)
-            if queue:
+            if queue and chance is None:
                 chance = queue.popleft()
-                if probabilities is not None:
-                    probabilities[slot] = chance
+            elif queue and chance is not None and chance in queue:  # else it is so old that it was forgotten
+                queue.remove(chance)
+        if chance is not None and probabilities is not None:
+            probabilities[slot] = chance
 
     def resized(self, kept: Sequence[int], n_arms: int) -> Awaited:
         """Return what is known of the arms ``kept``, which come first, and nothing of the others."""

@@ -13,9 +13,11 @@ from .._format import plural
 from .._validate import count
 from ..algorithms.kit.state import find_asking, with_rows
 from ..engine.compile.compiled import compiled
+from ..engine.compile.randomness import set_key
 from ..protocols import FloatArray, LinearPolicy
 from .any_agent import AnyAgent, bounds
 from .arm_table import SHOWN
+from .decisions import Assigned
 from .given import policy_of, reward_of
 from .linear_decisions import NOT_FINITE, AwaitedRows, Row, decide, learn
 from .rows import Rows, culprit, culprit_of, row_of, rows_of
@@ -81,7 +83,7 @@ class LinearAgent(AnyAgent):
         self.n_features, self._n_rows = agent.n_features, agent.n_rows
         self._awaited = AwaitedRows(agent.pending)
         asking, row = self._asking, np.zeros(self.n_features)
-        self._decide = compiled(decide, self._bare, agent.state, asking, row[None], 0, self._rng)
+        self._decide = compiled(decide, self._bare, agent.state, asking, row[None], 0, self._rng, 0)
         self._learn = compiled(learn, self._bare, agent.state, asking, row, 0.0, True)
 
     def _adopt(self, state: Any) -> None:
@@ -106,14 +108,35 @@ class LinearAgent(AnyAgent):
         >>> agent.select([[1.0, 0.0], [0.0, 3.0]])
         1
         """
+        return self.assign(features).arm
+
+    def assign(self, features: Any, row: Any = None, key: bytes | None = None) -> Assigned:
+        """Make a decision for this row, whatever the policy would play; without one, for the one that it would.
+
+        The policy is consulted either way, so repeating the calls of an agent, with the rows that it returned, leads to
+        the same state.  What a randomised policy draws depends on ``key`` alone, 32 bytes, if there is one.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.LinearAgent(hb.make("lin-ucb"), n_features=1)
+        >>> agent.assign({"red": [1.0], "green": [2.0]}, "red")
+        Assigned(arm='red', chosen='green', chance=0.0)
+        """
         rows = rows_of(features, self.n_features)
+        if row is not None and row not in rows.names:
+            raise ValueError(f"LinearAgent: row must be one of the features, got {row!r}")
+        given = -1 if row is None else rows.names.index(row)
         with self._lock:
             self._make_room_for(len(rows.features))
-            row = self._decide(self._bare, self._state, self._asking, rows.features, self._seen, self._rng)
-            name = self._name(row, rows)
-            if lost := self._awaited.add(tuple(rows.features[row].tolist())):
+            if key is not None and self._rng is not None:
+                set_key(self._rng, key)
+            chosen = self._decide(self._bare, self._state, self._asking, rows.features, self._seen, self._rng, given)
+            name, played = self._name(chosen, rows), chosen if given < 0 else given
+            if lost := self._awaited.add(tuple(rows.features[played].tolist())):
                 self._give_up(lost)
-            return name
+            chance = None if self._rng is not None else float(played == chosen)
+            return Assigned(arm=rows.names[played], chosen=name, chance=chance)
 
     def peek(self, features: Any) -> Any:
         """Return the row that :meth:`select` would return, without making a decision.
@@ -129,7 +152,7 @@ class LinearAgent(AnyAgent):
         with self._lock:
             self._make_room_for(len(rows.features))
             state, rng = copy.deepcopy((self._state, self._rng))
-            row = self._decide(self._bare, state, find_asking(state), rows.features, self._seen, rng)
+            row = self._decide(self._bare, state, find_asking(state), rows.features, self._seen, rng, -1)
             return self._name(row, rows)
 
     def _make_room_for(self, n_rows: int) -> None:
@@ -254,7 +277,8 @@ class LinearAgent(AnyAgent):
         if not np.isfinite(rows.features).all():
             raise culprit(rows)
         with self._lock:
-            shown = [self._shown(x) for x in rows.features]
+            state = copy.deepcopy(self._state)
+            shown = [self._shown(x, state) for x in rows.features]
         return pd.DataFrame({"arm": list(rows.names), **bounds(shown)})
 
     def __repr__(self) -> str:
@@ -263,8 +287,9 @@ class LinearAgent(AnyAgent):
     def _table(self) -> tuple[str, list[list[str]]]:
         """Return what there is to say, and the effects of the first features: how much a unit of each adds."""
         with self._lock:
-            nothing, _ = self._shown(np.zeros(self.n_features))
-            effects = [self._shown(row)[0] - nothing for row in np.eye(self.n_features)[:SHOWN]]
+            state = copy.deepcopy(self._state)
+            nothing, _ = self._shown(np.zeros(self.n_features), state)
+            effects = [self._shown(row, state)[0] - nothing for row in np.eye(self.n_features)[:SHOWN]]
             more = f"; the first {SHOWN} of {self.n_features} features" if self.n_features > SHOWN else ""
             waiting = f", {self._awaited.total} pending" if self._awaited.total else ""
             title = f"{plural(self._seen, 'reward')}{waiting}{more}"

@@ -24,15 +24,19 @@ def update(policy: Any, state: Any, x: FloatArray, reward: float) -> None:
     policy.update(state, x, reward)
 
 
-def decide(policy: Any, state: Any, asking: Any, features: FloatArray, t: int, rng: Any) -> int:
-    """Return the row that the policy selects, and note the decision; no row if a feature is not finite."""
+def decide(policy: Any, state: Any, asking: Any, features: FloatArray, t: int, rng: Any, given: int) -> int:
+    """Return the row that the policy selects, and note the decision: for this row, or for another that is ``given``.
+
+    No row if a feature is not finite.
+    """
     for i in range(features.shape[0]):
         for j in range(features.shape[1]):
             if not math.isfinite(features[i, j]):
                 return NOT_FINITE
     row = select(policy, state, features, t, rng)
-    if 0 <= row < features.shape[0]:
-        ask(asking, features[row])
+    played = row if given < 0 else given
+    if 0 <= played < features.shape[0]:
+        ask(asking, features[played])
     return row
 
 

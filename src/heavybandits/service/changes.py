@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..online.agent import Agent
-from .replica import Config, Replica, policy_of
+from .events import Event
+from .replica import Config, Replica, learner_of
 from .spec import MAX_ARMS, ArmView, Experiment
 from .turn import Outcome, Turn, problem
 
@@ -36,9 +36,18 @@ def check(spec: Experiment) -> None:
         raise ValueError(f"shares of the floor must add up to 1 at most, got {sum(spec.floor.values())}")
     if spec.reward.at_close and spec.reward.window is None:
         raise ValueError("reward must have a window if it has a default or adds up, for only its end makes them final")
-    trial = Agent(policy_of(spec), arms=names, seed=spec.seed)
-    trial.assign(None, [names[0]], bytes(32))  # some policies cannot choose among some arms
-    trial.update(names[0], 1.0)
+    _try_out(spec)
+
+
+def _try_out(spec: Experiment) -> None:
+    """Make a decision and learn its reward; some policies cannot choose among some arms."""
+    trial, arm, rule = learner_of(spec), spec.arms[0].name, spec.context
+    vector = None if rule is None else [1.0] * (rule.n_features or 1)
+    context = vector if rule is None or rule.shared or vector is None else {arm: vector}
+    trial.check(context)
+    trial.assign(None, [arm], bytes(32), context)
+    body = None if vector is None else msgspec.json.encode(vector).decode()
+    trial.learn(Event(0, 0, "reward", None, arm, 1.0, 1.0, None, 0, None, body))
 
 
 class Change(NamedTuple):
@@ -83,6 +92,8 @@ class Change(NamedTuple):
             if arm.state == "retired" or arm.payload != self.config.payload:
                 return problem(409, "name in use", f"there is, or was, an arm {name!r} that differs")
             return Outcome(200, arm)
+        if turn.replica.spec.context is not None and turn.replica.spec.context.shared:
+            return problem(409, "arms are fixed", "arms that share a context have a model each: their number is fixed")
         if len(turn.replica.arms) >= MAX_ARMS:
             return problem(409, "too many arms", f"an experiment has at most {MAX_ARMS} arms")
         self._append(turn, name)

@@ -89,10 +89,24 @@ class Client:
         return self.send("PUT", ("experiments", experiment), {"arms": listed, **options})
 
     def decide(
-        self, experiment: str, *, unit: str | None = None, among: Iterable[str] | None = None, id: str | None = None
+        self,
+        experiment: str,
+        *,
+        unit: str | None = None,
+        among: Iterable[str] | None = None,
+        context: Iterable[float] | Mapping[str, Iterable[float]] | None = None,
+        id: str | None = None,
     ) -> Decision:
-        """Ask for a decision."""
-        asked = {"id": id or uuid.uuid4().hex, "unit": unit, "among": None if among is None else list(among)}
+        """Ask for a decision; ``context`` is a vector that arms share, or maps arms to vectors of their own."""
+        asked: dict[str, Any] = {
+            "id": id or uuid.uuid4().hex,
+            "unit": unit,
+            "among": None if among is None else list(among),
+        }
+        if isinstance(context, Mapping):
+            asked["context"] = {arm: _vector(f"context of {arm!r}", vector) for arm, vector in context.items()}
+        elif context is not None:
+            asked["context"] = _vector("context", context)
         return Decision(**self.send("POST", ("experiments", experiment, "decisions"), asked))
 
     def reward(
@@ -108,9 +122,19 @@ class Client:
         key = decision if isinstance(decision, str) else decision.id
         return self.send("DELETE", ("experiments", experiment, "decisions", key))
 
-    def observe(self, experiment: str, arm: str, value: float, *, id: str | None = None) -> dict[str, Any]:
-        """Report a reward that no decision led to."""
-        seen = {"arm": arm, "value": _plain(value), "id": id or uuid.uuid4().hex}
+    def observe(
+        self,
+        experiment: str,
+        arm: str,
+        value: float,
+        *,
+        context: Iterable[float] | None = None,
+        id: str | None = None,
+    ) -> dict[str, Any]:
+        """Report a reward that no decision led to; ``context`` is the arm's vector, or the one that arms share."""
+        seen: dict[str, Any] = {"arm": arm, "value": _plain(value), "id": id or uuid.uuid4().hex}
+        if context is not None:
+            seen["context"] = _vector("context", context)
         return self.send("POST", ("experiments", experiment, "observations"), seen)
 
     def report(self, experiment: str) -> dict[str, Any]:
@@ -160,6 +184,15 @@ class Client:
     def close(self) -> None:
         """Close this thread's connection."""
         self._forget()
+
+
+def _vector(name: str, values: Iterable[float]) -> list[float]:
+    """Return features as JSON has them."""
+    vector = [float(value) for value in values]
+    for value in vector:
+        if not math.isfinite(value):
+            raise ValueError(f"Client: {name} must be finite, got {value}")
+    return vector
 
 
 def _plain(value: float) -> Any:

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from .._format import plural
+
 DEFAULT = "sqlite:///heavybandits.db"
 Db = Annotated[str, typer.Option("--db", metavar="URL", help="sqlite:///path or postgresql://user@host/name.")]
 token_app = typer.Typer(
@@ -91,7 +93,7 @@ def prune(
     remove = _needs_extra("retention").prune
     with _session(db) as session:
         for name, gone in remove(session, time.time_ns() // 1000 - round(days * 86_400e6)).items():
-            print(f"{name}: {gone} events removed")
+            print(f"{name}: {plural(gone, 'event')} removed")
 
 
 def migrate(db: Db = DEFAULT) -> None:

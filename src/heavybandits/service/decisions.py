@@ -11,12 +11,13 @@ import msgspec
 
 from .events import Event, iso
 from .replica import DecisionBody, Replica
-from .spec import DecisionAnswer
-from .storage.session import Pending
+from .spec import Context, DecisionAnswer
+from .storage.session import Pending, UnitArm
 from .turn import Outcome, Turn, problem
 
 SECOND = 1_000_000  # microseconds
-_encode = msgspec.json.Encoder(order="deterministic").encode
+encode = msgspec.json.Encoder(order="deterministic").encode
+_bodies = msgspec.json.Decoder(DecisionBody)
 
 
 def new_id(now: int) -> str:
@@ -32,6 +33,7 @@ class Decide(NamedTuple):
     is_new: bool  # the id was made just now, so nobody can have used it
     unit: str | None = None
     among: list[str] | None = None
+    context: Context | None = None
 
     def keys(self) -> Iterable[str]:
         """Return the id, unless nobody can have used it."""
@@ -46,45 +48,51 @@ class Decide(NamedTuple):
         replica = turn.replica
         unit = None if self.unit is None else unit_hash(replica, self.unit)
         among = None if self.among is None else sorted(set(self.among))
-        body = _encode(DecisionBody(unit, among)).decode() if unit or among else None
+        body = encode(DecisionBody(unit, among, self.context)).decode() if unit or among or self.context else None
         if earlier := turn.found(self.id).get("decision"):
             if earlier.body != body:
-                return problem(409, "id in use", f"decision {self.id!r} was made for another unit or among other arms")
+                what = "for another unit, among other arms or in another context"
+                return problem(409, "id in use", f"decision {self.id!r} was made {what}")
             return Outcome(200, answer(replica, earlier))
         if unknown := [arm for arm in among or () if arm not in replica.arms]:
             return problem(422, "unknown arm", f"among must name arms of the experiment, got {unknown[0]!r}")
-        open_arms = replica.open_among(among)
+        try:
+            replica.learner.check(self.context)
+        except ValueError as error:
+            return problem(422, "invalid", str(error))
+        open_arms = replica.open_among(among, self.context)
         if not open_arms:
             return problem(409, "no open arm", "every arm that may be chosen is paused or retired")
-        reason, given = self._given(turn, unit, open_arms)
-        assigned = replica.assign(self.id, given, among)
-        p = 1.0 if reason in ("paused", "sticky", "only") else _mixed(replica, open_arms, assigned.arm, assigned.chance)
+        reason, given, p = self._given(turn, unit, open_arms)
+        assigned = replica.assign(self.id, given, among, self.context)
+        if reason in ("policy", "floor"):
+            p = _mixed(replica, open_arms, assigned.arm, assigned.chance)
         event = turn.append("decision", self.id, assigned.arm, p=p, reason=reason, body=body)
         if unit is not None and replica.spec.sticky and reason in ("policy", "floor", "only"):
-            turn.assign_unit(unit, assigned.arm)
+            turn.assign_unit(UnitArm(unit, assigned.arm, p))
         window = replica.spec.reward.window
         if window is not None:
             deadline = turn.now + round(window * SECOND)
             turn.keep_open(Pending(replica.exp, self.id, assigned.arm, deadline, None))
         return Outcome(201, answer(replica, event))
 
-    def _given(self, turn: Turn, unit: str | None, open_arms: list[str]) -> tuple[str, str | None]:
-        """Return the reason of the decision, and the arm unless the policy is to choose it."""
+    def _given(self, turn: Turn, unit: str | None, open_arms: list[str]) -> tuple[str, str | None, float | None]:
+        """Return the reason of the decision, and its arm with the probability, unless the policy is to choose it."""
         replica = turn.replica
         if replica.state != "running":
-            return "paused", replica.control if replica.control in open_arms else open_arms[0]
-        if unit is not None and replica.spec.sticky and (kept := turn.units.get(unit)) in open_arms:
-            return "sticky", kept
+            return "paused", replica.control if replica.control in open_arms else open_arms[0], 1.0
+        if unit is not None and replica.spec.sticky and (kept := turn.units.get(unit)) and kept.arm in open_arms:
+            return "sticky", kept.arm, kept.p
         if len(open_arms) == 1:
-            return "only", open_arms[0]
+            return "only", open_arms[0], 1.0
         if replica.spec.floor:
             draw = int.from_bytes(replica.digest("floor", self.id)[:8]) / 2**64
             for arm, share in replica.spec.floor.items():
                 if arm in open_arms:
                     draw -= share
                     if draw < 0.0:
-                        return "floor", arm
-        return "policy", None
+                        return "floor", arm, None
+        return "policy", None, None
 
 
 def _mixed(replica: Replica, open_arms: list[str], arm: str, chance: float | None) -> float | None:
@@ -102,6 +110,14 @@ def answer(replica: Replica, event: Event) -> DecisionAnswer:
     arm, reason = str(event.arm), event.reason
     payload: Any = replica.arms[arm].payload
     return DecisionAnswer(str(event.key), arm, payload, event.p, reason, event.seq, deadline)  # type: ignore[arg-type]
+
+
+def features_of(decision: Event) -> str | None:
+    """Return the vector of the arm that was chosen, as the events that settle the decision have it."""
+    context = None if decision.body is None else _bodies.decode(decision.body).context
+    if isinstance(context, dict):
+        context = context[str(decision.arm)]
+    return None if context is None else encode(context).decode()
 
 
 def unit_hash(replica: Replica, unit: str) -> str:

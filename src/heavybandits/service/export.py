@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from .spec import as_json
 from .storage import Session
 from .storage.session import Head
 
-COLUMNS = ("seq", "kind", "id", "arm", "value", "p", "reason", "open", "unit", "time", "decided", "config")
+COLUMNS = ("seq", "kind", "id", "arm", "value", "p", "reason", "open", "unit", "context", "time", "decided", "config")
 CHUNK = 5_000  # events read at a time
 FORMATS = {
     "ndjson": "application/x-ndjson",
@@ -63,13 +64,22 @@ def _opened(open_arms: list[str], event: Event) -> list[str]:
 def _row(event: Event, open_arms: list[str]) -> dict[str, Any]:
     is_decision = event.kind == "decision"
     body = msgspec.json.decode(event.body, type=DecisionBody) if is_decision and event.body else DecisionBody()
-    among = open_arms if body.among is None else [arm for arm in open_arms if arm in body.among]
+    offered = body.context if isinstance(body.context, dict) else open_arms
+    among = [arm for arm in open_arms if arm in offered and (body.among is None or arm in body.among)]
     values = (
         event.seq, event.kind, event.key, event.arm, event.value, event.p, event.reason,
-        among if is_decision else None, body.unit, iso(event.t), None if event.since is None else iso(event.since),
-        event.body if event.kind == "config" else None,
+        among if is_decision else None, body.unit, _context(event), iso(event.t),
+        None if event.since is None else iso(event.since), event.body if event.kind == "config" else None,
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
+
+
+def _context(event: Event) -> str | None:
+    """Return the features of an event as JSON: of all arms for a decision, of the arm for what settles it."""
+    if event.kind == "decision" and event.body is not None:
+        context = msgspec.json.decode(event.body, type=dict[str, msgspec.Raw]).get("context")
+        return None if context is None else bytes(context).decode()
+    return None if event.kind == "config" else event.body
 
 
 def written(form: str, table: Iterator[dict[str, Any]]) -> Iterator[bytes]:
@@ -77,8 +87,8 @@ def written(form: str, table: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     if form == "ndjson":
         for row in table:
             value = None if row["value"] is None else as_json(row["value"])
-            config = None if row["config"] is None else msgspec.Raw(row["config"].encode())
-            yield msgspec.json.encode({**row, "value": value, "config": config}) + b"\n"
+            plain = {name: _raw(row[name]) for name in ("context", "config")}
+            yield msgspec.json.encode({**row, "value": value, **plain}) + b"\n"
     elif form == "csv":
         yield (",".join(COLUMNS) + "\n").encode()
         for row in table:
@@ -87,7 +97,11 @@ def written(form: str, table: Iterator[dict[str, Any]]) -> Iterator[bytes]:
             csv.writer(text, lineterminator="\n").writerow(_safe(value) for value in {**row, "open": arms}.values())
             yield text.getvalue().encode()
     else:
-        yield _parquet(list(table))
+        yield from _parquet(table)
+
+
+def _raw(text: str | None) -> msgspec.Raw | None:
+    return None if text is None else msgspec.Raw(text.encode())
 
 
 def _safe(value: Any) -> Any:
@@ -95,7 +109,8 @@ def _safe(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value
 
 
-def _parquet(table: list[dict[str, Any]]) -> bytes:
+def _parquet(table: Iterator[dict[str, Any]]) -> Iterator[bytes]:
+    """Yield a file piece by piece: after each group of rows what the writer has put into its buffer."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -103,6 +118,33 @@ def _parquet(table: list[dict[str, Any]]) -> bytes:
         raise ValueError("export: Parquet needs the extra: pip install 'heavybandits[parquet]'") from None
     kinds = {"seq": pa.int64(), "value": pa.float64(), "p": pa.float64(), "open": pa.list_(pa.string())}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
-    sink = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(table, schema), sink)
-    return sink.getvalue()
+    sink = Drained()
+    with pq.ParquetWriter(pa.PythonFile(sink, "w"), schema) as writer:
+        while group := list(itertools.islice(table, CHUNK)):
+            writer.write_table(pa.Table.from_pylist(group, schema))
+            yield sink.drain()
+    yield sink.drain()
+
+
+class Drained(io.RawIOBase):
+    """A file that only grows, and from which what was written is taken."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._size
+
+    def write(self, part: Any) -> int:
+        self._parts.append(bytes(part))
+        self._size += len(self._parts[-1])
+        return len(self._parts[-1])
+
+    def drain(self) -> bytes:
+        """Return what was written since the last time."""
+        taken, self._parts = b"".join(self._parts), []
+        return taken

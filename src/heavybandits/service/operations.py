@@ -55,12 +55,12 @@ _arm_state = msgspec.json.Decoder(ArmChange)
 
 def _decide(service: Service, experiment: str, asked: DecisionRequest) -> Decide:
     key = new_id(service.clock()) if asked.id is None else asked.id
-    return Decide(experiment, key, asked.id is None, asked.unit, asked.among)
+    return Decide(experiment, key, asked.id is None, asked.unit, asked.among, asked.context)
 
 
 def _observe(service: Service, experiment: str, seen: Observation) -> Observe:
     key = new_id(service.clock()) if seen.id is None else seen.id
-    return Observe(experiment, key, seen.id is None, seen.arm, number(seen.value))
+    return Observe(experiment, key, seen.id is None, seen.arm, number(seen.value), seen.context)
 
 
 @operation(

@@ -8,17 +8,16 @@ thrown away and read again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from .. import __version__
-from ..algorithms.registry import estimators, make, policies
-from ..online.agent import Agent
 from ..online.decisions import Assigned
 from .events import Event
-from .spec import ArmView, Experiment, ExperimentView, State
+from .learners import ArmsLearner, Learner
+from .linear_learner import LinearLearner
+from .spec import ArmView, Context, Experiment, ExperimentView, State
 from .totals import ArmTotals, Totals
 
 SHOWN = 64  # arms up to which estimates are kept over time
@@ -42,6 +41,7 @@ class DecisionBody(msgspec.Struct, omit_defaults=True):
 
     unit: str | None = None  # its hash
     among: list[str] | None = None
+    context: Context | None = None
 
 
 class Held(msgspec.Struct):
@@ -55,43 +55,14 @@ class Held(msgspec.Struct):
     totals: Totals
 
 
+NOTHING_SAID = DecisionBody()
 _configs, _bodies = msgspec.json.Decoder(Config), msgspec.json.Decoder(DecisionBody)
 _encode, _decode = msgspec.msgpack.Encoder(order="deterministic").encode, msgspec.msgpack.Decoder(Held).decode
 
 
-def policy_of(spec: Experiment) -> Any:
-    """Return the policy of an experiment: its own, or the one that needs no knowledge for its goal.
-
-    Only what is registered is made: a request cannot name code to run.
-
-    Examples
-    --------
-    >>> policy_of(Experiment(arms=[], policy="ucb"))
-    UCB(c=1.0)
-    >>> policy_of(Experiment(arms=[], policy="mine.py:Mine"))
-    Traceback (most recent call last):
-        ...
-    ValueError: policy must be made of registered ones, got 'mine.py:Mine'
-    """
-    default = "auto-mean" if spec.goal == "mean" else "auto"
-    given = spec.policy if spec.policy is not None else default
-    description = {"kind": given} if isinstance(given, str) else given
-    for kind in _kinds(description):
-        if kind not in policies() and kind not in estimators():
-            raise ValueError(f"policy must be made of registered ones, got {kind!r}")
-    if description["kind"] not in policies():
-        raise ValueError(f"policy must be a policy, got {description['kind']!r}, which is an estimator")
-    return make(**description)
-
-
-def _kinds(description: Any) -> Iterable[Any]:
-    """Yield the names of all that a description is made of."""
-    if "kind" not in description:
-        raise ValueError("policy must have a kind, such as {'kind': 'ucb', 'c': 2}")
-    yield description["kind"]
-    for value in description.values():
-        if isinstance(value, dict):
-            yield from _kinds(value)
+def learner_of(spec: Experiment) -> Learner:
+    """Return what learns in a new experiment."""
+    return ArmsLearner.made(spec) if spec.context is None else LinearLearner.made(spec)
 
 
 class Replica:
@@ -112,38 +83,45 @@ class Replica:
         self.open: list[str] = []
         self.agent_arms: set[str] = set()
         self.control = ""
-        self.agent: Agent
+        self.learner: Learner
 
-    def assign(self, key: str, given: str | None, among: list[str] | None) -> Assigned:
+    def assign(
+        self, key: str, given: str | None, among: list[str] | None, context: Context | None = None
+    ) -> Assigned:  # fmt: skip
         """Make the decision of this key: for the arm that is given, or else for one that the policy chooses."""
-        open_arms = self.open_among(among)
-        restricted = None if len(open_arms) == len(self.agent_arms) else open_arms
-        return self.agent.assign(given, restricted, self.digest("policy", key))
+        return self.learner.assign(given, self.open_among(among, context), self.digest("policy", key), context)
 
     def digest(self, purpose: str, key: str) -> bytes:
         """Return what stands for chance in the decision of this key: the same on every server."""
         return hashlib.sha256(f"{purpose}/{self.spec.seed}/{self.name}/{key}".encode()).digest()
 
-    def open_among(self, among: list[str] | None) -> list[str]:
-        """Return the arms that may be chosen now."""
-        return self.open if among is None else [arm for arm in self.open if arm in among]
+    def open_among(self, among: list[str] | None, context: Context | None = None) -> list[str]:
+        """Return the arms that may be chosen now; if each has features of its own, those that came with some."""
+        offered = context if isinstance(context, dict) else self.open
+        if among is None and offered is self.open:
+            return self.open
+        return [arm for arm in self.open if arm in offered and (among is None or arm in among)]
+
+    def check_vector(self, arm: str, vector: list[float] | None) -> None:
+        """Refuse the vector of an observation that does not fit."""
+        of_arm = vector is not None and self.spec.context is not None and not self.spec.context.shared
+        self.learner.check({arm: vector} if of_arm and vector is not None else vector)
 
     def apply(self, event: Event) -> None:
         """Take in an event of the log."""
         if event.seq != self.seq + 1:
             raise ValueError(f"{self.name}: after event {self.seq} must come the next one, got {event.seq}")
-        if event.kind == "decision":
-            among = None if event.body is None else _bodies.decode(event.body).among
-            if event.arm in self.agent_arms:
-                self.assign(str(event.key), event.arm, among)
+        if event.kind == "decision" and event.arm in self.agent_arms:
+            body = NOTHING_SAID if event.body is None else _bodies.decode(event.body)
+            self.assign(str(event.key), event.arm, body.among, body.context)
         self.note(event)
 
     def note(self, event: Event) -> None:
         """Take in an event, but for the choice that a decision is, which was made just now."""
         kind, arm = event.kind, event.arm
         if kind == "decision":
-            if event.p is not None and self.spec.floor and arm in self.agent_arms:
-                self.agent.correct_chance(arm, event.p)
+            if arm in self.agent_arms:
+                self.learner.decided(event)
             self.totals.decided(event, self.estimates)
         elif kind == "config":
             self._configure(_configs.decode(event.body or ""))
@@ -151,15 +129,13 @@ class Replica:
             self.totals.arms[str(arm)].late += 1
         elif kind == "cancel" or (kind == "close" and event.value is None):
             self.totals.arms[str(arm)].given_up += 1
-            if arm in self.agent_arms:
-                self.agent.cancel(arm)
+            self.learner.give_up(event)
         elif kind == "reward" and self.spec.reward.at_close:
             self.totals.reported(event)
         else:  # a reward, an observation, or the end of a window
             if kind == "reward":
                 self.totals.reported(event)
-            if arm in self.agent_arms:
-                self.agent.update(arm, event.value or 0.0, asked=kind != "observe")
+            self.learner.learn(event)
             self.totals.rewarded(event, self.estimates)
         self.seq = event.seq
 
@@ -167,7 +143,7 @@ class Replica:
         """Return the policy's estimate of each arm that has one."""
         if len(self.agent_arms) > SHOWN:
             return {}
-        return {row.arm: row.estimate for row in self.agent.rows() if row.estimate == row.estimate}
+        return {row.arm: row.estimate for row in self.learner.rows() if row.estimate == row.estimate}
 
     def _configure(self, change: Config) -> None:
         if change.create is not None:
@@ -175,16 +151,16 @@ class Replica:
             names = [arm.name for arm in change.create.arms]
             self.arms = {arm.name: ArmView(arm.name, arm.payload, "running") for arm in change.create.arms}
             self.totals.arms = {name: ArmTotals() for name in names}
-            self.agent = Agent(policy_of(change.create), arms=names, seed=change.create.seed)
+            self.learner = learner_of(change.create)
         elif change.state is not None:
             self.state = change.state
         elif change.add is not None:
             self.arms[change.add] = ArmView(change.add, change.payload, "running")
             self.totals.arms[change.add] = ArmTotals()
-            self.agent.add_arm(change.add)
+            self.learner.add_arm(change.add)
         elif change.retire is not None:
             self.arms[change.retire].state = "retired"
-            self.agent.remove_arm(change.retire)
+            self.learner.remove_arm(change.retire)
         elif change.pause is not None:
             self.arms[change.pause].state = "paused"
         elif change.resume is not None:
@@ -192,20 +168,21 @@ class Replica:
         self._take_stock()
 
     def _take_stock(self) -> None:
-        self.agent_arms = set(self.agent.arms)
+        self.agent_arms = {arm.name for arm in self.arms.values() if arm.state != "retired"}
         self.open = [arm.name for arm in self.arms.values() if arm.state == "running"]
         self.control = self.spec.control or self.spec.arms[0].name
 
     def snapshot(self) -> bytes:
         """Return all that the replica is."""
-        return _encode(Held(self.seq, self.spec, self.state, self.arms, self.agent.dumps(), self.totals))
+        return _encode(Held(self.seq, self.spec, self.state, self.arms, self.learner.dumps(), self.totals))
 
     @classmethod
     def restored(cls, exp: int, name: str, contents: bytes) -> Replica:
         """Return the replica that a snapshot was made of."""
         replica, held = cls(exp, name), _decode(contents)
         replica.seq, replica.spec, replica.state, replica.arms = held.seq, held.spec, held.state, held.arms
-        replica.totals, replica.agent = held.totals, Agent.loads(held.agent)
+        replica.totals, is_linear = held.totals, held.spec.context is not None
+        replica.learner = LinearLearner.loaded(held.spec, held.agent) if is_linear else ArmsLearner.loaded(held.agent)
         replica._take_stock()
         return replica
 
@@ -218,7 +195,8 @@ class Replica:
         spec = self.spec
         return ExperimentView(
             self.name, self.state, spec.goal, spec.policy, list(self.arms.values()), self.control, dict(spec.floor),
-            spec.sticky, msgspec.structs.asdict(spec.reward), spec.seed, self.seq, self.notes(),
+            spec.sticky, msgspec.structs.asdict(spec.reward),
+            None if spec.context is None else msgspec.structs.asdict(spec.context), spec.seed, self.seq, self.notes(),
         )  # fmt: skip
 
     def notes(self) -> list[str]:

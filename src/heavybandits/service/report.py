@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 from typing import Any
@@ -14,7 +15,7 @@ from .spec import as_json
 
 def report(replica: Replica) -> dict[str, Any]:
     """Return an experiment's totals, estimates and spans of time, as JSON has them."""
-    totals, known = replica.totals, {row.arm: row for row in replica.agent.rows()}
+    totals, known = replica.totals, {row.arm: row for row in replica.learner.rows()}
     decisions = sum(arm.decisions for arm in totals.arms.values())
     arms = []
     for name, view in replica.arms.items():
@@ -66,12 +67,25 @@ def _standard_error(total: float, squares: float, n: int) -> float:
 
 
 def _median_interval(values: list[float]) -> tuple[float, float]:
-    """Return a 95% interval for the median of sorted values, by the normal approximation of ranks."""
-    n = len(values)
-    if n == 0:
-        return math.nan, math.nan
-    half = 0.98 * math.sqrt(n)
-    return values[max(0, math.floor(n / 2 - half))], values[min(n - 1, math.ceil(n / 2 + half))]
+    """Return an interval that has the median with at least 95%, from sorted values; the whole line if they are few.
+
+    Examples
+    --------
+    >>> _median_interval([1.0]), _median_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+    ((-inf, inf), (2.0, 8.0))
+    """
+    left_out = _left_out(len(values))
+    return (-math.inf, math.inf) if left_out < 0 else (values[left_out], values[-1 - left_out])
+
+
+@functools.cache
+def _left_out(n: int) -> int:
+    """Return how many values may be left out at either end: more are below the median with 2.5% at most."""
+    most, ways = -1, 1
+    while 40 * ways <= 2**n:
+        most += 1
+        ways += math.comb(n, most + 1)
+    return most
 
 
 def _plain(value: float) -> Any:

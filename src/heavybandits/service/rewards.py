@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .decisions import SECOND
+from .decisions import SECOND, encode, features_of
 from .events import Event
 from .replica import Replica
 from .spec import Accepted, number
@@ -53,7 +53,8 @@ class Reward(NamedTuple):
             return problem(
                 410, "closed", f"decision {self.decision!r} takes no more rewards; this one is logged as late"
             )
-        event = turn.append("reward", self.key, decision.arm, self.value, p=decision.p, since=decision.t)
+        body = None if rule.at_close else features_of(decision)
+        event = turn.append("reward", self.key, decision.arm, self.value, p=decision.p, since=decision.t, body=body)
         if not rule.at_close:
             turn.close(self.decision)
         elif rule.combine == "sum" and (row := turn.open.get(self.decision)) is not None:
@@ -89,7 +90,8 @@ class Cancel(NamedTuple):
         end_if_due(turn, decision)
         if "close" in found:
             return problem(410, "closed", f"the window of decision {self.decision!r} is over")
-        event = turn.append("cancel", self.decision, decision.arm, since=decision.t)
+        body = features_of(decision)
+        event = turn.append("cancel", self.decision, decision.arm, p=decision.p, since=decision.t, body=body)
         turn.close(self.decision)
         return Outcome(201, Accepted(self.decision, event.seq, False))
 
@@ -102,6 +104,7 @@ class Observe(NamedTuple):
     is_new: bool
     arm: str
     value: float
+    context: list[float] | None = None
 
     def keys(self) -> Iterable[str]:
         """Return the id, unless nobody can have used it."""
@@ -113,17 +116,21 @@ class Observe(NamedTuple):
 
     def run(self, turn: Turn) -> Outcome:
         """Learn from the reward, once."""
-        arms = turn.replica.agent_arms
+        replica = turn.replica
+        body = None if self.context is None else encode(self.context).decode()
         if earlier := turn.found(self.id).get("observe"):
-            if (earlier.arm, earlier.value) != (self.arm, self.value):
-                return problem(
-                    409, "id in use", f"observation {self.id!r} was reported before with another arm or value"
-                )
-            return Outcome(200, Accepted(self.id, earlier.seq, self.arm in arms))
-        if self.arm not in turn.replica.arms:
+            if (earlier.arm, earlier.value, earlier.body) != (self.arm, self.value, body):
+                what = "another arm, value or context"
+                return problem(409, "id in use", f"observation {self.id!r} was reported before with {what}")
+            return Outcome(200, Accepted(self.id, earlier.seq, self.arm in replica.agent_arms))
+        if self.arm not in replica.arms:
             return problem(422, "unknown arm", f"arm must be one of the experiment, got {self.arm!r}")
-        event = turn.append("observe", self.id, self.arm, self.value)
-        return Outcome(201, Accepted(self.id, event.seq, self.arm in arms))
+        try:
+            replica.check_vector(self.arm, self.context)
+        except ValueError as error:
+            return problem(422, "invalid", str(error))
+        event = turn.append("observe", self.id, self.arm, self.value, body=body)
+        return Outcome(201, Accepted(self.id, event.seq, self.arm in replica.agent_arms))
 
 
 class Close(NamedTuple):
@@ -163,5 +170,5 @@ def end_if_due(turn: Turn, decision: Event) -> None:
         value = number(rule.default)
     if value is not None and value != value:  # infinities of both signs have no sum
         value = None
-    turn.append("close", key, decision.arm, value, p=decision.p, since=decision.t)
+    turn.append("close", key, decision.arm, value, p=decision.p, since=decision.t, body=features_of(decision))
     turn.close(key)

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 MAX_ARMS, MAX_EXPERIMENTS, MAX_BATCH = 1_000, 1_000, 1_000
+MAX_FEATURES = 256  # that a policy gets: a decision takes time, and a snapshot room, as their square
+LARGEST_FEATURE = 1e6  # in size: squares of squares stay far from where numbers end
 LONGEST_WINDOW = 366 * 86_400  # seconds
 
 # Names stand in addresses and on pages: no slash, nothing that cannot be seen, and not "." or "..".
@@ -17,6 +19,9 @@ Unit = Annotated[str, Meta(min_length=1, max_length=1024)]
 Number = float | Literal["Infinity", "-Infinity"]  # JSON has no infinite numbers
 Goal = Literal["mean", "location"]
 State = Literal["running", "paused", "stopped"]
+Feature = Annotated[float, Meta(ge=-LARGEST_FEATURE, le=LARGEST_FEATURE)]
+Vector = Annotated[list[Feature], Meta(min_length=1, max_length=MAX_FEATURES)]
+Context = Vector | Annotated[dict[Name, Vector], Meta(min_length=1, max_length=MAX_ARMS)]
 
 
 class Arm(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -39,6 +44,16 @@ class RewardRule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
         return self.default is not None or self.combine == "sum"
 
 
+class ContextRule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What decisions come with: a vector per arm, or one that all arms ``share``, each with a model of its own.
+
+    If the length of a vector is not given, the first one sets it.
+    """
+
+    shared: bool = False
+    n_features: Annotated[int, Meta(ge=1, le=MAX_FEATURES)] | None = None
+
+
 class Experiment(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """What an experiment is when it is made."""
 
@@ -49,6 +64,7 @@ class Experiment(Struct, forbid_unknown_fields=True, omit_defaults=True):
     floor: dict[Name, Annotated[float, Meta(gt=0, le=1)]] = {}
     sticky: bool = False
     reward: RewardRule = RewardRule()
+    context: ContextRule | None = None
     seed: Annotated[int, Meta(ge=0, lt=2**53)] = 0
 
 
@@ -76,6 +92,7 @@ class DecisionRequest(Struct, forbid_unknown_fields=True):
     id: Key | None = None
     unit: Unit | None = None
     among: Annotated[list[Name], Meta(min_length=1, max_length=MAX_ARMS)] | None = None
+    context: Context | None = None
 
 
 class RewardRequest(Struct, forbid_unknown_fields=True):
@@ -90,6 +107,7 @@ class Observation(Struct, forbid_unknown_fields=True):
     arm: Name
     value: Number
     id: Key | None = None
+    context: Vector | None = None  # the arm's own, or the one that arms share
 
 
 class BatchItem(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -171,6 +189,7 @@ class ExperimentView(Struct):
     floor: dict[str, float]
     sticky: bool
     reward: dict[str, Any]
+    context: dict[str, Any] | None
     seed: int
     seq: int
     notes: list[str]

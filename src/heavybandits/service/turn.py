@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from .events import Event
 from .replica import Replica
 from .spec import Problem
-from .storage.session import Pending, Session
+from .storage.session import Pending, Session, UnitArm
 
 
 class Outcome(NamedTuple):
@@ -54,8 +54,8 @@ class Turn:
     def __init__(self, replica: Replica, now: int) -> None:
         self.replica, self.now = replica, now
         self.rows: list[Event] = []
-        self.units: dict[str, str] = {}
-        self.assigned: dict[str, str] = {}  # units that get an arm in this turn
+        self.units: dict[str, UnitArm] = {}
+        self.assigned: dict[str, UnitArm] = {}  # units that get an arm in this turn
         self.open: dict[str, Pending | None] = {}  # open decisions; None once they are not
         self._written: set[str] = set()
         self._found: dict[str, dict[str, Event]] = defaultdict(dict)
@@ -103,9 +103,9 @@ class Turn:
             self.open[key] = None
             self._written.add(key)
 
-    def assign_unit(self, unit: str, arm: str) -> None:
+    def assign_unit(self, unit: UnitArm) -> None:
         """Let a unit keep an arm."""
-        self.units[unit] = self.assigned[unit] = arm
+        self.units[unit.hash] = self.assigned[unit.hash] = unit
 
     def write(self, session: Session) -> None:
         """Store all that the turn has added."""
@@ -114,7 +114,7 @@ class Turn:
             session.append(self.rows)
             session.set_next_seq(exp, self.replica.seq + 1)
         if self.assigned:
-            session.put_units(exp, self.assigned)
+            session.put_units(exp, self.assigned.values())
         written = [(key, self.open[key]) for key in self._written]
         if kept := [row for _, row in written if row is not None]:
             session.put_pending(kept)

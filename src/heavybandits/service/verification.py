@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .. import __version__
+from .._format import plural
 from .replica import Replica
 from .storage import Session
 from .storage.session import Head
@@ -39,7 +40,8 @@ def _verified(session: Session, head: Head) -> Finding:
             if session.snapshot(head.id, seq, __version__) != replica.snapshot():
                 return Finding(head.name, False, f"{head.name}: the snapshot at event {seq} differs from a replay")
             compared += 1
-    text = f"{head.name}: {replica.seq} events, {compared} snapshots equal, checksum {replica.checksum()[:16]}"
+    found = f"{plural(replica.seq, 'event')}, {plural(compared, 'snapshot')} equal"
+    text = f"{head.name}: {found}, checksum {replica.checksum()[:16]}"
     return Finding(head.name, True, text)
 
 

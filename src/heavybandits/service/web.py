@@ -51,7 +51,7 @@ async def body(request: Request, form: msgspec.json.Decoder[Form]) -> Form:
     try:
         return form.decode(await contents(request))
     except msgspec.ValidationError as error:
-        raise Refused(422, "invalid", said(error)) from None
+        raise Refused(422, "invalid", said(error, form.type)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, "malformed JSON", str(error)) from None
 
@@ -71,10 +71,38 @@ def parameter(request: Request, name: str, form: Any) -> Any:
     try:
         return msgspec.convert(request.path_params[name], form)
     except msgspec.ValidationError as error:
-        raise Refused(404, "no such address", f"{name}: {said(error)}") from None
+        raise Refused(404, "no such address", f"{name}: {said(error, form)}") from None
 
 
-def said(error: msgspec.ValidationError) -> str:
-    """Return what is wrong, with the rule of names in words."""
+def said(error: msgspec.ValidationError, form: Any) -> str:
+    """Return what is wrong with a body of this form, with the rule of names in words and the values that may be.
+
+    Examples
+    --------
+    >>> from heavybandits.service.spec import StateChange
+    >>> try:
+    ...     msgspec.convert({"state": "asleep"}, StateChange)
+    ... except msgspec.ValidationError as error:
+    ...     said(error, StateChange)
+    "Invalid enum value 'asleep' - at `$.state`; must be one of 'paused', 'running', 'stopped'"
+    """
     rule = r"1 to \1 characters, and neither slashes nor control characters"
-    return re.sub(r"`str` matching regex '.*\{1,(\d+)\}\$'", rule, str(error))
+    text = re.sub(r"`str` matching regex '.*\{1,(\d+)\}\$'", rule, str(error))
+    path = re.fullmatch(r"Invalid enum value .* - at `\$(.*)`", text, re.DOTALL)
+    if path is None:
+        return text
+    steps = re.findall(r"\.(\w+)|\[(.*?)\]", path[1])
+    return f"{text}; must be one of {', '.join(map(repr, _allowed(msgspec.inspect.type_info(form), steps)))}"
+
+
+def _allowed(form: msgspec.inspect.Type, steps: list[tuple[str, str]]) -> list[Any]:
+    """Return the texts that may stand where these steps lead: names of fields, and places in lists and mappings."""
+    if isinstance(form, msgspec.inspect.UnionType):
+        return [value for each in form.types for value in _allowed(each, steps)]
+    if not steps:
+        return list(form.values) if isinstance(form, msgspec.inspect.LiteralType) else []
+    if isinstance(form, msgspec.inspect.StructType):
+        return [value for field in form.fields if field.encode_name == steps[0][0]
+                for value in _allowed(field.type, steps[1:])]  # fmt: skip
+    inner = getattr(form, "item_type", None) or getattr(form, "value_type", None)
+    return [] if inner is None else _allowed(inner, steps[1:])

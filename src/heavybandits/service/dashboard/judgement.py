@@ -31,8 +31,9 @@ class Judgement(NamedTuple):
         What arms are compared by; of the arms that have rewards.
     chances
         Of being the best arm, roughly: values are drawn from normal laws with the standard errors of means or medians.
+        None where the policy decides by features: the best arm then differs from decision to decision.
     cost
-        Estimated regret: what decisions would have earned more, had all been for the leader.
+        Estimated regret: what decisions would have earned more, had all been for the leader; 0 if unknown.
     """
 
     leader: str | None
@@ -53,6 +54,8 @@ class Judgement(NamedTuple):
         what = f"{self.leader} leads with a {goal} of about {number(self.values[self.leader])}"
         if len(self.values) == 1:
             return f"{what}; no other arm has a reward yet."
+        if not self.chances:
+            return f"{what} at average features; which arm is best differs from decision to decision."
         chance = self.chances[self.leader]
         sure = ("and is almost surely the best" if chance >= SURE else "and is probably the best" if chance >= EARLY
                 else "but it is too early to tell whether it is the best")  # fmt: skip
@@ -67,6 +70,8 @@ def judge(known: Known) -> Judgement:
         return Judgement(None, {}, {}, 0.0)
     arms = [arm for arm in arms if arm["name"] in values]
     leader = max(values, key=values.__getitem__)
+    if known.has_context:
+        return Judgement(leader, values, {}, 0.0)
     cost = sum(arm["decisions"] * (values[leader] - values[arm["name"]]) for arm in arms)
     rng = np.random.default_rng(0)
     errors = _mean_errors(arms) if known.goal == "mean" else [

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...protocols import FloatArray
-from ..replica import Replica, policy_of
+from ..learners import policy_of
+from ..replica import Replica
 from ..report import report
 
 
@@ -22,6 +23,11 @@ class Known(NamedTuple):
     def goal(self) -> str:
         """What is maximised."""
         return str(self.report["experiment"].goal)
+
+    @property
+    def has_context(self) -> bool:
+        """Whether the policy decides by features, so that no arm is the best of all."""
+        return self.report["experiment"].context is not None
 
 
 def known(replica: Replica) -> Known:

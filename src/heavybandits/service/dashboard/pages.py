@@ -239,13 +239,21 @@ def _experiment(form: Form) -> tuple[str, Experiment]:
     arms = [Arm(line.strip()) for line in form.get("arms", "").splitlines() if line.strip()]
     window = _number(form, "window")
     plain = {
-        "arms": msgspec.to_builtins(arms), "goal": form.get("goal", "mean"),
+        "arms": msgspec.to_builtins(arms), "goal": form.get("goal", "mean"), "context": _context(form),
         "reward": msgspec.to_builtins(RewardRule(None if window is None else 60 * window, _number(form, "default"))),
     }  # fmt: skip
     try:
         return msgspec.convert(form.get("name", "").strip(), Name), msgspec.convert(plain, Experiment)
     except msgspec.ValidationError as error:
-        raise Refused(422, "invalid", said(error)) from None
+        raise Refused(422, "invalid", said(error, Experiment)) from None
+
+
+def _context(form: Form) -> dict[str, bool] | None:
+    """Return what decisions come with, as a form says it."""
+    what = form.get("context", "none")
+    if what not in ("none", "arms", "shared"):
+        raise Refused(422, "invalid", f"context must be one of none, arms, shared, got {what!r}")
+    return None if what == "none" else {"shared": what == "shared"}
 
 
 def _state(form: Form, states: Any) -> Any:

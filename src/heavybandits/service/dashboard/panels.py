@@ -59,7 +59,7 @@ def series(known: Known, judgement: Judgement) -> str:
     spans, drawn = known.report["spans"], _drawn(known)
     best = max(judgement.values.values(), default=0.0)
     cost, total = [], 0.0
-    for span in spans:
+    for span in () if known.has_context else spans:
         total += sum(row["decisions"] * (best - judgement.values[arm])
                      for arm, row in span["arms"].items() if arm in judgement.values)  # fmt: skip
         cost.append(_finite(total))
@@ -161,4 +161,6 @@ def _with_error(mean: Any, error: Any) -> str:
 
 
 def _with_interval(median: Any, interval: Any) -> str:
-    return "-" if median is None else f"{_shown(median)} ({_shown(interval[0])} to {_shown(interval[1])})"
+    if median is None or not all(map(math.isfinite, map(float, interval))):  # too few for an interval
+        return _shown(median)
+    return f"{_shown(median)} ({_shown(interval[0])} to {_shown(interval[1])})"

@@ -33,6 +33,8 @@ class Rivals:
 
     async def replay(self, name: str, known: Known) -> Replayed:
         """Return the latest replay of an experiment, or a new one."""
+        if known.has_context:
+            return Replayed([], "Experiments with contexts are not replayed: rewards depend on features.")
         now = time.monotonic()
         self._kept = {key: one for key, one in self._kept.items() if now - one[0] < KEPT}
         try:

@@ -43,6 +43,14 @@ class Pending(NamedTuple):
     total: float | None
 
 
+class UnitArm(NamedTuple):
+    """The arm that a unit keeps."""
+
+    hash: str
+    arm: str
+    p: float | None  # with which it came to have it, None if that is not known
+
+
 PENDING = ", ".join(Pending._fields)
 
 
@@ -214,15 +222,16 @@ class Session(ABC):
         """Forget that these decisions were open."""
         self.run(f"DELETE FROM pending WHERE exp = ? AND key {self.IN}", (exp, self.listed(keys)))
 
-    def units(self, exp: int, hashes: Iterable[str]) -> dict[str, str]:
+    def units(self, exp: int, hashes: Iterable[str]) -> dict[str, UnitArm]:
         """Return the arms of these units."""
-        sql = f"SELECT hash, arm FROM unit WHERE exp = ? AND hash {self.IN}"
-        return {row[0]: row[1] for row in self.run(sql, (exp, self.listed(hashes)))}
+        sql = f"SELECT hash, arm, p FROM unit WHERE exp = ? AND hash {self.IN}"
+        return {row[0]: UnitArm(*row) for row in self.run(sql, (exp, self.listed(hashes)))}
 
-    def put_units(self, exp: int, arms: dict[str, str]) -> None:
+    def put_units(self, exp: int, units: Iterable[UnitArm]) -> None:
         """Note the arms of units."""
-        rows = [(exp, unit, arm) for unit, arm in arms.items()]
-        self.insert("unit", ("exp", "hash", "arm"), rows, "ON CONFLICT (exp, hash) DO UPDATE SET arm = excluded.arm")
+        rows = [(exp, *unit) for unit in units]
+        conflict = "ON CONFLICT (exp, hash) DO UPDATE SET arm = excluded.arm, p = excluded.p"
+        self.insert("unit", ("exp", *UnitArm._fields), rows, conflict)
 
     # Snapshots and tokens
 

@@ -31,7 +31,7 @@
     const lines = arms.map((arm) => ({ label: arm.name, stroke: arm.hue }));
     draw("chart-share", lines, arms.map((arm) => arm.share), t);
     draw("chart-estimate", lines, arms.map((arm) => arm.estimate), t);
-    draw("chart-cost", [{ label: "cost", stroke: "#c2185b" }], [cost], t);
+    if (document.getElementById("chart-cost")) draw("chart-cost", [{ label: "cost", stroke: "#c2185b" }], [cost], t);
   }
 
   // The numbers come anew every two seconds; what a reader has opened stays open.

@@ -1,0 +1,156 @@
+"""What learns in an experiment, told of events as the log has them.
+
+Experiments with and without contexts take the same calls, so the rest of the service does not ask which it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from ..algorithms.registry import all_policies, estimators, make, policies
+from ..online.agent import Agent
+from ..online.arm_table import Row
+from ..online.decisions import Assigned
+from .events import Event
+from .spec import Context, Experiment
+
+DEFAULTS = {("arms", "mean"): "auto-mean", ("arms", "location"): "auto",
+            ("linear", "mean"): "linear-auto-mean", ("linear", "location"): "linear-auto"}  # fmt: skip
+
+
+class Learner(Protocol):
+    """What an experiment asks of whatever learns in it."""
+
+    def check(self, context: Context | None) -> None:
+        """Refuse a context that does not fit."""
+
+    def assign(self, given: str | None, among: list[str], key: bytes, context: Context | None) -> Assigned:
+        """Make a decision for the arm that is given, or else for the one of ``among`` that the policy chooses."""
+
+    def decided(self, event: Event) -> None:
+        """Take in with which probability the latest decision was made."""
+
+    def learn(self, event: Event) -> None:
+        """Take in a reward, of a decision or observed, unless the arm is retired."""
+
+    def give_up(self, event: Event) -> None:
+        """Take in that the reward of a decision will never come."""
+
+    def add_arm(self, name: str) -> None:
+        """Take in a new arm."""
+
+    def remove_arm(self, name: str) -> None:
+        """Take in that an arm is retired."""
+
+    def rows(self) -> list[Row]:
+        """Return what is known of each arm that is not retired."""
+
+    def dumps(self) -> bytes:
+        """Return all that it is."""
+
+
+def policy_of(spec: Experiment) -> Any:
+    """Return the policy of an experiment: its own, or the one that needs no knowledge for its goal.
+
+    Only what is registered is made: a request cannot name code to run.
+
+    Examples
+    --------
+    >>> policy_of(Experiment(arms=[], policy="ucb"))
+    UCB(c=1.0)
+    >>> policy_of(Experiment(arms=[], policy="mine.py:Mine"))
+    Traceback (most recent call last):
+        ...
+    ValueError: policy must be made of registered ones, got 'mine.py:Mine'
+    """
+    kind = "arms" if spec.context is None else "linear"
+    given = DEFAULTS[kind, spec.goal] if spec.policy is None else spec.policy
+    description = {"kind": given} if isinstance(given, str) else given
+    for name in _kinds(description):
+        if name not in all_policies() and name not in estimators():
+            raise ValueError(f"policy must be made of registered ones, got {name!r}")
+    name = description["kind"]
+    if name in estimators():
+        raise ValueError(f"policy must be a policy, got {name!r}, which is an estimator")
+    if name not in policies(kind):
+        known = "without a context, or the experiment have one" if kind == "arms" else "for features, such as 'lin-ucb'"
+        raise ValueError(f"policy must be one {known}, got {name!r}")
+    return make(**description)
+
+
+def _kinds(description: Any) -> Iterable[Any]:
+    """Yield the names of all that a description is made of."""
+    if "kind" not in description:
+        raise ValueError("policy must have a kind, such as {'kind': 'ucb', 'c': 2}")
+    yield description["kind"]
+    for value in description.values():
+        if isinstance(value, dict):
+            yield from _kinds(value)
+
+
+class ArmsLearner:
+    """An agent that knows arms by their names alone.
+
+    A policy that draws arms weighs a reward by the probability of its own decision, which the log has.
+
+    Parameters
+    ----------
+    agent
+        The agent.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent, self._arms, self._weighs = agent, set(agent.arms), agent.draws
+
+    @classmethod
+    def made(cls, spec: Experiment) -> ArmsLearner:
+        """Return what learns in a new experiment."""
+        return cls(Agent(policy_of(spec), arms=[arm.name for arm in spec.arms], seed=spec.seed))
+
+    @classmethod
+    def loaded(cls, contents: bytes) -> ArmsLearner:
+        """Return what these bytes were made of."""
+        return cls(Agent.loads(contents))
+
+    def check(self, context: Context | None) -> None:
+        """Refuse any context."""
+        if context is not None:
+            raise ValueError("context must be left out, for the experiment was made without one")
+
+    def assign(self, given: str | None, among: list[str], key: bytes, context: Context | None) -> Assigned:
+        """Let the agent make a decision."""
+        return self.agent.assign(given, None if len(among) == len(self._arms) else among, key)
+
+    def decided(self, event: Event) -> None:
+        """Let the probability be that of the log, in which floors and units have their part."""
+        if self._weighs and event.p is not None:
+            self.agent.correct_chance(event.arm, event.p)
+
+    def learn(self, event: Event) -> None:
+        """Let the agent learn, with the probability of this very decision."""
+        if event.arm in self._arms:
+            self.agent.update(event.arm, event.value or 0.0, asked=event.kind != "observe", chance=event.p)
+
+    def give_up(self, event: Event) -> None:
+        """Let the agent cancel this very decision."""
+        if event.arm in self._arms:
+            self.agent.cancel(event.arm, chance=event.p)
+
+    def add_arm(self, name: str) -> None:
+        """Let the agent have one more arm."""
+        self.agent.add_arm(name)
+        self._arms.add(name)
+
+    def remove_arm(self, name: str) -> None:
+        """Let the agent forget an arm."""
+        self.agent.remove_arm(name)
+        self._arms.remove(name)
+
+    def rows(self) -> list[Row]:
+        """Return what the agent knows of each arm."""
+        return self.agent.rows()
+
+    def dumps(self) -> bytes:
+        """Return the agent as bytes."""
+        return self.agent.dumps()

@@ -1,0 +1,175 @@
+"""What learns in an experiment with contexts: an agent for rewards that are linear in features.
+
+The features of a decision are in its event, and those of the arm that was chosen also in the events that settle it:
+whoever replays the log needs nothing else.  With a shared context each arm has a model of its own, see :func:`.blocks`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+
+import msgspec
+import numpy as np
+
+from ..online.arm_table import Row
+from ..online.decisions import Assigned
+from ..online.linear_agent import LinearAgent
+from ..protocols import FloatArray
+from ..world.contexts import blocks
+from .events import Event
+from .learners import policy_of
+from .spec import MAX_FEATURES, Context, Experiment
+
+_vector = msgspec.json.Decoder(list[float])
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+
+
+class ArmSums(msgspec.Struct):
+    """What is counted per arm."""
+
+    retired: bool = False
+    pulls: int = 0
+    pending: int = 0
+    offered: int = 0  # decisions in which it could have been chosen
+    average: list[float] = msgspec.field(default_factory=list)  # of its features in these
+
+
+class Held(msgspec.Struct):
+    """All that a learner is."""
+
+    length: int | None  # of a vector, None before the first
+    arms: dict[str, ArmSums]
+    agent: bytes | None
+
+
+class LinearLearner:
+    """A linear agent whose rows are arms.
+
+    Parameters
+    ----------
+    spec
+        The experiment when it was made.
+    held
+        What it has learned since.
+    """
+
+    def __init__(self, spec: Experiment, held: Held) -> None:
+        assert spec.context is not None
+        self._spec, self._shared, self._length, self._arms = spec, spec.context.shared, held.length, held.arms
+        self.agent = None if held.agent is None else LinearAgent.loads(held.agent)
+
+    @classmethod
+    def made(cls, spec: Experiment) -> LinearLearner:
+        """Return what learns in a new experiment."""
+        assert spec.context is not None
+        policy_of(spec)
+        return cls(spec, Held(spec.context.n_features, {arm.name: ArmSums() for arm in spec.arms}, None))
+
+    @classmethod
+    def loaded(cls, spec: Experiment, contents: bytes) -> LinearLearner:
+        """Return what these bytes were made of."""
+        return cls(spec, msgspec.msgpack.decode(contents, type=Held))
+
+    def check(self, context: Context | None) -> None:
+        """Refuse a context of another form, of unknown arms, or with vectors of another length."""
+        if context is None:
+            raise ValueError("context must be given, for the experiment was made with one")
+        if self._shared != isinstance(context, list):
+            form = "one vector, which all arms share" if self._shared else "a mapping of arms to vectors"
+            raise ValueError(f"context must be {form}, got {'a vector' if isinstance(context, list) else 'a mapping'}")
+        vectors = {"context": context} if isinstance(context, list) else context
+        for name in vectors if isinstance(context, dict) else ():
+            if name not in self._arms:
+                raise ValueError(f"context must name arms of the experiment, got {name!r}")
+        length = self._length or len(next(iter(vectors.values()), ()))
+        for name, vector in vectors.items():
+            what = "context" if self._shared else f"context of arm {name!r}"
+            if len(vector) != length:
+                raise ValueError(f"{what} must have {length} numbers, as those before, got {len(vector)}")
+        if self._n_features(length) > MAX_FEATURES:
+            raise ValueError(f"context must make at most {MAX_FEATURES} features, got {self._n_features(length)}")
+
+    def _n_features(self, length: int) -> int:
+        return length * len(self._arms) if self._shared else length
+
+    def _known(self, length: int) -> LinearAgent:
+        """Return the agent, which is made when the first vector comes."""
+        if self.agent is None:
+            self._length = length
+            self.agent = LinearAgent(policy_of(self._spec), self._n_features(length), seed=self._spec.seed)
+        return self.agent
+
+    def _rows(self, context: Context, arms: list[str]) -> dict[str, FloatArray]:
+        """Return the row of each of these arms."""
+        if isinstance(context, dict):
+            return {arm: np.array(context[arm]) for arm in arms}
+        table = dict(zip(self._arms, blocks(context, len(self._arms)), strict=True))
+        return {arm: table[arm] for arm in arms}
+
+    def _settled(self, event: Event) -> tuple[LinearAgent, FloatArray]:
+        """Return the agent and the row that an event belongs to."""
+        vector, arm = _vector.decode(event.body or ""), str(event.arm)
+        row = self._rows(vector if self._shared else {arm: vector}, [arm])[arm]
+        return self._known(len(vector)), row
+
+    def assign(self, given: str | None, among: list[str], key: bytes, context: Context | None) -> Assigned:
+        """Let the agent make a decision among the rows of these arms."""
+        assert context is not None
+        vectors = context if isinstance(context, dict) else dict.fromkeys(among, context)
+        for arm in among:
+            self._offer(self._arms[arm], vectors[arm])
+        agent = self._known(len(vectors[among[0]]))
+        assigned = agent.assign(self._rows(context, among), given, key)
+        self._arms[assigned.arm].pending += 1
+        return assigned
+
+    @staticmethod
+    def _offer(arm: ArmSums, vector: list[float]) -> None:
+        arm.offered += 1
+        before = arm.average or [0.0] * len(vector)
+        arm.average = [old + (new - old) / arm.offered for old, new in zip(before, vector, strict=True)]
+
+    def decided(self, event: Event) -> None:
+        """Do nothing: linear policies do not weigh rewards by probabilities."""
+
+    def learn(self, event: Event) -> None:
+        """Let the agent learn from the reward of a row."""
+        sums, asked = self._arms[str(event.arm)], event.kind != "observe"
+        if not sums.retired:
+            agent, row = self._settled(event)
+            agent.update(row, event.value or 0.0, asked=asked)
+            sums.pulls += 1
+            sums.pending -= asked
+        elif asked:
+            self.give_up(event)
+
+    def give_up(self, event: Event) -> None:
+        """Let the agent cancel a decision for a row."""
+        agent, row = self._settled(event)
+        self._arms[str(event.arm)].pending -= 1
+        with contextlib.suppress(ValueError):  # so many were pending that the agent has given it up before
+            agent.cancel(row)
+
+    def add_arm(self, name: str) -> None:
+        """Count for one more arm."""
+        self._arms[name] = ArmSums()
+
+    def remove_arm(self, name: str) -> None:
+        """Let rewards of the arm no longer be learned."""
+        self._arms[name].retired = True
+
+    def rows(self) -> list[Row]:
+        """Return what is known of each arm at the average of its features, over decisions it was offered in."""
+        shown = {arm: sums for arm, sums in self._arms.items() if not sums.retired}
+        found = dict.fromkeys(shown, (math.nan, math.nan))
+        averages = {arm: sums.average for arm, sums in shown.items() if sums.offered}
+        if self.agent is not None and averages:
+            table = {arm: self._rows(at if self._shared else {arm: at}, [arm])[arm] for arm, at in averages.items()}
+            frame = self.agent.estimates(table)
+            found |= dict(zip(table, zip(frame["estimate"], frame["high"], strict=True), strict=True))
+        return [Row(arm, sums.pulls, sums.pending, *found[arm]) for arm, sums in shown.items()]
+
+    def dumps(self) -> bytes:
+        """Return the agent and what is counted per arm as bytes."""
+        return _encode(Held(self._length, self._arms, None if self.agent is None else self.agent.dumps()))
