@@ -51,7 +51,7 @@ def test_lines_and_names_are_readable_on_white_and_in_the_dark() -> None:
     for name in hb.policies():
         assert contrast(look(name).colour, WHITE) >= 2.9
         assert contrast(look(name).text, WHITE) >= 4.5
-    dark = dict(page_colours())
+    dark = page_colours()
     for name in hb.policies():
         assert contrast(dark[look(name).colour], NIGHT) >= 4.5
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -124,16 +125,14 @@ def _rounded(value: float) -> float:
 
 def variable(colour: str) -> str:
     """Return the page's name for a colour, which is another in the dark; others than ours stay as they are."""
-    return f"var(--c-{colour[1:]})" if colour in dict(page_colours()) else colour
+    return f"var(--c-{colour[1:]})" if colour in page_colours() else colour
 
 
-def page_colours() -> Iterator[tuple[str, str]]:
-    """Yield each of our colours on white with its like on a dark page."""
-    for hue in (HERO, *HUES):
-        for colour in dict.fromkeys((hue, Look(hue, (), 1).text)):
-            yield colour, readable(colour, NIGHT)
-    yield INK, "#c9d1dc"
-    yield FAINT, "#4a515c"
+@functools.cache
+def page_colours() -> Mapping[str, str]:
+    """Return the like on a dark page of each of our colours on white."""
+    ours = [colour for hue in (HERO, *HUES) for colour in (hue, Look(hue, (), 1).text)]
+    return {**{colour: readable(colour, NIGHT) for colour in ours}, INK: "#c9d1dc", FAINT: "#4a515c"}
 
 
 def shown(study: StudyResult) -> dict[str, str]:

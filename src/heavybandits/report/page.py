@@ -70,7 +70,7 @@ def write_page(
     html = environment.get_template("page.html.j2").render(
         head=headline(studies, verdicts, paper), paper=paper, sections=sections, differences=differences,
         claims=listed(verdicts, differences), anchors={section.study.name: section.anchor for section in sections},
-        summary=what_was_run(studies), short=in_short(studies), colours=list(page_colours()),
+        summary=what_was_run(studies), short=in_short(studies), colours=page_colours(),
         **{part.replace(".", "_"): (folder / part).read_text(encoding="utf-8") for part in PARTS},
     )  # fmt: skip
     page = directory / "report.html"
