@@ -78,7 +78,7 @@ def per_pull(policy: Any, n_arms: int, pulls: int = 200_000) -> float:
     means = np.linspace(0, 1, n_arms)
     game, horizon = ArmsGame(hb.Instance(means, hb.Cauchy())), first + 6 * pulls
     run = Run(game, policy, horizon, checkpoint_rounds(horizon), 0)
-    progress = run.begin(0)
+    progress = run.begin(0, run.memory())
     rng, start, times = generator((0, 0), 0), 0, []
     for block in [first] + 5 * [pulls]:
         begin = time.perf_counter_ns()

@@ -121,7 +121,7 @@ def test_a_reward_comes_with_the_probability_of_its_own_decision() -> None:
     instance, rounds = hb.Instance(means=[0.0, 0.0], noise=Clock()), np.array([HORIZON])
     game = LateGame(instance, Delays(hb.Exponential(20.0), 0.0, None))
     run = Run(game, Spy(), HORIZON, rounds, 0)
-    progress = run.begin(0)
+    progress = run.begin(0, run.memory())
     for start, block in game.deal(0, 0, HORIZON):
         run.advance(progress, start, block)
     state = progress[0].inner

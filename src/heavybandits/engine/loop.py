@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._validate import count, whole
-from ..algorithms.kit.state import SMOOTHING, reseed, streams
+from ..algorithms.kit.state import SMOOTHING, reseed
 from ..protocols import FloatArray, IntArray, LinearPolicy, LipschitzPolicy, Policy, require_kind
 from ..world.delays import Delay, Delays
 from ..world.instances import Instance
@@ -32,9 +32,10 @@ from .game import Game
 from .late import LateGame
 from .linear import LinearGame
 from .lipschitz import LipschitzGame
+from .memory import Memory
 from .progress import progress_bar
 from .results import Result
-from .streams import generator, stream_key
+from .streams import generator, seeds, stream_key
 
 GAMES: dict[type, Callable[[Any], Game]] = {
     Instance: ArmsGame, LinearInstance: LinearGame, LipschitzInstance: LipschitzGame,
@@ -145,19 +146,21 @@ class Run:
         self.key = stream_key(seed, game.key, repr(policy))
         self._bare = without_text(policy)
         state = game.fresh(policy, horizon)
-        self._seeds = bool(list(streams(state)))
         rng = np.random.default_rng() if self.random else None
         self._kernel = compiled(
             game.play, self._bare, state, rng, 0, rounds, *game.record(len(rounds)), *game.example()
         )
 
-    def begin(self, replication: int) -> tuple[Any, np.random.Generator | None, Any]:
+    def memory(self) -> Memory:
+        """Return memory for one replication at a time."""
+        return Memory(lambda: self.game.fresh(self.policy, self.horizon))
+
+    def begin(self, replication: int, memory: Memory) -> tuple[Any, np.random.Generator | None, Any]:
         """Return a replication before its first round: state, generator and record."""
         rng = generator(self.key, replication) if self.random else None
-        state = self.game.fresh(self.policy, self.horizon)
-        if self._seeds:
-            seed, *key = self.key
-            reseed(state, np.random.SeedSequence(seed, spawn_key=(*key, replication, *SMOOTHING)))
+        state = memory.renewed()
+        if memory.streams:
+            reseed(memory.streams, seeds(self.key, replication, *SMOOTHING))
         return state, rng, self.game.record(len(self.rounds))
 
     def advance(self, progress: tuple[Any, Any, Any], start: int, block: tuple[Any, ...]) -> int:
@@ -190,22 +193,32 @@ def play_chunk(
     pulls = np.empty((len(runs), len(replications), game.n_arms), np.int64)
     duration = np.zeros((len(runs), len(replications)))
 
-    def play_one(number: int) -> None:
-        progress = [run.begin(replications[number]) for run in runs]
-        for start, block in game.deal(seed, replications[number], horizon):
-            for row, run in enumerate(runs):
-                duration[row, number] += run.advance(progress[row], start, block)
-        for row, (_, _, record) in enumerate(progress):
-            regret[row, number], pulls[row, number] = record.regret, record.pulls
-        done()
+    def player() -> Callable[[int], None]:
+        memories = [run.memory() for run in runs]
 
-    _in_threads(play_one, len(replications), workers)
+        def play_one(number: int) -> None:
+            replication = replications[number]
+            progress = [run.begin(replication, memory) for run, memory in zip(runs, memories, strict=True)]
+            for start, block in game.deal(seed, replication, horizon):
+                for row, run in enumerate(runs):
+                    duration[row, number] += run.advance(progress[row], start, block)
+            for row, (_, _, record) in enumerate(progress):
+                regret[row, number], pulls[row, number] = record.regret, record.pulls
+            done()
+
+        return play_one
+
+    _in_threads(player, len(replications), workers)
     return regret, pulls, duration / horizon
 
 
-def _in_threads(task: Callable[[int], None], times: int, workers: int) -> None:
-    """Do a task for each number below ``times``; whoever is free takes the next.  An error or Ctrl-C ends it."""
+def _in_threads(worker: Callable[[], Callable[[int], None]], times: int, workers: int) -> None:
+    """Do the task of a ``worker()`` for each number below ``times``; whoever is free takes the next.
+
+    Each thread has a worker of its own.  An error or Ctrl-C ends it.
+    """
     if workers == 1:
+        task = worker()
         for number in range(times):
             task(number)
         return
@@ -213,6 +226,7 @@ def _in_threads(task: Callable[[int], None], times: int, workers: int) -> None:
 
     def work() -> None:
         try:
+            task = worker()
             for number in waiting:
                 if over.is_set():
                     break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from typing import Any
@@ -32,7 +33,28 @@ def generator(key: tuple[int, ...], replication: int) -> np.random.Generator:
     >>> generator(key, 0).random() == generator(key, 0).random() != generator(key, 1).random()
     True
     """
-    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(key[0], spawn_key=(*key[1:], replication))))
+    return np.random.Generator(np.random.SFC64(seeds(key, replication)))
+
+
+def seeds(key: tuple[int, ...], *numbers: int) -> np.random.SeedSequence:
+    """Return the seeds that belong to a key and numbers below 2**32.
+
+    They are those of ``SeedSequence(key[0], spawn_key=(*key[1:], *numbers))``, which takes three times as long.
+
+    Examples
+    --------
+    >>> plain = np.random.SeedSequence(7, spawn_key=(8, 9))
+    >>> bool((seeds((7, 8), 9).generate_state(4) == plain.generate_state(4)).all())
+    True
+    """
+    return np.random.SeedSequence(np.array([*_words(key), *numbers], np.uint32))
+
+
+@functools.lru_cache(maxsize=4096)
+def _words(key: tuple[int, ...]) -> list[int]:
+    """Return a key in words of 32 bits, at least four of them for the seed."""
+    seed, *names = key
+    return [*(seed >> shift & 0xFFFFFFFF for shift in range(0, max(seed.bit_length(), 128), 32)), *names]
 
 
 def draw(noise: Any, rng: np.random.Generator, size: int) -> FloatArray:

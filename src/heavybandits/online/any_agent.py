@@ -12,7 +12,7 @@ import numpy as np
 from .._format import html_table, text_table
 from .._validate import count, whole
 from ..algorithms.kit.shown import index_of, value_of
-from ..algorithms.kit.state import SMOOTHING, fresh_state, pools, reseed, with_room
+from ..algorithms.kit.state import SMOOTHING, fresh_state, pools, reseed, streams, with_room
 from ..algorithms.registry import name_of
 from ..engine.compile.compiled import without_text
 from ..engine.compile.randomness import uses_rng
@@ -52,7 +52,7 @@ class AnyAgent(Kept):
         horizon = None if horizon is None else count(cls.__name__, "horizon", horizon)
         seed = None if seed is None else whole(cls.__name__, "seed", seed)
         state = fresh_state(policy, size, horizon)
-        reseed(state, np.random.SeedSequence(seed, spawn_key=SMOOTHING))
+        reseed(streams(state), np.random.SeedSequence(seed, spawn_key=SMOOTHING))
         return Start(horizon=horizon, rng=np.random.default_rng(seed) if uses_rng(policy) else None, state=state)
 
     def __setstate__(self, agent: Any) -> None:

@@ -81,4 +81,4 @@ def test_only_what_smooths_has_a_generator(name: str) -> None:
 
     state = hb.make(name, **examples()[name]).init(2, 100)
     assert not list(streams(state))
-    reseed(state, np.random.SeedSequence(0))
+    reseed(streams(state), np.random.SeedSequence(0))

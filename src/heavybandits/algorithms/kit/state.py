@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -123,18 +123,18 @@ def streams(state: Any) -> Iterator[Stream]:
             yield from streams(field)
 
 
-def reseed(state: Any, seed: np.random.SeedSequence) -> None:
-    """Begin each generator in a fresh state from a number of its own.
+def reseed(found: Iterable[Stream], seed: np.random.SeedSequence) -> None:
+    """Begin each of the generators in a fresh state from a number of its own.
 
     Examples
     --------
     >>> import heavybandits as hb
     >>> state = hb.make("sgd-ucb").init(2, 100)
-    >>> reseed(state, np.random.SeedSequence(1))
+    >>> reseed(streams(state), np.random.SeedSequence(1))
     >>> int(state.sgd.waiting.stream.number[0])
     2051410269420622340
     """
-    found = list(streams(state))
+    found = list(found)
     for stream, number in zip(found, seed.generate_state(len(found), np.uint64), strict=True):
         stream.reseed(int(number))
 
