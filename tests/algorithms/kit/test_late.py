@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import heavybandits as hb
+from heavybandits.algorithms.kit.draws import draw_beta
 from heavybandits.algorithms.kit.late import PATIENCE, Late, bonus_factor, init_late
 from heavybandits.algorithms.kit.numerics import LARGEST
 from heavybandits.algorithms.kit.pending import ask, find_pending, give_up, settle
@@ -194,12 +195,57 @@ def test_thompson_draws_come_closer_to_the_mean_while_rewards_are_out() -> None:
     assert shares == pytest.approx(expected, abs=0.02)
 
 
-@pytest.mark.parametrize("name", ["ucb", "auto", "kl-ucb", "moss-anytime", "thompson-gaussian", "mean-of-medians"])
+def test_draws_from_a_beta_posterior_come_closer_to_its_mean() -> None:
+    """By the factor of the formula, at the weight of posterior and prior together."""
+    policy, state = hb.ThompsonBeta(), hb.ThompsonBeta().init(2, None)
+    for reward in (1.0, 1.0, 0.0):
+        policy.update(state, 0, reward)
+    policy.update(state, 1, 1.0)
+    rng, draws = np.random.default_rng(0), np.random.default_rng(0)
+    state.late.pending[0] = 7
+    chosen = [policy.select(state, 4, rng) for _ in range(300)]
+    expected = []
+    for _ in range(300):
+        first, second = (draw_beta(draws, state.a[arm], state.b[arm]) for arm in range(2))
+        expected.append(int(second > 0.6 + (first - 0.6) * factor(5, 7, 0)))
+    assert chosen == expected
+
+
+@pytest.mark.parametrize("name", ["lb-sda", "lb-sda-limited"])
+def test_duels_begin_when_first_rewards_are_known(name: str) -> None:
+    """Until then arms are asked in turn; one whose first reward was given up is asked again."""
+    policy = hb.make(name)
+    state = policy.init(3, 500)
+    pending = find_pending(state)
+    asked = []
+    for _ in range(30):
+        asked.append(int(policy.select(state, 0, None)))
+        ask(pending, asked[-1])
+    assert asked == [0, 1, 2] * 10
+    for _ in range(10):
+        give_up(pending, 1)
+    for t in range(400):
+        arm = int(policy.select(state, t, None))
+        ask(pending, arm)
+        if arm != 1:
+            settle(pending, arm)
+            policy.update(state, arm, 1.0 * arm)
+        else:
+            give_up(pending, arm)
+        asked.append(arm)
+    assert asked.count(0) > 0
+    assert 10 < asked.count(1) <= PATIENCE * asked.count(0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ucb", "auto", "kl-ucb", "moss-anytime", "thompson-gaussian", "thompson-beta", "lb-sda", "mean-of-medians"],
+)
 def test_rewards_that_come_at_once_change_nothing(name: str) -> None:
     """A decision that is settled before the next leaves the state as if nobody had asked."""
     parameters: dict[str, Any] = {"policy": hb.UCB()} if name == "mean-of-medians" else {}
     policy = hb.make(name, **parameters)
-    plain, told = policy.init(4, None), policy.init(4, None)
+    plain, told = policy.init(4, 300), policy.init(4, 300)
     pending, rngs, rewards = find_pending(told), [np.random.default_rng(1) for _ in range(2)], np.random.default_rng(2)
     for t in range(300):
         arms = [int(policy.select(state, t, rng)) for state, rng in zip((plain, told), rngs, strict=True)]

@@ -244,3 +244,10 @@ def test_moss_needs_a_horizon_unless_it_is_anytime() -> None:
     with pytest.raises(ValueError, match="MOSS: needs a horizon, or anytime=True"):
         hb.MOSS().init(2, None)
     assert hb.make("moss-anytime").init(2, None).horizon[0] == 0
+
+
+def test_of_coins_that_always_fall_heads_kl_ucb_plays_the_one_seen_less() -> None:
+    """All their indices are 1, whatever the pulls."""
+    for order in ([3, 1, 2], [1, 2, 3], [2, 3, 1]):
+        state = fed(hb.KLUCB(), [[1.0] * pulls for pulls in order])
+        assert hb.KLUCB().select(state, 6, None) == order.index(1)

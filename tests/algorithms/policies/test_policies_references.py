@@ -67,7 +67,8 @@ def reference_kl_ucb(policy: hb.KLUCB, table: FloatArray) -> list[int]:
             arm = pulls.index(0)
         else:
             threshold = math.log(t) + (policy.c * math.log(math.log(t)) if t >= 3 else 0.0)
-            arm = int(np.argmax([bernoulli_bound(means[i], threshold / pulls[i]) for i in range(n_arms)]))
+            bounds = [bernoulli_bound(means[i], threshold / pulls[i]) for i in range(n_arms)]
+            arm = max(range(n_arms), key=lambda i: (bounds[i], -pulls[i], -i))
         reward = min(max(float(table[pulls[arm], arm]), policy.low), policy.high)
         pulls[arm] += 1
         scaled = (reward - policy.low) / (policy.high - policy.low)

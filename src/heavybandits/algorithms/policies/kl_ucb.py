@@ -165,7 +165,8 @@ class KLUCB(NamedTuple):
             if p < below and state.constant[arm] - n * (p * log_below + (1.0 - p) * log_above) > threshold:
                 continue
             bound = narrowed(state, arm, p, self.bound_at(state, arm, threshold))
-            if bound > highest or (bound == highest and arm < best):
+            fewer = best >= 0 and (n < state.pulls[best] or (n == state.pulls[best] and arm < best))
+            if bound > highest or (bound == highest and fewer):
                 best, highest, below = arm, bound, bound - 1e-9
                 if 0.0 < below < 1.0:
                     log_below, log_above = math.log(below), math.log(1.0 - below)

@@ -13,6 +13,9 @@ highest mean.  A challenger a with fewer rewards than the leader, n, is pulled i
 if there is no such challenger the leader is pulled.  With *limited memory* only the last
 :math:`\max\{10, m \ln^2 r\}` rewards of an arm are kept, and duels are between what is kept.
 
+Arms whose first reward is late wait as :mod:`.late` says.  Other pending decisions change nothing: there is no bonus to
+narrow, and all who win their duels are pulled in turn.
+
 *Cost*: O(n) for each duel, and one duel per challenger and round; 32 bytes per reward at most, with limited memory at
 most :math:`64\,m \ln^2 r` bytes per arm.  Challengers are pulled in order of their numbers; the authors shuffle them.
 
@@ -30,8 +33,10 @@ import numpy.typing as npt
 
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
+from ..kit.late import Late, init_late
 from ..kit.numerics import SUMMABLE, clip
 from ..kit.pool import Pool, append, init_pool
+from ..kit.scan import waiting
 from ..parameters import PositiveOrInfinite, validated
 
 NAME = "lb-sda"
@@ -49,6 +54,7 @@ class LBSDAState(NamedTuple):
     """Rewards in order of arrival, and what is left of the round."""
 
     pulls: IntArray
+    late: Late
     due: npt.NDArray[np.bool_]  # per arm: to be pulled in this round
     total: FloatArray  # sum of all rewards
     rewards: Pool
@@ -99,6 +105,7 @@ class LBSDA(NamedTuple):
         """Return a fresh state; all arms are due."""
         return LBSDAState(
             pulls=np.zeros(n_arms, np.int64),
+            late=init_late(n_arms),
             due=np.ones(n_arms, np.bool_),
             total=np.zeros(n_arms),
             rewards=init_pool(n_arms, horizon, 1),
@@ -138,6 +145,9 @@ class LBSDA(NamedTuple):
             if state.due[arm] and state.open[arm]:
                 state.due[arm] = False
                 return arm
+        arm = waiting(state, 1)
+        if arm >= 0:
+            return arm
         state.round[0] += 1
         leader = self.find_leader(state)
         state.leader[0] = leader

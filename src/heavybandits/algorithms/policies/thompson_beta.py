@@ -6,9 +6,10 @@ clipped, so the policy compares means of clipped rewards.
 *Formula*: with :math:`x = (r - \text{low})/(\text{high} - \text{low})` clipped to [0, 1], a reward moves the posterior
 of its arm from Beta(a, b) to Beta(a + x, b + 1 - x).  Draw one number from each posterior and play the largest.  For
 rewards of 0 and 1 this is Bayes' rule, and asymptotically optimal.  For others Agrawal and Goyal toss a coin of
-probability x instead; adding its expectation has a smaller variance, but the proofs do not cover it.
+probability x instead; adding its expectation has a smaller variance, but the proofs do not cover it.  While rewards of
+an arm are late, its draws are moved towards the posterior mean, as :mod:`.late` says.
 
-*Cost*: O(1) for a reward, 2K gamma numbers for a choice; 25 bytes per arm.  *Reference*: W. R. Thompson (1933);
+*Cost*: O(1) for a reward, 2K gamma numbers for a choice; 49 bytes per arm.  *Reference*: W. R. Thompson (1933);
 S. Agrawal, N. Goyal (2012); E. Kaufmann, N. Korda, R. Munos (2012).
 """
 
@@ -24,6 +25,7 @@ from ..._validate import require_range
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
 from ..kit.draws import draw_beta
+from ..kit.late import Late, bonus_factor, init_late
 from ..kit.numerics import share
 from ..parameters import Finite, Positive, validated
 
@@ -31,7 +33,7 @@ NAME = "thompson-beta"
 EXAMPLE = {"low": -2.0, "high": 3.0}
 FACTS = Facts(
     needs="range",
-    memory="25 bytes",
+    memory="49 bytes",
     cost="O(K)",
     regret="sum_a Delta_a ln T/d(mu_a, mu*) asymptotically, for rewards of 0 and 1: optimal",
     reference="Thompson 1933; Kaufmann, Korda, Munos 2012",
@@ -42,6 +44,7 @@ class ThompsonBetaState(NamedTuple):
     """Posterior of each arm."""
 
     pulls: IntArray
+    late: Late
     a: FloatArray
     b: FloatArray
     open: npt.NDArray[np.bool_]
@@ -80,6 +83,7 @@ class ThompsonBeta(NamedTuple):
         """Return the prior."""
         return ThompsonBetaState(
             np.zeros(n_arms, np.int64),
+            init_late(n_arms),
             np.full(n_arms, self.prior_a),
             np.full(n_arms, self.prior_b),
             np.ones(n_arms, np.bool_),
@@ -91,6 +95,10 @@ class ThompsonBeta(NamedTuple):
         for arm in range(len(state.pulls)):
             if state.open[arm]:
                 draw = draw_beta(rng, state.a[arm], state.b[arm])
+                if state.late.pending[arm] > 0:
+                    weight = state.a[arm] + state.b[arm]
+                    mean = state.a[arm] / weight
+                    draw = mean + (draw - mean) * bonus_factor(state.late, arm, weight)
                 if draw > largest:
                     best, largest = arm, draw
         return best

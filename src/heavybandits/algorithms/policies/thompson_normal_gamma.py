@@ -13,8 +13,9 @@ sum of squared deviations S,
 
 Draw one number for each arm and play the largest.  The default, :math:`\kappa = \beta = 0` and
 :math:`\alpha = -3/2`, is the uniform prior of mean and variance, for which :math:`\nu = n - 3`.  Honda and Takemura
-prove it asymptotically optimal, and Jeffreys' prior (:math:`\alpha = -1/2`) not to be.  Each arm is first pulled until
-its posterior is proper: twice at least without a prior, and until :math:`\nu \ge 2`.
+prove it asymptotically optimal, and neither Jeffreys' prior (:math:`\alpha = 0`) nor the reference prior
+(:math:`\alpha = -1/2`) to be.  Each arm is first pulled until its posterior is proper: twice at least without a prior,
+and until :math:`\nu \ge 2`.
 
 *Cost*: O(1) for a reward, K Student t numbers for a choice; 49 bytes per arm.  *Reference*: J. Honda, A. Takemura,
 Optimality of Thompson sampling for Gaussian bandits depends on priors, AISTATS 2014.
