@@ -74,10 +74,20 @@ def require_range(owner: str, low: float, high: float) -> None:
         raise ValueError(f"{owner}: high must be above low by a finite amount, got low={low}, high={high}")
 
 
-def require_within(name: str, values: Any, low: int, high: int) -> None:
-    """Refuse an array of whole numbers with one outside ``low``, ..., ``high``."""
+def require_within(name: str, values: Any, low: float, high: float) -> None:
+    """Refuse an array with a number outside ``low``, ..., ``high``; what is missing (NaN) is not judged."""
     for wrong in values[(values < low) | (values > high)].tolist():
         raise ValueError(f"{name} must be from {low} to {high}, got {wrong}")
+
+
+def require_same(part: Any, fresh: Any, *fields: str) -> None:
+    """Refuse a part of a state if arrays that never change are not those of a fresh one, but for how machines round."""
+    for name in fields:
+        for wrong, right in zip(
+            getattr(part, name).ravel().tolist(), getattr(fresh, name).ravel().tolist(), strict=True
+        ):
+            if wrong != right and not abs(wrong - right) <= 1e-6 * abs(right) < math.inf:
+                raise ValueError(f"{name} must be {right}, as it never changes, got {wrong}")
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> str:

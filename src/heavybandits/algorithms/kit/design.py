@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
 
 STEEP = 1e-4  # of a row taken out: if less than this share of its direction is left, the inverse is worked out anew
@@ -49,6 +50,13 @@ class Design(NamedTuple):
     product: FloatArray
     log_det: FloatArray
     pending: IntArray
+
+    def check(self, fresh: Design, n_arms: int) -> None:
+        """Refuse an inverse that is not positive definite, and a determinant that is too small."""
+        sizes = np.linalg.eigvalsh(self.inverse) if np.isfinite(self.inverse).all() else np.full(1, -np.inf)
+        if sizes.min() < -1e-9 * sizes.max():
+            raise ValueError("inverse must be positive definite")
+        require_within("log_det", self.log_det, -1e-6, np.inf)
 
     def ask(self, x: FloatArray) -> None:
         """Note that the reward of a row is pending."""

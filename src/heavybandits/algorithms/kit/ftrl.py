@@ -29,8 +29,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable
-from .numerics import power, saturate
+from .numerics import LARGEST, power, saturate
 
 Flags = npt.NDArray[np.bool_]
 
@@ -54,6 +55,12 @@ class Draws(NamedTuple):
     open: Flags  # per arm: may be drawn now
     rate: FloatArray  # learning rate
     root: Root
+
+    def check(self, fresh: Draws, n_arms: int) -> None:
+        """Refuse what is no probability, and a rate that is negative."""
+        require_within("chance", self.chance, 0.0, 1.0 + 1e-6)
+        require_within("awaited", self.awaited, 0.0, 1.0 + 1e-6)
+        require_within("rate", self.rate, 0.0, LARGEST)
 
     def carry(self, fresh: Draws, rows: IntArray) -> Draws:
         """Move what is known of the arms ``rows`` into the first rows of ``fresh``; a new arm is taken for the best."""

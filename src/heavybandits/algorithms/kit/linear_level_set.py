@@ -61,6 +61,7 @@ class Arms(NamedTuple):
         """Refuse more rows than there is room for."""
         require_within("kept", self.kept, 0, len(self.rows))
         require_within("age", self.age, 0, RENEWAL)
+        require_within("leverage", self.leverage, 0.0, math.inf)
 
     def with_rows(self, n_rows: int) -> Arms:
         """Return the same with room to keep so many rows; none are kept."""

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._validate import LARGEST_COUNT, require_within
+from ..._validate import LARGEST_COUNT, require_same, require_within
 from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
 from .line_fit import Rows, init_rows, invert, keep, loss_of, median, reweigh, write_residuals, write_squares
 from .linear_level_set import RENEWAL, Arms, Width, init_arms, update_kept, width_for
@@ -86,6 +86,12 @@ class LinearSets(NamedTuple):
         require_within("law", self.counts[LAW : LAW + 1], 0, len(self.laws) - 1)
         require_within("counts", self.counts, 0, LARGEST_COUNT)
         require_within("only_means", self.only_means, 0, 1)
+        require_same(self, fresh, "laws")
+        require_same(self, fresh, "told")
+        require_within("noise", self.noise[[FLOOR, SQUARES, FREEDOM]], 0.0, math.inf)
+        require_within("scale", self.noise[[SCALE]], 0.0, LARGEST * LARGEST if self.counts[FITTED] else math.inf)
+        require_within("rows.y", self.rows.y, -LARGEST, LARGEST)
+        require_within("model.line.sums", self.model.line.sums, -LARGEST * LARGEST, LARGEST * LARGEST)
 
 
 def init_linear_sets(

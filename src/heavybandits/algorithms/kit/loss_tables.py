@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._validate import require_same
 from ...protocols import FloatArray, compilable
 from ...world.noises import Gaussian, Noise, StudentT
 
@@ -39,6 +40,10 @@ class Losses(NamedTuple):
     slack: FloatArray  # (law,): h in the correction n/(n - h) of levels
     mode: FloatArray  # (law,): where the loss is least
     beside: FloatArray  # (bin, law): the losses once more, those of all laws side by side
+
+    def check(self, fresh: Losses, n_arms: int) -> None:
+        """Refuse tables of other laws."""
+        require_same(self, fresh, *self._fields)
 
 
 @compilable

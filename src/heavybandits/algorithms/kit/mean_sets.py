@@ -25,9 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from .moments import MEAN, SECOND, THIRD, Moments, init_moments, look
-from .numerics import saturate
+from .moments import FARTHEST, MEAN, SECOND, THIRD, Moments, init_moments, look
+from .numerics import LARGEST, saturate
 from .tournament import Tournament, init_tournament, set_bound
 
 VARIANCE_WEIGHT = 1.0  # rewards' worth of the pooled variance in that of an arm
@@ -47,6 +48,12 @@ class Pooled(NamedTuple):
     coarse: FloatArray  # a number so large that adding and subtracting it rounds an index
     clock: IntArray  # rewards
     due: FloatArray  # clock at the next refresh
+
+    def check(self, fresh: Pooled, n_arms: int) -> None:
+        """Refuse variances that are negative, and what no rewards lead to."""
+        require_within("variance", self.variance, 0.0, FARTHEST * FARTHEST * FARTHEST)
+        require_within("jump", self.jump, -10.0 * FARTHEST, 10.0 * FARTHEST)
+        require_within("coarse", self.coarse, 0.0, LARGEST)
 
 
 class MeanSets(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..._validate import require_same
 from ...protocols import FloatArray, IntArray, compilable
 from .late import Late, bonus_factor, init_late, is_due
 from .p_robust import PRobustState, init_p_robust
@@ -32,6 +33,11 @@ class PerturbedState(NamedTuple):
     open: npt.NDArray[np.bool_]
     law: FloatArray  # its number in LAWS, shape and scale
     horizon: FloatArray
+
+    def check(self, fresh: PerturbedState, n_arms: int) -> None:
+        """Refuse another law, and another horizon."""
+        require_same(self, fresh, "law")
+        require_same(self, fresh, "horizon")
 
 
 def init_perturbed(

@@ -224,8 +224,10 @@ def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[A
 def check_state(state: Any, fresh: Any, n_arms: int, path: str = "state") -> None:
     """Refuse a state whose numbers would lead compiled code, which does not check indices, out of its arrays.
 
-    A part of a state with a method ``check(fresh, n_arms)`` checks itself.  Whole numbers elsewhere in states of this
-    package count something, so they are never below those of a ``fresh`` state.  Between decisions all arms are open.
+    A part of a state with a method ``check(fresh, n_arms)`` says what else it relies on.  Whole numbers in states of
+    this package count something, so they are never negative where those of a ``fresh`` state are not, and never below
+    those in parts that say nothing else; the numbers of generators are an exception.  Nothing is missing (NaN) where
+    nothing was at first.  Between decisions all arms are open.
 
     Examples
     --------
@@ -249,8 +251,13 @@ def check_state(state: Any, fresh: Any, n_arms: int, path: str = "state") -> Non
         check_state(field, blank, n_arms, f"{path}.{name}")
         if name == "open" and not field.all():
             raise ValueError(f"{path}.open must be all true")
-        if ours and not hasattr(state, "check") and getattr(field, "dtype", None) == np.int64:
-            require_within(f"{path}.{name}", field, int(blank.min()), LARGEST_COUNT)
+        kind = field.dtype.kind if ours and isinstance(field, np.ndarray) and field.size else None
+        if kind == "i" and not isinstance(state, Stream):
+            least = int(blank.min())
+            low = min(least, 0) if hasattr(state, "check") else least
+            require_within(f"{path}.{name}", field, low, LARGEST_COUNT)
+        if kind == "f" and np.isnan(field).any() and not np.isnan(blank).any():
+            raise ValueError(f"{path}.{name} must not be NaN")
 
 
 def rebuilt(template: Any, values: dict[str, npt.NDArray[Any]], path: str = "state", grows: bool = False) -> Any:

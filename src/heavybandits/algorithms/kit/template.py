@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._validate import required_horizon
+from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray, IntArray, compilable
 from ...theory import confidence
 from .tournament import Tournament, choose, init_tournament, set_line
@@ -24,6 +24,10 @@ class TemplateState(NamedTuple):
     tournament: Tournament
     turns: IntArray  # initial pulls per arm, pulls in a row
     delta: FloatArray
+
+    def check(self, fresh: TemplateState, n_arms: int) -> None:
+        """Refuse what does not fit the horizon."""
+        require_same(self, fresh, "delta")
 
 
 def init_template(name: str, optimizer: Any, n_arms: int, horizon: int | None) -> TemplateState:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._validate import require_same
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..kit.ball import into_ball
 from ..kit.design import dot, known_leverage
@@ -53,6 +54,10 @@ class Scales(NamedTuple):
     smallest: FloatArray
     per_width: FloatArray
     per_root: FloatArray  # of the width
+
+    def check(self, fresh: Scales, n_arms: int) -> None:
+        """Refuse what does not fit the horizon."""
+        require_same(self, fresh, *self._fields)
 
 
 def init_scales(smallest: float, per_width: float, per_root: float) -> Scales:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._validate import require_same
 from ...protocols import FloatArray, compilable
 from ..kit.linear import Fit
 from ..kit.numerics import power
@@ -24,6 +25,10 @@ class GrowingRadius(NamedTuple):
 
     slope: FloatArray  # b
     constant: FloatArray  # c
+
+    def check(self, fresh: GrowingRadius, n_arms: int) -> None:
+        """Refuse what does not fit the horizon."""
+        require_same(self, fresh, *self._fields)
 
 
 def init_growing_radius(slope: float, constant: float) -> GrowingRadius:

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._validate import required_horizon
+from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray
 from ..entries import Facts
 from ..kit.linear import Fit, index_at, init_fit, learn, optimistic, value_at
@@ -50,6 +50,10 @@ class CRTState(NamedTuple):
 
     fit: Fit
     moment: FloatArray  # v² ln T
+
+    def check(self, fresh: CRTState, n_arms: int) -> None:
+        """Refuse what does not fit the horizon."""
+        require_same(self, fresh, "moment")
 
 
 @validated

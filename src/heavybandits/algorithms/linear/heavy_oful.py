@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._validate import required_horizon
+from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray
 from ..entries import Facts
 from ..kit.linear import index_at, optimistic, tame, value_at
@@ -71,6 +71,10 @@ class HeavyOFULState(NamedTuple):
     scales: Scales
     tau: FloatArray  # tau_0
     radius: GrowingRadius
+
+    def check(self, fresh: HeavyOFULState, n_arms: int) -> None:
+        """Refuse what does not fit the horizon."""
+        require_same(self, fresh, "tau")
 
 
 @validated

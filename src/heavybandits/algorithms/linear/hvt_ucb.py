@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._validate import required_horizon
+from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray, compilable
 from ..entries import Facts
 from ..kit.ball import into_ball
@@ -69,6 +69,10 @@ class HvtUCBState(NamedTuple):
     smallest: FloatArray  # s_min
     tau: FloatArray  # tau_0
     radius: GrowingRadius
+
+    def check(self, fresh: HvtUCBState, n_arms: int) -> None:
+        """Refuse what does not fit the horizon."""
+        require_same(self, fresh, "smallest", "tau")
 
 
 @compilable

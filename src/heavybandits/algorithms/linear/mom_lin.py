@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._validate import required_horizon
+from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray
 from ..entries import Facts
 from ..kit.linear import Fit, index_at, init_fit, learn, optimistic, value_at
@@ -56,6 +56,10 @@ class MomLinState(NamedTuple):
     fit: Fit
     factor: FloatArray  # of the radius
     log_groups: FloatArray  # ln m
+
+    def check(self, fresh: MomLinState, n_arms: int) -> None:
+        """Refuse what does not fit the horizon."""
+        require_same(self, fresh, "factor", "log_groups")
 
 
 @validated

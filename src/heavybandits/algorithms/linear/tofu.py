@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._validate import required_horizon
+from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray, IntArray, rarely_called
 from ..entries import Facts
 from ..kit.design import dot, learn
@@ -67,6 +67,10 @@ class TOFUState(NamedTuple):
     kept: FloatArray  # scratch: sums over what counts, a coordinate each
     threshold: FloatArray  # b_1
     radius: GrowingRadius
+
+    def check(self, fresh: TOFUState, n_arms: int) -> None:
+        """Refuse what does not fit the horizon."""
+        require_same(self, fresh, "threshold")
 
 
 @rarely_called

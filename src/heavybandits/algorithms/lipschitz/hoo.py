@@ -27,7 +27,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ..._validate import in_range, require_within, required_horizon
+from ..._validate import in_range, require_same, require_within, required_horizon
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
 from ..kit.numerics import running_mean
@@ -71,6 +71,7 @@ class HOOState(NamedTuple):
         require_within("half", self.half, 0, max(size - 2, 0))
         require_within("parent", self.parent, 0, size - 1)
         require_within("pulls", self.pulls, 0, 2**53)
+        require_same(self, fresh, "log_term")
         numbers = np.arange(size)
         if (self.parent[1:size] >= numbers[1:]).any() or ((self.half[:size] > 0) & (self.half[:size] <= numbers)).any():
             raise ValueError("halves must come after the box that they are halves of")

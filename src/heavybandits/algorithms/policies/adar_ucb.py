@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..._validate import require_same
 from ...protocols import FloatArray, IntArray, compilable
 from ..entries import Facts
 from ..kit.late import Late, init_late
@@ -71,6 +72,10 @@ class AdarUCBState(NamedTuple):
     late: Late
     turn: Turn
     most: FloatArray  # the largest L there will be
+
+    def check(self, fresh: AdarUCBState, n_arms: int) -> None:
+        """Refuse what does not fit the horizon."""
+        require_same(self, fresh, "most")
 
 
 @validated

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
 from ..kit.late import Late, init_late
@@ -64,6 +65,10 @@ class Scales(NamedTuple):
     first: FloatArray  # the first few distances of all arms
     pooled: FloatArray
     seen: IntArray  # distances of all arms seen
+
+    def check(self, fresh: Scales, n_arms: int) -> None:
+        """Refuse a last reward that is infinite."""
+        require_within("last", self.last, -LARGEST, LARGEST)
 
 
 class BettingUCBState(NamedTuple):

@@ -32,7 +32,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..._validate import in_range
+from ..._validate import in_range, require_within
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
 from ..kit.late import Late, init_late
@@ -68,6 +68,11 @@ class KLinfUCBState(NamedTuple):
     open: npt.NDArray[np.bool_]
     turn: Turn
     theory: IntArray  # whether the threshold is the proof's
+
+    def check(self, fresh: KLinfUCBState, n_arms: int) -> None:
+        """Refuse pairs outside the domain, which optima are searched from."""
+        for column in (LAMBDA_1, LAMBDA_2):
+            require_within("dual", self.dual[:, column], 1e-300, 1e300)
 
 
 @validated

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._validate import required_horizon
+from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray, IntArray, compilable
 from ..entries import Facts
 from ..kit.p_robust import PRobustState, init_p_robust, observe_p_robust
@@ -58,6 +58,10 @@ class MRUCBState(NamedTuple):
     mean: PRobustState
     tournament: Tournament
     horizon: FloatArray
+
+    def check(self, fresh: MRUCBState, n_arms: int) -> None:
+        """Refuse another horizon."""
+        require_same(self, fresh, "horizon")
 
 
 @validated

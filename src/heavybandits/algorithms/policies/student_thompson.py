@@ -28,10 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
 from ..kit.late import Late, bonus_factor, init_late, is_due
-from ..kit.numerics import clip, saturate, small_median
+from ..kit.numerics import LARGEST, clip, saturate, small_median
 from ..kit.pool import Pool, append, init_pool
 from ..kit.scan import waiting
 from ..parameters import Positive, validated
@@ -62,6 +63,10 @@ class StudentThompsonState(NamedTuple):
     anchor: IntArray  # n when the mode was found
     scratch: FloatArray
     open: npt.NDArray[np.bool_]
+
+    def check(self, fresh: StudentThompsonState, n_arms: int) -> None:
+        """Refuse a posterior without a peak."""
+        require_within("curvature", self.curvature[self.pulls > 0], 5e-324, LARGEST)
 
 
 @validated

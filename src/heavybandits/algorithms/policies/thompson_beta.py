@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..._validate import require_range
+from ..._validate import LARGEST_COUNT, require_range, require_within
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
 from ..kit.draws import draw_beta
@@ -48,6 +48,11 @@ class ThompsonBetaState(NamedTuple):
     a: FloatArray
     b: FloatArray
     open: npt.NDArray[np.bool_]
+
+    def check(self, fresh: ThompsonBetaState, n_arms: int) -> None:
+        """Refuse parameters that no rewards lead to."""
+        for name, prior, parameter in (("a", fresh.a, self.a), ("b", fresh.b, self.b)):
+            require_within(name, parameter, float(prior.min()), 2.0 * LARGEST_COUNT + float(prior.max()))
 
 
 @validated

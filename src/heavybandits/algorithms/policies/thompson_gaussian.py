@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..._validate import require_same
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
 from ..kit.late import Late, bonus_factor, init_late, is_due
@@ -43,6 +44,10 @@ class ThompsonGaussianState(NamedTuple):
     mean: FloatArray
     weight: FloatArray  # rewards seen, and those that the prior is worth
     open: npt.NDArray[np.bool_]
+
+    def check(self, fresh: ThompsonGaussianState, n_arms: int) -> None:
+        """Refuse posteriors that these rewards do not lead to."""
+        require_same(self, fresh._replace(weight=fresh.weight + self.pulls), "weight")
 
 
 @validated

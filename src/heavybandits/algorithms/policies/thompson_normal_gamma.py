@@ -29,11 +29,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..._validate import in_range
+from ..._validate import in_range, require_within
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
 from ..kit.late import Late, bonus_factor, init_late
-from ..kit.numerics import running_mean, saturate
+from ..kit.numerics import LARGEST, running_mean, saturate
 from ..kit.scan import unseen
 from ..parameters import Finite, NonNegative, validated
 
@@ -60,6 +60,10 @@ class ThompsonNormalGammaState(NamedTuple):
     mean: FloatArray
     squares: FloatArray
     open: npt.NDArray[np.bool_]
+
+    def check(self, fresh: ThompsonNormalGammaState, n_arms: int) -> None:
+        """Refuse squares that are negative."""
+        require_within("squares", self.squares, 0.0, LARGEST)
 
 
 @validated

@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..._validate import require_within
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
 from ..kit.late import Late, init_late
-from ..kit.numerics import running_mean, saturate
+from ..kit.numerics import LARGEST, running_mean, saturate
 from ..kit.scan import due, scan
 from ..parameters import Positive, validated
 
@@ -46,6 +47,10 @@ class UCBTunedState(NamedTuple):
     mean: FloatArray
     squares: FloatArray
     open: npt.NDArray[np.bool_]
+
+    def check(self, fresh: UCBTunedState, n_arms: int) -> None:
+        """Refuse squares that are negative."""
+        require_within("squares", self.squares, 0.0, LARGEST)
 
 
 @validated
