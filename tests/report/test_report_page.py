@@ -161,9 +161,23 @@ def test_tables_have_units_bold_bests_and_the_rest_behind_more(tmp_path: Path) -
     brief, rest = page.split('<details class="more">', 1)
     assert "Regret after 100 pulls, in units of reward (mean ± standard error)" in brief
     assert re.findall(r'best" data-key="([\d.]+)"', brief) == ["20.0"]
-    assert "50.0 ± 10.0" in brief
+    assert "50.0\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}10.0" in brief
     assert "90.0" not in brief.split("<table")[1]  # a setting that is not the best
     assert "cost (ns per pull)" in rest
+
+
+def test_numbers_do_not_break_and_undecided_claims_say_what_to_do(tmp_path: Path) -> None:
+    numbers = "regret, Env1: UCB 58 ± 6, KL-UCB 14 ± 3; margin 44 ± 7."
+    verdicts = [Verdict("Sure", "Section 3.1, Table 1", numbers=numbers),
+                Verdict("Open", verdict="undecided", numbers="UCB 3 ± 2")]  # fmt: skip
+    made = study({"x": result([0.1, 0.2]), "y": result([0.1, 0.2, 0.3])})
+    page = write_report(made, tmp_path, verdicts).read_text()
+    space = "\N{NO-BREAK SPACE}"
+    assert f"regret, Env1: UCB{space}58{space}±{space}6, KL-UCB{space}14{space}±{space}3</span>" in page
+    assert f"<small>Section{space}3.1, Table{space}1</small>" in page
+    assert "heavybandits reproduce --decide</code>" in page
+    assert "2 to 3 replications" in page
+    assert "--decide" not in write_report(made, tmp_path, verdicts[:1]).read_text()
 
 
 @pytest.mark.slow

@@ -166,7 +166,7 @@ def test_numbers_of_a_verdict_are_those_of_the_results() -> None:
     ]
     assert decided.rule == f"Mean regret at the horizon in Env3: each of {SGD}, {MED}, {SMOM} below 1.25 times {RUCB}."
     assert decided.numbers == (
-        f"3 of 3 comparisons for it, 0 against. The weakest: Env3, {SMOM} {shown[0]}, {RUCB} {shown[1]}; "
+        f"3 of 3 comparisons for it, 0 against. The weakest: regret, Env3: {SMOM} {shown[0]}, {RUCB} {shown[1]}; "
         f"margin {shown[2]}."
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def write_page(
         loader=PackageLoader("heavybandits.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters["key_style"] = key_style
+    environment.filters["key_style"], environment.filters["unbroken"] = key_style, unbroken
     studies = [section.study for section in sections]
     folder = Path(__file__).parent / "templates"
     html = environment.get_template("page.html.j2").render(
@@ -76,3 +77,14 @@ def write_page(
     page = directory / "report.html"
     page.write_text(html, encoding="utf-8")
     return page
+
+
+def unbroken(text: str) -> str:
+    r"""Return a text whose lines break neither at ± nor between a number and what is before it.
+
+    Examples
+    --------
+    >>> unbroken("UCB 58 ± 6, see Table 1")
+    'UCB\xa058\xa0±\xa06, see Table\xa01'
+    """
+    return re.sub(r" (?=±|\d)|(?<=±) ", "\N{NO-BREAK SPACE}", text)

@@ -54,12 +54,15 @@ def what_was_run(studies: Sequence[StudyResult]) -> str:
 
 
 def in_short(studies: Sequence[StudyResult]) -> list[str]:
-    """Return version, pulls, time and seed, in a few words each."""
+    """Return version, replications, pulls, time and seed, in a few words each."""
     versions = sorted({str(study.provenance["version"]) for study in studies if "version" in study.provenance})
     seeds = sorted({str(study.provenance["seed"]) for study in studies if "seed" in study.provenance})
     pulls, seconds = _pulls(studies), sum(_sessions(studies).values())
+    replications = {result.regret.shape[1] for study in studies for result in study.results.values()}
+    least, most = min(replications), max(replications)
     return [
         *([f"heavybandits {', '.join(versions)}"] if versions else []),
+        _count(most, "replication", "replications") if least == most else f"{least:,} to {most:,} replications",
         f"{pulls / 1e6:,.0f} million pulls" if pulls >= 1e6 else f"{pulls:,} pulls",
         *([_duration(seconds)] if seconds else []),
         *([f"seed {', '.join(seeds)}"] if seeds else []),

@@ -170,6 +170,7 @@ def _not_choosing(chosen: Result, further: Result) -> IntArray:
 class Measure(NamedTuple):
     """What is measured of one policy in one result: numbers whose mean over the replications the words name."""
 
+    name: str  # in a few words, to stand before numbers
     words: str
     of: Callable[[Result, int], FloatArray]  # the result, and the policy's position in it
     logarithmic: bool = False
@@ -226,21 +227,23 @@ def _failed(result: Result, position: int) -> FloatArray:
 def misses(target: float) -> Measure:
     """Return the measure of the share of replications that never reach the target."""
     return Measure(
+        f"share above {target:g}",
         f"share of replications that never reach a mean regret below {target:g}",
         lambda result, position: np.isinf(pulls_to_target(result, target)[position]).astype(float),
     )
 
 
-REGRET = Measure("mean regret at the horizon", _regret)
-LATE_REGRET = Measure("regret of the last tenth of the rounds", _late_regret)
-LOG_REGRET = Measure("geometric mean of the regret at the horizon", _log_regret, logarithmic=True)
-GROWTH = Measure("regret per pull in the last tenth of the rounds, divided by that in all rounds,", _growth)
+REGRET = Measure("regret", "mean regret at the horizon", _regret)
+LATE_REGRET = Measure("late regret", "regret of the last tenth of the rounds", _late_regret)
+LOG_REGRET = Measure("regret", "geometric mean of the regret at the horizon", _log_regret, logarithmic=True)
+GROWTH = Measure("growth", "regret per pull in the last tenth of the rounds, divided by that in all rounds,", _growth)
 SHARE = Measure(
+    "share of random regret",
     "regret at the horizon as a share of that of choosing arms at random",
     lambda result, position: _regret(result, position) / (result.horizon * float(result.instance.gaps.mean())),
 )
-COST = Measure("lower quartile of the cost of a pull in nanoseconds", _cost)
-FAILED = Measure("share of replications that end in linear regret", _failed)
+COST = Measure("ns a pull", "lower quartile of the cost of a pull in nanoseconds", _cost)
+FAILED = Measure("failures", "share of replications that end in linear regret", _failed)
 
 
 class Where(NamedTuple):

@@ -67,7 +67,7 @@ def same_order(families: Sequence[str], where: Where, target: float, reference: 
         for (first, second), [label] in product(pairwise(order), where.groups(study)):
             half = HALF * float(study.results[label].instance.gaps.mean())
             fast, slow = (milliseconds(study, label, family, half) for family in (first, second))
-            yield compared(f"{label}, {first} {{}}, {second} {{}} (order of {reference})", fast, slow)
+            yield compared(f"{label}: {first} {{}}, {second} {{}} (order of {reference})", fast, slow)
 
     return Rule(
         f"90% quantile {where.words}, over the replications that get there, of the time to half the mean regret of "

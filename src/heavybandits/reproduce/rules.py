@@ -55,7 +55,7 @@ def below(pairs: Pairs, where: Where, measure: Measure = REGRET, factor: float =
         for pair, labels in product(pairs, where.groups(study)):
             low, high = (measured(study, family, measure, labels) for family in pair)
             first, second = (study.resolve(family) for family in pair)
-            words = f"{where.spot(labels)}, {first} {measure.show(low)}, {second} {measure.show(high)}"
+            words = f"{measure.name}, {where.spot(labels)}: {first} {measure.show(low)}, {second} {measure.show(high)}"
             yield Comparison.of(words, high * factor - low + slack)
 
     limit = "" if factor == 1.0 else f"{factor:g} times "
@@ -81,7 +81,8 @@ def under(families: Sequence[str], where: Where, measure: Measure, limit: float)
     def compare(study: Evidence) -> Iterator[Comparison]:
         for family, labels in product(families, where.groups(study)):
             found = measured(study, family, measure, labels)
-            words = f"{where.spot(labels)}, {study.resolve(family)} {measure.show(found)}, limit {limit:.3g}"
+            shown = f"{study.resolve(family)} {measure.show(found)}, limit {limit:.3g}"
+            words = f"{measure.name}, {where.spot(labels)}: {shown}"
             yield Comparison.of(words, found * -1.0 + limit)
 
     return Rule(f"{measure.words} {where.words}, at most {limit:g}: {listed(families)}", compare)
@@ -94,7 +95,7 @@ def lower_in(families: Sequence[str], low: Where, high: Where, measure: Measure 
         for family, less, more in product(families, low.groups(study), high.groups(study)):
             small, large = (measured(study, family, measure, labels) for labels in (less, more))
             shown = f"{low.spot(less)} {measure.show(small)}, {high.spot(more)} {measure.show(large)}"
-            yield Comparison.of(f"{study.resolve(family)}, {shown}", large - small)
+            yield Comparison.of(f"{measure.name}, {study.resolve(family)}: {shown}", large - small)
 
     return Rule(f"{measure.words}, smaller {low.words} than {high.words}: {listed(families)}", compare)
 
@@ -106,10 +107,10 @@ def converges(families: Sequence[str], where: Where) -> Rule:
         for family, labels in product(families, where.groups(study)):
             name, spot = study.resolve(family), where.spot(labels)
             growth, failed = (measured(study, family, measure, labels) for measure in (GROWTH, FAILED))
-            yield Comparison.of(f"{spot}, growth of {name} {growth}", growth * -1.0 + 1.0)
+            yield Comparison.of(f"{GROWTH.name}, {spot}: {name} {growth}, limit 1", growth * -1.0 + 1.0)
             position = study.position(family)
             counts = sum(study.results[label].failed[position] for label in labels)
-            words = f"{spot}, {name} ends in linear regret in {counts.sum()} of {counts.size} replications"
+            words = f"{spot}: {name} ends in linear regret in {counts.sum()} of {counts.size} replications"
             yield Comparison.of(words, failed * -1.0 + ALMOST)
 
     return Rule(
@@ -152,7 +153,9 @@ def harder(pairs: Pairs, hard: Where, easy: Where) -> Rule:
                 for labels in (more, less)
             )
             ratios = f"{hard.spot(more)} {LOG_REGRET.show(high)}, {easy.spot(less)} {LOG_REGRET.show(low)}"
-            yield Comparison.of(f"{study.resolve(first)} to {study.resolve(second)}, {ratios}", high - low)
+            yield Comparison.of(
+                f"{REGRET.name} of {study.resolve(first)} to {study.resolve(second)}: {ratios}", high - low
+            )
 
     ratio = f"ratio of mean regrets at the horizon, larger {hard.words} than {easy.words}"
     return Rule(f"{ratio}: {names(pairs, 'to ')}", compare)
@@ -165,8 +168,8 @@ def no_worse_in_batches(single: str, batches: dict[str, int], where: Where) -> R
         for (family, batch), [label] in product(batches.items(), where.groups(study)):
             one, many = (measured(study, name, REGRET, [label]) for name in (single, family))
             fixed = 2.0 * (batch - 1) * _sum_of_gaps(study.results[label])
-            words = f"{label}, {family} {many}, {single} {one}, fixed part of {batch} pulls a batch {fixed:.4g}"
-            yield Comparison.of(words, one - many + fixed)
+            words = f"{family} {many}, {single} {one}, fixed part of {batch} pulls a batch {fixed:.4g}"
+            yield Comparison.of(f"{REGRET.name}, {label}: {words}", one - many + fixed)
 
     sizes = ", ".join(f"{family} (b = {batch})" for family, batch in batches.items())
     return Rule(
