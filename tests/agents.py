@@ -47,7 +47,7 @@ def play(agent: hb.Agent, rng: np.random.Generator, rounds: int) -> list[Any]:
 
 def snapshot(agent: hb.Agent) -> tuple[Any, ...]:
     """All that an agent is, in a form that can be compared."""
-    state = [(place, array.dtype.str, array.shape, array.tobytes()) for place, array in arrays(agent._state)]
+    state = [(path, array.dtype.str, array.shape, array.tobytes()) for path, array in arrays(agent._state)]
     rng = None if agent._rng is None else repr(agent._rng.bit_generator.state)
     return agent.policy, agent.horizon, agent.arms, agent.pulls, agent._seen, agent._arms.unused, rng, state
 

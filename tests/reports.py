@@ -34,7 +34,9 @@ def result(*slopes: list[float], instance: hb.Instance = INSTANCE, labels: tuple
     pulls = np.zeros((*given_slopes.shape, instance.n_arms), np.int64)
     duration = np.arange(1.0, 1 + given_slopes.size).reshape(given_slopes.shape)
     labels = labels or tuple("abcdefghijklmnop"[: len(slopes)])
-    return Result(instance, labels, ROUNDS, regret, pulls, duration, horizon=HORIZON, seed=0)
+    return Result(
+        instance, labels=labels, rounds=ROUNDS, regret=regret, pulls=pulls, wall_time=duration, horizon=HORIZON, seed=0
+    )
 
 
 def study(results: dict[str, Result], families: dict[str, str] | None = None, **changes: Any) -> StudyResult:

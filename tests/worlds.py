@@ -30,18 +30,24 @@ def result(
 ) -> Result:  # fmt: skip
     """Mean regrets at the horizon; growth is what is lost per pull in the last tenth, divided by the average."""
     curves, times = [], []
-    for place, (family, mean) in enumerate(regret.items()):
-        final = spread(mean, replications, seed=place)
+    for number, (family, mean) in enumerate(regret.items()):
+        final = spread(mean, replications, seed=number)
         curves.append(np.stack([0.0 * final, final * (1.0 - 0.1 * growth.get(family, 0.5)), final], axis=1))
-        times.append(spread(cost.get(family, 50.0), replications, seed=100 + place))
+        times.append(spread(cost.get(family, 50.0), replications, seed=100 + number))
     pulls = np.zeros((len(regret), replications, instance.n_arms), np.int64)
     rounds = np.array([1, horizon - horizon // 10, horizon])
-    return Result(instance, tuple(regret), rounds, np.array(curves), pulls, np.array(times), horizon=horizon, seed=0)
+    return Result(
+        instance, labels=tuple(regret), rounds=rounds, regret=np.array(curves), pulls=pulls, wall_time=np.array(times),
+        horizon=horizon, seed=0,
+    )  # fmt: skip
 
 
 def study(name: str, results: dict[str, Result], swept: dict[str, dict[str, float]] | None = None) -> StudyResult:
     labels = next(iter(results.values())).regret["policy"].to_numpy().tolist()
-    return StudyResult(name, name, "", results, {label: label for label in labels}, swept or {}, {}, {})
+    return StudyResult(
+        name=name, title=name, description="", results=results, families={label: label for label in labels},
+        swept=swept or {}, spec={}, provenance={},
+    )  # fmt: skip
 
 
 def environments(
@@ -53,9 +59,9 @@ def environments(
 ) -> StudyResult:
     """Regrets given as shares of what choosing at random loses."""
     results = {}
-    for place, (label, instance) in enumerate(ENVS.items()):
+    for number, (label, instance) in enumerate(ENVS.items()):
         chance = 1000 * float(instance.gaps.mean())
-        regret = {family: share[place] * chance for family, share in shares.items()}
+        regret = {family: share[number] * chance for family, share in shares.items()}
         results[label] = result(instance, regret, growth, cost, replications=replications)
     return study(name, results)
 
@@ -98,9 +104,12 @@ def race(stop: dict[str, float], fails: dict[str, int], cost: dict[str, float], 
         [np.minimum(rounds, rounds[-1] if r // 2 % 50 < fails[family] else stop[family]) for r in range(replications)]
         for family in stop
     ])  # fmt: skip
-    times = np.array([spread(cost[family], replications, seed=place) for place, family in enumerate(stop)])
+    times = np.array([spread(cost[family], replications, seed=number) for number, family in enumerate(stop)])
     pulls = np.zeros((len(stop), replications, 10), np.int64)
-    made = Result(ENVS["Env1"], tuple(stop), rounds, curves.astype(float), pulls, times, horizon=1000, seed=0)
+    made = Result(
+        ENVS["Env1"], labels=tuple(stop), rounds=rounds, regret=curves.astype(float), pulls=pulls, wall_time=times,
+        horizon=1000, seed=0,
+    )  # fmt: skip
     return study("runtime", {"Env1": made})
 
 

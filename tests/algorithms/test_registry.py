@@ -14,62 +14,109 @@ from heavybandits.algorithms import registry
 from heavybandits.protocols import kind_of
 
 ROOT = Path(__file__).parents[2]
-NEW = '''"""Pulls the arms in turn."""
+HEAD = '''"""A policy that learns nothing."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...protocols import IntArray
+from ...protocols import FloatArray, IntArray
 from ..entries import Facts
 from ..parameters import Count, validated
 
-NAME = "round-robin"
 EXAMPLE = {"length": 2}
 FACTS = Facts(needs="nothing", memory="8 bytes", cost="O(1)", regret="linear", reference="folklore")
 
 
-class RoundRobinState(NamedTuple):
-    """Rewards seen."""
+class Rewards(NamedTuple):
+    seen: IntArray
 
-    pulls: IntArray
+'''
+NEW = {
+    "arms": """
+NAME = "round-robin"
 
 
 @validated
 class RoundRobin(NamedTuple):
-    """Round robin."""
-
     length: Count = 1
 
-    def init(self, n_arms: int, horizon: int | None) -> RoundRobinState:
-        return RoundRobinState(np.zeros(n_arms, np.int64))
+    def init(self, n_arms: int, horizon: int | None) -> Rewards:
+        return Rewards(np.zeros(n_arms, np.int64))
 
-    def select(self, state: RoundRobinState, t: int, rng: Any) -> int:
-        return t // self.length % len(state.pulls)
+    def select(self, state: Rewards, t: int, rng: Any) -> int:
+        return t // self.length % len(state.seen)
 
-    def update(self, state: RoundRobinState, arm: int, reward: float) -> None:
-        state.pulls[arm] += 1
-'''
-USE = """
+    def update(self, state: Rewards, arm: int, reward: float) -> None:
+        state.seen[arm] += 1
+""",
+    "linear": """
+NAME = "first-row"
+
+
+@validated
+class FirstRow(NamedTuple):
+    length: Count = 1
+
+    def init(self, n_features: int, horizon: int | None) -> Rewards:
+        return Rewards(np.zeros(1, np.int64))
+
+    def select(self, state: Rewards, features: FloatArray, t: int, rng: Any) -> int:
+        return 0
+
+    def update(self, state: Rewards, x: FloatArray, reward: float) -> None:
+        state.seen[0] += 1
+""",
+    "lipschitz": """
+NAME = "midpoint"
+
+
+@validated
+class Midpoint(NamedTuple):
+    length: Count = 1
+
+    def init(self, dim: int, horizon: int | None) -> Rewards:
+        return Rewards(np.zeros(dim, np.int64))
+
+    def select(self, state: Rewards, t: int, rng: Any) -> int:
+        return 0
+
+    def update(self, state: Rewards, cell: int, reward: float) -> None:
+        state.seen[0] += 1
+
+    def point(self, state: Rewards, cell: int) -> FloatArray:
+        return np.full(len(state.seen), 0.5)
+
+    def n_cells(self, state: Rewards) -> int:
+        return 1
+""",
+}
+NAMES = {"arms": "round-robin", "linear": "first-row", "lipschitz": "midpoint"}
+USE = f"""
 import heavybandits as hb
 from heavybandits.algorithms.registry import examples
 
-assert hb.make("round-robin", length=3).length == 3
-assert "round-robin" in hb.policies()
-hb.check_policy(hb.make("round-robin", **examples()["round-robin"]), horizon=30)
+for kind, name in {NAMES}.items():
+    assert hb.make(name, length=3).length == 3
+    assert name in hb.policies(kind)
+    hb.check_policy(hb.make(name, **examples()[name]), horizon=30)
 print(hb.Agent(hb.make("round-robin"), n_arms=2))
+print(hb.LinearAgent(hb.make("first-row"), n_features=2))
+print(hb.LipschitzAgent(hb.make("midpoint"), dim=2))
 """
 
 
 @pytest.mark.slow
 def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
-    """Found by name, checked, shown, and in the table, in a copy of the package with one more file."""
+    """Found by name, checked, shown, and in the table, in a copy of the package with one more file of each kind."""
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=ignore)
     for name in ("docs/policies.md", "docs/policies.py", "benchmarks/policies.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    (tmp_path / "src/heavybandits/algorithms/policies/round_robin.py").write_text(NEW)
+    for kind, name in NAMES.items():
+        folder = tmp_path / "src/heavybandits/algorithms" / registry.KINDS[kind]
+        (folder / f"{name.replace('-', '_')}.py").write_text(HEAD + NEW[kind])
     # Interpreted: what is compiled does not depend on where the file is, and takes long.
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "NUMBA_DISABLE_JIT": "1"}
     for arguments in (["-c", USE], ["docs/policies.py"]):
@@ -78,10 +125,12 @@ def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         if arguments[0] == "-c":
-            assert done.stdout.startswith("round-robin, 0 rewards\n")
-    assert "| `round-robin` | nothing | yes | 8 bytes | O(1) | - | - | linear | folklore |" in (
-        tmp_path / "docs/policies.md"
-    ).read_text(encoding="utf-8")
+            for name in NAMES.values():
+                assert f"{name}, 0 rewards\n" in done.stdout
+    table = (tmp_path / "docs/policies.md").read_text(encoding="utf-8")
+    for kind, name in NAMES.items():
+        measured = "- | - | " if kind == "arms" else ""
+        assert f"| `{name}` | nothing | yes | 8 bytes | O(1) | {measured}linear | folklore |" in table
 
 
 def test_making_a_policy_loads_no_other() -> None:

@@ -77,9 +77,9 @@ def test_an_edit_of_the_package_recompiles_what_uses_it(tmp_path: Path) -> None:
     assert compiled() == ["play_UCB"]
 
 
-def flip(place: float) -> Any:
+def flip(share: float) -> Any:
     def damage(contents: bytes) -> bytes:
-        position = int(place * (len(contents) - 1))
+        position = int(share * (len(contents) - 1))
         return contents[:position] + bytes([contents[position] ^ 1]) + contents[position + 1 :]
 
     return damage

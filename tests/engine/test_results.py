@@ -15,7 +15,10 @@ def ending(instance: hb.Instance, slopes: list[float], horizon: int) -> Result:
     rounds = np.array([horizon - horizon // 10, horizon])
     regret = np.array([[[0.0, slope * (horizon // 10)] for slope in slopes]])
     pulls = np.zeros((1, len(slopes), instance.n_arms), np.int64)
-    return Result(instance, ("A",), rounds, regret, pulls, np.ones((1, len(slopes))), horizon=horizon, seed=0)
+    return Result(
+        instance, labels=("A",), rounds=rounds, regret=regret, pulls=pulls, wall_time=np.ones((1, len(slopes))),
+        horizon=horizon, seed=0,
+    )  # fmt: skip
 
 
 def test_a_replication_fails_if_a_pull_loses_a_fifth_of_a_random_choice() -> None:

@@ -19,7 +19,7 @@ for name in hb.policies("linear"):
     features = rng.normal(size=(3, 2))
     for _ in range(15):
         agent.update(features[agent.select(features)], rng.standard_cauchy())
-    for place, array in arrays(agent._state):
+    for path, array in arrays(agent._state):
         flat = array.reshape(-1)
         for at in {0, flat.size // 2, flat.size - 1} if array.dtype.kind == "i" else ():
             before = flat[at]
@@ -36,7 +36,7 @@ for name in hb.policies("linear"):
                         rows = features if t % 2 else rng.normal(size=(5, 2))
                         other.update(rows[other.select(rows)], float(t))
                 except IndexError:  # what compiled code would not have noticed
-                    raise SystemExit(f"{name}: {place}[{at}] = {value}")
+                    raise SystemExit(f"{name}: {path}[{at}] = {value}")
                 except (ArithmeticError, ValueError, TypeError):
                     pass
             flat[at] = before

@@ -192,8 +192,10 @@ def test_names_are_shown_as_they_are() -> None:
 
 def test_long_records_are_thinned_to_curves_that_end_where_they_did() -> None:
     rounds = np.arange(1, 5001)
-    long = Result(INSTANCE, ("a",), rounds, rounds * np.ones((1, 2, 1)), np.zeros((1, 2, 2), np.int64),
-                  np.ones((1, 2)), horizon=5000, seed=0)  # fmt: skip
+    long = Result(
+        INSTANCE, labels=("a",), rounds=rounds, regret=rounds * np.ones((1, 2, 1)),
+        pulls=np.zeros((1, 2, 2), np.int64), wall_time=np.ones((1, 2)), horizon=5000, seed=0,
+    )  # fmt: skip
     kept, regret = thinned(long)
     assert len(kept) <= 200
     assert (kept[0], kept[-1]) == (1, 5000)

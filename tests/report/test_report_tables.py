@@ -80,8 +80,10 @@ def test_pulls_time_and_fails_of_a_curve_made_by_hand() -> None:
     regret[0, 1] = np.minimum(ROUNDS, 10) * 0.8  # 8: below 0.1 after 81 pulls, never below 0.05
     regret[0, 2] = ROUNDS * 0.3
     regret[1] = ROUNDS * np.where(ROUNDS <= 2, 0.0, 0.2)  # a lucky start does not count
-    made = Result(INSTANCE, ("a", "b"), ROUNDS, regret, np.zeros((2, 3, 2), np.int64),
-                  np.array([[1e6, 2e6, 3e6]] * 2), horizon=HORIZON, seed=0)  # fmt: skip
+    made = Result(
+        INSTANCE, labels=("a", "b"), rounds=ROUNDS, regret=regret, pulls=np.zeros((2, 3, 2), np.int64),
+        wall_time=np.array([[1e6, 2e6, 3e6]] * 2), horizon=HORIZON, seed=0,
+    )  # fmt: skip
     timed = study({"x": made}, spec={"report": {"figure": "runtime", "targets": [0.1, 0.05]}})
     table = runtime_table(timed).set_index("policy")
     assert table.loc["a", ["pulls to 0.1", "ms to 0.1"]].tolist() == pytest.approx([41 + 0.9 * 40, 2 * (41 + 0.9 * 40)])

@@ -122,8 +122,8 @@ def test_a_paired_difference_may_decide_where_the_spread_is_large() -> None:
     luck = np.random.default_rng(2).exponential(100.0, 30)
     regret = np.stack([luck, luck + 1.0])[:, :, None]
     made = Result(
-        ENVS["Env1"], ("A", "B"), np.array([10]), regret, np.zeros((2, 30, 10), np.int64), np.ones((2, 30)),
-        horizon=10, seed=0,
+        ENVS["Env1"], labels=("A", "B"), rounds=np.array([10]), regret=regret, pulls=np.zeros((2, 30, 10), np.int64),
+        wall_time=np.ones((2, 30)), horizon=10, seed=0,
     )  # fmt: skip
     assert outcome_of(below([("A", "B")], EACH), study("", {"Env1": made})) == "holds"
     assert outcome_of(below([("B", "A")], EACH), study("", {"Env1": made})) == "does not hold"
@@ -145,8 +145,8 @@ def test_errors_against_bootstrap(measure: Measure, function: Callable[..., floa
     regret, costs = np.full((1, 800, 2), 1e9), np.full((1, 800), 1e9)
     regret[0, 1::2], costs[0, 1::2] = np.stack([final - 0.1 * late, final], axis=1), cost  # odd ones judge
     made = Result(
-        ENVS["Env1"], ("A",), np.array([900, 1000]), regret, np.zeros((1, 800, 10), np.int64), costs, horizon=1000,
-        seed=0,
+        ENVS["Env1"], labels=("A",), rounds=np.array([900, 1000]), regret=regret,
+        pulls=np.zeros((1, 800, 10), np.int64), wall_time=costs, horizon=1000, seed=0,
     )  # fmt: skip
     found = measured(Evidence(study("", {"Env1": made})), "A", measure, ["Env1"])
     assert found.value == pytest.approx(function(final, late, cost))
@@ -174,8 +174,8 @@ def test_numbers_of_a_verdict_are_those_of_the_results() -> None:
 def curve_result(curves: list[list[float]], horizon: int, cost: list[float]) -> Result:
     regret = np.array([curves])
     return Result(
-        ENVS["Env1"], ("A",), np.arange(1, horizon + 1), regret, np.zeros((1, len(curves), 10), np.int64),
-        np.array([cost]), horizon=horizon, seed=0,
+        ENVS["Env1"], labels=("A",), rounds=np.arange(1, horizon + 1), regret=regret,
+        pulls=np.zeros((1, len(curves), 10), np.int64), wall_time=np.array([cost]), horizon=horizon, seed=0,
     )  # fmt: skip
 
 

@@ -94,7 +94,10 @@ def diagnose(
     candidates = [advice, *rivals(by_arm, chosen, medians, pooled, residuals)]
     replayed = replay(by_arm, {str(one): one.policy() for one in candidates}, chosen)
     contexts = weigh_contexts(rewards, chosen) if rewards.feature_names else None
-    return Report(rewards, why, found, shapes, pooled, overruled(advice, candidates, replayed), replayed, contexts)
+    return Report(
+        rewards=rewards, why=why, levels=found, arms=shapes, pooled=pooled,
+        advice=overruled(advice, candidates, replayed), replay=replayed, contexts=contexts,
+    )  # fmt: skip
 
 
 def _ranks_within_arms(rewards: Rewards) -> FloatArray:

@@ -51,8 +51,8 @@ def hill_plot(residuals: FloatArray, pooled: Shape) -> Figure:
         if math.isfinite(value):
             top = max(top, min(1.5 * value, 12.0))
             bar = [[value - low], [min(high, 1e6) - value]]  # beyond the axes
-            place = [order_count(len(sizes))]
-            axes.errorbar(place, [value], bar, fmt="o", color=colour, capsize=4, label=f"{side} tail, as reported")
+            used = [order_count(len(sizes))]
+            axes.errorbar(used, [value], bar, fmt="o", color=colour, capsize=4, label=f"{side} tail, as reported")
     for level, word, grey in ((0, "no mean", "0.85"), (1, "no variance", "0.93")):
         axes.axhspan(level, level + 1, color=grey, linewidth=0, zorder=0)
         axes.text(0.01, level + 0.5, word, transform=axes.get_yaxis_transform(), va="center", color="0.4")
@@ -112,5 +112,5 @@ def _with_legend(figure: Figure) -> Figure:
 
 
 def _spaced(size: int) -> IntArray:
-    """At most so many places of ``size`` as can be seen, even on a logarithmic axis."""
+    """Return as many of the numbers below ``size`` as can be told apart, even on a logarithmic axis."""
     return np.unique(np.geomspace(1, size, POINTS).astype(np.int64)) - 1

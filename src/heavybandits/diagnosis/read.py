@@ -54,7 +54,7 @@ class Rewards:
     """
 
     def __init__(
-        self, source: str, labels: tuple[str, ...], arms: IntArray, rewards: FloatArray, timed: bool,
+        self, source: str, *, labels: tuple[str, ...], arms: IntArray, rewards: FloatArray, timed: bool,
         dropped: int = 0, minimised: bool = False, feature_names: tuple[str, ...] = (),
         features: FloatArray | None = None,
     ) -> None:  # fmt: skip
@@ -114,9 +114,10 @@ class Reading(NamedTuple):
         arms = np.empty(len(frame), np.int64)
         arms[kept] = codes
         return Rewards(
-            source, tuple(map(str, labels)), arms[order], -rewards[order] if self.minimise else rewards[order],
-            "time" in columns, int(np.count_nonzero(~kept)), self.minimise, self.features,
-            np.stack([values[order] for values in features.values()], axis=1) if features else None,
+            source, labels=tuple(map(str, labels)), arms=arms[order],
+            rewards=-rewards[order] if self.minimise else rewards[order], timed="time" in columns,
+            dropped=int(np.count_nonzero(~kept)), minimised=self.minimise, feature_names=self.features,
+            features=np.stack([values[order] for values in features.values()], axis=1) if features else None,
         )  # fmt: skip
 
 

@@ -92,7 +92,7 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, see
     """
     fewest = min(map(len, by_arm))
     if obstacle := _obstacle(fewest, _medians(by_arm)):
-        return Replay({}, 0, 0, f"Nothing to replay: {obstacle}.")
+        return Replay(earned={}, pulls=0, replays=0, note=f"Nothing to replay: {obstacle}.")
     pulls = min(sum(map(len, by_arm)), PULLS)
     replays = max(1, min(REPLAYS, DRAWS // (WORLDS * pulls * len(by_arm))))
     rng, worlds = np.random.default_rng(seed), []
@@ -110,7 +110,7 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, see
     note = "Means over replays, and where nine in ten of them lie; rare failures may pull a mean out of there."
     if fewest < ENOUGH:
         note += f"  Too few data to rely on: an arm has {fewest} rewards, fewer than {ENOUGH}."
-    return Replay(earned, pulls, WORLDS * replays, note)
+    return Replay(earned=earned, pulls=pulls, replays=WORLDS * replays, note=note)
 
 
 def _in_one_world(

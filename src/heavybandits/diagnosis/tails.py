@@ -99,13 +99,13 @@ def tail_index(sizes: FloatArray) -> Estimate:
         return UNKNOWN
     spacings = log_spacings(sizes[: order_count(len(sizes)) + 1])
     k = len(spacings)
-    place = np.arange(1, k + 1) / (k + 1)
-    lean = place - place.mean()
+    rank = np.arange(1, k + 1) / (k + 1)
+    lean = rank - rank.mean()
     slope = float(lean @ spacings) / float(lean @ lean)
-    weights = 1 / k - place.mean() * lean / float(lean @ lean)  # of the intercept
+    weights = 1 / k - rank.mean() * lean / float(lean @ lean)  # of the intercept
     gamma, hill = float(weights @ spacings), float(spacings.mean())
     # exponential spacings have standard deviations as large as their means; the line may cross zero, they do not
-    error = LEVEL * math.sqrt(float(np.sum((weights * np.maximum(gamma + slope * place, 0.2 * hill)) ** 2)))
+    error = LEVEL * math.sqrt(float(np.sum((weights * np.maximum(gamma + slope * rank, 0.2 * hill)) ** 2)))
     low = gamma - error if _falls_less_than_log_normal(spacings, len(sizes)) else 0.0
     return Estimate(_inverse(gamma), _inverse(gamma + error), _inverse(low))
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from .._validate import count, whole
 from ..algorithms.kit.state import SMOOTHING, reseed
-from ..protocols import FloatArray, IntArray, LinearPolicy, LipschitzPolicy, Policy, require_kind
+from ..protocols import IntArray, LinearPolicy, LipschitzPolicy, Policy, require_kind
 from ..world.delays import Delay, Delays
 from ..world.instances import Instance
 from ..world.linear import LinearInstance
@@ -34,7 +34,7 @@ from .linear import LinearGame
 from .lipschitz import LipschitzGame
 from .memory import Memory
 from .progress import progress_bar
-from .results import Result
+from .results import Chunk, Result
 from .streams import generator, seeds, stream_key
 
 GAMES: dict[type, Callable[[Any], Game]] = {
@@ -110,7 +110,10 @@ def simulate(
     runs = {label: Run(game, policy, horizon, rounds, seed) for label, policy in policies.items()}
     with progress_bar(replications) if progress else nullcontext(_nothing) as advance:
         played = play_chunk(game, list(runs.values()), horizon, seed, range(replications), workers, advance)
-    return Result(instance, tuple(runs), rounds, *played, horizon=horizon, seed=seed)
+    return Result(
+        instance, labels=tuple(runs), rounds=rounds, regret=played.regret, pulls=played.pulls,
+        wall_time=played.wall_time, horizon=horizon, seed=seed,
+    )  # fmt: skip
 
 
 def game_of(instance: Any, delays: Delays | None = None) -> Game:
@@ -187,11 +190,11 @@ def play_chunk(
     replications: range,
     workers: int = 1,
     done: Callable[[], None] = _nothing,
-) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Play these runs and replications; return regret at checkpoints, pulls per arm and nanoseconds per pull."""
+) -> Chunk:
+    """Play these runs and replications."""
     regret = np.empty((len(runs), len(replications), len(runs[0].rounds)))
     pulls = np.empty((len(runs), len(replications), game.n_arms), np.int64)
-    duration = np.zeros((len(runs), len(replications)))
+    took = np.zeros((len(runs), len(replications)))
 
     def player() -> Callable[[int], None]:
         memories = [run.memory() for run in runs]
@@ -201,7 +204,7 @@ def play_chunk(
             progress = [run.begin(replication, memory) for run, memory in zip(runs, memories, strict=True)]
             for start, block in game.deal(seed, replication, horizon):
                 for row, run in enumerate(runs):
-                    duration[row, number] += run.advance(progress[row], start, block)
+                    took[row, number] += run.advance(progress[row], start, block)
             for row, (_, _, record) in enumerate(progress):
                 regret[row, number], pulls[row, number] = record.regret, record.pulls
             done()
@@ -209,7 +212,7 @@ def play_chunk(
         return play_one
 
     _in_threads(player, len(replications), workers)
-    return regret, pulls, duration / horizon
+    return Chunk(regret=regret, pulls=pulls, wall_time=took / horizon)
 
 
 def _in_threads(worker: Callable[[], Callable[[int], None]], times: int, workers: int) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,8 @@ from .._format import html_table, number
 from .._validate import unknown
 from ..palette import look
 from ..protocols import FloatArray, IntArray
+from .shown import Shown
+from .summary import summary_of, with_error
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,77 +23,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-class Shown(Protocol):
-    """What results tell of an instance, of whatever kind, played just now or read from a store."""
-
-    @property
-    def means(self) -> FloatArray:
-        """Locations of the arms."""
-        ...
-
-    @property
-    def gaps(self) -> FloatArray:
-        """How far each lies below the best."""
-        ...
-
-    @property
-    def n_arms(self) -> int:
-        """Number of arms."""
-        ...
-
-    def lai_robbins(self, horizon: int) -> float | None:
-        """Return the regret that no policy can beat as the horizon grows; None if it is not known."""
-        ...
-
-
-@dataclass(frozen=True)
-class StoredInstance:
-    """What a stored result tells of its instance: all but the noise itself, which may be a user's code.
-
-    Attributes
-    ----------
-    means, gaps
-        Locations of the arms, and how far each lies below the best.
-    noise
-        The law of the noise, in words.
-    horizon, limit
-        A horizon, and the Lai-Robbins limit there; None if it is not known.
-    """
-
-    means: FloatArray
-    gaps: FloatArray
-    noise: str
-    horizon: int
-    limit: float | None
-
-    @property
-    def n_arms(self) -> int:
-        """Number of arms."""
-        return self.means.size
-
-    def lai_robbins(self, horizon: int) -> float | None:
-        """Return the regret that no policy can beat as the horizon grows; see :meth:`Instance.lai_robbins`.
-
-        Examples
-        --------
-        >>> StoredInstance(np.zeros(2), np.zeros(2), "Cauchy", horizon=10, limit=3.0).lai_robbins(100)
-        6.0
-        """
-        if self.limit is None or horizon == self.horizon:
-            return self.limit
-        return self.limit * math.log(horizon) / math.log(self.horizon)
-
-
-def noise_of(instance: Any) -> str:
-    """Return the law of an instance's noise, in words."""
-    if isinstance(instance, StoredInstance):
-        return instance.noise
-    return repr(instance.noises[0]) if instance.shared_noise else "noises that differ between arms"
-
-
 # Even replications choose the best policy of a family, odd ones judge it.
 CHOOSING, JUDGING = slice(0, None, 2), slice(1, None, 2)
+
+
+class Chunk(NamedTuple):
+    """What some replications gave, with an axis of policies and one of replications."""
+
+    regret: FloatArray  # at checkpoints
+    pulls: IntArray  # per arm
+    wall_time: FloatArray  # nanoseconds per pull
 
 
 class Result:
@@ -101,7 +41,7 @@ class Result:
     Attributes
     ----------
     instance, horizon, seed
-        What was played; of a result read from a store, the instance is a :class:`StoredInstance`.
+        What was played; of a result read from a store, the instance is a :class:`.StoredInstance`.
 
     Examples
     --------
@@ -111,14 +51,13 @@ class Result:
     """
 
     def __init__(
-        self, instance: Shown, labels: tuple[str, ...], rounds: IntArray,
-        regret: FloatArray, pulls: IntArray, duration: FloatArray, *, horizon: int, seed: int,
-        coordinates: Mapping[str, Any] = MappingProxyType({}),
+        self, instance: Shown, *, labels: tuple[str, ...], rounds: IntArray, regret: FloatArray, pulls: IntArray,
+        wall_time: FloatArray, horizon: int, seed: int, coordinates: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.instance, self.horizon, self.seed = instance, horizon, seed
         self._coordinates = coordinates  # arrays along the policies, and single values
         self._labels, self._rounds = labels, rounds
-        self._regret, self._pulls, self._duration = regret, pulls, duration
+        self._regret, self._pulls, self._wall_time = regret, pulls, wall_time
 
     @cached_property
     def regret(self) -> xr.DataArray:
@@ -133,7 +72,7 @@ class Result:
     @cached_property
     def wall_time(self) -> xr.DataArray:
         """Nanoseconds per pull, noise not included: (policy, replication)."""
-        return self._labelled(self._duration, "ns per pull")
+        return self._labelled(self._wall_time, "ns per pull")
 
     def _labelled(self, values: Any, name: str, **last: Any) -> xr.DataArray:
         import xarray as xr
@@ -171,8 +110,9 @@ class Result:
         Result(UCB; 2 replications of 100 pulls, seed 0)
         """
         return Result(
-            self.instance, self._labels, self._rounds, self._regret[:, replications], self._pulls[:, replications],
-            self._duration[:, replications], horizon=self.horizon, seed=self.seed, coordinates=self._coordinates,
+            self.instance, labels=self._labels, rounds=self._rounds, regret=self._regret[:, replications],
+            pulls=self._pulls[:, replications], wall_time=self._wall_time[:, replications], horizon=self.horizon,
+            seed=self.seed, coordinates=self._coordinates,
         )  # fmt: skip
 
     @property
@@ -224,29 +164,7 @@ class Result:
         ['mean', 'se', 'std', 'median', 'q10', 'q90', 'worst', 'failures', 'above best', 'above best low',
          'above best high', 'ns per pull', 'ratio to Lai-Robbins']
         """
-        import pandas as pd
-
-        final = self._regret[:, :, -1]
-        limit = self.lai_robbins
-        mean = final.mean(axis=1)
-        std = final.std(axis=1, ddof=1) if final.shape[1] > 1 else np.full(len(final), math.nan)
-        low, high = _bootstrap_interval(final - final[mean.argmin()])
-        columns = {
-            "mean": mean,
-            "se": std / math.sqrt(final.shape[1]),
-            "std": std,
-            "median": np.median(final, axis=1),
-            "q10": np.quantile(final, 0.1, axis=1),
-            "q90": np.quantile(final, 0.9, axis=1),
-            "worst": final.max(axis=1),
-            "failures": self.failed.mean(axis=1),
-            "above best": mean - mean.min(),
-            "above best low": low,
-            "above best high": high,
-            "ns per pull": np.median(self._duration, axis=1),
-            "ratio to Lai-Robbins": mean / limit if limit > 0 else np.full(len(final), math.nan),
-        }
-        return pd.DataFrame(columns, index=pd.Index(self._labels, name="policy"))
+        return summary_of(self._labels, self._regret[:, :, -1], self.failed, self._wall_time, self.lai_robbins)
 
     def plot(
         self, ax: Axes | None = None, policies: Sequence[str] | None = None, band: Sequence[str] | None = None,
@@ -322,26 +240,3 @@ class Result:
         return (
             f"Result({', '.join(self._labels)}; {replications} replications of {self.horizon} pulls, seed {self.seed})"
         )
-
-
-def with_error(mean: float, error: float) -> str:
-    return number(mean) if math.isnan(error) else f"{number(mean)} ± {number(error)}"
-
-
-def _bootstrap_interval(values: FloatArray, resamples: int = 1000) -> FloatArray:
-    """Return the ends of 95% intervals for the means of the rows; all rows share the resamples.
-
-    The seed is fixed, so that a stored result always gives the same table.
-    """
-    n = values.shape[1]
-    if n < 2:
-        return np.full((2, len(values)), math.nan)
-    rng, means = np.random.default_rng(0), []
-    block = max(1, 1_000_000 // n)  # resamples at once, so that memory stays small
-    for first in range(0, resamples, block):
-        size = min(block, resamples - first)
-        drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)  # how often each was drawn
-        means.append(times @ values.T / n)
-    ends: FloatArray = np.quantile(np.concatenate(means), (0.025, 0.975), axis=0)
-    return ends

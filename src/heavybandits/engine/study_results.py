@@ -10,7 +10,8 @@ import numpy as np
 
 from .._format import html_table
 from ..palette import look
-from .results import CHOOSING, Result, with_error
+from .results import CHOOSING, Result
+from .summary import with_error
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -75,14 +75,14 @@ class AnyAgent(Kept):
         """Rewards seen."""
         return self._seen
 
-    def _shown(self, choice: Any, state: Any = None) -> tuple[float, float]:
+    def _shown(self, arm: Any, state: Any = None) -> tuple[float, float]:
         """Return the estimate and the index of an arm, a row or a cell, for whoever holds the lock; NaN if none.
 
         A policy that writes down what it is asked about is shown a copy of its state.
         """
         state = self._state if state is None else state
         with np.errstate(all="ignore"):  # as silent as compiled code
-            return value_of(self.policy, state, choice), index_of(self.policy, state, choice, self._seen)
+            return value_of(self.policy, state, arm), index_of(self.policy, state, arm, self._seen)
 
     @abstractmethod
     def _table(self) -> tuple[str, list[list[str]]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 
 class Arms:
-    """Different names, in order; a name's *slot* is its place in that order.
+    """Different names, in order; a name's *slot* is its number in that order.
 
     Parameters
     ----------

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.results import Result, Shown
+from ..engine.results import Result
+from ..engine.shown import Shown
 from ..engine.study_results import StudyResult
 from ..palette import FAINT, INK, Look, look
 from ..protocols import FloatArray, IntArray

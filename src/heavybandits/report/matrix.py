@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..engine.results import Result, noise_of
+from ..engine.results import Result
+from ..engine.shown import noise_of
 from ..engine.study_results import StudyResult
 from ..palette import HERO, VERMILION, look
 from .drawing import Drawing, Panel, replications, shown, variants_note

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 
 from .._version import __version__
 from ..engine.checkpoints import checkpoint_rounds
-from ..engine.results import StoredInstance
+from ..engine.shown import StoredInstance
 from ..protocols import IntArray
 from .schema import Count, StudyFile, Table, Text
 

@@ -21,14 +21,11 @@ from typing import Any
 import numpy as np
 import zarr
 
-from ..engine.results import Result
+from ..engine.results import Chunk, Result
 from ..engine.study_results import StudyResult
-from ..protocols import FloatArray, IntArray
 from .record import Item, Record, RecordError
 
-Chunk = tuple[FloatArray, IntArray, FloatArray]  # regret, pulls and wall time of some replications
-
-ARRAYS = ("regret", "pulls", "wall_time")
+ARRAYS = Chunk._fields
 
 
 def accept_consolidation() -> None:
@@ -95,10 +92,9 @@ class Store:
         if not stored:
             return False, None
         try:
-            regret, pulls, wall_time = (self._array(item.case, name)[:, where] for name in ARRAYS)
+            chunk = Chunk(**{name: self._array(item.case, name)[:, where] for name in ARRAYS})
         except (ValueError, RuntimeError, LookupError, OSError):  # codecs raise these if they cannot decode
             return True, None
-        chunk = (regret, pulls, wall_time)
         return True, chunk if checksum(self.record.digest, item, chunk) == stored else None
 
     def _array(self, case: str, name: str) -> Any:
@@ -127,11 +123,13 @@ class Store:
         for label in filter(parts.__getitem__, record.cases):
             if not self.has_coordinates(label):
                 raise StoreError(f"{self.location}: damaged: coordinates of {label}; run the study again to mend them")
-            stack = [np.concatenate(arrays, axis=1) for arrays in zip(*parts[label], strict=True)]
+            whole = Chunk(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts[label], strict=True)))
             case = record.cases[label]
-            results[label] = Result(case.instance, tuple(record.policies), record.rounds(label), *stack,
-                                    horizon=case.horizon, seed=head.seed,
-                                    coordinates=record.coordinates(label))  # fmt: skip
+            results[label] = Result(
+                case.instance, labels=tuple(record.policies), rounds=record.rounds(label), regret=whole.regret,
+                pulls=whole.pulls, wall_time=whole.wall_time, horizon=case.horizon, seed=head.seed,
+                coordinates=record.coordinates(label),
+            )  # fmt: skip
         if not results:
             raise StoreError(f"{self.location}: no results yet; run the study first")
         provenance = {"version": record.version, "versions": record.versions, "digest": record.digest,

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import zarr
 
-from ..engine.results import noise_of
+from ..engine.results import Chunk
+from ..engine.shown import noise_of
 from .record import CaseRecord, Item, PolicyRecord, Record, RecordError, differences
 from .store import (
     ARRAYS,
-    Chunk,
     Store,
     StoreError,
     absolute,

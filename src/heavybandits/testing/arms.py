@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.kit.shown import index_of, value_of
 from ..algorithms.kit.state import arrays, carried, find_open, with_room
-from ..engine.compile.compiled import compiled, without_text
-from ..engine.compile.randomness import uses_rng
+from ..engine.compile.compiled import without_text
 from ..protocols import FloatArray, IntArray, is_named_tuple
-from .common import WILD, check_arrays, require, require_same_states, rng_for, same, some_rewards
+from .common import (
+    WILD,
+    check_arrays,
+    check_compiled,
+    check_randomness,
+    is_number,
+    play_numbers,
+    require,
+    rng_for,
+    same,
+    some_rewards,
+)
 
 
 def check_arms(policy: Any, name: str, horizon: int) -> Callable[[], None]:
     """Check an interpreted policy, and return what checks the compiled one against it."""
     _check_states(policy, name, horizon)
     played = {n_arms: _check_repetition(policy, name, n_arms, horizon) for n_arms in (1, 3, 70)}
-    _check_randomness(policy, name, horizon, played[3][0])
+    check_randomness(policy, name, played[3][0], lambda rng: _interpreted(policy, name, 3, horizon, rng)[0])
     _check_wild_rewards(policy, name, horizon)
     _check_disorder(policy, name, horizon)
 
-    def check_compiled() -> None:
-        for n_arms, (arms, state) in played.items():
-            _check_compiled(policy, name, n_arms, horizon, arms, state)
+    def check_machine_code() -> None:
+        for n_arms, arms_and_state in played.items():
+            check_compiled(policy, name, "arms", play_numbers, arms_and_state, policy.init(n_arms, horizon))
 
-    return check_compiled
+    return check_machine_code
 
 
 def _check_states(policy: Any, name: str, horizon: int) -> None:
@@ -62,38 +71,6 @@ def _check_repetition(policy: Any, name: str, n_arms: int, horizon: int) -> tupl
     return arms, state
 
 
-def _check_randomness(policy: Any, name: str, horizon: int, arms: IntArray) -> None:
-    """Check that a policy that gets no generator leaves one alone when it is given one."""
-    if not uses_rng(policy):
-        rng = np.random.default_rng(3)
-        given, _ = _interpreted(policy, name, 3, horizon, rng)
-        untouched = rng.bit_generator.state == np.random.default_rng(3).bit_generator.state
-        require(
-            untouched and same(arms, given),
-            f"{name}.select must not draw random numbers: by its code it never uses its generator, so it gets None",
-        )
-
-
-def _check_compiled(policy: Any, name: str, n_arms: int, horizon: int, arms: IntArray, state: Any) -> None:
-    """Check that compiled code plays the same arms and ends in the same state as interpreted code."""
-    bare, fresh, rng = without_text(policy), policy.init(n_arms, horizon), rng_for(policy)
-    rewards, machine = some_rewards(horizon), np.full(horizon, -1)
-    try:
-        play = compiled(_play, bare, fresh, rng, rewards, machine)
-    except Exception as error:
-        raise AssertionError(f"{name} must compile: {error}") from error
-    play(bare, fresh, rng, rewards, machine)
-    require(same(arms, machine), f"{name} must choose the same arms compiled as interpreted")
-    require_same_states(name, state, fresh)
-
-
-def _play(policy: Any, state: Any, rng: Any, rewards: FloatArray, arms: IntArray) -> None:
-    for t in range(len(rewards)):
-        arm = policy.select(state, t, rng)
-        policy.update(state, arm, rewards[t])
-        arms[t] = arm
-
-
 def _interpreted(policy: Any, name: str, n_arms: int, horizon: int, rng: Any = None) -> tuple[IntArray, Any]:
     """Return the arms that a fresh policy chooses, and its final state; ``rng`` defaults to what it would get."""
     bare, state, rng = without_text(policy), policy.init(n_arms, horizon), rng or rng_for(policy)
@@ -106,8 +83,8 @@ def _interpreted(policy: Any, name: str, n_arms: int, horizon: int, rng: Any = N
 
 def _selected(policy: Any, name: str, state: Any, t: int, rng: Any, n_arms: int) -> int:
     arm = policy.select(state, t, rng)
-    is_arm = isinstance(arm, Integral) and not isinstance(arm, bool) and 0 <= int(arm) < n_arms
-    require(is_arm, f"{name}.select must return an arm, a whole number from 0 to {n_arms - 1}, got {arm!r}")
+    last = n_arms - 1
+    require(is_number(arm, n_arms), f"{name}.select must return an arm, a whole number from 0 to {last}, got {arm!r}")
     return int(arm)
 
 

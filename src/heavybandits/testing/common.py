@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import random
-from numbers import Number
+from collections.abc import Callable
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.kit.state import arrays
+from ..engine.compile.compiled import compiled, without_text
 from ..engine.compile.randomness import uses_rng
 from ..protocols import FloatArray, IntArray
 
@@ -67,7 +69,46 @@ def check_arrays(policy: Any, name: str, first: Any, second: Any) -> None:
         )
 
 
-def require_same_states(name: str, interpreted: Any, machine: Any) -> None:
-    """Check that compiled code ends in the same state as interpreted code."""
-    for (path, one), (_, two) in zip(arrays(interpreted), arrays(machine), strict=True):
+def is_number(chosen: Any, n: int) -> bool:
+    """Return whether a policy has chosen a whole number from 0 to n - 1."""
+    return isinstance(chosen, Integral) and not isinstance(chosen, bool) and 0 <= int(chosen) < n
+
+
+def check_randomness(policy: Any, name: str, chosen: IntArray, play: Callable[[Any], IntArray]) -> None:
+    """Check that a policy that gets no generator leaves one alone when it is given one, and chooses the same."""
+    if not uses_rng(policy):
+        rng = np.random.default_rng(3)
+        given = play(rng)
+        untouched = rng.bit_generator.state == np.random.default_rng(3).bit_generator.state
+        require(
+            untouched and same(chosen, given),
+            f"{name}.select must not draw random numbers: by its code it never uses its generator, so it gets None",
+        )
+
+
+def check_compiled(
+    policy: Any, name: str, noun: str, play: Callable[..., None], played: tuple[IntArray, Any], fresh: Any, *lent: Any
+) -> None:
+    """Check that compiled code chooses the same and ends in the same state as interpreted code did.
+
+    ``play(policy, state, rng, *lent, rewards, chosen)`` is compiled, and plays from the ``fresh`` state on.
+    """
+    chosen, state = played
+    machine = np.full(len(chosen), -1)
+    arguments = (without_text(policy), fresh, rng_for(policy), *lent, some_rewards(len(chosen)), machine)
+    try:
+        fast = compiled(play, *arguments)
+    except Exception as error:
+        raise AssertionError(f"{name} must compile: {error}") from error
+    fast(*arguments)
+    require(same(chosen, machine), f"{name} must choose the same {noun} compiled as interpreted")
+    for (path, one), (_, two) in zip(arrays(state), arrays(fresh), strict=True):
         require(same(one, two), f"{name}: {path} must come out the same compiled as interpreted, to the last bit")
+
+
+def play_numbers(policy: Any, state: Any, rng: Any, rewards: FloatArray, chosen: IntArray) -> None:
+    """Play a policy that chooses by number: of arms, or of cells."""
+    for t in range(len(rewards)):
+        number = policy.select(state, t, rng)
+        policy.update(state, number, rewards[t])
+        chosen[t] = number

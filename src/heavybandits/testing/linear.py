@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.kit.state import arrays, find_asking, with_room, with_rows
-from ..engine.compile.compiled import compiled, without_text
+from ..engine.compile.compiled import without_text
 from ..engine.compile.randomness import uses_rng
 from ..protocols import FloatArray, IntArray
 from ..world.contexts import blocks
-from .common import WILD, check_arrays, require, require_same_states, rng_for, same, some_rewards
+from .common import (
+    WILD,
+    check_arrays,
+    check_compiled,
+    check_randomness,
+    is_number,
+    require,
+    rng_for,
+    same,
+    some_rewards,
+)
 
 WIDTH = 4  # features, where their number does not matter
 ROUNDS = 40  # in each setting but the first two
@@ -47,15 +56,17 @@ def check_linear(policy: Any, name: str, horizon: int) -> Callable[[], None]:
     check_arrays(policy, name, *(policy.init(WIDTH, horizon) for _ in range(2)))
     settings = {setting: contexts for setting, contexts in _settings(horizon).items() if _takes(policy, contexts)}
     played = {setting: _check_repetition(policy, name, setting, contexts) for setting, contexts in settings.items()}
-    _check_randomness(policy, name, settings["rows that change"], played["rows that change"][0])
-    _check_wild_rewards(policy, name, settings["rows that change"])
+    changing, (chosen, _) = settings["rows that change"], played["rows that change"]
+    check_randomness(policy, name, chosen, lambda rng: _interpreted(policy, name, changing, rng=rng)[0])
+    _check_wild_rewards(policy, name, changing)
     _check_disorder(policy, name, horizon)
 
-    def check_compiled() -> None:
-        for setting, (rows, state) in played.items():
-            _check_compiled(policy, f"{name} with {setting}", settings[setting], rows, state)
+    def check_machine_code() -> None:
+        for setting, rows_and_state in played.items():
+            fresh, writable = _fresh(policy, settings[setting]), settings[setting].copy()
+            check_compiled(policy, f"{name} with {setting}", "rows", _play, rows_and_state, fresh, writable)
 
-    return check_compiled
+    return check_machine_code
 
 
 def _takes(policy: Any, contexts: FloatArray) -> bool:
@@ -103,31 +114,6 @@ def _require_numbers(policy: Any, name: str, setting: str, state: Any, features:
         require(known, f"{name}.value must not be NaN where the index is finite, with {setting}")
 
 
-def _check_randomness(policy: Any, name: str, contexts: FloatArray, rows: IntArray) -> None:
-    """Check that a policy that gets no generator leaves one alone when it is given one."""
-    if not uses_rng(policy):
-        rng = np.random.default_rng(3)
-        given, _ = _interpreted(policy, name, contexts, rng=rng)
-        untouched = rng.bit_generator.state == np.random.default_rng(3).bit_generator.state
-        require(
-            untouched and same(rows, given),
-            f"{name}.select must not draw random numbers: by its code it never uses its generator, so it gets None",
-        )
-
-
-def _check_compiled(policy: Any, name: str, contexts: FloatArray, rows: IntArray, state: Any) -> None:
-    """Check that compiled code plays the same rows and ends in the same state as interpreted code."""
-    bare, fresh, rng = without_text(policy), _fresh(policy, contexts), rng_for(policy)
-    rewards, machine, writable = some_rewards(len(contexts)), np.full(len(contexts), -1), contexts.copy()
-    try:
-        play = compiled(_play, bare, fresh, rng, writable, rewards, machine)
-    except Exception as error:
-        raise AssertionError(f"{name} must compile: {error}") from error
-    play(bare, fresh, rng, writable, rewards, machine)
-    require(same(rows, machine), f"{name} must choose the same rows compiled as interpreted")
-    require_same_states(name, state, fresh)
-
-
 def _play(policy: Any, state: Any, rng: Any, contexts: FloatArray, rewards: FloatArray, rows: IntArray) -> None:
     for t in range(len(rewards)):
         row = policy.select(state, contexts[t], t, rng)
@@ -150,8 +136,9 @@ def _interpreted(
 
 def _selected(policy: Any, name: str, state: Any, features: FloatArray, t: int, rng: Any) -> int:
     row, last = policy.select(state, features, t, rng), len(features) - 1
-    is_row = isinstance(row, Integral) and not isinstance(row, bool) and 0 <= int(row) <= last
-    require(is_row, f"{name}.select must return a row, a whole number from 0 to {last}, got {row!r}")
+    require(
+        is_number(row, len(features)), f"{name}.select must return a row, a whole number from 0 to {last}, got {row!r}"
+    )
     return int(row)
 
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.kit.state import arrays, with_room
-from ..engine.compile.compiled import compiled, without_text
-from ..engine.compile.randomness import uses_rng
+from ..engine.compile.compiled import without_text
 from ..protocols import FloatArray, IntArray
-from .common import WILD, check_arrays, require, require_same_states, rng_for, same, some_rewards
+from .common import (
+    WILD,
+    check_arrays,
+    check_compiled,
+    check_randomness,
+    is_number,
+    play_numbers,
+    require,
+    rng_for,
+    same,
+    some_rewards,
+)
 
 DIMS = (1, 2, 3)
 
@@ -23,15 +32,15 @@ def check_lipschitz(policy: Any, name: str, horizon: int) -> Callable[[], None]:
         require(callable(getattr(policy, method, None)), f"{name} must have a method {method}")
     check_arrays(policy, name, *(policy.init(2, horizon) for _ in range(2)))
     played = {dim: _check_repetition(policy, name, dim, horizon) for dim in DIMS}
-    _check_randomness(policy, name, horizon, played[2][0])
+    check_randomness(policy, name, played[2][0], lambda rng: _interpreted(policy, name, 2, horizon, rng=rng)[0])
     _check_wild_rewards(policy, name, horizon)
     _check_disorder(policy, name, horizon)
 
-    def check_compiled() -> None:
-        for dim, (cells, state) in played.items():
-            _check_compiled(policy, name, dim, horizon, cells, state)
+    def check_machine_code() -> None:
+        for dim, cells_and_state in played.items():
+            check_compiled(policy, name, "cells", play_numbers, cells_and_state, policy.init(dim, horizon))
 
-    return check_compiled
+    return check_machine_code
 
 
 def _check_repetition(policy: Any, name: str, dim: int, horizon: int) -> tuple[IntArray, Any]:
@@ -41,18 +50,6 @@ def _check_repetition(policy: Any, name: str, dim: int, horizon: int) -> tuple[I
     again, _ = _interpreted(policy, name, dim, horizon)
     require(same(cells, again), f"{name} must choose the same cells when it is given the same rewards and seed")
     return cells, state
-
-
-def _check_randomness(policy: Any, name: str, horizon: int, cells: IntArray) -> None:
-    """Check that a policy that gets no generator leaves one alone when it is given one."""
-    if not uses_rng(policy):
-        rng = np.random.default_rng(3)
-        given, _ = _interpreted(policy, name, 2, horizon, rng=rng)
-        untouched = rng.bit_generator.state == np.random.default_rng(3).bit_generator.state
-        require(
-            untouched and same(cells, given),
-            f"{name}.select must not draw random numbers: by its code it never uses its generator, so it gets None",
-        )
 
 
 def _check_wild_rewards(policy: Any, name: str, horizon: int) -> None:
@@ -105,26 +102,6 @@ def _interpreted(
 
 def _selected(policy: Any, name: str, state: Any, t: int, rng: Any) -> int:
     cell = policy.select(state, t, rng)
-    is_cell = isinstance(cell, Integral) and not isinstance(cell, bool) and 0 <= int(cell) < policy.n_cells(state)
+    is_cell = is_number(cell, policy.n_cells(state))
     require(is_cell, f"{name}.select must return a cell, from 0 to n_cells(state) - 1, got {cell!r}")
     return int(cell)
-
-
-def _check_compiled(policy: Any, name: str, dim: int, horizon: int, cells: IntArray, state: Any) -> None:
-    """Check that compiled code plays the same cells and ends in the same state as interpreted code."""
-    bare, fresh, rng = without_text(policy), policy.init(dim, horizon), rng_for(policy)
-    rewards, machine = some_rewards(horizon), np.full(horizon, -1)
-    try:
-        play = compiled(_play, bare, fresh, rng, rewards, machine)
-    except Exception as error:
-        raise AssertionError(f"{name} must compile: {error}") from error
-    play(bare, fresh, rng, rewards, machine)
-    require(same(cells, machine), f"{name} must choose the same cells compiled as interpreted")
-    require_same_states(name, state, fresh)
-
-
-def _play(policy: Any, state: Any, rng: Any, rewards: FloatArray, cells: IntArray) -> None:
-    for t in range(len(rewards)):
-        cell = policy.select(state, t, rng)
-        policy.update(state, cell, rewards[t])
-        cells[t] = cell

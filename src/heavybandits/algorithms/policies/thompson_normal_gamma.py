@@ -26,14 +26,11 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from ..._validate import in_range, require_within
-from ...protocols import FloatArray, IntArray
+from ..._validate import in_range
 from ..entries import Facts
-from ..kit.late import Late, bonus_factor, init_late
-from ..kit.numerics import LARGEST, running_mean, saturate
+from ..kit.deviations import Deviations, init_deviations, take_in
+from ..kit.late import bonus_factor
+from ..kit.numerics import saturate
 from ..kit.scan import unseen
 from ..parameters import Finite, NonNegative, validated
 
@@ -50,20 +47,6 @@ FACTS = Facts(
 
 def _shape(owner: str, name: str, value: Any) -> float:
     return in_range(owner, name, value, low=-10, high=1e6)
-
-
-class ThompsonNormalGammaState(NamedTuple):
-    """Means, and sums of squared deviations from them."""
-
-    pulls: IntArray
-    late: Late
-    mean: FloatArray
-    squares: FloatArray
-    open: npt.NDArray[np.bool_]
-
-    def check(self, fresh: ThompsonNormalGammaState, n_arms: int) -> None:
-        """Refuse squares that are negative."""
-        require_within("squares", self.squares, 0.0, LARGEST)
 
 
 @validated
@@ -93,15 +76,9 @@ class ThompsonNormalGamma(NamedTuple):
     prior_shape: Annotated[float, _shape] = -1.5
     prior_rate: NonNegative = 0.0
 
-    def init(self, n_arms: int, horizon: int | None) -> ThompsonNormalGammaState:
+    def init(self, n_arms: int, horizon: int | None) -> Deviations:
         """Return the prior."""
-        return ThompsonNormalGammaState(
-            np.zeros(n_arms, np.int64),
-            init_late(n_arms),
-            np.zeros(n_arms),
-            np.zeros(n_arms),
-            np.ones(n_arms, np.bool_),
-        )
+        return init_deviations(n_arms)
 
     def initial_pulls(self) -> int:
         """Return the number of rewards that make a posterior proper."""
@@ -109,7 +86,7 @@ class ThompsonNormalGamma(NamedTuple):
             return 0
         return max(2, math.ceil(2.0 - 2.0 * self.prior_shape))
 
-    def select(self, state: ThompsonNormalGammaState, t: int, rng: Any) -> int:
+    def select(self, state: Deviations, t: int, rng: Any) -> int:
         """Return the arm with the largest draw; arms whose posterior is not proper come first."""
         initial = self.initial_pulls()
         best, largest = unseen(state, initial), -math.inf
@@ -129,15 +106,11 @@ class ThompsonNormalGamma(NamedTuple):
                 best, largest = arm, draw
         return best
 
-    def update(self, state: ThompsonNormalGammaState, arm: int, reward: float) -> None:
+    def update(self, state: Deviations, arm: int, reward: float) -> None:
         """Move the mean and the squared deviations."""
-        state.pulls[arm] += 1
-        before, x = state.mean[arm], saturate(reward)
-        state.mean[arm] = running_mean(before, state.pulls[arm], x)
-        growth = saturate(x - before) * saturate(x - state.mean[arm])
-        state.squares[arm] = saturate(state.squares[arm] + saturate(growth))
+        take_in(state, arm, reward)
 
-    def rate_of(self, state: ThompsonNormalGammaState, arm: int) -> float:
+    def rate_of(self, state: Deviations, arm: int) -> float:
         """Return B."""
         n, away = state.pulls[arm], saturate(state.mean[arm] - self.prior_mean)
         pulled = 0.0
@@ -145,7 +118,7 @@ class ThompsonNormalGamma(NamedTuple):
             pulled = saturate(away * away) * (0.5 * self.prior_weight * n / (self.prior_weight + n))
         return float(saturate(self.prior_rate + 0.5 * state.squares[arm] + pulled))
 
-    def value(self, state: ThompsonNormalGammaState, arm: int) -> float:
+    def value(self, state: Deviations, arm: int) -> float:
         """Return the posterior mean; NaN if nothing is known."""
         weight = self.prior_weight + state.pulls[arm]
         if weight == 0.0:

@@ -17,14 +17,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from ..._validate import require_within
-from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.late import Late, init_late
-from ..kit.numerics import LARGEST, running_mean, saturate
+from ..kit.deviations import Deviations, init_deviations, take_in
 from ..kit.scan import due, scan
 from ..parameters import Positive, validated
 
@@ -37,20 +31,6 @@ FACTS = Facts(
     regret="none proved",
     reference="Auer, Cesa-Bianchi, Fischer 2002",
 )
-
-
-class UCBTunedState(NamedTuple):
-    """Means, and sums of squared deviations from them."""
-
-    pulls: IntArray
-    late: Late
-    mean: FloatArray
-    squares: FloatArray
-    open: npt.NDArray[np.bool_]
-
-    def check(self, fresh: UCBTunedState, n_arms: int) -> None:
-        """Refuse squares that are negative."""
-        require_within("squares", self.squares, 0.0, LARGEST)
 
 
 @validated
@@ -73,34 +53,24 @@ class UCBTuned(NamedTuple):
 
     width: Positive = 1.0
 
-    def init(self, n_arms: int, horizon: int | None) -> UCBTunedState:
+    def init(self, n_arms: int, horizon: int | None) -> Deviations:
         """Return a fresh state."""
-        return UCBTunedState(
-            np.zeros(n_arms, np.int64),
-            init_late(n_arms),
-            np.zeros(n_arms),
-            np.zeros(n_arms),
-            np.ones(n_arms, np.bool_),
-        )
+        return init_deviations(n_arms)
 
-    def select(self, state: UCBTunedState, t: int, rng: Any) -> int:
+    def select(self, state: Deviations, t: int, rng: Any) -> int:
         """Pull each arm once, then the one with the highest index."""
         arm = due(state, 1)
         return arm if arm >= 0 else scan(self, state, t)
 
-    def update(self, state: UCBTunedState, arm: int, reward: float) -> None:
+    def update(self, state: Deviations, arm: int, reward: float) -> None:
         """Move the mean and the variance of the arm."""
-        state.pulls[arm] += 1
-        before, x = state.mean[arm], saturate(reward)
-        state.mean[arm] = running_mean(before, state.pulls[arm], x)
-        growth = saturate(x - before) * saturate(x - state.mean[arm])
-        state.squares[arm] = saturate(state.squares[arm] + saturate(growth))
+        take_in(state, arm, reward)
 
-    def value(self, state: UCBTunedState, arm: int) -> float:
+    def value(self, state: Deviations, arm: int) -> float:
         """Return the mean reward; NaN before the first."""
         return float(state.mean[arm]) if state.pulls[arm] > 0 else math.nan
 
-    def index_of(self, state: UCBTunedState, arm: int, t: int) -> float:
+    def index_of(self, state: Deviations, arm: int, t: int) -> float:
         """Return mean plus bonus; infinite before the first reward."""
         n = state.pulls[arm]
         if n == 0:
