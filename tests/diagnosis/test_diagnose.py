@@ -60,7 +60,7 @@ def test_infinities_spaces_blank_lines_and_other_columns_are_fine() -> None:
     [
         ("", "text: must be a CSV file: No columns"),
         ("arm,reward\n", "text: must have at least one reward, got none"),
-        ("arm;cost\na;1\n", "text: columns must be arm, reward and perhaps time, each once, got arm, cost; arm_column"),
+        ("arm;cost\na;1\n", "text: columns must be arm, reward and perhaps time, each once, got arm, cost; name"),
         ("arm;reward\na;1.234,5\n", "text: line 2 has no usable reward, got '1.234.5'"),
         ("arm,reward\na,\n,NaN\n", "text: must have at least one reward, got none"),
         ("arm,reward\na,1,2\n", "rows have more fields than its header"),

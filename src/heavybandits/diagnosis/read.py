@@ -94,7 +94,7 @@ class Reading(NamedTuple):
             wanted = f"{', '.join(needed)} and perhaps time"
             raise ValueError(
                 f"{source}: columns must be {wanted}, each once, got {', '.join(columns)}; "
-                "arm_column and reward_column take other names"
+                "name yours with arm_column and reward_column (--arm-column and --reward-column)"
             )
         names = frame[self.arm].astype("string").str.strip()
         rewards = _numbers(frame[self.reward])

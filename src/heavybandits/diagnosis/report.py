@@ -234,10 +234,8 @@ def _noise(pooled: Shape) -> list[str]:
     if pooled.ties > 0.5:
         said.append(f"Ties: {pooled.ties:.0%} of the rewards repeat; they are counts, rounded, or often zero.")
     if pooled.outliers > 0:
-        share = pooled.outliers / pooled.size
-        said.append(
-            f"Outliers: {plural(pooled.outliers, 'reward')} ({share:.2g} of all); of normal ones 2e-06 would be."
-        )
+        share = f"{100.0 * pooled.outliers / pooled.size:.2g}%"
+        said.append(f"Outliers: {plural(pooled.outliers, 'reward')}, {share}; normal noise would give 2 in a million.")
     if math.isnan(pooled.drift.p_value):
         said.append("Drift: too few different rewards to tell.")
     elif pooled.drift.p_value < SURE:
@@ -262,7 +260,7 @@ def _tail(side: str, tail: Estimate) -> str:
     if math.isnan(tail.value):
         return f"The {side} tail: too few rewards on that side of the median to tell."
     if tail.low == math.inf:
-        return f"The {side} tail is none: the most extreme reward on that side is a common one."
+        return f"There is no {side} tail: the most extreme reward on that side is a common one."
     if tail.low > LIGHT:
         return f"The {side} tail is light, its index above {tail.low:.2g}: averages settle as with normal noise."
     if tail.low <= 1 and tail.value <= HEAVY:
