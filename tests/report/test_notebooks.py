@@ -64,8 +64,9 @@ def test_study_shows_the_best_of_each_family() -> None:
     families = {"a": "one", "b": "one", "c": "two"}
     made = study({f"x{i}": result([0.1, 0.3], [0.4, 0.4], [0.3, 0.3]) for i in range(CASES + 1)}, families, title=NASTY)
     table = Table(made)
-    assert table.caption.startswith(r"<script>alert('x')</script> \x1b[31m: regret at the horizon, in units of reward")
-    assert table.caption.endswith(f"the first {CASES} of {CASES + 1} cases")
+    assert table.caption.startswith(r"<script>alert('x')</script> \x1b[31m (regret at the horizon, in units of reward")
+    assert table.caption.endswith(f"the first {CASES} of {CASES + 1} cases)")
+    assert repr(made) == f"StudyResult({made.name}; {CASES + 1} cases, 3 policies)"
     assert [row[:2] for row in table.rows] == [["policy", "x0"], ["a", "20.0 ± 10.0"], ["c", "30.0 ± 0"]]
     assert table.bold == ["20.0 ± 10.0"] * CASES
 
@@ -89,6 +90,7 @@ def test_diagnosis() -> None:
     assert table.rows[0][1:3] == ["rewards", "median"]
     assert table.rows[1][1] == "30"
     assert report.advice.name in report._repr_html_()
+    assert repr(report) == f"Report(table: 60 rewards of 2 arms; goal {report.goal}, advice {report.advice.name})"
 
 
 def test_a_simulation_shows_its_progress_on_a_terminal_only(

@@ -35,7 +35,7 @@ best      chance of being the best arm, given the rewards
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """What :func:`.diagnosis` found.
 
@@ -93,6 +93,10 @@ class Report:
         return "\n".join(parts)
 
     __str__ = text
+
+    def __repr__(self) -> str:
+        count, arms = plural(len(self.rewards.rewards), self._noun), plural(len(self.rewards.labels), "arm")
+        return f"Report({self.rewards.source}: {count} of {arms}; goal {self.goal}, advice {self.advice.name})"
 
     def _repr_html_(self) -> str:
         """Show the arms, what the rewards say and which policy fits in a notebook."""

@@ -206,6 +206,8 @@ class Result:
             raise ValueError(f"plot: policies must name at least one policy, got {policies!r}")
         final = dict(zip(self._labels, self._regret[:, :, -1].mean(axis=1), strict=True))
         banded = sorted(drawn, key=final.__getitem__)[:2] if band is None else self._known("band", band)
+        if ax is not None and not hasattr(ax, "plot"):
+            raise TypeError(f"plot: ax must be an axis of matplotlib, got {ax!r}")
         if ax is None:
             ax = Picture(figsize=(7, 4.2), layout="constrained").subplots()
         regret = {label: self._regret[self._labels.index(label)] for label in drawn}

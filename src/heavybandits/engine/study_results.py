@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._format import html_table
+from .._format import html_table, plural
 from ..palette import look
 from .results import CHOOSING, Result
 from .summary import with_error
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CASES = 6  # side by side in a notebook
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StudyResult:
     """What a study gave: a result per case, and how they were made.
 
@@ -43,6 +43,8 @@ class StudyResult:
     >>> import heavybandits as hb
     >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
     >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
+    >>> study
+    StudyResult(cauchy; 1 case, 1 policy)
     >>> study.best
     {'UCB': 'UCB'}
     """
@@ -96,6 +98,10 @@ class StudyResult:
         scores = np.mean(final, axis=0) if final else np.zeros(len(self.families))
         return dict(zip(self.families, scores.tolist(), strict=True))
 
+    def __repr__(self) -> str:
+        policies = f"{len(self.families)} {'policy' if len(self.families) == 1 else 'policies'}"
+        return f"StudyResult({self.name}; {plural(len(self.results), 'case')}, {policies})"
+
     def _repr_html_(self) -> str:
         """Show mean regret in a notebook: the best policy of each family, by case."""
         shown = dict(list(self.results.items())[:CASES])
@@ -106,7 +112,8 @@ class StudyResult:
         bold = {(int(summary["mean"].to_numpy().argmin()), column)
                 for column, summary in enumerate(summaries.values(), start=1)}  # fmt: skip
         more = f"; the first {CASES} of {len(self.results)} cases" if len(self.results) > CASES else ""
-        caption = f"{self.title or self.name}: regret at the horizon, in units of reward, mean ± standard error{more}"
+        units = f"regret at the horizon, in units of reward, mean ± standard error{more}"
+        caption = f"{self.title or self.name} ({units})"
         return html_table(caption, ["policy", *shown], rows, bold, [look(family).colour for family in self.best])
 
     @cached_property
