@@ -115,6 +115,33 @@ def test_a_full_disk_is_one_line() -> None:
 
 
 @pytest.mark.slow
+def small_files_only() -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(STUDY)
+    done = subprocess.run([sys.executable, "-m", "heavybandits", "run", "two.toml"], cwd=tmp_path, check=False,
+                          capture_output=True, text=True, preexec_fn=small_files_only)  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, f"heavybandits: File too large: {tmp_path}/two/two.zarr\n")
+
+
+def test_ctrl_c_while_the_tool_is_imported() -> None:
+    script = """
+import runpy, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "heavybandits.cli":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+runpy.run_module("heavybandits", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "\ninterrupted\n")
+
+
 def test_lists() -> None:
     for what, known in (
         ("policies", [name for kind in KINDS for name in (f"# {TITLES[kind]}", *heavybandits.policies(kind))]),

@@ -15,7 +15,7 @@ import heavybandits as hb
 PACKAGE = Path(hb.__file__).parent
 # From the ground up: a module may import what stands on its own line or on one above it.
 FLOORS = (
-    ("_format", "_validate", "_version", "palette", "protocols", "theory"),
+    ("_files", "_format", "_validate", "_version", "palette", "protocols", "theory"),
     ("engine.compile",),
     ("world",),
     ("algorithms",),

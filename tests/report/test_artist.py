@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from heavybandits.report import Artist
+from heavybandits.reproduce.folder import run_and_report
 from heavybandits.studies.executors import workers
-from heavybandits.studies.run import run_studies
+from heavybandits.studies.run import RESUME, run_studies
 from heavybandits.studies.study import read_study
 
 pytestmark = [
@@ -69,6 +70,27 @@ def test_a_folder_that_cannot_be_written_to_is_left_to_the_other_process(
         assert artist.sections() == {}
     artist._process.join(60)
     assert capfd.readouterr() == ("", "")
+
+
+def test_the_process_stops_drawing_when_the_other_is_interrupted(store: str, tmp_path: Path) -> None:
+    artist = Artist(tmp_path)
+    artist.draw(store)
+    artist.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+    artist._process.join(60)
+    assert artist._process.exitcode == -signal.SIGTERM
+    assert not (tmp_path / "figures").exists()
+
+
+def test_ctrl_c_while_figures_are_drawn_says_that_results_are_saved(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Artist, "sections", interrupt)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run_and_report([read_study(str(Path(store).with_suffix(".toml")))], tmp_path, 1, None, None)
+    assert caught.value.__notes__ == [RESUME]
 
 
 def script(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:

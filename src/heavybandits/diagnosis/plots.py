@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._files import named
 from ..palette import OKABE_ITO
 from ..protocols import FloatArray, IntArray
 from .read import Rewards
@@ -33,7 +34,8 @@ def save_plots(folder: Path, rewards: Rewards, residuals: FloatArray, pooled: Sh
         "drift": drift_plot(rewards, arms[: len(OKABE_ITO)]),
     }
     for name, figure in figures.items():
-        figure.savefig(folder / f"{name}.png", dpi=150)
+        with named(folder / f"{name}.png"):
+            figure.savefig(folder / f"{name}.png", dpi=150)
     return [folder / f"{name}.png" for name in figures]
 
 

@@ -55,6 +55,8 @@ class Artist:
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._connection.close()
+        if error is not None:
+            self._process.terminate()  # or it would go on drawing, behind the user's back
         self._waiting.shutdown(wait=error is None, cancel_futures=True)
 
 

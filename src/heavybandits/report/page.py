@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from .._files import named
 from ..engine.study_results import StudyResult
 from .claims import Difference, Verdict, listed
 from .drawing import page_colours
@@ -75,7 +76,8 @@ def write_page(
         **{part.replace(".", "_"): (folder / part).read_text(encoding="utf-8") for part in PARTS},
     )  # fmt: skip
     page = directory / "report.html"
-    page.write_text(html, encoding="utf-8")
+    with named(page):
+        page.write_text(html, encoding="utf-8")
     return page
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from .._files import named
 from .._format import number
 from ..engine.study_results import StudyResult
 from ..palette import Look, look
@@ -74,20 +75,21 @@ def file_name(name: str) -> str:
 
 def study_section(directory: Path, study: StudyResult) -> Section:
     """Write the figure and the tables of a study, and return what the page shows of it."""
-    for folder in ("figures", "tables"):
-        (directory / folder).mkdir(parents=True, exist_ok=True)
-    name, drawing = file_name(study.name), draw(study)
-    save(drawing.figure, directory / "figures" / name)
-
-    summary = summary_table(study)
-    brief = summary[SHOWN_IN_LATEX].rename(columns={"above best low": "low", "above best high": "high"})
-    _write(directory, name, summary, latex_table(brief, {"mean": lowest(summary, "mean")}))
     kind = study.figure
-    if kind == "runtime":
-        times = runtime_table(study)
-        _write(directory, f"{name}-times", times, latex_table(times, best_times(study, times)))
-    if kind == "matrix":
-        ratio_matrix(study).to_csv(directory / "tables" / f"{name}-matrix.csv", index_label="policy")
+    with named(directory):
+        for folder in ("figures", "tables"):
+            (directory / folder).mkdir(parents=True, exist_ok=True)
+        name, drawing = file_name(study.name), draw(study)
+        save(drawing.figure, directory / "figures" / name)
+
+        summary = summary_table(study)
+        brief = summary[SHOWN_IN_LATEX].rename(columns={"above best low": "low", "above best high": "high"})
+        _write(directory, name, summary, latex_table(brief, {"mean": lowest(summary, "mean")}))
+        if kind == "runtime":
+            times = runtime_table(study)
+            _write(directory, f"{name}-times", times, latex_table(times, best_times(study, times)))
+        if kind == "matrix":
+            ratio_matrix(study).to_csv(directory / "tables" / f"{name}-matrix.csv", index_label="policy")
     return Section(
         study=study, anchor=f"study-{name}", caption=drawing.caption, wide=drawing.panels[0].width > 5,
         pictures=[picture(panel, f"{name}-{number}") for number, panel in enumerate(drawing.panels)],

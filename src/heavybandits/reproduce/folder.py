@@ -12,7 +12,7 @@ from ..engine.study_results import StudyResult
 from ..report import Artist, Section, study_section, write_page
 from ..studies.executors import workers
 from ..studies.progress import Progress
-from ..studies.run import run_studies
+from ..studies.run import resumable, run_studies
 from ..studies.store import Store, absolute, find_stores
 from ..studies.study import Study
 from .claims import EXPERIMENTS
@@ -43,15 +43,17 @@ def run_and_report(
     stores = {absolute(f"{store or folder}/{study.name}.zarr"): study for study in studies}
     with workers(threads, scheduler) as executor, Artist(folder) as artist, Progress() as progress:
         damaged = run_studies(stores, executor, progress, artist.draw)
-        drawn = artist.sections()
-        if decide:
-            damaged += decide_further(
-                {study.name: study for study in studies},
-                str(store or folder),
-                executor,
-                tell=partial(print, flush=True),
-            )
-    return report_folder(folder, store, drawn)._replace(damaged=damaged)
+        with resumable(lambda: True):
+            drawn = artist.sections()
+            if decide:
+                damaged += decide_further(
+                    {study.name: study for study in studies},
+                    str(store or folder),
+                    executor,
+                    tell=partial(print, flush=True),
+                )
+    with resumable(lambda: True):
+        return report_folder(folder, store, drawn)._replace(damaged=damaged)
 
 
 def report_folder(

@@ -35,7 +35,7 @@ class Progress:
             print("Everything is stored already.")
         elif self._console.is_terminal or notebook:
             self._draw(step)
-        elif time.monotonic() - self._shown > 5 or step.pulls == step.total:
+        elif step.pulls and (time.monotonic() - self._shown > 5 or step.pulls == step.total):
             self._shown = time.monotonic()
             print(f"{step.last}: {self._words(step)}", flush=True)
 

@@ -99,17 +99,27 @@ def run_studies(
     """
     with ExitStack() as stack:
         stores = {stack.enter_context(reserved(location, study)): study for location, study in studies.items()}
-        with _resumable(list(stores)):
+        with resumable(lambda: any(store.has_results for store in stores)):
             return _run(stores, executor, watch, finished)
 
 
 @contextmanager
-def _resumable(stores: list[Writer]) -> Iterator[None]:
-    """Note on what ends a run early that finished work is saved, if any is."""
+def resumable(is_saved: Callable[[], bool]) -> Iterator[None]:
+    """Note on what ends a run early that finished work is saved, if any is.
+
+    Examples
+    --------
+    >>> try:
+    ...     with resumable(lambda: True):
+    ...         raise KeyboardInterrupt
+    ... except KeyboardInterrupt as interrupt:
+    ...     interrupt.__notes__
+    ['Finished work is saved; run the same command to resume']
+    """
     try:
         yield
     except BaseException as error:
-        if any(store.has_results for store in stores):
+        if RESUME not in getattr(error, "__notes__", ()) and is_saved():
             error.add_note(RESUME)
         raise
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import zarr
 
+from .._files import named
 from ..engine.results import Chunk
 from ..engine.shown import noise_of
 from .record import CaseRecord, Item, PolicyRecord, Record, RecordError, differences
@@ -57,15 +58,17 @@ class Writer(Store):
     def write(self, item: Item, chunk: Chunk) -> None:
         """Store a chunk, its checksum last."""
         where = slice(item.replications.start, item.replications.stop)
-        for name, values in zip(ARRAYS, chunk, strict=True):
-            self._array(item.case, name)[:, where] = values
-        self._array(item.case, "checksum")[item.chunk] = checksum(self.record.digest, item, chunk)
+        with named(self.location):
+            for name, values in zip(ARRAYS, chunk, strict=True):
+                self._array(item.case, name)[:, where] = values
+            self._array(item.case, "checksum")[item.chunk] = checksum(self.record.digest, item, chunk)
 
     def add_session(self, **session: Any) -> None:
         """Note a session of work in the record."""
         self.record = self.record.model_copy(update={"sessions": [*self.record.sessions, session]})
-        _write_record(self.location, self.record)
-        _consolidate(self.location)
+        with named(self.location):
+            _write_record(self.location, self.record)
+            _consolidate(self.location)
 
     @property
     def has_results(self) -> bool:
@@ -89,11 +92,12 @@ def reserved(location: str | Path, study: Study) -> Iterator[Writer]:
     """
     location = absolute(location)
     with _locked(location):
-        _write_record(location, _settled(location, study))
-        writer = Writer(location, study)
-        for label in writer.record.cases:
-            _lay_out(writer, label)
-        _consolidate(location)
+        with named(location):
+            _write_record(location, _settled(location, study))
+            writer = Writer(location, study)
+            for label in writer.record.cases:
+                _lay_out(writer, label)
+            _consolidate(location)
         yield writer
 
 
