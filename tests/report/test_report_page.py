@@ -193,6 +193,12 @@ def test_a_report_of_the_same_results_is_the_same(tmp_path: Path) -> None:
         assert path.read_bytes() == (second / path.relative_to(first)).read_bytes()
 
 
+def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
+    for wrong in ("tails", [study({"x": result([0.1])}), 3]):
+        with pytest.raises(TypeError, match=r"write_report: studies must be results such as hb.load_study\(folder\)"):
+            write_report(wrong, tmp_path)  # type: ignore[arg-type]
+
+
 def test_studies_need_names_of_their_own(tmp_path: Path) -> None:
     made = study({"x": result([0.1])})
     for studies in ([], [made, made]):

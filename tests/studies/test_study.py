@@ -290,3 +290,11 @@ def test_the_papers_other_experiments() -> None:
     (case,) = runtime.cases.values()
     assert (case.instance, case.horizon, case.replications) == (hb.env1(hb.Cauchy()), 10_000, 100)
     assert len(case.rounds) == 10_000
+
+
+def test_arguments_are_checked_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="run_study: workers must be a positive whole number, got 0"):
+        hb.run_study("cauchy", out=tmp_path / "out", workers=0)
+    with pytest.raises(TypeError, match=r"study must be the name of a study or of a file \*.toml, got 3"):
+        hb.run_study(3, out=tmp_path / "out")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())

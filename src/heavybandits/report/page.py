@@ -48,6 +48,8 @@ def write_report(
     ['cauchy.png', 'cauchy.svg', 'cauchy.csv', 'cauchy.tex']
     """
     directory, studies = Path(directory), [studies] if isinstance(studies, StudyResult) else studies
+    if not all(isinstance(study, StudyResult) for study in studies):
+        raise TypeError(f"write_report: studies must be results such as hb.load_study(folder), got {studies!r}")
     if not studies or len({file_name(study.name) for study in studies}) < len(studies):
         given = [study.name for study in studies]
         raise ValueError(f"write_report: studies must be at least one, each with a name of its own, got {given!r}")

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
 
+from .._validate import count
 from .._version import __version__
 from ..engine.loop import Run, game_of, play_chunk
 from ..engine.study_results import StudyResult
@@ -65,6 +66,7 @@ def run_study(
     ('policy', 'replication', 'round')
     """
     study = source if isinstance(source, Study) else read_study(source)
+    workers = None if workers is None else count("run_study", "workers", workers)
     location = f"{study.name if out is None else out}/{study.name}.zarr"
     with opened_workers(workers, scheduler) as executor, Progress() if progress else nullcontext(_ignore) as watch:
         run_studies({location: study}, executor, watch)

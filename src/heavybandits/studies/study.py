@@ -252,6 +252,8 @@ def read_study(source: str | Path) -> Study:
     >>> study.families["SGD-UCB coeff=0.1"]
     'SGD-UCB'
     """
+    if not isinstance(source, str | Path):
+        raise TypeError(f"study must be the name of a study or of a file *.toml, got {source!r}")
     path = Path(source)
     if path.suffix != ".toml":
         shipped = studies()
