@@ -10,7 +10,7 @@ from heavybandits.engine.results import Result
 from heavybandits.protocols import FloatArray
 
 
-def ending(instance: hb.Instance, slopes: list[float], horizon: int) -> Result:
+def ending(instance: hb.Instance | hb.LinearInstance, slopes: list[float], horizon: int) -> Result:
     """Regret that is zero up to nine tenths of the horizon, and then grows by a slope per pull."""
     rounds = np.array([horizon - horizon // 10, horizon])
     regret = np.array([[[0.0, slope * (horizon // 10)] for slope in slopes]])
@@ -33,6 +33,15 @@ def test_a_replication_that_explores_as_the_best_would_does_not_fail() -> None:
     assert exploring > 0.1 * 0.1  # more than a fifth of a random choice
     slopes = [1.99 * exploring, 2.01 * exploring]
     assert ending(instance, slopes, horizon).failed.tolist() == [[False, True]]
+
+
+def test_a_replication_that_still_learns_rows_as_the_best_would_does_not_fail() -> None:
+    instance = hb.LinearInstance([0.5] * 4, hb.Cube(5, 4), hb.Cauchy())
+    learning = instance.learning_loss(1000)
+    assert learning is not None
+    assert learning > 0.1 * float(np.mean(instance.gaps))  # twice as much is more than a fifth of a random choice
+    result = ending(instance, [1.99 * learning, 2.01 * learning], horizon=1000)
+    assert result.failed.tolist() == [[False, True]]
 
 
 class Shapeless:

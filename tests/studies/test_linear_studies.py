@@ -95,6 +95,8 @@ def test_run_store_and_report(tmp_path: Path) -> None:
     swept = loaded.results["fresh n_features=3, df=3"]
     assert swept.regret.instance_n_features.item() == 3.0
     assert swept.summary().shape[0] == 2
+    played = hb.LinearInstance(hb.Sphere(1, 3), hb.Sphere(4, 3), hb.StudentT(3.0))
+    assert swept.instance.learning_loss(60) == played.learning_loss(60) is not None
     page = hb.write_report(loaded, tmp_path / "report")
     assert "fresh" in Path(page).read_text()
 

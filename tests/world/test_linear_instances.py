@@ -102,3 +102,39 @@ def test_data_start_afresh_in_each_replication() -> None:
 def test_what_is_wrong_is_named(arguments: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         hb.LinearInstance(*arguments)
+
+
+def test_the_loss_of_a_learner_is_that_of_least_squares_on_random_rows() -> None:
+    contexts, theta, rounds, repeats = hb.Cube(4, 3), np.array([0.5, 0.5, 0.7]), 300, 400
+    rng, lost, random = np.random.default_rng(5), 0.0, 0.0
+    for _ in range(repeats):
+        played = contexts.sample(rng, rounds)[:, 0]
+        rewards = played @ theta + 0.5 * rng.standard_normal(rounds)
+        slope = np.linalg.lstsq(np.c_[np.ones(rounds), played], rewards, rcond=None)[0][1:]
+        rows = contexts.sample(rng, 50)
+        means, chosen = rows @ theta, (rows @ slope).argmax(axis=1)
+        lost += np.mean(means.max(axis=1) - means[np.arange(50), chosen]) / repeats
+        random += np.mean(means.max(axis=1) - means.mean(axis=1)) / repeats
+    instance = hb.LinearInstance(theta, contexts, hb.Gaussian(0.5))
+    assert 0.1 * random < lost < 0.9 * random  # neither everything is learned, nor nothing
+    assert instance.learning_loss(rounds) == pytest.approx(lost, rel=0.1)
+
+
+def test_what_a_learner_loses_is_known_of_fresh_rows_with_one_noise() -> None:
+    def loss(contexts: Any, noise: Any) -> float | None:
+        return hb.LinearInstance([1.0, 2.0], contexts, noise).learning_loss(100)
+
+    fresh = hb.Sphere(3, 2)
+    light, heavy = loss(fresh, hb.Gaussian()), loss(fresh, hb.Cauchy())
+    assert light is not None
+    assert heavy is not None
+    assert 0.0 < light < heavy  # Cauchy noise has half the information
+    assert loss(fresh, hb.Pareto(1.5)) == 0.0  # its lowest draws tell all
+    assert loss(Mine(), hb.Gaussian()) == 0.0  # rows are all the same
+    assert loss(ROWS, hb.Gaussian()) is None
+    assert loss(hb.Frozen(fresh), hb.Gaussian()) is None
+    assert loss(fresh, [hb.Gaussian(), hb.Gaussian(), hb.Cauchy()]) is None
+    assert hb.Instance([0, 1], hb.Gaussian()).learning_loss(100) is None
+    assert hb.LipschitzInstance("peak", hb.Gaussian()).learning_loss(100) is None
+    with pytest.raises(ValueError, match="learning_loss: rounds must be"):
+        hb.LinearInstance([1.0, 2.0], fresh, hb.Gaussian()).learning_loss(0)

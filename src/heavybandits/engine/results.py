@@ -120,8 +120,9 @@ class Result:
         """Replications that end in linear regret: (policy, replication).
 
         A replication fails if in the last tenth of the horizon a pull loses more than a fifth of what choosing arms at
-        random loses, and more than twice what the Lai-Robbins limit still adds there.  It then has settled on a bad
-        arm.  One that loses less is either close to the best arm or still exploring, as the best policies would.
+        random loses, and more than twice what the Lai-Robbins limit still adds there, or, with linear rewards, what one
+        still loses who has seen as many rows at random.  It then has settled on a bad arm.  One that loses less is
+        either close to the best arm or still exploring, as the best policies would.
         """
         last = self._rounds >= self.horizon - self.horizon // 10
         first = int(np.argmax(last))
@@ -130,7 +131,12 @@ class Result:
             return np.zeros(self._regret.shape[:2], bool)
         lost = (self._regret[:, :, -1] - self._regret[:, :, first]) / pulls
         still_exploring = self.lai_robbins_slope * math.log(self._rounds[-1] / self._rounds[first]) / pulls
-        limits = (0.2 * float(np.mean(self.instance.gaps)), 2.0 * still_exploring)
+        still_learning = self.instance.learning_loss(self.horizon)
+        limits = (
+            0.2 * float(np.mean(self.instance.gaps)),
+            2.0 * still_exploring,
+            math.nan if still_learning is None else 2.0 * still_learning,
+        )
         return lost > np.nanmax(limits)
 
     @cached_property

@@ -31,6 +31,10 @@ class Shown(Protocol):
         """Return the regret that no policy can beat as the horizon grows; None if it is not known."""
         ...
 
+    def learning_loss(self, rounds: int) -> float | None:
+        """Return what a round still loses after so many, if they told as much as rows at random; None if not known."""
+        ...
+
 
 @dataclass(frozen=True)
 class StoredInstance:
@@ -42,8 +46,8 @@ class StoredInstance:
         Locations of the arms, and how far each lies below the best.
     noise
         The law of the noise, in words.
-    horizon, limit
-        A horizon, and the Lai-Robbins limit there; None if it is not known.
+    horizon, limit, loss
+        A horizon, and the Lai-Robbins limit and the loss of a learner there; None if they are not known.
     """
 
     means: FloatArray
@@ -51,6 +55,7 @@ class StoredInstance:
     noise: str
     horizon: int
     limit: float | None
+    loss: float | None = None
 
     @property
     def n_arms(self) -> int:
@@ -69,6 +74,10 @@ class StoredInstance:
         if self.limit is None or horizon == self.horizon:
             return self.limit
         return self.limit * math.log(horizon) / math.log(self.horizon)
+
+    def learning_loss(self, rounds: int) -> float | None:
+        """Return what a round still loses after so many, see :meth:`LinearInstance.learning_loss`; at its horizon."""
+        return self.loss if rounds == self.horizon else None
 
 
 def noise_of(instance: Any) -> str:

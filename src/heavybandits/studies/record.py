@@ -47,12 +47,15 @@ class CaseRecord(Table):
     gaps: list[float]
     noise: str
     lai_robbins: float | None
+    learning_loss: float | None = None
     swept: dict[str, Any]
 
     @property
     def instance(self) -> StoredInstance:
         """The instance, as far as it is known without running any code."""
-        return StoredInstance(np.array(self.means), np.array(self.gaps), self.noise, self.horizon, self.lai_robbins)
+        return StoredInstance(
+            np.array(self.means), np.array(self.gaps), self.noise, self.horizon, self.lai_robbins, self.learning_loss
+        )
 
 
 class PolicyRecord(Table):

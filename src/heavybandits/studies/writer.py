@@ -168,7 +168,7 @@ def record_of(study: Study) -> Record:
         cases[label] = CaseRecord(
             horizon=case.horizon, replications=case.replications, chunk=study.chunk(label),
             means=case.instance.means.tolist(), gaps=case.instance.gaps.tolist(), noise=noise_of(case.instance),
-            lai_robbins=limit, swept=case.swept,
+            lai_robbins=limit, learning_loss=case.instance.learning_loss(case.horizon), swept=case.swept,
         )  # fmt: skip
     policies = {
         label: PolicyRecord(family=choice.family, swept=choice.swept) for label, choice in study.choices.items()

@@ -226,6 +226,10 @@ class Instance:
         logarithm, constant = math.log(count("lai_robbins", "horizon", horizon)), self._lai_robbins_constant
         return None if constant is None else logarithm * constant
 
+    def learning_loss(self, rounds: int) -> float | None:
+        """Return None: it is known of linear rewards only."""
+        return None
+
     @cached_property
     def _lai_robbins_constant(self) -> float | None:
         if self.changes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._validate import count
 from ..protocols import FloatArray, Sampler
 from .contexts import Contexts, Frozen, finite_array, require_contexts
 from .identity import describe, same_law, texts
@@ -19,6 +21,8 @@ from .instances import per_arm
 from .noises import Noise
 
 SAMPLE, LARGEST_SAMPLE = 2000, 2_000_000  # rounds, and numbers, from which averages over rounds are worked out
+SMALL_SHIFT = 0.1  # quartile distances: a shift of the noise that is as hard to see as its Fisher information says
+ROUNDING = 1e-12
 
 
 class Problem(NamedTuple):
@@ -141,12 +145,15 @@ class LinearInstance:
         """Expected rewards of all rows in some rounds, each of another replication."""
         if isinstance(self.contexts, np.ndarray) and isinstance(self.theta, np.ndarray):
             return expected(self.contexts[None], self.theta)
+        means: FloatArray = np.einsum("ikd,id->ik", *self._sample())
+        return means
+
+    def _sample(self) -> tuple[FloatArray, FloatArray]:
+        """Return the rows and the theta of some rounds, the same ones each time."""
         rng = np.random.default_rng(0)
         size = max(1, min(SAMPLE, LARGEST_SAMPLE // (self.n_arms * self.n_features)))
         rows = draw_rows(self.contexts, rng, size)
-        thetas = np.stack([_drawn_theta(self.theta, rng) for _ in range(size)])
-        means: FloatArray = np.einsum("ikd,id->ik", rows, thetas)
-        return means
+        return rows, np.stack([_drawn_theta(self.theta, rng) for _ in range(size)])
 
     @cached_property
     def means(self) -> FloatArray:
@@ -171,6 +178,49 @@ class LinearInstance:
     def lai_robbins(self, horizon: int) -> float | None:
         """Return None: for linear rewards no limit is known."""
         return None
+
+    def learning_loss(self, rounds: int) -> float | None:
+        """Return what a round still loses by the estimate of theta that so many rows, played at random, allow.
+
+        The estimate is the most precise one: its error is normal, with the inverse of the Fisher information of the
+        noise times the scatter of the rows as covariance.  A policy that plays good rows learns about as much; one
+        that knows something of theta beforehand may lose less.
+
+        Parameters
+        ----------
+        rounds
+            How many rows were played.
+
+        Returns
+        -------
+        float or None
+            None if it is not known: if rows stay the same, if their noises differ, or if nothing is known of them.
+
+        Examples
+        --------
+        >>> from heavybandits.world.contexts import Sphere
+        >>> from heavybandits.world.noises import Gaussian
+        >>> instance = LinearInstance([1.0, 0.0], Sphere(n_arms=5, n_features=2), Gaussian())
+        >>> [round(instance.learning_loss(rounds), 3) for rounds in (10, 100, 1000)]
+        [0.095, 0.007, 0.001]
+        """
+        rounds, noise = count("learning_loss", "rounds", rounds), self.noises[0]
+        if isinstance(self.contexts, np.ndarray | Frozen) or not (self.shared_noise and isinstance(noise, Noise)):
+            return None
+        shift = SMALL_SHIFT * float(np.subtract(*noise.quantile([0.75, 0.25])))
+        divergence = noise.kl_shift(shift)
+        if not 0.0 < divergence < math.inf:  # one draw tells all, or most draws are the same
+            return 0.0
+        information = rounds * 2.0 * divergence / shift**2
+        rows, thetas = self._sample()
+        centred = (rows - rows.mean(axis=(0, 1))).reshape(-1, self.n_features)
+        scatter, axes = np.linalg.eigh(centred.T @ centred / len(centred))
+        spread = scatter > ROUNDING * scatter[-1]  # along the other axes there is nothing to learn
+        errors = np.random.default_rng(1).standard_normal((len(rows), spread.sum()))
+        errors /= np.sqrt(information * scatter[spread])
+        chosen = np.einsum("ikd,id->ik", rows, thetas + errors @ axes[:, spread].T).argmax(axis=1)
+        means = self._sampled_means
+        return float((means.max(axis=1) - means[np.arange(len(means)), chosen]).mean())
 
 
 def expected(rows: FloatArray, theta: FloatArray) -> FloatArray:

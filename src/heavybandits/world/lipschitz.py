@@ -144,6 +144,10 @@ class LipschitzInstance:
         """Return None: the limit is one of K arms."""
         return None
 
+    def learning_loss(self, rounds: int) -> float | None:
+        """Return None: it is known of linear rewards only."""
+        return None
+
 
 def boxes(dim: int) -> tuple[int, int]:
     """Return into how many parts a side is divided to count pulls, and how many coordinates are.
