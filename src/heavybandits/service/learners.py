@@ -130,12 +130,13 @@ class ArmsLearner:
     def learn(self, event: Event) -> None:
         """Let the agent learn, with the probability of this very decision."""
         if event.arm in self._arms:
-            self.agent.update(event.arm, event.value or 0.0, asked=event.kind != "observe", chance=event.p)
+            chance = event.p if self._weighs else None
+            self.agent.update(event.arm, event.value or 0.0, asked=event.kind != "observe", chance=chance)
 
     def give_up(self, event: Event) -> None:
         """Let the agent cancel this very decision."""
         if event.arm in self._arms:
-            self.agent.cancel(event.arm, chance=event.p)
+            self.agent.cancel(event.arm, chance=event.p if self._weighs else None)
 
     def add_arm(self, name: str) -> None:
         """Let the agent have one more arm."""

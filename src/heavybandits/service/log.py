@@ -101,7 +101,7 @@ class Log:
         while True:
             batch = self._take()
             if batch:
-                self._answer(batch)
+                self.answer(batch)
             elif self._stopping:
                 break
             if time.monotonic() - last_poll >= POLL:
@@ -118,7 +118,7 @@ class Log:
                 self._wake.wait(POLL)
             return [self._queue.popleft() for _ in range(min(len(self._queue), BATCH))]
 
-    def _answer(self, batch: list[tuple[Command | Work, Any]]) -> None:
+    def answer(self, batch: list[tuple[Command | Work, Any]]) -> None:
         """Store a batch and answer it; if something in it is wrong in a way that nobody foresaw, one by one."""
         batch = [(command, future) for command, future in batch if not future.done()]
         commands = [(command, future) for command, future in batch if not callable(command)]
@@ -128,7 +128,7 @@ class Log:
         elif isinstance(outcomes, Exception):
             if len(commands) > 1:
                 for one in commands:
-                    self._answer([one])
+                    self.answer([one])
                 commands, outcomes = [], []
             else:
                 outcomes = [FAILED]

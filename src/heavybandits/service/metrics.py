@@ -22,6 +22,7 @@ class Metrics:
         self._registry = registry = CollectorRegistry()
         labels = ("method", "path", "status")
         self._requests = Counter("heavybandits_requests", "Requests answered.", labels, registry=registry)
+        self._counters: dict[tuple[str, str, int], Counter] = {}  # found before
         self._seconds = Histogram(
             "heavybandits_request_seconds", "Seconds to an answer.", buckets=BUCKETS, registry=registry
         )
@@ -37,7 +38,10 @@ class Metrics:
 
     def observe(self, method: str, path: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self._requests.labels(method, path, str(status)).inc()
+        counter = self._counters.get((method, path, status))
+        if counter is None:
+            counter = self._counters[method, path, status] = self._requests.labels(method, path, str(status))
+        counter.inc()
         self._seconds.observe(seconds)
 
     def text(self) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import ipaddress
 import logging
 import signal
@@ -19,6 +20,7 @@ from .auth import Tokens
 from .logs import write_to_stderr
 from .storage import Storage, open_storage
 
+SWITCH = 0.001  # seconds for which one thread may keep the others from working
 GRACE = 20  # seconds for requests under way when the server is told to end
 
 log = logging.getLogger("heavybandits.service")
@@ -75,7 +77,7 @@ def listen(host: str, port: int) -> socket.socket:
 def make_server(service: Service) -> Server:
     """Return the server of an application."""
     config = uvicorn.Config(
-        service.app, lifespan="on", log_config=None, access_log=False, server_header=False,
+        service.app, interface="asgi3", lifespan="on", log_config=None, access_log=False, server_header=False,
         timeout_graceful_shutdown=GRACE, backlog=2048,
     )  # fmt: skip
     return Server(config)
@@ -110,6 +112,8 @@ def serve(url: str, host: str, port: int, rate: float | None) -> None:
             )
         sys.stdout.flush()
         server = make_server(service)
+        sys.setswitchinterval(SWITCH)
+        gc.freeze()  # what is loaded by now stays: nobody has to look through it again while requests wait
         server.run(sockets=[wire])
     log.info("stopped")
     if not server.started:

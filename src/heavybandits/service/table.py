@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ class Operation(NamedTuple):
 
 
 OPERATIONS: list[Operation] = []
+_methods: dict[re.Pattern[str], dict[str, Operation]] = {}  # by what an address looks like
 
 
 def operation(
@@ -33,7 +35,25 @@ def operation(
     """Serve an address with this function."""
 
     def add(handler: Handler) -> Handler:
-        OPERATIONS.append(Operation(method, path, role, handler, form, answers or {200: Any}, query or {}))
+        item = Operation(method, path, role, handler, form, answers or {200: Any}, query or {})
+        OPERATIONS.append(item)
+        _methods.setdefault(re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", path)), {})[method] = item
         return handler
 
     return add
+
+
+def located(path: str) -> tuple[dict[str, str], dict[str, Operation]] | None:
+    """Return the parts of an address and its operations by method, None if it is not in the table.
+
+    Examples
+    --------
+    >>> from heavybandits.service import reading
+    >>> parts, methods = located("/v1/experiments/checkout/report")
+    >>> parts, list(methods), located("/v1/nowhere")
+    ({'experiment': 'checkout'}, ['GET'], None)
+    """
+    for pattern, methods in _methods.items():
+        if found := pattern.fullmatch(path):
+            return found.groupdict(), methods
+    return None
