@@ -17,6 +17,7 @@ import pytest
 import xarray as xr
 
 import heavybandits as hb
+from heavybandits.engine.results import Chunk
 from heavybandits.engine.study_results import StudyResult
 from heavybandits.studies.executors import workers
 from heavybandits.studies.progress import Step
@@ -410,8 +411,8 @@ def test_results_of_an_unfinished_study_can_be_read(tmp_path: Path) -> None:
             store.load()
         items = list(store.record.items())
         assert [len(item.replications) for item in items] == [5, 5, 2]
-        zeros = np.zeros((1, 5, len(study.cases["pair"].rounds)))
-        store.write(items[1], (zeros, np.zeros((1, 5, 2), np.int64), np.zeros((1, 5))))
+        regret = np.zeros((1, 5, len(study.cases["pair"].rounds)))
+        store.write(items[1], Chunk(regret=regret, pulls=np.zeros((1, 5, 2), np.int64), wall_time=np.zeros((1, 5))))
         loaded = store.load()
     assert loaded.results["pair"].regret.sizes["replication"] == 5
     assert loaded.provenance["missing replications"] == 7
