@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,3 +106,13 @@ class Logistic(Noise):
     def log_pdf(self, x: ArrayLike) -> Floats:
         half = np.asarray(x, float) / 2
         return -2 * np.logaddexp(half, -half)
+
+
+class Plain:
+    """A user's noise that offers the least, and whose ``repr`` is an address."""
+
+    def __init__(self, **parameters: Any) -> None:
+        self.__dict__.update(parameters)
+
+    def sample(self, rng: np.random.Generator, size: int) -> Floats:
+        return rng.uniform(-1, 1, size)

@@ -1,0 +1,151 @@
+"""Which policy is advised, by which goal, and what the replay says."""
+
+import math
+
+import numpy as np
+import pytest
+from logs import noise_of
+
+import heavybandits as hb
+from heavybandits.diagnosis.advice import Advice, advise, choose_goal, measured_sgd_ucb, overruled
+from heavybandits.diagnosis.replay import ENOUGH, FEWEST, Earned, Replay, Resampled, replay
+from heavybandits.diagnosis.shape import measure
+from heavybandits.protocols import FloatArray
+
+
+def advised(goal: str, medians: list[float], noise: FloatArray) -> Advice:
+    arms = [noise + median for median in medians]
+    return advise(arms, goal, np.array(medians, float), measure(noise), noise)
+
+
+@pytest.mark.parametrize(
+    ("law", "goal", "medians", "expected"),
+    [
+        ("normal", "mean", [0, 1], "ucb"),
+        ("normal", "location", [0, 1], "ucb"),
+        ("cauchy", "location", [0, 9, 2], "sgd-ucb"),
+        ("cauchy", "location", [0, 9, 8.5], "auto"),
+        ("log-normal", "location", [0, 1], "auto"),
+        ("log-normal", "mean", [0, 1], "auto-mean"),
+        ("clicks", "mean", [0, 0], "thompson-beta"),
+        ("orders", "mean", [0, 0], "auto-mean"),
+    ],
+)
+def test_rules(law: str, goal: str, medians: list[float], expected: str) -> None:
+    advice = advised(goal, medians, noise_of(law))
+    assert advice.name == expected
+    assert advice.policy().init(2, 100) is not None
+
+
+@pytest.mark.parametrize(
+    ("law", "goal"), [("normal", "mean"), ("cauchy", "location"), ("clicks", "mean"), ("orders", "mean")]
+)
+def test_the_goal_is_the_mean_where_it_exists(law: str, goal: str) -> None:
+    noise = noise_of(law)
+    found, why = choose_goal([noise, noise + 1], np.array([0.0, 1.0]), measure(noise))
+    assert found == goal
+    assert "mean" in why
+
+
+def test_the_goal_where_tails_are_heavy() -> None:
+    """Infinite rewards have no mean; a timeout ends a tail; and medians that tie are of no use."""
+    noise = noise_of("cauchy")
+    capped = np.clip(noise, -20, 20)
+    arms, medians = [noise, noise + 1], np.array([0.0, 1.0])
+    assert choose_goal([capped, capped], medians, measure(noise))[0] == "mean"
+    assert choose_goal([np.minimum(noise, 20), noise], medians, measure(noise))[0] == "location"
+    assert choose_goal(arms, np.array([0.0, 0.0]), measure(noise))[0] == "mean"
+    assert choose_goal(arms, medians, measure(np.append(noise_of("normal"), math.inf)))[0] == "location"
+
+
+def test_arms_of_different_spread_are_compared_by_means() -> None:
+    noise = noise_of("normal")
+    residuals = np.concatenate([noise, 2 * noise])
+    for goal, expected in (("mean", "auto-mean"), ("location", "auto")):
+        advice = advise([noise, 2 * noise + 1], goal, np.array([0.0, 1.0]), measure(residuals), residuals)
+        assert advice.name in (expected, "ucb")
+        assert goal == "location" or advice.name == expected
+
+
+def test_measured_parameters_scale_with_the_rewards() -> None:
+    noise = noise_of("cauchy")
+    for factor in (1.0, 1000.0):
+        advice = measured_sgd_ucb(factor * np.array([0.0, 3.0]), measure(factor * noise))
+        assert advice.parameters["clip"] == pytest.approx(3 * factor)
+        assert advice.parameters["coeff"] == pytest.approx(0.3 * factor, rel=0.05)
+    assert advised("mean", [0, 0], 7 * noise_of("clicks") - 2).parameters == {"low": -2, "high": 5}
+
+
+def test_infinite_rewards_are_never_averaged() -> None:
+    noise = np.append(noise_of("normal"), [math.inf, -math.inf])
+    assert advised("location", [0, 1], noise).name == "sgd-ucb"
+    assert advised("location", [0, 0], noise).name == "auto"
+
+
+def test_rare_spikes_are_not_light_tails() -> None:
+    """The tail indices do not see two spikes in six thousand rewards."""
+    spiked = np.append(noise_of("normal"), [50.0, -50.0])
+    assert min(measure(spiked).upper.low, measure(spiked).lower.low) > 4
+    assert advised("location", [0, 1], spiked).name == "auto"
+
+
+def test_few_data_give_the_policy_that_need_not_know() -> None:
+    assert advised("location", [0, 1], noise_of("normal", 30)).name == "auto"
+
+
+def test_the_replay_overrules_the_rule() -> None:
+    rule, rival = Advice("ucb", {}, "Tails are light."), Advice("auto", {}, "")
+    nothing, band = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+
+    def replayed(behind: tuple[float, float, float]) -> Replay:
+        earned = {"ucb": Earned(band, band, band, behind), "auto": Earned(band, band, band, nothing)}
+        return Replay(earned, 100, 50, "")
+
+    assert overruled(rule, [rule, rival], replayed((0.5, -0.1, 1.1))) is rule
+    assert overruled(rule, [rule, rival], Replay({}, 0, 0, "")) is rule
+    found = overruled(rule, [rule, rival], replayed((0.5, 0.1, 0.9)))
+    assert found.name == "auto"
+    assert "rule of thumb says ucb: tails are light." in found.reason
+    assert "replay disagrees: there it is worse by 0.5 (0.1 to 0.9)" in found.reason
+
+
+def test_advice_reads_as_a_call() -> None:
+    assert str(Advice("ucb", {"c": 0.5}, "")) == "ucb(c=0.5)"
+    assert str(Advice("auto", {}, "")) == "auto"
+
+
+def test_resampled_rewards_are_those_of_the_arm() -> None:
+    drawn = Resampled(np.array([1.0, 2.0, 2.0])).sample(np.random.default_rng(0), 3000)
+    assert set(drawn) == {1.0, 2.0}
+    assert np.mean(drawn) == pytest.approx(5 / 3, abs=0.05)
+
+
+def test_replay_of_arms_without_noise_is_exact() -> None:
+    """Greedy play pulls each arm once and then the best: shares and earnings can be counted."""
+    earned = replay([np.full(50, 1.0), np.full(150, 5.0)], {"greedy": hb.UCB(c=0.0)}, "mean").earned["greedy"]
+    assert earned.best == pytest.approx((199 / 200,) * 3)
+    assert earned.mean == earned.median == pytest.approx((996 / 200,) * 3)
+
+
+@pytest.mark.slow
+def test_replay_tells_good_from_bad_policies() -> None:
+    rng = np.random.default_rng(0)
+    log = [rng.standard_cauchy(1000) + 5 * arm for arm in range(3)]
+    policies = {"UCB": hb.UCB(c=1.0), "SGD-UCB": hb.make("sgd-ucb", clip=10.0, coeff=0.3)}
+    replayed = replay(log, policies, "location")
+    good, bad = replayed.earned["SGD-UCB"], replayed.earned["UCB"]
+    assert good.best[0] > 0.95 > bad.best[0]
+    assert good.median[0] > bad.median[0]
+    assert bad.behind[0] == pytest.approx(good.median[0] - bad.median[0])
+    assert (bad.is_beaten, good.is_beaten, good.behind[0]) == (True, False, 0)
+    assert replayed.pulls == 3000
+    assert "Too few" not in replayed.note
+
+
+def test_replay_says_when_there_are_too_few_data() -> None:
+    few, some = np.arange(FEWEST - 1.0), np.arange(ENOUGH - 1.0)
+    nothing = replay([few, some], {"UCB": hb.UCB()}, "mean")
+    assert nothing.earned == {}
+    assert f"has {FEWEST - 1} rewards, fewer than {FEWEST}" in nothing.note
+    assert f"has {ENOUGH - 1} rewards, fewer than {ENOUGH}" in replay([some, some], {"UCB": hb.UCB()}, "mean").note
+    assert "one arm only" in replay([some], {"UCB": hb.UCB()}, "mean").note

@@ -1,0 +1,145 @@
+"""Files of logged rewards: what is read, and what is refused."""
+
+import io
+import math
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from logs import parse
+
+import heavybandits as hb
+from heavybandits.diagnosis.read import read_rewards
+
+
+def test_rows_are_put_in_order_of_time() -> None:
+    by_number = parse("arm,time,reward\nb,10,1\na,9,2\nb,-1,3\na,9,4\n")
+    assert by_number.labels == ("b", "a")
+    assert by_number.rewards.tolist() == [3, 2, 4, 1]
+    assert [values.tolist() for values in by_number.by_arm] == [[3, 1], [2, 4]]
+    by_date = parse("arm,time,reward\nb,2024-03-01,1\na,2024-02-29T23:59:59,2\nb,2023-12-31T00:00:00Z,3\n")
+    assert by_date.rewards.tolist() == [3, 2, 1]
+    assert by_date.timed
+    assert not parse("arm,reward\na,1\n").timed
+
+
+def test_infinities_spaces_blank_lines_and_other_columns_are_fine() -> None:
+    log = parse('\ufeffarm, reward,note\n"a, b", inf,x\n\n 7 ,-1e400,\n7,-Infinity,\n\n')
+    assert log.labels == ("a, b", "7")
+    assert log.rewards.tolist() == [math.inf, -math.inf, -math.inf]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "text: must be a CSV file: No columns"),
+        ("arm,reward\n", "text: must have at least one reward, got none"),
+        ("arm;cost\na;1\n", "text: columns must be arm, reward and perhaps time, each once, got arm, cost; name"),
+        ("arm;reward\na;1.234,5\n", "text: line 2 has no usable reward, got '1.234.5'"),
+        ("arm,reward\na,\n,NaN\n", "text: must have at least one reward, got none"),
+        ("arm,reward\na,1,2\n", "rows have more fields than its header"),
+        ("arm,reward\na,1\nb,1,2\n", "line 3, saw 3"),
+        ("arm,reward,time\na,1,1\na,1,soon\n", "text: line 3 has no usable time, got 'soon'"),
+        ("arm,reward,time\na,1,2024-01-01\na,1,2024-13-01\n", "text: line 3 has no usable time, got '2024-13-01'"),
+    ],
+)
+def test_bad_files_are_refused_in_one_line(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match="text: ") as caught:
+        parse(text)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_rows_with_missing_values_are_left_out_and_counted() -> None:
+    log = parse("arm,reward,time\na,1,5\n\n,2,1\nb,,2\nb,NA,3\nb,3,\nc,null,9\nb,4,1\n")
+    assert (log.labels, log.rewards.tolist(), log.dropped) == (("a", "b"), [4, 1], 5)
+    assert log.arms.tolist() == [1, 0]
+    table = pd.DataFrame({"arm": ["a", None, "b"], "reward": [1.0, 2.0, math.nan]})
+    assert read_rewards(table).dropped == 2
+    assert "1 row with missing values left out" in hb.diagnose(table[:2]).text()
+    assert "missing" not in hb.diagnose(table[:1]).text()
+
+
+def test_semicolons_and_decimal_commas() -> None:
+    log = parse("arm;reward;time\na;1,5;2,5\nb;-2;1\nb;;3\nc;1e3;0,5\n")
+    assert log.rewards.tolist() == [1000, -2, 1.5]
+    assert parse("arm;reward\na,b;1.5\n").labels == ("a,b",)
+    assert parse('arm,"x;y",reward\na,1,2\n').rewards.tolist() == [2]
+
+
+def test_columns_of_other_names_and_costs() -> None:
+    log = read_rewards(io.StringIO("server,arm,ms\nx,1,5\ny,2,7\n"), arm_column="server", reward_column="ms",
+                       minimise=True)  # fmt: skip
+    assert (log.labels, log.rewards.tolist(), log.minimised) == (("x", "y"), [-5, -7], True)
+    with pytest.raises(ValueError, match="columns must be ad, reward and perhaps time, each once, got arm, reward"):
+        read_rewards(io.StringIO("arm,reward\na,1\n"), arm_column="ad")
+    with pytest.raises(ValueError, match="arm_column and reward_column must be two columns, got 'x' for both"):
+        read_rewards(io.StringIO("x\n1\n"), arm_column="x", reward_column="x")
+    with pytest.raises(TypeError, match="arm_column must be the name of a column, got 3"):
+        read_rewards(io.StringIO("x\n1\n"), arm_column=3)  # type: ignore[arg-type]
+
+
+def test_many_bad_rows_are_counted() -> None:
+    with pytest.raises(ValueError, match=r"line 6 has no usable reward, got 'x'; and 17 more$"):
+        parse("arm,reward\n" + 22 * "a,x\n")
+
+
+def test_files_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes("arm,reward\né,1\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"log\.csv: must be a CSV file: 'utf-8' codec"):
+        read_rewards(path)
+    with pytest.raises(ValueError, match=r"none\.csv: there is no such file"):
+        read_rewards(str(tmp_path / "none.csv"))
+    with pytest.raises(TypeError, match="diagnose: source must be a file, its path, or a pandas table, got 3"):
+        read_rewards(3)
+    with pytest.raises(ValueError, match=r": must be a file, not a folder"):
+        read_rewards(tmp_path)
+    path.write_text("arm,reward\na,1\n")
+    assert read_rewards(path).source == str(path)
+    with path.open(encoding="latin-1") as file:
+        assert read_rewards(file).labels == ("a",)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"arm,reward\nb,2\n")))
+    assert read_rewards("-").labels == ("b",)
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "log.parquet"
+    days = pd.to_datetime(["2024-01-02", "2024-01-01", "2024-01-03"])
+    frame = pd.DataFrame({"arm": [1, 2, 1], "reward": [0.5, math.inf, 2], "time": days})
+    frame.to_parquet(path)
+    assert read_rewards(path).rewards.tolist() == [math.inf, 0.5, 2]
+    frame.assign(reward=[0.5, None, 2.0]).to_parquet(path)
+    assert (read_rewards(path).rewards.tolist(), read_rewards(path).dropped) == ([0.5, 2], 1)
+    frame.assign(reward=["0.5", "x", "2"]).to_parquet(path)
+    with pytest.raises(ValueError, match=r"log\.parquet: row 2 has no usable reward, got 'x'"):
+        read_rewards(path)
+    path.write_text("arm,reward\na,1\n")
+    with pytest.raises(ValueError, match=r"log\.parquet: must be a Parquet file"):
+        read_rewards(path)
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(path: Path) -> pd.DataFrame:
+        raise ImportError("no engine")
+
+    monkeypatch.setattr(pd, "read_parquet", missing)
+    (tmp_path / "log.parquet").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"needs pyarrow: pip install 'heavybandits\[parquet\]'"):
+        read_rewards(tmp_path / "log.parquet")
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_numbers_of_hundreds_of_digits_are_infinite(sign: str) -> None:
+    digits = sign + "9" * 400
+    rewards = read_rewards(io.StringIO(f"arm,reward,time\na,1,1\nb,{digits},2\na,2,3\n"))
+    assert rewards.rewards.tolist() == [1.0, float(f"{sign}inf"), 2.0]
+    assert read_rewards(io.StringIO(f"arm,reward,time\na,1,{digits}\nb,2,3\n")).rewards.tolist() in ([1, 2], [2, 1])
+
+
+def test_a_complaint_stays_short() -> None:
+    with pytest.raises(ValueError, match="line 2 has no usable reward") as caught:
+        read_rewards(io.StringIO(f"arm,reward\na,{'x' * 5000}\n"))
+    assert len(str(caught.value)) < 200
