@@ -12,6 +12,7 @@ from heavybandits.algorithms.kit.pending import Pending, find_pending
 from heavybandits.engine.arms import draw_noise
 from heavybandits.engine.checkpoints import checkpoint_rounds
 from heavybandits.engine.late import LateGame
+from heavybandits.engine.late_linear import LateLinearGame
 from heavybandits.engine.loop import Run, play_chunk
 from heavybandits.engine.streams import generator, stream_key
 from heavybandits.protocols import FloatArray, IntArray
@@ -157,10 +158,60 @@ def test_arms_that_change_may_have_late_rewards() -> None:
     assert_array_equal(result.regret.to_numpy()[0, 0], np.cumsum(gaps))
 
 
-def test_delays_of_other_instances_are_refused() -> None:
-    instance = hb.LinearInstance([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], hb.Gaussian())
-    with pytest.raises(ValueError, match="simulate: delay and lost must be 0 but for an Instance"):
-        hb.simulate(instance, {"": hb.LinUCB()}, horizon=10, replications=1, delay=3)
+def test_delays_of_points_are_refused() -> None:
+    instance = hb.LipschitzInstance("peak", hb.Gaussian())
+    with pytest.raises(ValueError, match="simulate: delay and lost must be 0 but for an Instance or a LinearInstance"):
+        hb.simulate(instance, {"": hb.make("lipschitz-auto")}, horizon=10, replications=1, delay=3)
+
+
+ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [0.7, -0.7]])
+LINEAR = hb.LinearInstance([0.3, 0.8], ROWS, hb.StudentT(2.0))
+
+
+def rows_of_an_agent(policy: Any, delays: Delays, seed: int) -> list[int]:
+    """Decisions of an agent that learns from each reward when it comes, and gives decisions up in time."""
+    due = delays.due(generator(stream_key(seed, LINEAR.key, "delay"), 0), HORIZON)
+    noise = draw_noise(LINEAR, generator(stream_key(seed, LINEAR.key), 0), HORIZON)
+    window = HORIZON if delays.window is None else delays.window
+    agent = hb.LinearAgent(policy, n_features=2, horizon=HORIZON)
+    chosen: list[int] = []
+    for t in range(HORIZON):
+        for decision in np.flatnonzero(due == t).tolist():
+            row = chosen[decision]
+            reward = ROWS[row] @ LINEAR.theta + noise[decision, row]
+            agent.update(ROWS[row], reward, asked=t - decision - 1 <= window)
+        if t > window and due[t - 1 - window] > t:
+            agent.cancel(ROWS[chosen[t - 1 - window]])
+        chosen.append(agent.select(ROWS))
+    return chosen
+
+
+@pytest.mark.parametrize(
+    "delays",
+    [Delays(7, 0.0, None), Delays(hb.Batches(30), 0.0, None), Delays(hb.Exponential(20.0), lost=0.3, window=15)],
+    ids=["constant", "batches", "lost, with a window"],
+)
+@pytest.mark.parametrize("name", ["lin-ucb", "linear-auto"])
+def test_decisions_among_rows_are_those_of_an_agent(name: str, delays: Delays) -> None:
+    policy = hb.make(name)
+    result = hb.simulate(
+        LINEAR, {"": policy}, horizon=HORIZON, replications=1, seed=5, checkpoints="all",
+        delay=delays.delay, lost=delays.lost, window=delays.window,
+    )  # fmt: skip
+    means = ROWS @ LINEAR.theta
+    expected = np.cumsum(means.max() - means[rows_of_an_agent(policy, delays, 5)])
+    assert result.regret.to_numpy()[0, 0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["lin-ucb", "linear-auto", "lin-ts"])
+def test_rewards_of_rows_that_come_at_once_change_nothing(name: str) -> None:
+    policy, rounds = hb.make(name), checkpoint_rounds(HORIZON, "all")
+    instance = hb.LinearInstance([0.3, 0.8, -0.2], hb.Sphere(4, 3), hb.StudentT(2.0))
+    game = LateLinearGame(instance, Delays(0, 0.0, None))
+    regret, pulls, _ = play_chunk(game, [Run(game, policy, HORIZON, rounds, 3)], HORIZON, 3, range(2))
+    plain = hb.simulate(instance, {name: policy}, horizon=HORIZON, replications=2, seed=3, checkpoints="all")
+    assert_array_equal(plain.regret.to_numpy(), regret)
+    assert_array_equal(plain.pulls.to_numpy(), pulls)
 
 
 def test_a_state_may_hide_that_decisions_are_pending() -> None:

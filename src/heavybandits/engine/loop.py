@@ -30,6 +30,7 @@ from .compile.compiled import compiled, without_text
 from .compile.randomness import uses_rng
 from .game import Game
 from .late import LateGame
+from .late_linear import LateLinearGame
 from .linear import LinearGame
 from .lipschitz import LipschitzGame
 from .memory import Memory
@@ -40,6 +41,7 @@ from .streams import generator, seeds, stream_key
 GAMES: dict[type, Callable[[Any], Game]] = {
     Instance: ArmsGame, LinearInstance: LinearGame, LipschitzInstance: LipschitzGame,
 }  # fmt: skip
+LATE_GAMES: dict[type, Callable[[Any, Delays], Game]] = {Instance: LateGame, LinearInstance: LateLinearGame}
 
 
 def _nothing() -> None:
@@ -125,10 +127,12 @@ def game_of(instance: Any, delays: Delays | None = None) -> Game:
     >>> game_of(hb.env1(hb.Cauchy())).kind
     'arms'
     """
-    if delays and isinstance(instance, Instance):
-        return LateGame(instance, delays)
+    for kind, late in LATE_GAMES.items():
+        if delays and isinstance(instance, kind):
+            return late(instance, delays)
     if delays:
-        raise ValueError(f"simulate: delay and lost must be 0 but for an Instance, got {delays!r} for {instance!r}")
+        can = " or a ".join(kind.__name__ for kind in LATE_GAMES)
+        raise ValueError(f"simulate: delay and lost must be 0 but for an {can}, got {delays!r} for {instance!r}")
     for kind, game in GAMES.items():
         if isinstance(instance, kind):
             return game(instance)

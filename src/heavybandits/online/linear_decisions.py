@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from ..protocols import FloatArray, compilable
+from ..algorithms.kit.asking import ask, settle
+from ..protocols import FloatArray
 
 Row = tuple[float, ...]
 KEPT = 10_000  # pending decisions: rewards may get lost for ever
@@ -49,22 +50,6 @@ def learn(policy: Any, state: Any, asking: Any, x: FloatArray, reward: float, se
     if settles:
         settle(asking, x)
     return True
-
-
-@compilable
-def ask(asking: Any, x: FloatArray) -> None:
-    """Tell the state of a pending row, if it heeds them."""
-    if asking is None:
-        return
-    asking.ask(x)
-
-
-@compilable
-def settle(asking: Any, x: FloatArray) -> None:
-    """Tell the state that a row is pending no more, if it heeds them."""
-    if asking is None:
-        return
-    asking.settle(x)
 
 
 class AwaitedRows:
