@@ -5,18 +5,18 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._validate import count
 from ..protocols import FloatArray, Sampler
-from .identity import centres, same_law, texts
+from .given import changes_of, goal_of, listed_laws, location_of, locations_of, per_arm, warn_of_centres
+from .identity import same_law, texts
 from .noises import Noise
 
 
@@ -110,18 +110,18 @@ class Instance:
             if goal not in (None, "location"):
                 raise ValueError(f"Instance: arms given by means are compared by them; to compare means of rewards, "
                                  f"give the arms as laws; got goal={goal!r}")  # fmt: skip
-            goal, locations = "location", _locations(means)
+            goal, locations = "location", locations_of(means)
             noises = per_arm("Instance", "noise", noise, locations.size)
             shifts, heads = locations, [mean.hex() for mean in locations.tolist()]
-            _warn_of_centres(noises)
+            warn_of_centres(noises)
         else:
             if means is not None or noise is not None:
                 raise TypeError("Instance: laws take the place of means and noise; give one or the other, got both")
-            goal, noises = _goal(goal), _listed_laws(laws)
-            locations, heads = _locations([_location(law, goal) for law in noises]), [f"laws by {goal}"]
+            goal, noises = goal_of(goal), listed_laws(laws)
+            locations, heads = locations_of([location_of(law, goal) for law in noises]), [f"laws by {goal}"]
             shifts = np.zeros(len(noises))
             shifts.flags.writeable = False
-        later = _changes(changes, locations.size, laws is not None)
+        later = changes_of(changes, locations.size, laws is not None)
         for start, moved in later.items():
             heads += [f"from {start}", *(mean.hex() for mean in moved.tolist())]
         described = texts(noises)
@@ -246,88 +246,3 @@ class Instance:
             divergence = divergences[id(noise), gap]
             total += gap / divergence if divergence else math.inf  # a divergence that underflows is zero
         return total
-
-
-def _locations(means: ArrayLike) -> FloatArray:
-    try:
-        given = np.asarray(means)
-    except ValueError:  # nested lists of unequal lengths
-        given = np.empty(())
-    if given.ndim != 1 or not given.size:
-        raise ValueError(f"Instance: means must be a sequence of at least one number, got {means!r}")
-    if given.dtype.kind not in "iuf":
-        raise TypeError(f"Instance: means must be numbers, got {means!r}")
-    locations: FloatArray = given.astype(np.float64) + 0.0  # so that -0 and 0 are one number
-    if not np.isfinite(locations).all():
-        raise ValueError(f"Instance: means must be finite, got {means!r}")
-    if not math.isfinite(float(locations.max()) - float(locations.min())):
-        raise ValueError(f"Instance: means must differ by a finite number, got {means!r}")
-    locations.flags.writeable = False
-    return locations
-
-
-def _changes(changes: Any, n_arms: int, is_of_laws: bool) -> dict[int, FloatArray]:
-    """Return locations by round, in order of rounds."""
-    if changes is None:
-        return {}
-    if is_of_laws:
-        raise ValueError("Instance: changes are of means, so arms given as laws must have none")
-    if not isinstance(changes, Mapping):
-        raise TypeError(f"Instance: changes must be a mapping of rounds to means, got {changes!r}")
-    later = {count("Instance", "each round of changes", start): _locations(means) for start, means in changes.items()}
-    for start, moved in later.items():
-        if moved.size != n_arms:
-            given = f"got {moved.size} means at {start}"
-            raise ValueError(f"Instance: changes must have a mean for each of {n_arms} arms, {given}")
-    return dict(sorted(later.items()))
-
-
-def per_arm(owner: str, name: str, noise: Any, n_arms: int) -> tuple[Sampler, ...]:
-    """Return a noise for each arm, from one for all or a sequence of them."""
-    # A noise may be a tuple itself, namely a NamedTuple with a method.
-    several = isinstance(noise, Sequence) and not isinstance(noise, str) and not hasattr(noise, "sample")
-    noises = tuple(noise) if several else (noise,) * n_arms
-    for one in noises:
-        if isinstance(one, type) or not callable(getattr(one, "sample", None)):
-            hint = "; wrap a law of SciPy in hb.ScipyNoise" if hasattr(one, "rvs") else ""
-            raise TypeError(f"{owner}: {name} must be an object with a method sample(rng, size), got {one!r}{hint}")
-    if len(noises) != n_arms:
-        raise ValueError(f"{owner}: needs one noise per arm, got {len(noises)} for {n_arms} arms")
-    return noises
-
-
-def _listed_laws(laws: Any) -> tuple[Sampler, ...]:
-    if not isinstance(laws, Sequence) or isinstance(laws, str) or hasattr(laws, "sample") or not laws:
-        raise TypeError(f"Instance: laws must be a sequence of at least one law, got {laws!r}")
-    return per_arm("Instance", "each of laws", laws, len(laws))
-
-
-def _goal(goal: object) -> Literal["mean", "location"]:
-    if goal is None or goal == "mean":
-        return "mean"
-    if goal == "location":
-        return "location"
-    raise ValueError(f"Instance: goal must be 'mean' or 'location', got {goal!r}")
-
-
-def _location(law: Any, goal: str) -> float:
-    """Return what a law is compared by."""
-    needed = "mean" if goal == "mean" else "quantile"
-    if not hasattr(law, needed):
-        raise TypeError(f"Instance: for goal={goal!r} each of laws must have {needed!r}, got {law!r}, which does not")
-    if goal == "location":
-        return float(law.quantile(0.5))
-    if law.mean is None:
-        raise ValueError(f"Instance: {law!r} has no mean; use goal='location' to compare arms by their medians")
-    return float(law.mean)
-
-
-def _warn_of_centres(noises: tuple[Sampler, ...]) -> None:
-    """Warn if rewards of the arms differ by more than their ``means`` do."""
-    found = centres(noises)
-    if found and not all(math.isclose(found[0], centre, rel_tol=1e-6, abs_tol=1e-9) for centre in found):
-        warnings.warn(
-            f"Instance: the noises have different centres, from {min(found):.4g} to {max(found):.4g}, but regret "
-            "counts only means; to measure it by true means, give the arms as laws=[...] (hb.Shifted moves a law)",
-            stacklevel=3,
-        )

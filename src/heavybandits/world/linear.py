@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from .._validate import count
 from ..protocols import FloatArray, Sampler
 from .contexts import Contexts, Frozen, finite_array, require_contexts
+from .given import per_arm
 from .identity import describe, same_law, texts
-from .instances import per_arm
 from .noises import Noise
 
 SAMPLE, LARGEST_SAMPLE = 2000, 2_000_000  # rounds, and numbers, from which averages over rounds are worked out
