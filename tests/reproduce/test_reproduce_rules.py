@@ -36,7 +36,7 @@ from heavybandits.studies.study import studies
 
 def rule(*strengths: float, freedom: int = 10**6) -> Rule:
     return Rule(
-        "", lambda study: [Comparison(f"{place}", 10.0 * s, 10.0, freedom) for place, s in enumerate(strengths)]
+        "", lambda study: [Comparison(f"{number}", 10.0 * s, 10.0, freedom) for number, s in enumerate(strengths)]
     )
 
 
@@ -57,7 +57,7 @@ def test_thresholds(strengths: tuple[float, ...], outcome: str) -> None:
     any_study = papers_world()["runtime"]
     decided, numbers, is_open = decide(rule(*strengths), Evidence(any_study), {})
     assert (decided, is_open) == (outcome, outcome == "undecided")
-    weakest = min(range(len(strengths)), key=lambda place: strengths[place])
+    weakest = min(range(len(strengths)), key=lambda number: strengths[number])
     assert f"{weakest}; margin {10 * strengths[weakest]:.0f} ± 10." in numbers
     assert ("replications would decide it" in numbers) == (outcome == "undecided")
 
