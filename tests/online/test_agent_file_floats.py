@@ -100,8 +100,9 @@ def test_wild_numbers_of_linear_policies(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_wild_numbers_of_lipschitz_policies() -> None:
-    assert harm_of("hoo", "lipschitz") == []
+@pytest.mark.parametrize("name", ["hoo", "sdtm"])
+def test_wild_numbers_of_lipschitz_policies(name: str) -> None:
+    assert harm_of(name, "lipschitz") == []
 
 
 def test_what_never_changes_must_be_what_it_was() -> None:

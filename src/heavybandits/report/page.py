@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from markupsafe import Markup, escape
+
 from .._files import named
 from ..engine.study_results import StudyResult
 from .claims import Difference, Verdict, listed
@@ -83,12 +85,13 @@ def write_page(
     return page
 
 
-def unbroken(text: str) -> str:
-    r"""Return a text whose lines break neither at ± nor between a number and what is before it.
+def unbroken(text: str) -> Markup:
+    r"""Return a text whose lines break neither at ± nor in a name, nor between a number and what is before it.
 
     Examples
     --------
-    >>> unbroken("UCB 58 ± 6, see Table 1")
-    'UCB\xa058\xa0±\xa06, see Table\xa01'
+    >>> print(ascii(unbroken("UCB 58 ± 6, KL-UCB 7")))
+    Markup('UCB\xa058\xa0\xb1\xa06, <span class="whole">KL-UCB\xa07</span>')
     """
-    return re.sub(r" (?=±|\d)|(?<=±) ", "\N{NO-BREAK SPACE}", text)
+    joined = re.sub(r" (?=±|\d)|(?<=±) ", "\N{NO-BREAK SPACE}", escape(text))
+    return Markup(re.sub(r"[^ ]*-[^ ]*", r'<span class="whole">\g<0></span>', joined))

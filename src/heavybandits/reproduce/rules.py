@@ -153,9 +153,8 @@ def harder(pairs: Pairs, hard: Where, easy: Where) -> Rule:
                 for labels in (more, less)
             )
             ratios = f"{hard.spot(more)} {LOG_REGRET.show(high)}, {easy.spot(less)} {LOG_REGRET.show(low)}"
-            yield Comparison.of(
-                f"{REGRET.name} of {study.resolve(first)} to {study.resolve(second)}: {ratios}", high - low
-            )
+            families = f"{study.resolve(first)} divided by that of {study.resolve(second)}"
+            yield Comparison.of(f"{REGRET.name} of {families}: {ratios}", high - low)
 
     ratio = f"ratio of mean regrets at the horizon, larger {hard.words} than {easy.words}"
     return Rule(f"{ratio}: {names(pairs, 'to ')}", compare)

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable
 from .design import Design, dot, init_design, leverage
 from .design import learn as learn_row
-from .numerics import clip
+from .numerics import LARGEST, clip
 
 LARGEST_REWARD = 1e150  # its square is still a number
 
@@ -27,6 +28,10 @@ class Fit(NamedTuple):
     theta: FloatArray
     row: FloatArray  # scratch: the features at hand
     seen: IntArray  # how many rewards it has taken in
+
+    def check(self, fresh: Fit, n_arms: int) -> None:
+        """Refuse an estimate that is infinite."""
+        require_within("theta", self.theta, -LARGEST, LARGEST)
 
     def ask(self, x: FloatArray) -> None:
         """Note that the reward of a row is pending."""

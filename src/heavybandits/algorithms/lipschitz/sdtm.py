@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._validate import required_horizon
+from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray
 from ..entries import Facts
 from ..kit.tournament import VALUE, choose
@@ -47,6 +47,10 @@ class SDTMState(NamedTuple):
 
     centre: FloatArray  # (box, dim)
     arms: RobustUCBState
+
+    def check(self, fresh: SDTMState, n_arms: int) -> None:
+        """Refuse other boxes."""
+        require_same(self, fresh, "centre")
 
 
 @validated
