@@ -23,6 +23,8 @@ from ...world.noises import Gaussian, Noise, StudentT
 
 BINS = 128
 MIDDLE = 0.5 * (BINS - 1)  # where z = 0 lies between the bins
+END = BINS - 1 - 1e-6  # size of z where the bins end: a little before the last, beyond which rounding might lead
+ONE = np.uint64(1)  # compiled code looks up places that cannot be negative in half the time
 SHIFTS = 48
 SMALLEST_SHIFT, LARGEST_SHIFT = 0.02, 60.0
 MOST = 1.0  # information that is made use of: a law with an edge has much, and steps of its inverse would be too short
@@ -57,32 +59,28 @@ def at(table: FloatArray, z: float, tail: float) -> float:
     >>> round(at(rho, 3.0, 2.0) - at(rho, 0.0, 2.0), 1)  # ln(1 + 3²)
     2.3
     """
-    z = max(-FARTHEST, min(FARTHEST, z))
     size = abs(z)
+    if size >= END:
+        return float(table[0 if z < 0.0 else BINS - 1] + tail * math.log((1.0 + min(size, FARTHEST)) / BINS))
     position = z / (1.0 + size) * (BINS / 2) + MIDDLE
-    if position <= 0.0:
-        return float(table[0] + tail * math.log((1.0 + size) / BINS))
-    if position >= BINS - 1.0:
-        return float(table[BINS - 1] + tail * math.log((1.0 + size) / BINS))
-    left = int(position)
-    return float(table[left] + (position - left) * (table[left + 1] - table[left]))
+    left = np.uint64(position)
+    return float(table[left] + (position - left) * (table[left + ONE] - table[left]))
 
 
 @compilable
 def weigh(evidence: FloatArray, beside: FloatArray, z: float) -> None:
     """Take half of each law's loss at z from its evidence: half, for neither the location nor the scale is exact."""
-    z = max(-FARTHEST, min(FARTHEST, z))
     size = abs(z)
-    position = z / (1.0 + size) * (BINS / 2) + MIDDLE
-    if position <= 0.0 or position >= BINS - 1.0:
-        row, beyond = 0 if position <= 0.0 else BINS - 1, 2.0 * math.log((1.0 + size) / BINS)
+    if size >= END:
+        row, beyond = 0 if z < 0.0 else BINS - 1, 2.0 * math.log((1.0 + min(size, FARTHEST)) / BINS)
         for law in range(len(evidence)):
             evidence[law] -= 0.5 * (beside[row, law] + beyond)
         return
-    left = int(position)
+    position = z / (1.0 + size) * (BINS / 2) + MIDDLE
+    left = np.uint64(position)
     part = position - left
     for law in range(len(evidence)):
-        evidence[law] -= 0.5 * (beside[left, law] + part * (beside[left + 1, law] - beside[left, law]))
+        evidence[law] -= 0.5 * (beside[left, law] + part * (beside[left + ONE, law] - beside[left, law]))
 
 
 _RATIO = math.log(LARGEST_SHIFT / SMALLEST_SHIFT) / (SHIFTS - 1)
