@@ -124,16 +124,21 @@ def own(policy: Any, copies: int = 1) -> tuple[int, Callable[[], object]]:
 def loops() -> Iterator[list[str]]:
     """The whole loop, noise included, one thread, ten arms."""
     n, rng = 8192, np.random.default_rng(0)
-    draw, sgd, ucb, median, naive = nanoseconds(
+    draw, sgd, ucb, auto, mean, short_sgd, short_auto, median, naive = nanoseconds(
         (100 * n, lambda: [np.tan(np.pi * (rng.random(n) - 0.5)) for _ in range(100)]),
         own(SGD),
         own(hb.UCB()),
-        (200_000, study(MEDIAN, 10_000, 20)),
+        own(hb.make("auto")),
+        own(hb.make("auto-mean")),
+        *((200_000, study(policy, 10_000, 20)) for policy in (SGD, hb.make("auto"), MEDIAN)),
         (500, naive_rucb_median(500)),
     )
     yield ["NumPy draws the noise, tan(pi (u - 1/2))", f"{draw:.1f} ns", "1"]
     yield ["`sgd-ucb`, noise included", f"{sgd:.1f} ns", f"{sgd / draw:.1f} x the draw (at most 8)"]
     yield ["`ucb`, noise included", f"{ucb:.1f} ns", f"{ucb / draw:.1f} x the draw"]
+    yield ["`auto`", f"{auto:.0f} ns", f"{auto / sgd:.1f} x `sgd-ucb` (at most 5)"]
+    yield ["`auto`, 10,000 pulls", f"{short_auto:.0f} ns", f"{short_auto / short_sgd:.1f} x `sgd-ucb` (at most 5)"]
+    yield ["`auto-mean`", f"{mean:.0f} ns", f"{mean / auto:.1f} x `auto` (at most 2)"]
     yield ["`rucb-median`, 10,000 pulls", f"{median:.0f} ns", f"{median / sgd:.1f} x `sgd-ucb` (at most 30)"]
     yield ["`rucb-median`, naive NumPy, 500 pulls", f"{naive:.0f} ns", f"{naive / sgd:.0f} x `sgd-ucb`"]
 
