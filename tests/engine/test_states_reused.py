@@ -45,6 +45,19 @@ def test_parts_that_share_an_array_still_do() -> None:
     assert state.pulls.tolist() == [1, 1]
 
 
+def test_memory_that_nobody_has_set_and_negative_zeros_come_back_bit_for_bit() -> None:
+    signalling = np.uint64(
+        0x7FF0_0000_0000_0001
+    )  # a NaN that raises "invalid value" wherever it is looked at as a number
+    bits = np.array([signalling, 1 << 63, 0], np.uint64)
+    memory = Memory(lambda: (bits.copy().view(np.float64), np.zeros(2)))
+    for array in memory.renewed():
+        array[:] = 7.0
+    garbage, zeros = memory.renewed()
+    assert_array_equal(garbage.view(np.uint64), bits)
+    assert_array_equal(zeros, 0.0)
+
+
 class Opaque(NamedTuple):
     values: FloatArray
     rng: np.random.Generator

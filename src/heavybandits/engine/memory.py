@@ -34,10 +34,10 @@ class Memory:
         unread = {id(pool.records) for pool in pools(self._state)}  # until they are written
         parts = list(_parts(self._state))
         # Parts of other kinds, which only users' policies have, may hide what a replication changes.
-        self._known = all(isinstance(part, np.ndarray) for part in parts)
+        self._known = all(isinstance(part, np.ndarray) and not part.dtype.hasobject for part in parts)
         changing = [part for part in parts if self._known and id(part) not in unread]
-        self._zero = [array for array in changing if not array.any()]
-        self._other = [(array, array.copy()) for array in changing if array.any()]
+        self._zero = [array for array in changing if _is_zero(array)]
+        self._other = [(array, array.copy()) for array in changing if not _is_zero(array)]
 
     def renewed(self) -> Any:
         """Return the state as it is before the first round; what it was given to before must be done with it."""
@@ -49,6 +49,11 @@ class Memory:
         for array, blank in self._other:
             array[...] = blank
         return self._state
+
+
+def _is_zero(array: np.ndarray[Any, Any]) -> bool:
+    """Say whether all bits are zero, which a negative zero is not; memory that nobody has set yet may hold anything."""
+    return not np.ascontiguousarray(array).view(np.uint8).any()
 
 
 def _parts(state: Any) -> Iterator[Any]:
