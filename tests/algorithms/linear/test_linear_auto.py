@@ -354,3 +354,9 @@ def test_parameters_are_checked() -> None:
         LinearLevelSetUCB(c=0)
     with pytest.raises(ValueError, match="compares"):
         LinearLevelSetUCB(compares="medians")  # type: ignore[arg-type]
+
+
+def test_fits_have_rewards_enough_to_tell_the_law_however_few_the_features() -> None:
+    rooms = {d: len(AUTO.init(d, None).rows.y) for d in (1, 10, 15, 30, 100)}
+    assert rooms == {1: 300, 10: 300, 15: 450, 30: 600, 100: 1000}
+    assert len(AUTO.init(2, 50).rows.y) == 50

@@ -64,7 +64,7 @@ ENOUGH = 60.0  # degrees of freedom from which on residuals alone tell the scale
 LOCATION_PRIOR, MEAN_PRIOR = 5.0, 3.0  # residuals that the spread of rewards counts as, before
 FLOOR_SHARE = 1e-4  # of the spread of rewards: the least scale
 CAUTION = 0.3  # share of the ridge that the size of the line suggests
-FEW_TIES, MANY_TIES, DOMINANT, JUDGED = 0.1, 0.4, 0.3, 20  # see repeats
+FEW_TIES, MANY_TIES, HEAVY, JUDGED = 0.1, 0.4, 2.0, 20  # see repeats
 SCALE, FLOOR, SQUARES, FREEDOM, DUE, LAST = range(6)  # positions in LinearSets.noise
 CLOCK, LAW, TIES, FITTED = range(4)  # positions in LinearSets.counts
 
@@ -98,7 +98,7 @@ def init_linear_sets(
     n_features: int, horizon: int | None, laws: tuple[tuple[float, float, float], ...], scale: float, only_means: bool
 ) -> LinearSets:
     """Return a state before the first reward."""
-    room = max(10 * n_features, min(30 * n_features, 600), 100)
+    room = max(10 * n_features, min(30 * n_features, 600), 300)
     return LinearSets(
         model=init_model(n_features),
         rows=init_rows(n_features, room if horizon is None else min(room, horizon)),
@@ -282,14 +282,14 @@ def learn_ridge(state: LinearSets, law: FloatArray) -> None:
 def repeats(rows: Rows, ties: int) -> bool:
     """Return whether rewards repeat so often that means are to be compared.
 
-    More than a tenth must equal the reward before them; and unless four tenths do, no single reward may make up most of
-    the variance, as in heavy-tailed rewards that were rounded.
+    More than a tenth must equal the reward before them; and unless four tenths do, the standard deviation must be below
+    twice the mean absolute deviation, as it is not in heavy-tailed rewards that were rounded.
     """
-    n, mean, total, most = rows.size[0], 0.0, 0.0, 0.0
+    n, mean, squares, deviations = rows.size[0], 0.0, 0.0, 0.0
     for k in range(n):
         mean += rows.y[k] / n
     for k in range(n):
-        square = (rows.y[k] - mean) * (rows.y[k] - mean)
-        total += square
-        most = max(most, square)
-    return bool(ties > FEW_TIES * n and (ties > MANY_TIES * n or most < DOMINANT * total))
+        deviation = abs(rows.y[k] - mean)
+        squares += deviation * deviation / n
+        deviations += deviation / n
+    return bool(ties > FEW_TIES * n and (ties > MANY_TIES * n or math.sqrt(squares) < HEAVY * deviations))

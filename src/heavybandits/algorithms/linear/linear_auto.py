@@ -9,7 +9,7 @@ and the highest location are of different rows, use ``linear-auto-mean``.
 orders of which most are zero, have no useful location; it then compares means, by least squares.
 
 *Cost*: O(d²) for a reward, O(K d²) for a choice, O(K d) if the rows stay the same; fits to the first 30 d rewards, at
-least 100 and at most 600 of them, or 10 d if that is more.
+least 300 and at most 600 of them, or 10 d if that is more.
 
 *Reference*: this library; see ``docs/linear.md``.
 """

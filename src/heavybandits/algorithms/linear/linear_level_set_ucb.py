@@ -9,7 +9,7 @@ width of the level set of :mod:`~heavybandits.algorithms.kit.linear_level_set`; 
 scale and the ridge are learned says :mod:`~heavybandits.algorithms.kit.linear_sets`.
 
 *Cost*: O(d²) for a reward, O(K d²) for a choice, O(K d) if the rows stay the same; fits to the first 30 d rewards, at
-least 100 and at most 600 of them, or 10 d if that is more.
+least 300 and at most 600 of them, or 10 d if that is more.
 
 *Reference*: this library; see ``docs/linear.md``.
 """
