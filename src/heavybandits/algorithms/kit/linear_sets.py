@@ -28,6 +28,7 @@ from .linear_level_set import RENEWAL, Arms, Width, init_arms, update_kept, widt
 from .numerics import clip
 from .robust_line import (
     LEVEL,
+    MASS,
     RIDGE,
     Model,
     approach,
@@ -89,9 +90,12 @@ class LinearSets(NamedTuple):
         require_same(self, fresh, "laws")
         require_same(self, fresh, "told")
         require_within("noise", self.noise[[FLOOR, SQUARES, FREEDOM]], 0.0, math.inf)
-        require_within("scale", self.noise[[SCALE]], 0.0, LARGEST * LARGEST if self.counts[FITTED] else math.inf)
+        fitted, sums = bool(self.counts[FITTED]), self.model.line.sums
+        least, most = math.ulp(0.0) if fitted else 0.0, LARGEST * LARGEST
+        require_within("scale", self.noise[[SCALE]], least, most if fitted else math.inf)
+        require_within("mass", sums[[MASS]], least, most)
+        require_within("level", sums[[LEVEL]], -most, most)
         require_within("rows.y", self.rows.y, -LARGEST, LARGEST)
-        require_within("model.line.sums", self.model.line.sums, -LARGEST * LARGEST, LARGEST * LARGEST)
 
 
 def init_linear_sets(

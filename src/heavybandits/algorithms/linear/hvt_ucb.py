@@ -37,12 +37,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._validate import require_same, required_horizon
+from ..._validate import require_same, require_within, required_horizon
 from ...protocols import FloatArray, compilable
 from ..entries import Facts
 from ..kit.ball import into_ball
 from ..kit.design import dot, known_leverage
-from ..kit.linear import Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
+from ..kit.linear import LARGEST_REWARD, Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
 from ..kit.numerics import clip, power
 from ..parameters import Flag, Fraction, NonNegative, Positive, validated
 from ._growing_radius import GrowingRadius, exponent, first_level, init_growing_radius, radius_at
@@ -71,8 +71,9 @@ class HvtUCBState(NamedTuple):
     radius: GrowingRadius
 
     def check(self, fresh: HvtUCBState, n_arms: int) -> None:
-        """Refuse what does not fit the horizon."""
+        """Refuse what does not fit the horizon, and an estimate too long to be brought back into a ball."""
         require_same(self, fresh, "smallest", "tau")
+        require_within("theta", self.fit.theta, -LARGEST_REWARD, LARGEST_REWARD)
 
 
 @compilable
