@@ -89,3 +89,12 @@ def test_levels_of_the_largest_numbers_are_finite() -> None:
     assert found.best == 0
     assert math.isfinite(found.pulls_needed)
     assert found.arms[0].mean.value == pytest.approx(1.1666666666666667e308)
+
+
+def test_the_interval_of_an_arm_that_always_paid_the_same_holds_what_it_paid() -> None:
+    found = levels([np.array([1.0]), np.array([3.0, 4.0, 5.0]), np.array([9.0, 9.0])], "mean")
+    for arm in (0, 2):
+        mean = found.arms[arm].mean
+        assert mean.low <= mean.value <= mean.high
+    assert found.arms[0].mean.high > 1.0
+    assert found.arms[2].mean.low < 9.0

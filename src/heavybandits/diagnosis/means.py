@@ -124,7 +124,8 @@ def _chances(drawn: FloatArray) -> FloatArray:
 
 def _estimate(value: float, drawn: FloatArray) -> Estimate:
     low, high = np.quantile(drawn, (0.025, 0.975), method="inverted_cdf")
-    return Estimate(float(value), float(low), float(high))
+    # All draws for an arm that always paid the same lie on one side of it.
+    return Estimate(float(value), min(float(low), float(value)), max(float(high), float(value)))
 
 
 def _mean_of_others(rewards: FloatArray, scale: float) -> float:
