@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from playing import seeds
 
 import heavybandits as hb
 from heavybandits.algorithms.kit.level_set import KEPT, minimiser, total, upper_end
-from heavybandits.algorithms.kit.loss_tables import BINS, TwoPiece, at, footing, shift_of, tabulate
+from heavybandits.algorithms.kit.loss_tables import BINS, TwoPiece, at, footing, shift_of, tabulate, weigh
 from heavybandits.algorithms.kit.shown import index_of
 from heavybandits.algorithms.policies.level_set_ucb import DOUBT, LAWS
 from heavybandits.protocols import FloatArray
@@ -55,6 +56,23 @@ def test_a_table_is_the_loss_up_to_interpolation(z: float) -> None:
 def test_no_residual_is_too_large() -> None:
     assert at(CAUCHY.rho[0], math.inf, 2.0) == at(CAUCHY.rho[0], -math.inf, 2.0) < math.inf
     assert abs(at(CAUCHY.score[0], 1e308, 0.0)) < 0.1
+
+
+def test_no_residual_counts_as_far() -> None:
+    """NaN, which zero over a scale without an inverse gives, would otherwise be looked up outside of the table."""
+    losses = tabulate((hb.Cauchy(), hb.Gaussian()))
+    assert at(losses.rho[0], math.nan, 2.0) == at(losses.rho[0], math.inf, 2.0) == at(losses.rho[0], 1e300, 2.0)
+    by_nan, by_far = np.zeros(2), np.zeros(2)
+    weigh(by_nan, losses.beside, math.nan)
+    weigh(by_far, losses.beside, math.inf)
+    assert_array_equal(by_nan, by_far)
+
+
+@pytest.mark.parametrize("name", ["auto", "adaptive-level-set-ucb"])
+def test_the_smallest_numbers_are_rewards_too(name: str) -> None:
+    smallest = hb.Empirical([0.0, 5e-324, 1e-323])
+    result = hb.simulate(hb.Instance(laws=[smallest, smallest]), {"it": hb.make(name)}, horizon=300, replications=20)
+    assert (result.pulls > 0).all()
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,8 @@ def at(table: FloatArray, z: float, tail: float) -> float:
     2.3
     """
     size = abs(z)
-    if size >= END:
-        return float(table[0 if z < 0.0 else BINS - 1] + tail * math.log((1.0 + min(size, FARTHEST)) / BINS))
+    if not size < END:  # NaN, which a scale without an inverse gives, counts as far
+        return float(table[0 if z < 0.0 else BINS - 1] + tail * math.log((1.0 + min(FARTHEST, size)) / BINS))
     position = z / (1.0 + size) * (BINS / 2) + MIDDLE
     left = np.uint64(position)
     return float(table[left] + (position - left) * (table[left + ONE] - table[left]))
@@ -71,8 +71,8 @@ def at(table: FloatArray, z: float, tail: float) -> float:
 def weigh(evidence: FloatArray, beside: FloatArray, z: float) -> None:
     """Take half of each law's loss at z from its evidence: half, for neither the location nor the scale is exact."""
     size = abs(z)
-    if size >= END:
-        row, beyond = 0 if z < 0.0 else BINS - 1, 2.0 * math.log((1.0 + min(size, FARTHEST)) / BINS)
+    if not size < END:
+        row, beyond = 0 if z < 0.0 else BINS - 1, 2.0 * math.log((1.0 + min(FARTHEST, size)) / BINS)
         for law in range(len(evidence)):
             evidence[law] -= 0.5 * (beside[row, law] + beyond)
         return
