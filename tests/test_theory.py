@@ -254,6 +254,7 @@ def misses(estimator: Any, table: FloatArray, delta: float, to_radius: Callable[
     return float(np.mean([abs(estimator.value(state, arm)) > radii[arm] for arm in range(n_arms)]))
 
 
+@pytest.mark.slow
 def test_the_mean_covers_as_promised() -> None:
     table = 0.7 * np.random.default_rng(1).standard_normal((15, 4000))
     for delta in (0.5, 0.1):
@@ -293,6 +294,7 @@ def largest_ratios(sgd: hb.ClippedSGD, target: float, rewards: FloatArray, horiz
     return worst
 
 
+@pytest.mark.slow
 def test_clipped_sgd_stays_within_its_radii() -> None:
     """Medians of 9 Cauchy draws have a variance, as the theorem asks; all iterates of all runs are in."""
     horizon, radius = 10_000, 2.0

@@ -133,6 +133,7 @@ def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
         assert f"| `{name}` | nothing | yes | 8 bytes | O(1) | {measured}linear | folklore |" in table
 
 
+@pytest.mark.slow
 def test_making_a_policy_loads_no_other() -> None:
     script = (
         "import sys; import heavybandits as hb; hb.make('ucb'); "

@@ -66,6 +66,7 @@ def test_report_of_heavy_tails_that_drift(drifting: tuple[Report, Path]) -> None
     assert "Goal: location.  The heavier tail has the index" in text
 
 
+@pytest.mark.slow
 def test_a_report_of_costs_speaks_of_costs() -> None:
     rng = np.random.default_rng(0)
     waits = logged({"slow": rng.exponential(9, 200), "fast": rng.exponential(3, 200)})

@@ -42,6 +42,7 @@ def test_intervals_of_medians_hold_the_truth() -> None:
     assert 0.91 <= np.mean([one.low <= 0 <= one.high for one in found]) <= 0.985
 
 
+@pytest.mark.slow
 def test_chances_are_calibrated() -> None:
     """Of two equal arms each is best by chance; with a clear lead it is certain; chances add up to 1."""
     rng = np.random.default_rng(0)

@@ -38,6 +38,7 @@ def slow_regret(instance: hb.LinearInstance, policy: Any, horizon: int, seed: in
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", INSTANCES)
 @pytest.mark.parametrize("policy", [Ridge(0.5), Gamble()])
 def test_compiled_loop_equals_a_plain_one_bit_for_bit(kind: str, policy: Any) -> None:

@@ -220,6 +220,7 @@ def test_printing_is_as_silent_as_deciding() -> None:
     assert str(agent).splitlines()[-1].split() == ["0", "3", "1e+308", "inf"]
 
 
+@pytest.mark.slow
 @every_policy
 def test_printing_changes_nothing(name: str) -> None:
     agent, rng = make_agent(name, 3), np.random.default_rng(15)

@@ -45,6 +45,7 @@ def together(task: Callable[[int], None]) -> None:
         raise errors[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ucb", "sgd-ucb-smom", "rucb-catoni", "thompson-gaussian"])
 def test_no_reward_is_lost(name: str) -> None:
     agent = hb.Agent(POLICIES[name], arms=["a", "b", "c", "d"], horizon=500, seed=0)

@@ -25,6 +25,7 @@ def pays(x: FloatArray, rng: np.random.Generator) -> float:
     return float(1.0 - np.abs(x - 0.3).max() + 0.2 * rng.standard_normal())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_an_agent_plays_as_the_simulator_does(name: str) -> None:
     instance = hb.LipschitzInstance("peak", hb.Gaussian(0.2), dim=2)

@@ -155,6 +155,7 @@ def test_a_study_without_claims_is_headed_by_who_wins() -> None:
     assert [card.kind for card in head.cards] == ["good", "news", "bad"]
 
 
+@pytest.mark.slow
 def test_tables_have_units_bold_bests_and_the_rest_behind_more(tmp_path: Path) -> None:
     slopes = {"x": result([0.4, 0.6], [0.2, 0.2], [0.9, 0.9])}
     page = write_report(study(slopes, {"a": "one", "b": "two", "c": "two"}), tmp_path).read_text()
@@ -188,6 +189,7 @@ def test_a_page_of_one_study_is_titled_by_it(tmp_path: Path) -> None:
     assert titles == [["The first &lt; 2 - heavybandits report"], ["2 studies - heavybandits report"]]
 
 
+@pytest.mark.slow
 def test_a_report_of_the_same_results_is_the_same(tmp_path: Path) -> None:
     first, second = (write_report([grid()], tmp_path / name).parent for name in ("one", "two"))
     for path in sorted(first.glob("**/*.*")):

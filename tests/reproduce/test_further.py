@@ -100,6 +100,7 @@ def test_a_look_that_was_interrupted_is_finished_first(
     assert replications(place) == 16
 
 
+@pytest.mark.slow
 def test_nothing_is_played_if_no_claim_is_open(
     study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,7 @@ def test_thresholds(strengths: tuple[float, ...], outcome: str) -> None:
     assert ("replications would decide it" in numbers) == (outcome == "undecided")
 
 
+@pytest.mark.slow
 def test_eight_looks_err_with_probability_one_in_twenty_at_most() -> None:
     assert pytest.approx(0.05) == 8 * LEVEL
     # and a look does so with few replications too: t tests of five numbers

@@ -33,6 +33,7 @@ def written(folder: Path, function: str = "peak", policy: str = "lipschitz-auto"
     return path
 
 
+@pytest.mark.slow
 def test_a_study_gives_what_the_simulator_gives(tmp_path: Path) -> None:
     study = hb.run_study(written(tmp_path), out=tmp_path / "out", workers=1)
     assert list(study.results) == ["hill scale=0.5", "hill scale=1"]

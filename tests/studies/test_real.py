@@ -32,6 +32,7 @@ def test_flights_are_minutes_early() -> None:
         law("Flights", carrier="XX")
 
 
+@pytest.mark.slow
 def test_customers_are_counted_by_hand() -> None:
     package = importlib.util.find_spec("lifetimes")
     assert package is not None
@@ -53,6 +54,7 @@ def test_customers_are_counted_by_hand() -> None:
         law("Customers", purchases=4, large=True)
 
 
+@pytest.mark.slow
 def test_the_study_has_flights_and_customers() -> None:
     cases = hb.read_study("real").cases
     assert [case.instance.n_arms for case in cases.values()] == [14, 14, 14, 6]

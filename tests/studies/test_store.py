@@ -129,6 +129,7 @@ def test_xarray_opens_it_as_a_tree_with_its_provenance(study: Study, whole: Stud
     assert [session["pulls"] for session in tree.attrs["sessions"]] == [12 * 500 * 20 * 3]
 
 
+@pytest.mark.slow
 def test_what_is_stored_is_not_played_again(study: Study, location: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in location.rglob("c/*")}
     assert run(study, location) == ([], 0)
@@ -248,6 +249,7 @@ def test_an_instance_whose_layout_is_damaged_is_computed_again(
     assert same(Store(str(location)).load(), whole)
 
 
+@pytest.mark.slow
 def test_the_store_of_another_study_is_refused_and_kept(study: Study, whole: StudyResult, location: Path) -> None:
     spec = study.spec.plain()
     spec["study"]["seed"] = 1

@@ -196,6 +196,7 @@ class Evil:
 """
 
 
+@pytest.mark.slow
 def test_reading_and_reporting_run_no_code_that_a_store_names(tmp_path: Path) -> None:
     (tmp_path / "evil.py").write_text(EVIL)
     (tmp_path / "evil.toml").write_text(STUDY.replace("noise = {", "horizon = 50\nnoise = { kind = 'evil.py:Evil' } #"))

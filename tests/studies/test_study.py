@@ -265,6 +265,7 @@ def test_shipped_studies_can_be_used(name: str) -> None:
     assert list(shipped.policies(next(iter(shipped.cases)))) == list(shipped.families)
 
 
+@pytest.mark.slow
 def test_the_zoo_has_every_policy() -> None:
     assert {table.kind for table in read_study("zoo").spec.policy.values()} == set(hb.policies())
 

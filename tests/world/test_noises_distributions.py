@@ -80,6 +80,7 @@ def test_stable_of_index_one_half_in_closed_form() -> None:
     np.testing.assert_allclose(SymmetricStable(0.5).pdf(0.0), 2 / math.pi, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.3, 0.9, 1.1, 1.6, 1.9])
 def test_stable_density_by_fourier_inversion(alpha: float) -> None:
     def transform(x: float) -> float:

@@ -63,6 +63,7 @@ def test_divergence_by_quadrature_agrees_with_the_closed_form(noise: Noise, d: f
     assert Noise.kl_shift(noise, d) == pytest.approx(noise.kl_shift(d), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "kinks"),
     [

@@ -201,6 +201,7 @@ def test_make_nested_mixture() -> None:
     assert parts[0] is inner  # what the caller gave is left as it was
 
 
+@pytest.mark.slow
 def test_scipy_is_imported_late() -> None:
     script = (
         "import sys, heavybandits.world.noises; sys.exit(any(name.startswith('scipy.stats') for name in sys.modules))"

@@ -72,6 +72,7 @@ def brute_force(model: Model, features: np.ndarray, width: Width) -> np.ndarray:
     return np.array([predict(model.line, x) + half_width(width, h) for x, h in zip(features, leverages, strict=True)])
 
 
+@pytest.mark.slow
 @given(seeds, st.integers(1, 3 * LANES), st.integers(1, 9))
 def test_the_best_row_is_that_of_brute_force(seed: int, n_rows: int, d: int) -> None:
     rng = np.random.default_rng(seed)

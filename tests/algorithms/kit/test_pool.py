@@ -60,6 +60,7 @@ def test_a_full_store_says_so() -> None:
     assert contents(pool) == before
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, max_examples=40)
 @given(st.integers(1, 3), st.integers(0, 2**32 - 1), st.sampled_from([None, 3]))
 def test_grows_without_a_horizon_or_past_it(width: int, seed: int, horizon: int | None) -> None:
@@ -86,6 +87,7 @@ def test_grown_is_the_store_itself_while_any_record_fits() -> None:
     assert pool.size[0] >= 256
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([None, 1, 1000]))
 def test_carry_keeps_the_records_of_the_arms_that_stay(seed: int, horizon: int | None) -> None:

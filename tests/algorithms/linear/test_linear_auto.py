@@ -67,6 +67,7 @@ def finite(state: Any) -> bool:
     return all(np.isfinite(part).all() for part in parts) and not np.isnan(state.noise[SCALE])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [AUTO, MEAN], ids=["auto", "mean"])
 @pytest.mark.parametrize("n_rounds", [1, 70])
 def test_compiled_and_interpreted_agree_to_the_last_bit(policy: Any, n_rounds: int) -> None:

@@ -85,6 +85,7 @@ def test_these_games_leave_the_ball_and_clip(name: str) -> None:
     assert outside > 0
 
 
+@pytest.mark.slow
 def test_linear_thompson_sampling_draws_from_the_posterior() -> None:
     policy, rng = hb.LinTS(scale=0.7, ridge=0.5, intercept=True), np.random.default_rng(0)
     state, reference = policy.init(2, None), slow.LinUCB(policy, 3, 100)

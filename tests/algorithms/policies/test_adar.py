@@ -77,6 +77,7 @@ def test_pairs_before_an_index_is_finite(rounds: int, pairs: int) -> None:
     assert policy.index_of(state, 1, t) == math.inf  # zeros do not count
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(seeds, st.integers(13, 120), st.integers(0, 3), st.booleans())
 def test_index_agrees_with_its_definition(seed: int, pairs: int, decimals: int, wild: bool) -> None:

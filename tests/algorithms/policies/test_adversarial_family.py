@@ -241,6 +241,7 @@ def test_permuted_arms_have_permuted_probabilities(seed: int, order: list[int]) 
             policy.update(two, order.index(arm), table[t, arm])
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(seeds)
 def test_probabilities_sum_to_one_whatever_the_rewards(seed: int) -> None:

@@ -81,6 +81,7 @@ def test_newton_needs_few_steps_and_finds_the_root(n_arms: int, q: float) -> Non
                 assert math.fsum(draws.chance) == pytest.approx(1.0, abs=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [1.0, 2.0, 3.5])
 def test_the_root_is_foreseen(q: float) -> None:
     """While losses come one by one and the rate falls, one pass over the arms is mostly enough."""
@@ -111,6 +112,7 @@ def test_what_is_foreseen_may_be_wrong(q: float) -> None:
         assert np.allclose(draws.chance, solved(draws.loss, draws.rate[0], q), rtol=1e-9, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy",
     [

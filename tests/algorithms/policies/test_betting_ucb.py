@@ -124,6 +124,7 @@ def test_the_bound_of_a_skewed_law_misses_its_mean() -> None:
     assert BENCHMARK["misses"](Skewed(), runs=60, n=400)[0.05] > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rewards", [[math.inf, -math.inf], [1.7e308, -1.7e308], [5e-324, 0.0]])
 def test_scales_beyond_the_floats_neither_overflow_nor_stop_the_search(rewards: list[float]) -> None:
     policy, rng = hb.BettingUCB(c=0.5), np.random.default_rng(0)

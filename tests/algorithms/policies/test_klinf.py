@@ -170,6 +170,7 @@ def test_choices(kind: str) -> None:
     check_choices(hb.KLinfUCB(1.0, 2.0, h=0.0, threshold="theory"), table[:60])
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(seeds, st.integers(-20, 20))
 def test_scaling_rewards_and_bound(seed: int, power: int) -> None:
@@ -178,6 +179,7 @@ def test_scaling_rewards_and_bound(seed: int, power: int) -> None:
     assert np.array_equal(arms, play(hb.KLinfUCB(0.5, 2.0 * a**1.5), a * table))
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(seeds, st.permutations(range(4)))
 def test_permuted_arms(seed: int, order: list[int]) -> None:

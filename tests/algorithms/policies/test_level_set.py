@@ -342,6 +342,7 @@ def best_share(noise: FloatArray, unasked: list[tuple[int, int, float]]) -> floa
 # That they work.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [hb.Cauchy(), hb.Frechet(1.0), hb.Gaussian(), hb.SymmetricStable(0.8)], ids=repr)
 def test_regret_is_small_where_nothing_is_known(noise: Any) -> None:
     """What 60 pulls at random cost, in 3000; and hardly a replication that does not find the best arm."""

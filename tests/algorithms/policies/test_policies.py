@@ -94,6 +94,7 @@ def test_kl_indices_of_location_families() -> None:
         assert n * hb.Cauchy().kl_shift(radius) == pytest.approx(math.log(100), rel=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.one_of(st.floats(0, 1), st.floats(0, 1e-6)), st.floats(-18, 3), st.booleans())
 def test_bernoulli_bound_solves_its_equation(p: float, exponent: float, mirrored: bool) -> None:

@@ -112,6 +112,7 @@ def reference_sgd_ucb(policy: hb.ClippedSGDUCB, table: FloatArray, chosen: IntAr
     return arms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n_arms", "horizon"), [(2, 300), (5, 400), (90, 500)])
 def test_ucb_plays_as_its_reference(kind: str, n_arms: int, horizon: int) -> None:

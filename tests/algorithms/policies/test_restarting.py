@@ -57,6 +57,7 @@ def test_increasing_maps_of_the_rewards_change_nothing() -> None:
     assert np.array_equal(one.wealth, two.wealth)
 
 
+@pytest.mark.slow
 def test_the_sample_stays_sorted_and_keeps_its_quantiles() -> None:
     detectors, n = init_detectors(1), 10_000
     for reward in np.random.default_rng(4).permutation(n):
@@ -199,6 +200,7 @@ def settled(n_arms: int = 3, rounds: int = 1000) -> tuple[Any, Any]:
     return policy, state
 
 
+@pytest.mark.slow
 def test_an_arm_is_probed_when_it_has_not_been_seen_for_long() -> None:
     """Against the rule, written out: the policy inside alone would not play the arm again."""
     policy, state = settled()

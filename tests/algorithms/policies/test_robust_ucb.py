@@ -183,6 +183,7 @@ def test_catoni_index_is_close_to_the_exact_one() -> None:
     assert compared > 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 def test_finds_the_best_arm(name: str) -> None:
     rng = np.random.default_rng(0)
@@ -191,6 +192,7 @@ def test_finds_the_best_arm(name: str) -> None:
     assert np.mean(arms[600:] == 2) > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["median", "truncated", "infinite"])
 def test_compiled_equals_interpreted(name: str) -> None:
     """Bit for bit, in every array of the state; and a full pool is noticed by compiled code too."""
@@ -222,6 +224,7 @@ def test_a_horizon_does_not_matter(name: str) -> None:
     assert arms == played(policy, table)[0].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 def test_arms_come_and_go(name: str) -> None:
     """What is known of the arms that stay is carried over to the last digit."""

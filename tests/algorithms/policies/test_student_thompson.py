@@ -50,6 +50,7 @@ def test_modes(seed: int, df: float, scale: float, n: int) -> None:
     assert policy.value(state, 0) == pytest.approx(best.x, abs=(1e-5 if exact else 0.05 / math.sqrt(n)) * scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("df", "n"), [(1.0, 1), (1.0, 12), (1.0, 60), (4.0, 5), (4.0, 30)])
 def test_quantiles_of_the_posterior(df: float, n: int) -> None:
     """Against integration on a grid, on rewards that spread as the model's do."""
