@@ -175,11 +175,11 @@ def test_arguments_that_are_wrong_are_named() -> None:
         TypeError, match="LinearAgent: policy must be of the kind 'linear' here, got one of the kind 'a"
     ):
         hb.LinearAgent(hb.UCB(), n_features=2)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"LinearAgent: policy must be a policy such as hb\.make"):
+    with pytest.raises(TypeError, match=r"LinearAgent: policy must be a policy such as hb\.make\('linear-auto'\)"):
         hb.LinearAgent("lin-ucb", n_features=2)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="LinearAgent: n_features must be a positive whole number, got 0"):
         hb.LinearAgent(Ridge(), n_features=0)
-    with pytest.raises(TypeError, match="Agent: policy must be of the kind 'arms' here, got one of the kind 'linear'"):
+    with pytest.raises(TypeError, match=r"Agent: policy must be of the kind 'arms' .* use hb\.LinearAgent for it"):
         hb.Agent(Ridge(), n_arms=2)  # type: ignore[arg-type]
 
 

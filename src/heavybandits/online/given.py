@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..protocols import require_kind
+from ..protocols import kind_of, require_kind
 
-EXAMPLES = {"arms": "sgd-ucb", "linear": "lin-ucb", "lipschitz": "hoo"}
+EXAMPLES = {"arms": "auto", "linear": "linear-auto", "lipschitz": "lipschitz-auto"}
+AGENTS = {"arms": "Agent", "linear": "LinearAgent", "lipschitz": "LipschitzAgent"}
 
 
 def policy_of(owner: str, kind: str, policy: Any) -> Any:
@@ -16,7 +17,10 @@ def policy_of(owner: str, kind: str, policy: Any) -> Any:
     methods = all(callable(getattr(policy, name, None)) for name in ("init", "select", "update"))
     if not (isinstance(policy, tuple) and methods):
         raise TypeError(f"{owner}: policy must be a policy such as hb.make({EXAMPLES[kind]!r}), got {policy!r}")
-    require_kind(f"{owner}: policy", kind, policy)
+    try:
+        require_kind(f"{owner}: policy", kind, policy)
+    except TypeError as error:
+        raise TypeError(f"{error}; use hb.{AGENTS[kind_of(policy)]} for it") from None
     return policy
 
 
