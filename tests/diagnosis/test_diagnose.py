@@ -82,6 +82,23 @@ def test_a_report_of_costs_speaks_of_costs() -> None:
     assert "costs of 2 arms" in report._repr_html_()
 
 
+def test_a_few_rewards_tell_nothing() -> None:
+    text = hb.diagnose(logged({"a": np.ones(5), "b": np.zeros(4)})).text()
+    assert "There are too few rewards to tell whether means exist" in text
+    assert "- Best arm: too few rewards to tell.\n" in text
+    assert "100%" not in re.search(r"^a .*$", text, re.MULTILINE)[0].split()[-1]  # type: ignore[index]
+    text = hb.diagnose(logged({"a": np.arange(6.0), "b": np.arange(5.0)})).text()
+    assert "Best arm: 'a' has the best mean" in text
+
+
+def test_an_infinite_arm_is_apart_from_others() -> None:
+    endless = np.full(20, math.inf)
+    said = hb.diagnose(logged({"a": np.arange(20.0), "c": endless})).findings()
+    assert said[0] == "Best arm: 'c' has the best median, and is the best arm with probability 1."
+    assert not any("apart" in line for line in said)
+    assert "Nothing tells" in hb.diagnose(logged({"a": endless, "b": endless})).findings()[1]
+
+
 def test_a_mean_of_infinite_rewards_is_refused() -> None:
     with pytest.raises(ValueError, match="the goal 'mean' needs finite rewards, got 1 that are not"):
         hb.diagnose(logged({"a": np.array([1.0, math.inf])}), goal="mean")

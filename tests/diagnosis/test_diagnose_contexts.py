@@ -45,7 +45,7 @@ def test_features_are_read_in_order_of_time() -> None:
         ([3], TypeError, "feature_columns must be a list of names of columns"),
         (["z", "z"], ValueError, "feature_columns must be other columns than arm, reward and time, each once"),
         (["reward"], ValueError, "feature_columns must be other columns than arm, reward and time"),
-        (["size"], ValueError, "columns must be arm, reward, size and perhaps time, each once, got arm, reward, z"),
+        (["size"], ValueError, "columns must be arm, reward, size and .* z; name yours with feature_columns"),
         (["z"], ValueError, "line 2 has no usable z, got inf"),
     ],
 )

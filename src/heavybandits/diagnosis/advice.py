@@ -45,6 +45,7 @@ UNTOLD = {"mean": "auto-mean", "location": "auto"}  # policies that need not be 
 ALIKE = 1.5  # ratio of spreads
 CAPPED = 3  # times that the most extreme reward must come
 LISTED = 20  # arms that a snippet names
+FEWEST = 10  # rewards without which nothing can be told
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,8 @@ def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape) -> 
     heaviest = min(tails, key=lambda tail: tail.low, default=None)
     if noise.infinite:
         return "location", "Some rewards are infinite, so arms have no means and are compared by their medians."
+    if sum(map(len, by_arm)) < FEWEST:
+        return "mean", "There are too few rewards to tell whether means exist; ask for a goal, or come back with more."
     if any(capped and tail.low <= 1 for tail, capped in sides) and (heaviest is None or heaviest.low > 1):
         return "mean", "The most extreme rewards are all the same number, as timeouts are, so means exist."
     if heaviest is None or heaviest.low == math.inf:

@@ -92,9 +92,14 @@ class Reading(NamedTuple):
         needed = (self.arm, self.reward, *self.features)
         if any(columns.count(name) != 1 for name in needed) or columns.count("time") > 1:
             wanted = f"{', '.join(needed)} and perhaps time"
+            found = all(columns.count(name) == 1 for name in (self.arm, self.reward))
+            hint = (
+                "feature_columns (--feature-column)"
+                if self.features and found
+                else "arm_column and reward_column (--arm-column and --reward-column)"
+            )
             raise ValueError(
-                f"{source}: columns must be {wanted}, each once, got {', '.join(columns)}; "
-                "name yours with arm_column and reward_column (--arm-column and --reward-column)"
+                f"{source}: columns must be {wanted}, each once, got {', '.join(columns)}; name yours with {hint}"
             )
         names = frame[self.arm].astype("string").str.strip()
         rewards = _numbers(frame[self.reward])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .._format import html_table, plural, text_table
-from .advice import HEAVY, LIGHT, Advice, is_symmetric
+from .advice import FEWEST, HEAVY, LIGHT, Advice, is_symmetric
 from .contexts import Contexts
 from .means import Levels
 from .read import Rewards
@@ -115,6 +115,10 @@ class Report:
         )
 
     @property
+    def _too_few(self) -> bool:
+        return len(self.rewards.rewards) < FEWEST
+
+    @property
     def _noun(self) -> str:
         return "cost" if self.rewards.minimised else "reward"
 
@@ -141,7 +145,8 @@ class Report:
             level = self.levels.arms[arm]
             mean = level.mean.mirrored() if mirrored else level.mean
             others = "-" if level.zeros == 1 or math.isnan(level.others) else f"{self._in_units(level.others):.4g}"
-            good = (_interval(mean), f"{level.zeros:.0%}", others, f"{level.chance:.0%}")
+            chance = "-" if self._too_few else f"{level.chance:.0%}"
+            good = (_interval(mean), f"{level.zeros:.0%}", others, chance)
             rows.append((self.rewards.labels[arm], shape.mirrored() if mirrored else shape, good))
         return [*rows, ("pooled", self.pooled.mirrored() if mirrored else self.pooled, ())]
 
@@ -208,17 +213,20 @@ class Report:
         found, labels = self.levels, self.rewards.labels
         if len(labels) == 1:
             return []
+        if self._too_few:
+            return ["Best arm: too few rewards to tell."]
         best, second = labels[found.best], labels[found.second]
         measure = "mean" if self.goal == "mean" else "median"
         said = [f"Best arm: {best!r} has the best {measure}, and is the best arm with probability "
                 f"{found.arms[found.best].chance:.2g}."]  # fmt: skip
         rows = min(len(self.rewards.by_arm[arm]) for arm in (found.best, found.second))
-        if math.isinf(found.pulls_needed):
-            said.append(f"Nothing tells {best!r} and {second!r} apart so far.")
-        else:
+        gap = found.arms[found.best].median.value - found.arms[found.second].median.value
+        if math.isfinite(found.pulls_needed):
             enough = "the file has enough" if found.pulls_needed <= rows else f"the file has {rows:,}"
             needed = _rounded_up(found.pulls_needed)
             said.append(f"To tell {best!r} and {second!r} apart takes about {needed} rewards of each; {enough}.")
+        elif gap != math.inf:
+            said.append(f"Nothing tells {best!r} and {second!r} apart so far.")
         if self.advice.name == "auto" and self.pooled.ties > TIED:
             said.append("Many rewards tie, so auto may compare means: print(agent) shows the goal in force.")
         return said
