@@ -85,7 +85,7 @@ class StudyFile(Table):
     >>> StudyFile.checked("mine", {**plain, "study": {"horizn": 5}})
     Traceback (most recent call last):
         ...
-    heavybandits.studies.schema.StudyError: mine: needs study.horizon
+    heavybandits.studies.schema.StudyError: mine: study: unknown key 'horizn'; did you mean 'horizon'? Known: ...
     """
 
     study: Head
@@ -118,8 +118,8 @@ RULES = {
 
 
 def _sentence(error: ValidationError) -> str:
-    """Return what is wrong first, in one sentence."""
-    first = error.errors()[0]
+    """Return what is wrong first, in one sentence; a key that is not known may be the one that is missing."""
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     *parents, last = first["loc"]
     key = ".".join(str(part) for part in first["loc"])
     got = f"got {_shortened(first['input'])}"

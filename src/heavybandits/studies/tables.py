@@ -70,18 +70,14 @@ def _arms(values: dict[str, Any], folder: str) -> Instance:
         laws = values.pop("laws")
         listed = laws if isinstance(laws, list) else [laws]
         return Instance(laws=[_noise(law, folder) for law in listed], **values)
-    for key in ("means", "noise"):
-        if key not in values:
-            kinds = ", ".join(("linear", "lipschitz", *instances()))
-            raise ValueError(f"needs {key}, or laws, or the kind of an instance, one of {kinds}")
+    kinds = ", ".join(("linear", "lipschitz", *instances()))
+    _require(values, ("means", "noise"), f"or laws, or the kind of an instance, one of {kinds}")
     return Instance(**values)
 
 
 def _linear(values: dict[str, Any], folder: str) -> LinearInstance:
     """Make a linear instance; contexts and theta are numbers, or tables with the kind of a sampler."""
-    for key in ("theta", "contexts", "noise"):
-        if key not in values:
-            raise ValueError(f"needs {key}, as every linear instance does")
+    _require(values, ("theta", "contexts", "noise"), "as every linear instance does")
     values["contexts"] = _sampler(values["contexts"], folder)
     if isinstance(values["theta"], dict):  # has as many numbers as there are features, if it does not say
         n_arms = values["theta"].get("n_arms", 1)
@@ -93,10 +89,14 @@ def _linear(values: dict[str, Any], folder: str) -> LinearInstance:
 
 
 def _lipschitz(values: dict[str, Any], folder: str) -> LipschitzInstance:
-    for key in ("function", "noise"):
-        if key not in values:
-            raise ValueError(f"needs {key}, as every Lipschitz instance does")
+    _require(values, ("function", "noise"), "as every Lipschitz instance does")
     return LipschitzInstance(**values)
+
+
+def _require(values: dict[str, Any], keys: tuple[str, ...], reason: str) -> None:
+    for key in keys:
+        if key not in values:
+            raise ValueError(f"needs {key}, {reason}; got {', '.join(values) or 'nothing'}")
 
 
 def _sampler(table: Any, folder: str) -> Any:
