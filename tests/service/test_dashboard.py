@@ -85,6 +85,9 @@ def test_outliers_that_decide_are_named() -> None:
         "Without them calm would lead by means instead of loud."
     )
     assert "does not change who leads" in outliers(known({"calm": calm, "low": [0.5] * 30})).verdict
+    with_context = known({"calm": calm, "loud": loud})
+    with_context.report["experiment"].context = {}
+    assert outliers(with_context).verdict == ""
 
 
 def test_panels_show_zeros_and_curves() -> None:

@@ -74,6 +74,8 @@ def test_a_shared_context_has_a_model_per_arm(storage: Storage) -> None:
             assert server("POST", "/x/decisions", {"id": f"d{i}", "context": context}).body["arm"] == arm
             agent.update({"a": a, "c": c}[arm], context[1])
             server("PUT", f"/x/decisions/d{i}/reward", {"value": context[1]})
+        refused = server("POST", "/x/decisions", {"context": [1.0]})
+        assert refused.body["detail"] == "context must have 2 numbers, as declared, got 1"
         refused = server("PUT", "/x/arms/d", {})
         assert (refused.status, refused.body["title"]) == (409, "arms are fixed")
         assert server("DELETE", "/x/arms/b").status == 200

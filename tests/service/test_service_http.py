@@ -181,6 +181,19 @@ def test_rewards_are_weighed_by_the_probabilities_that_the_log_has(server: Fresh
         assert after["p"] == pytest.approx(agent.assign(after["arm"]).chance, rel=1e-12)
 
 
+def test_a_log_without_probabilities_is_noted(server: Fresh) -> None:
+    make(server, policy="ucb")
+    assert "no off-policy evaluation" in server("GET", "/x").body["notes"][0]
+    arms = {"arms": ARMS, "policy": "tsallis-inf"}
+    assert not any("off-policy" in note for note in server("PUT", "/drawn", arms).body["notes"])
+
+
+def test_a_name_with_a_slash_is_said_to_be_none(server: Fresh) -> None:
+    refused = server("PUT", "/a/b", {"arms": ARMS})
+    assert refused.status == 404
+    assert "names must not have slashes" in refused.body["detail"]
+
+
 def test_among_must_name_arms(server: Fresh) -> None:
     make(server)
     assert server("POST", "/x/decisions", {"among": ["b"]}).body["arm"] == "b"

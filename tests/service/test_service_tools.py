@@ -82,6 +82,12 @@ def test_the_client_gives_up_in_time_and_checks_its_address() -> None:
         hb.Client("http://127.0.0.1:1", patience=0.2).decide("x")
     with pytest.raises(ValueError, match="url must be like"):
         hb.Client("127.0.0.1:80")
+    unsent = hb.Client("http://127.0.0.1:1", "hb_secret")
+    assert repr(unsent) == "Client('http://127.0.0.1:1')"
+    with pytest.raises(TypeError, match="Client: context must have numbers only, got 'x'"):
+        unsent.decide("x", context=[1, True, "x"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="Client: value must be a number, got 'a'"):
+        unsent.reward("x", "one", "a")  # type: ignore[arg-type]
 
 
 def filled(server: Running) -> None:

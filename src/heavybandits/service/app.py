@@ -170,7 +170,8 @@ class Service:
 async def _no_such_address(request: Request, error: Exception) -> Response:
     """Answer a request to an address, or with a method, that is not served."""
     status = error.status_code if isinstance(error, HTTPException) else 404
-    refused = refuse(Problem(str(getattr(error, "detail", "not found")).lower(), status))
+    detail = "nothing is served here; names must not have slashes, not even as %2F" if status == 404 else ""
+    refused = refuse(Problem(str(getattr(error, "detail", "not found")).lower(), status, detail))
     refused.headers.update(getattr(error, "headers", None) or {})
     return refused
 

@@ -82,6 +82,9 @@ class Client:
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._own = threading.local()
 
+    def __repr__(self) -> str:
+        return f"Client({self.url!r})"
+
     def create(self, experiment: str, arms: Iterable[str] | Mapping[str, Any], **options: Any) -> dict[str, Any]:
         """Make an experiment; ``arms`` may map names to payloads, ``options`` are those of the interface."""
         pairs = arms.items() if isinstance(arms, Mapping) else ((arm, None) for arm in arms)
@@ -188,16 +191,23 @@ class Client:
 
 def _vector(name: str, values: Iterable[float]) -> list[float]:
     """Return features as JSON has them."""
-    vector = [float(value) for value in values]
+    vector = [_number(f"{name} must have numbers only", value) for value in values]
     for value in vector:
         if not math.isfinite(value):
             raise ValueError(f"Client: {name} must be finite, got {value}")
     return vector
 
 
+def _number(rule: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"Client: {rule}, got {value!r}") from None
+
+
 def _plain(value: float) -> Any:
     """Return a reward as JSON has it."""
-    value = float(value)
+    value = _number("value must be a number", value)
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     if math.isnan(value):

@@ -22,6 +22,8 @@ DEFAULTS = {("arms", "mean"): "auto-mean", ("arms", "location"): "auto",
 class Learner(Protocol):
     """What an experiment asks of whatever learns in it."""
 
+    draws: bool  # whether the policy draws arms by probabilities that it knows
+
     def check(self, context: Context | None) -> None:
         """Refuse a context that does not fit."""
 
@@ -101,7 +103,7 @@ class ArmsLearner:
     """
 
     def __init__(self, agent: Agent) -> None:
-        self.agent, self._arms, self._weighs = agent, set(agent.arms), agent.draws
+        self.agent, self._arms, self.draws = agent, set(agent.arms), agent.draws
 
     @classmethod
     def made(cls, spec: Experiment) -> ArmsLearner:
@@ -124,19 +126,19 @@ class ArmsLearner:
 
     def decided(self, event: Event) -> None:
         """Let the probability be that of the log, in which floors and units have their part."""
-        if self._weighs and event.p is not None:
+        if self.draws and event.p is not None:
             self.agent.correct_chance(event.arm, event.p)
 
     def learn(self, event: Event) -> None:
         """Let the agent learn, with the probability of this very decision."""
         if event.arm in self._arms:
-            chance = event.p if self._weighs else None
+            chance = event.p if self.draws else None
             self.agent.update(event.arm, event.value or 0.0, asked=event.kind != "observe", chance=chance)
 
     def give_up(self, event: Event) -> None:
         """Let the agent cancel this very decision."""
         if event.arm in self._arms:
-            self.agent.cancel(event.arm, chance=event.p if self._weighs else None)
+            self.agent.cancel(event.arm, chance=event.p if self.draws else None)
 
     def add_arm(self, name: str) -> None:
         """Let the agent have one more arm."""

@@ -54,9 +54,12 @@ class LinearLearner:
         What it has learned since.
     """
 
+    draws = False
+
     def __init__(self, spec: Experiment, held: Held) -> None:
         assert spec.context is not None
-        self._spec, self._shared, self._length, self._arms = spec, spec.context.shared, held.length, held.arms
+        self._spec, self._shared, self._declared = spec, spec.context.shared, spec.context.n_features
+        self._length, self._arms = held.length, held.arms
         self.agent = None if held.agent is None else LinearAgent.loads(held.agent)
 
     @classmethod
@@ -83,10 +86,11 @@ class LinearLearner:
             if name not in self._arms:
                 raise ValueError(f"context must name arms of the experiment, got {name!r}")
         length = self._length or len(next(iter(vectors.values()), ()))
+        as_what = "those before" if self._declared is None else "declared"
         for name, vector in vectors.items():
             what = "context" if self._shared else f"context of arm {name!r}"
             if len(vector) != length:
-                raise ValueError(f"{what} must have {length} numbers, as those before, got {len(vector)}")
+                raise ValueError(f"{what} must have {length} numbers, as {as_what}, got {len(vector)}")
         if self._n_features(length) > MAX_FEATURES:
             raise ValueError(f"context must make at most {MAX_FEATURES} features, got {self._n_features(length)}")
 

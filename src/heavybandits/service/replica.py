@@ -211,10 +211,8 @@ class Replica:
                 )
             elif rewards < 20:
                 notes.append("rewards that are mostly zero, such as orders of visitors, want goal 'mean'")
-        if not self.spec.floor:
-            notes.append(
-                "without a floor p is 0 or 1, unless the policy draws: the log allows no off-policy evaluation"
-            )
+        if not (self.spec.floor or self.learner.draws):
+            notes.append("without a floor p is 0, 1 or unknown: the log allows no off-policy evaluation")
         if self.spec.reward.window is None:
             notes.append("without a window a decision waits for its reward for ever; cancel those that will get none")
         return notes

@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from ..._format import plural
 from ..._validate import visible
 from ..changes import Change
 from ..operations import make
@@ -286,5 +287,5 @@ def _environment() -> Any:
         loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters["path"] = lambda text: quote(text, safe="")
+    environment.filters |= {"path": lambda text: quote(text, safe=""), "plural": plural}
     return environment

@@ -76,7 +76,7 @@ def series(known: Known, judgement: Judgement) -> str:
 
 
 class Outliers(NamedTuple):
-    """The largest rewards, and what dropping them would do to the ranking by means."""
+    """The largest rewards, and what dropping them would do to the ranking by means, if that matters."""
 
     largest: list[dict[str, str]]
     verdict: str
@@ -95,6 +95,8 @@ def outliers(known: Known) -> Outliers:
             means[arm["name"]] = total / count, (total - math.fsum(dropped)) / (count - len(dropped))
     rows = [{"value": _shown(one["value"]), "arm": one["arm"], "id": one["id"] or "-", "time": one["time"]}
             for one in largest]  # fmt: skip
+    if known.has_context:  # arms are ranked at average features, not by means
+        return Outliers(rows, "")
     if len(means) < 2 or not rows:
         return Outliers(rows, "There are too few rewards to say what the largest do to the ranking.")
     before, after = (max(means, key=lambda name: means[name][which]) for which in (0, 1))
