@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._format import html_table, number
+from .._format import html_table, number, plural
 from .._validate import unknown
 from ..palette import look
 from ..protocols import FloatArray, IntArray
@@ -244,7 +244,5 @@ class Result:
         return list(labels)
 
     def __repr__(self) -> str:
-        replications = self._regret.shape[1]
-        return (
-            f"Result({', '.join(self._labels)}; {replications} replications of {self.horizon} pulls, seed {self.seed})"
-        )
+        replications, pulls = plural(self._regret.shape[1], "replication"), plural(self.horizon, "pull")
+        return f"Result({', '.join(self._labels)}; {replications} of {pulls}, seed {self.seed})"
