@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from pathlib import Path
@@ -60,12 +61,13 @@ def export(
         if head is None:
             raise ValueError(f"export: there is no experiment {experiment!r}")
         parts = exports.written(form, exports.rows(session, head, after))
+        first = next(parts)  # before the file is emptied: the format may need what is not installed
         if out is None:
-            for part in parts:
+            for part in itertools.chain([first], parts):
                 sys.stdout.buffer.write(part)
         else:
             with out.open("wb") as file:
-                file.writelines(parts)
+                file.writelines(itertools.chain([first], parts))
 
 
 def verify(db: Db = DEFAULT) -> None:

@@ -361,3 +361,16 @@ def test_fits_have_rewards_enough_to_tell_the_law_however_few_the_features() -> 
     rooms = {d: len(AUTO.init(d, None).rows.y) for d in (1, 10, 15, 30, 100)}
     assert rooms == {1: 300, 10: 300, 15: 450, 30: 600, 100: 1000}
     assert len(AUTO.init(2, 50).rows.y) == 50
+
+
+def test_one_feature_of_a_trillion_leaves_no_nan() -> None:
+    policy, rng = hb.make("linear-auto"), np.random.default_rng(0)
+    state = policy.init(2, None)
+    for t in range(150):
+        rows = rng.uniform(-1, 1, (5, 2))
+        if t == 60:
+            rows[:, 0] = 1e12
+        x = rows[policy.select(state, rows, t, None)]
+        policy.update(state, x, float(x @ [1.0, -2.0]) + 0.1 * rng.standard_normal())
+    assert np.isfinite(state.model.line.slope).all()
+    assert np.isfinite(state.model.inverse).all()

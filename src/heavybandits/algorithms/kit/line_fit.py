@@ -14,6 +14,7 @@ from .robust_line import LEVEL, MASS, Line, Model, init_line, predict
 from .two_piece_laws import WEIGHT, loss_at, weight_at
 
 SMALLEST = 1e-300
+ROUNDING = 1e-14  # of squares: less of them is left by rounding alone, as beside one feature that was a trillion
 NEAR = 0.05  # scales within which least absolute deviations are smoothed
 SETTLED = 1e-3  # of a scale over the root of n: a change that ends the iteration
 
@@ -142,9 +143,10 @@ def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float,
                     gram[i, j] += v * (x[k, j] - middle[j])
         for i in range(d):
             right[i] -= total[i] * reward / mass
+            noise = ROUNDING * gram[i, i]
             for j in range(i + 1):
                 gram[i, j] -= total[i] * total[j] / mass
-            gram[i, i] += model.ridge[i]
+            gram[i, i] = max(gram[i, i], noise) + model.ridge[i]
         factorise(gram)
         solve(gram, right)
         level = origin + reward / mass
