@@ -77,10 +77,10 @@ def test_diagnose_reads_standard_input_and_draws(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_diagnose_takes_costs_by_the_names_of_their_columns() -> None:
-    typed = "server;ms\nrome;1,5\noslo;2,5\noslo;\n"
+    typed = "server;ms\n" + "rome;1,5\noslo;2,5\n" * 5 + "oslo;\n"
     columns = ("--arm-column", "server", "--reward-column", "ms")
     done = tool("diagnose", "-", "--minimise", "--goal", "location", *columns, typed=typed)
-    assert done.stdout.startswith("standard input: 2 costs of 2 arms, in the order of the file; 1 row with missing")
+    assert done.stdout.startswith("standard input: 10 costs of 2 arms, in the order of the file; 1 row with missing")
     assert "Goal: location." in done.stdout
     assert "'rome' has the best median" in done.stdout
     done = tool("diagnose", "-", "--goal", "median", typed="arm,reward\na,1\n")
