@@ -114,13 +114,13 @@ def test_a_full_disk_is_one_line() -> None:
     assert (done.returncode, done.stderr) == (2, "heavybandits: No space left on device\n")
 
 
-@pytest.mark.slow
 def small_files_only() -> None:
     import resource
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(STUDY)
     done = subprocess.run([sys.executable, "-m", "heavybandits", "run", "two.toml"], cwd=tmp_path, check=False,

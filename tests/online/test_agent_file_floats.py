@@ -58,7 +58,7 @@ def harm_of(name: str, kind: str) -> list[str]:
     """What goes wrong with wild numbers in the state of a policy, one at a time."""
     agent, play = an_agent(name, kind)
     rewards, wrong = np.random.default_rng(2).standard_cauchy(12).tolist(), []
-    for place, array in arrays(agent._state):
+    for path, array in arrays(agent._state):
         flat = array.reshape(-1)
         for at in {0, flat.size - 1} if array.dtype.kind == "f" and flat.size else ():
             for value in WILD:
@@ -69,7 +69,7 @@ def harm_of(name: str, kind: str) -> list[str]:
                     other = type(agent).loads(saved)
                 except ValueError:
                     continue
-                case = f"{name}: {place}[{at}] = {value}"
+                case = f"{name}: {path}[{at}] = {value}"
                 try:
                     with no_hang(case), warnings.catch_warnings():
                         warnings.simplefilter("ignore", RuntimeWarning)  # of NumPy, where compiled code is silent

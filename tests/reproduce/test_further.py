@@ -37,13 +37,13 @@ def executor() -> Iterator[Executor]:
 
 @pytest.fixture(scope="module")
 def played(study: Study, executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("played")
-    run_studies({f"{place}/{NAME}.zarr": study}, executor)
-    return place
+    results = tmp_path_factory.mktemp("played")
+    run_studies({f"{results}/{NAME}.zarr": study}, executor)
+    return results
 
 
 @pytest.fixture
-def place(played: Path, tmp_path: Path) -> Path:
+def results(played: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(played, tmp_path / "results"))
 
 
@@ -52,20 +52,20 @@ def claims_are(is_open: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heavybandits.reproduce.further.verdicts", lambda results, further: [verdict])
 
 
-def replications(place: Path) -> int:
-    return int(load_further(place)[NAME].results["10 arms, 0.1 apart"].regret.sizes["replication"])
+def replications(results: Path) -> int:
+    return int(load_further(results)[NAME].results["10 arms, 0.1 apart"].regret.sizes["replication"])
 
 
 @pytest.mark.slow
 def test_looks_double_the_replications_of_the_best_variants(
-    study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
+    study: Study, results: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claims_are(True, monkeypatch)
     monkeypatch.setattr("heavybandits.reproduce.further.LOOKS", 3)
     told: list[str] = []
-    decide_further({NAME: study}, str(place), executor, tell=told.append)
+    decide_further({NAME: study}, str(results), executor, tell=told.append)
     assert told == [f"Undecided claims: 1. Playing further replications of {NAME}."] * 2  # of three looks
-    first, further = Store(place / f"{NAME}.zarr").load(), load_further(place)[NAME]
+    first, further = Store(results / f"{NAME}.zarr").load(), load_further(results)[NAME]
     assert list(further.families) == ["SGD-UCB", "SGD-UCB (p=3)"]
     for label, result in first.results.items():
         for family, best in first.best.items():
@@ -77,45 +77,45 @@ def test_looks_double_the_replications_of_the_best_variants(
 
 @pytest.mark.slow
 def test_a_budget_is_kept_and_a_new_one_plays_on(
-    study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
+    study: Study, results: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claims_are(True, monkeypatch)
-    decide_further({NAME: study}, str(place), executor, budget=2 * LOOK - 1)
-    assert load_further(place) == {}
-    decide_further({NAME: study}, str(place), executor, budget=4 * LOOK - 1)
-    assert replications(place) == 16
-    decide_further({NAME: study}, str(place), executor, budget=2 * LOOK)
-    assert replications(place) == 32
+    decide_further({NAME: study}, str(results), executor, budget=2 * LOOK - 1)
+    assert load_further(results) == {}
+    decide_further({NAME: study}, str(results), executor, budget=4 * LOOK - 1)
+    assert replications(results) == 16
+    decide_further({NAME: study}, str(results), executor, budget=2 * LOOK)
+    assert replications(results) == 32
 
 
 @pytest.mark.slow
 def test_a_look_that_was_interrupted_is_finished_first(
-    study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
+    study: Study, results: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claims_are(True, monkeypatch)
-    decide_further({NAME: study}, str(place), executor, budget=2 * LOOK)
-    shutil.rmtree(place / "further" / f"{NAME}.zarr" / "10 arms, 0.1 apart" / "checksum" / "c")
-    assert load_further(place) == {}  # replications would be taken for others
-    decide_further({NAME: study}, str(place), executor, budget=2 * LOOK)
-    assert replications(place) == 16
+    decide_further({NAME: study}, str(results), executor, budget=2 * LOOK)
+    shutil.rmtree(results / "further" / f"{NAME}.zarr" / "10 arms, 0.1 apart" / "checksum" / "c")
+    assert load_further(results) == {}  # replications would be taken for others
+    decide_further({NAME: study}, str(results), executor, budget=2 * LOOK)
+    assert replications(results) == 16
 
 
 @pytest.mark.slow
 def test_nothing_is_played_if_no_claim_is_open(
-    study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
+    study: Study, results: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claims_are(False, monkeypatch)
-    decide_further({NAME: study}, str(place), executor)
-    assert not (place / "further").exists()
+    decide_further({NAME: study}, str(results), executor)
+    assert not (results / "further").exists()
 
 
 @pytest.mark.slow
 def test_all_replications_judge_but_those_that_chose(
-    study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
+    study: Study, results: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claims_are(True, monkeypatch)
-    decide_further({NAME: study}, str(place), executor, budget=2 * LOOK)
-    first, further = Store(place / f"{NAME}.zarr").load(), load_further(place)[NAME]
+    decide_further({NAME: study}, str(results), executor, budget=2 * LOOK)
+    first, further = Store(results / f"{NAME}.zarr").load(), load_further(results)[NAME]
     evidence, label = Evidence(first, further), "100 arms, 0.02 apart"
     regret = evidence.result(label).regret.to_numpy()[evidence.position("SGD-UCB (p=3)")]
     judging = [1, 3, 5, 7, *range(8, 16)]
@@ -130,8 +130,8 @@ def test_the_report_takes_further_replications_only_if_asked(
 ) -> None:
     asked: list[str] = []
 
-    def note(studies: dict[str, Study], place: str, *_: object, **__: object) -> list[str]:
-        asked.append(place)
+    def note(studies: dict[str, Study], results: str, *_: object, **__: object) -> list[str]:
+        asked.append(results)
         return [f"{name}: damaged" for name in studies]
 
     monkeypatch.setattr(folder, "decide_further", note)
@@ -141,7 +141,7 @@ def test_the_report_takes_further_replications_only_if_asked(
 
 @pytest.mark.slow
 def test_verdicts_are_those_of_the_further_replications(
-    study: Study, place: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
+    study: Study, results: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[dict[str, StudyResult]] = []
 
@@ -152,6 +152,6 @@ def test_verdicts_are_those_of_the_further_replications(
     monkeypatch.setattr(folder, "verdicts", look)
     with monkeypatch.context() as patched:
         claims_are(True, patched)
-        decide_further({NAME: study}, str(place), executor, budget=2 * LOOK)
-    folder.report_folder(place)
+        decide_further({NAME: study}, str(results), executor, budget=2 * LOOK)
+    folder.report_folder(results)
     assert [list(further) for further in seen] == [[NAME]]
