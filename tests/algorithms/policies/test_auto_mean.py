@@ -191,6 +191,22 @@ def test_powers_of_two_change_nothing(seed: int, kind: str, exponent: int) -> No
     assert arms_played(rewards) == arms_played(np.ldexp(rewards, exponent))
 
 
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(seeds, st.sampled_from(["normal", "student"]))
+def test_rewards_farther_apart_than_the_largest_number(seed: int, kind: str) -> None:
+    """Their differences overflow; choices, means and indices do not."""
+    rewards = stream(kind, seed, 200)
+    rewards = np.ldexp(rewards, -math.frexp(np.abs(rewards).max())[1])  # the largest lies between 1/2 and 1
+    huge = np.ldexp(rewards, 1024)
+    assert huge.max() > 0 > huge.min()
+    assert arms_played(rewards) == arms_played(huge)
+    small, large = AUTO_MEAN.init(1, None), AUTO_MEAN.init(1, None)
+    for row in rewards:
+        AUTO_MEAN.update(small, 0, float(row[0]))
+        AUTO_MEAN.update(large, 0, math.ldexp(row[0], 1024))
+    assert AUTO_MEAN.value(large, 0) == pytest.approx(math.ldexp(AUTO_MEAN.value(small, 0), 1024))
+
+
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(seeds, st.sampled_from(KINDS), st.sampled_from([1024.0, 3.7, 1e-9]), st.sampled_from([0.0, 1e9, -1e6]))
 def test_units_and_offsets_change_nothing(seed: int, kind: str, factor: float, offset: float) -> None:
