@@ -164,7 +164,10 @@ def variants_note(study: StudyResult) -> str:
     """Say what was left out, if anything was."""
     if len(study.best) == len(study.families):
         return ""
-    return " Each policy is shown at the best of its settings: the lowest mean regret, averaged over the instances."
+    return (
+        " Each policy is shown at its best setting: the one with the lowest mean regret over the instances in the even "
+        "replications. The numbers shown are over all replications, which flatters that choice slightly."
+    )
 
 
 def listing(words: list[str]) -> str:
