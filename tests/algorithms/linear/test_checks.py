@@ -23,7 +23,7 @@ def test_policies_of_the_tests_pass_them_too() -> None:
 
 
 class Writes(Ridge):
-    """Scales the features it is lent."""
+    """A policy that changes the features it is given."""
 
     def select(self, state: RidgeState, features: FloatArray, t: int, rng: Any) -> int:
         features[0, 0] *= 2.0
@@ -31,14 +31,14 @@ class Writes(Ridge):
 
 
 class Strays(Ridge):
-    """Returns a row that is not there."""
+    """A policy that returns a row that does not exist."""
 
     def select(self, state: RidgeState, features: FloatArray, t: int, rng: Any) -> int:
         return 1 if t > 5 else 0
 
 
 class Notes(Ridge):
-    """Chooses in turn, by what it has selected and not by what it has learned."""
+    """A policy that takes turns by the rows it has selected, not the rewards it has learned."""
 
     def select(self, state: RidgeState, features: FloatArray, t: int, rng: Any) -> int:
         state.seen[0] += 1
@@ -46,7 +46,7 @@ class Notes(Ridge):
 
 
 class Infinite(Ridge):
-    """Takes infinite rewards at their word."""
+    """A policy that adds infinite rewards to its estimate."""
 
     def update(self, state: RidgeState, x: FloatArray, reward: float) -> None:
         state.theta[:] += reward * x
@@ -56,7 +56,7 @@ class Infinite(Ridge):
 
 
 class Shares(Ridge):
-    """Begins with the state of others."""
+    """A policy whose runs share one state."""
 
     def init(self, n_features: int, horizon: int | None) -> RidgeState:
         return SHARED
@@ -66,7 +66,7 @@ SHARED = Ridge().init(4, None)
 
 
 class Global(Ridge):
-    """Draws from NumPy's global generator."""
+    """A policy that draws from NumPy's global generator."""
 
     def select(self, state: RidgeState, features: FloatArray, t: int, rng: Any) -> int:
         return int(np.random.randint(len(features)))  # noqa: NPY002

@@ -1,4 +1,4 @@
-"""What must not matter to linear policies: the unit of rewards, the order of rows, the axes, and a constant."""
+"""What must not affect linear policies: the unit of rewards, the order of rows, the axes, and a constant."""
 
 import math
 from typing import Any
@@ -18,7 +18,7 @@ few = settings(max_examples=10, deadline=None)
 
 
 def in_units(a: float) -> dict[str, Any]:
-    """Policies told the same of rewards in units of 1/a."""
+    """Return policies with the same prior knowledge, but for rewards multiplied by a."""
     return {
         "oful": hb.OFUL(scale=a, bound=a, beta_scale=0.3),
         "lin-ucb": hb.LinUCB(beta=0.3 * a),
@@ -44,7 +44,7 @@ POLICIES = {
 
 
 def world(name: str, seed: int) -> tuple[FloatArray, FloatArray]:
-    """Features of each round, of rows with lengths of their own, and the rewards of their rows."""
+    """Return the features of each round, whose rows differ in length, and the rewards of their rows."""
     rng = np.random.default_rng(seed)
     if name == "huber-bandit":
         features = hb.blocks(rng.standard_normal((HORIZON, 2)), 2)
@@ -57,7 +57,7 @@ def world(name: str, seed: int) -> tuple[FloatArray, FloatArray]:
 def play(policy: Any, features: FloatArray, rewards: FloatArray) -> IntArray:
     state, rng = policy.init(features.shape[2], HORIZON), np.random.default_rng(1)
     rows = np.zeros(HORIZON, np.int64)
-    policy.update(state, np.array([1.0, 2.0, 0.0, 0.0]), rewards[0].mean())  # before that all rows may tie
+    policy.update(state, np.array([1.0, 2.0, 0.0, 0.0]), rewards[0].mean())  # before the first reward all rows may tie
     for t in range(HORIZON):
         row = rows[t] = policy.select(state, features[t], t, rng)
         policy.update(state, features[t, row], rewards[t, row])
@@ -95,7 +95,7 @@ def test_estimates_turn_with_the_axes(name: str, seed: int) -> None:
     policy = POLICIES[name]
     state, other = (policy.init(4, HORIZON) for _ in range(2))
     for t in range(HORIZON):
-        policy.update(state, features[t // 12, 0], rewards[t, 0])  # the same row again, for those that repeat
+        policy.update(state, features[t // 12, 0], rewards[t, 0])  # 12 times each row, for policies that repeat
         policy.update(other, turn @ features[t // 12, 0], rewards[t, 0])
     values = [policy.value(state, x) for x in features[0]]
     turned = [policy.value(other, turn @ x) for x in features[0]]
@@ -116,7 +116,7 @@ def test_an_intercept_takes_up_a_constant(seed: int, constant: float) -> None:
 
 
 def test_the_intercept_decides_under_skewed_noise() -> None:
-    """Clipped errors of skewed noise have no mean of 0, and only an intercept keeps that out of theta."""
+    """Clipped errors of skewed noise do not average to 0, and only an intercept keeps that out of theta."""
     noise = hb.Shifted(hb.Pareto(1.5), -3.0)
     instance = hb.LinearInstance(hb.Sphere(1, 5), hb.Sphere(10, 5), noise)
     both = {"without": hb.LinearClippedSGDUCB(), "with": hb.LinearClippedSGDUCB(intercept=True)}
@@ -126,7 +126,7 @@ def test_the_intercept_decides_under_skewed_noise() -> None:
 
 
 def test_one_hot_features_make_ucb_of_lin_ucb() -> None:
-    """Without a ridge the estimate is a mean and the width one over the root of the number of pulls."""
+    """Without a ridge the estimate is a mean, and the width is one over the root of the number of pulls."""
     policy, rng = hb.LinUCB(beta=0.7, ridge=1e-12), np.random.default_rng(0)
     state, columns = policy.init(3, None), [[], [], []]  # type: tuple[Any, list[list[float]]]
     for t in range(60):
@@ -140,7 +140,7 @@ def test_one_hot_features_make_ucb_of_lin_ucb() -> None:
 
 
 def test_one_feature_makes_clipped_sgd_ucb_of_the_first_order() -> None:
-    """The estimate takes the very steps of the paper's policy on one arm."""
+    """The estimate takes the same steps as the paper's policy on one arm."""
     rewards = np.random.default_rng(0).standard_cauchy(30)
     linear = hb.LinearClippedSGDUCB(clip=2.0, order="first")
     state = linear.init(1, 100)

@@ -39,7 +39,7 @@ def play(
 
 
 def played(policy: Any, contexts: FloatArray, means: FloatArray, noise: FloatArray) -> tuple[IntArray, Any]:
-    """Return the rows that the compiled policy plays, and its state; one context, or one for each round."""
+    """Return the rows that the compiled policy plays, and its state; contexts are one, or one for each round."""
     state = with_rows(policy.init(contexts.shape[2], len(noise)), contexts.shape[1])
     bare, rows = without_text(policy), np.zeros(len(noise), np.int64)
     arguments = (bare, state, None, np.ascontiguousarray(contexts), np.ascontiguousarray(means), noise, rows)
@@ -48,20 +48,20 @@ def played(policy: Any, contexts: FloatArray, means: FloatArray, noise: FloatArr
 
 
 def regret(rows: IntArray, means: FloatArray) -> float:
-    """Return the regret of the rows, of one context or one for each round."""
+    """Return the regret of the rows; means are those of one context, or of one for each round."""
     means = np.broadcast_to(means, (len(rows), means.shape[1]))
     return float((means.max(axis=1) - means[np.arange(len(rows)), rows]).sum())
 
 
 def problem(seed: int, n_rounds: int, n_rows: int = 6, d: int = 3) -> tuple[FloatArray, FloatArray]:
-    """Return contexts and what their rows pay; with one round, rows that stay the same."""
+    """Return contexts and the mean rewards of their rows; one round means rows that stay the same."""
     rng = np.random.default_rng(seed)
     contexts = rng.normal(size=(n_rounds, n_rows, d))
     return contexts, contexts @ rng.normal(size=d)
 
 
 def finite(state: Any) -> bool:
-    """Return whether no number of a state that matters is NaN: those of the line, its inverse, and the scale."""
+    """Return whether the line and its inverse are finite and the scale is not NaN."""
     model = state.model
     parts = (model.line.slope, model.line.centre, model.line.sums, model.inverse, model.ridge)
     return all(np.isfinite(part).all() for part in parts) and not np.isnan(state.noise[SCALE])
@@ -123,7 +123,7 @@ def test_rows_that_stay_the_same_are_played_as_if_they_did_not(seed: int) -> Non
     noise = np.random.default_rng(seed).standard_cauchy(300)
     rows, state = played(AUTO, contexts, means, noise)
     assert state.arms.kept[0] == 6
-    # A first row that differs in the last bit from round to round is not recognised.
+    # If the last bit of the first row differs from round to round, rows are not recognised as the same.
     again = np.repeat(contexts, 300, axis=0)
     again[::2, 0, 0] = np.nextafter(again[0, 0, 0], math.inf)
     others, _ = played(AUTO, again, np.repeat(means, 300, axis=0), noise)
@@ -151,7 +151,7 @@ def test_the_first_rows_span_what_is_offered() -> None:
 
 
 def robust_inputs() -> dict[str, tuple[FloatArray, FloatArray, FloatArray]]:
-    """Return contexts, means and noise of many sorts, each of 150 rounds."""
+    """Return contexts, means and noise of many kinds, each for 150 rounds."""
     rng = np.random.default_rng(5)
     rows, theta, noise = rng.normal(size=(1, 6, 3)), rng.normal(size=3), rng.standard_cauchy(150)
     fresh = rng.normal(size=(150, 6, 3))
@@ -169,7 +169,7 @@ def robust_inputs() -> dict[str, tuple[FloatArray, FloatArray, FloatArray]]:
         "zero": np.zeros((1, 6, 3)),
         "a constant feature": np.where([True, False, False], 1.0, rows),
         "a zero feature": np.where([True, False, False], 0.0, rows),
-        "a feature that comes to life": late,
+        "a feature that is zero at first": late,
         "scales": rows * scales,
         "large": rows * 1e100,
         "small": rows * 1e-100,
@@ -214,7 +214,7 @@ def test_without_noise_the_best_row_is_found() -> None:
 
 def test_any_rewards_at_any_time() -> None:
     rng, state = np.random.default_rng(7), AUTO.init(3, None)
-    for t in range(60):  # nobody asked for these, and rows differ in number
+    for t in range(60):  # rewards of rows that were not selected, and a number of rows that changes
         AUTO.update(state, rng.normal(size=3), rng.standard_cauchy())
         assert 0 <= AUTO.select(state, rng.normal(size=(1 + t % 5, 3)), t, None) < 1 + t % 5
     assert finite(state)
@@ -247,7 +247,7 @@ def test_pending_decisions_spread_and_leave_no_trace() -> None:
 
 
 def test_choices_among_pending_rows_leave_kept_leverages_alone() -> None:
-    """A choice while something is pending is made from other leverages, which must not be taken for the kept ones."""
+    """Choices while rows are pending use other leverages, which must not be mistaken for the kept ones."""
     rng, features = np.random.default_rng(12), np.random.default_rng(12).normal(size=(40, 3))
     state = with_rows(AUTO.init(3, None), len(features))
     for t in range(150):

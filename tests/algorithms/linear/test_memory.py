@@ -1,4 +1,4 @@
-"""The memory that the table of linear policies states is what states take."""
+"""The memory stated in the table of linear policies is what their states take."""
 
 import re
 

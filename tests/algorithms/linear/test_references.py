@@ -29,11 +29,11 @@ CASES: dict[str, tuple[Any, type[slow.Reference]]] = {
     "hvt-ucb": (hb.HvtUCB(eps=0.5, nu=0.5, bound=0.8, ridge=0.5, beta_scale=1e-3), huber.HvtUCB),
     "huber-bandit": (hb.HuberBandit(n_arms=3, eps=0.5, nu=0.7), slow.HuberBandit),
 }
-BALLS = ("heavy-oful", "ada-oful", "hvt-ucb")  # their theta is known to lie in one
+BALLS = ("heavy-oful", "ada-oful", "hvt-ucb")  # they keep theta in a ball
 
 
 def world(name: str, seed: int) -> tuple[FloatArray, FloatArray]:
-    """Features of each round, and rewards if the first was played; they change unless rows are to be played again."""
+    """Return the features and the noise of each round; features change unless the policy repeats rows."""
     rng = np.random.default_rng(seed)
     if name == "huber-bandit":
         contexts = rng.standard_normal((HORIZON, 2))
@@ -46,7 +46,7 @@ def world(name: str, seed: int) -> tuple[FloatArray, FloatArray]:
 
 
 def blocks(context: FloatArray, n_arms: int) -> FloatArray:
-    """A row per arm, with the context in its block."""
+    """Return a row per arm, with the context in its block."""
     return np.asarray(np.kron(np.eye(n_arms), context), dtype=float)
 
 

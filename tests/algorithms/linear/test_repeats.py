@@ -1,4 +1,4 @@
-"""Rows that are played again: which row that is, and what is learned, when features stay and when they change."""
+"""Repeated rows: which row is played again, and what is learned, whether features stay the same or change."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Published linear policies against numbers worked out by hand or by another program."""
+"""Published linear policies against numbers computed by hand or by another program."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ close = np.testing.assert_allclose
 
 
 def fed(policy: Any, horizon: int | None = None) -> list[tuple[Any, ...]]:
-    """What a policy's estimate, radius and one index are after each reward."""
+    """Return a policy's estimate, its radius and one index after each reward."""
     state, seen = policy.init(2, horizon), []
     for t, (x, reward) in enumerate(zip(ROWS, REWARDS, strict=True)):
         policy.update(state, x, reward)
@@ -94,7 +94,7 @@ def test_adaptive_huber_fit() -> None:
     for x, reward in zip(ROWS[:3], REWARDS[:3], strict=True):
         width_of(huber, x)
         take_in(huber, reward, 1.0, 2.0, 100.0, False)
-    close(huber.fit.theta, [-0.4, 3.466666667], atol=1e-5)  # a millionth of a width
+    close(huber.fit.theta, [-0.4, 3.466666667], atol=1e-5)  # fits are precise to a millionth of a width
 
 
 @pytest.mark.parametrize(("eps", "tau", "beta"), [(1.0, 3.237343394, 8223.905943), (0.5, 2.817572735, 7158.556221)])

@@ -1,1 +1,1 @@
-"""One policy per file for rewards that are linear in features; the folder is the registry, as that of the policies."""
+"""Policies for rewards that are linear in features, one per file; the folder is the registry, as in ``policies``."""

@@ -1,18 +1,18 @@
-r"""Adaptive Huber regression, on which Heavy-OFUL and AdaOFUL stand.
+r"""Adaptive Huber regression, the basis of Heavy-OFUL and AdaOFUL.
 
-Each reward has a scale :math:`\sigma_s` and a level :math:`\tau_s` of its own, fixed when it comes by the width
-:math:`|x_s|_{H^{-1}}` of its row:
+Each reward has its own scale :math:`\sigma_s` and level :math:`\tau_s`.  They depend on the width
+:math:`|x_s|_{H^{-1}}` of its row and are fixed when the reward arrives:
 
 .. math::  \hat\theta = \arg\min_{|\theta| \le S} \frac\lambda2 |\theta|^2
            + \sum_s \rho_{\tau_s}\Bigl(\frac{r_s - x_s'\theta}{\sigma_s}\Bigr), \qquad
            H = \lambda I + \sum_s \frac{x_s x_s'}{\sigma_s^2},
 
-with Huber's :math:`\rho`, whose derivative is :math:`\mathrm{clip}(z, \tau)`, or the soft one,
-:math:`\tau z/\sqrt{\tau^2 + z^2}`.  Both have second derivatives of at most 1, so H bounds the curvature, and steps by
-:math:`H^{-1}` times the gradient, each projected onto the ball in the norm of H, never increase the loss.
+where :math:`\rho` is Huber's loss, with derivative :math:`\mathrm{clip}(z, \tau)`, or its soft version, with derivative
+:math:`\tau z/\sqrt{\tau^2 + z^2}`.  The second derivatives of both are at most 1, so H bounds the curvature.  Steps by
+:math:`H^{-1}` times the gradient, each projected onto the ball in the norm of H, therefore never increase the loss.
 
-The fit is worked out, from where it is, when the number of rewards has grown by 5%; in between a reward moves it by one
-such step of its own.
+The fit is updated from its current value whenever the number of rewards has grown by 5%.  In between, each reward moves
+it by one step for its own term of the sum.
 """
 
 from __future__ import annotations
@@ -30,43 +30,43 @@ from ..kit.linear import Fit, init_fit, lift, step
 from ..kit.numerics import clip
 from ..kit.pool import Pool, append, init_pool
 
-GROWTH = 1.05  # of the number of rewards, until the fit is worked out anew
+GROWTH = 1.05  # refit when the number of rewards has grown by this factor
 MOST_STEPS = 30
-PRECISE = 1e-12  # gain by the last step at which it ends: that step was a millionth of a width
-LEAST = 1e-150  # of a width, which is 0 for a row of zeros
+PRECISE = 1e-12  # stop when a step gains less than this: it was shorter than a millionth of a width
+LEAST = 1e-150  # least width, so that a row of zeros does not divide by zero
 
 
 class AdaptiveHuber(NamedTuple):
-    """All rewards with their rows, scales and levels, and the fit."""
+    """All rewards with their rows, scales and levels, and the fit to them."""
 
     fit: Fit
     rewards: Pool  # records of a row, its reward, scale and level
-    due: IntArray  # number of rewards at which the fit is worked out next
+    due: IntArray  # number of rewards at which to refit
     gradient: FloatArray  # scratch
-    lower: FloatArray  # scratch of the projection
+    lower: FloatArray  # scratch for the projection
     scratch: FloatArray
     ridge: FloatArray
 
 
 class Scales(NamedTuple):
-    """What bounds the scale of a reward from below; each field is an array of one."""
+    """Lower bounds on the scale of a reward; each field is an array of length one."""
 
     smallest: FloatArray
     per_width: FloatArray
-    per_root: FloatArray  # of the width
+    per_root: FloatArray  # per square root of the width
 
     def check(self, fresh: Scales, n_arms: int) -> None:
-        """Refuse what does not fit the horizon."""
+        """Refuse scales that do not match the horizon."""
         require_same(self, fresh, *self._fields)
 
 
 def init_scales(smallest: float, per_width: float, per_root: float) -> Scales:
-    """Return scales with these numbers."""
+    """Return scales with these bounds."""
     return Scales(smallest=np.array([smallest]), per_width=np.array([per_width]), per_root=np.array([per_root]))
 
 
 def init_adaptive_huber(n_features: int, intercept: bool, ridge: float, horizon: int) -> AdaptiveHuber:
-    """Return the fit to nothing."""
+    """Return a fit to no rewards."""
     size = n_features + int(intercept)
     return AdaptiveHuber(
         fit=init_fit(n_features, intercept, ridge),
@@ -81,14 +81,14 @@ def init_adaptive_huber(n_features: int, intercept: bool, ridge: float, horizon:
 
 @compilable
 def width_of(huber: AdaptiveHuber, x: FloatArray) -> float:
-    """Return the length of a row in the norm of the inverse of H, and put the row at hand."""
+    """Copy a row to ``fit.row`` and return its width, the norm under the inverse of H."""
     lift(huber.fit.row, x)
     return max(math.sqrt(known_leverage(huber.fit.design, huber.fit.row)), LEAST)
 
 
 @compilable
 def scale_of(scales: Scales, nu: float, width: float) -> float:
-    """Return the scale of a reward of a row of this width, at least ``nu``.
+    """Return the scale, at least ``nu``, of a reward whose row has this width.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def scale_of(scales: Scales, nu: float, width: float) -> float:
 
 @compilable
 def level_of(tau: float, w: float) -> float:
-    """Return the level of a reward whose row has this width in units of its scale; ``tau`` is that of a wide one."""
+    """Return the level for a row of width ``w`` in units of the scale; it approaches ``tau`` for wide rows."""
     return tau * math.sqrt(1.0 + w * w) / w
 
 
@@ -112,7 +112,7 @@ def influence(z: float, level: float, soft: bool) -> float:
 
 @compilable
 def take_in(huber: AdaptiveHuber, y: float, scale: float, level: float, bound: float, soft: bool) -> None:
-    """Take in the reward of the row at hand."""
+    """Update the fit with the reward of ``fit.row``."""
     fit, records, size = huber.fit, huber.rewards.records, len(huber.gradient)
     at = append(huber.rewards, 0)
     for i in range(size):
@@ -147,7 +147,7 @@ def fit_all(huber: AdaptiveHuber, bound: float, soft: bool) -> None:
 
 @rarely_called
 def slope(huber: AdaptiveHuber, soft: bool) -> None:
-    """Work out the negative gradient of the loss over all rewards."""
+    """Compute the negative gradient of the loss over all rewards."""
     theta, gradient, records = huber.fit.theta, huber.gradient, huber.rewards.records
     size, at = len(gradient), huber.rewards.start[0]
     for i in range(size):

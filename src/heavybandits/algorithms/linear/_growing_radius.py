@@ -1,10 +1,10 @@
-r"""A radius that grows with the number of rewards, as TOFU, Heavy-OFUL and Hvt-UCB have it.
+r"""The radius of TOFU, Heavy-OFUL and Hvt-UCB, which grows with the number of rewards.
 
-Under noise with a moment of order :math:`1 + \varepsilon` it is
+For noise with a moment of order :math:`1 + \varepsilon` it is
 
 .. math::  \beta_t = b\,t^e + c, \qquad e = \frac{1 - \varepsilon}{2(1 + \varepsilon)},
 
-and levels beyond which rewards are clipped grow as :math:`t^e` too.
+and the levels beyond which rewards are clipped also grow as :math:`t^e`.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from ..kit.numerics import power
 
 
 class GrowingRadius(NamedTuple):
-    """What depends on the horizon; each field is an array of one."""
+    """Constants that depend on the horizon; each field is an array of length one."""
 
     slope: FloatArray  # b
     constant: FloatArray  # c
 
     def check(self, fresh: GrowingRadius, n_arms: int) -> None:
-        """Refuse what does not fit the horizon."""
+        """Refuse a radius that does not match the horizon."""
         require_same(self, fresh, *self._fields)
 
 
 def init_growing_radius(slope: float, constant: float) -> GrowingRadius:
-    """Return a radius with these numbers."""
+    """Return a radius with these constants."""
     return GrowingRadius(slope=np.array([slope]), constant=np.array([constant]))
 
 
 @compilable
 def exponent(eps: float) -> float:
-    """Return e."""
+    """Return e, the exponent at which the radius grows."""
     return 0.5 * (1.0 - eps) / (1.0 + eps)
 
 
 @compilable
 def growth(fit: Fit, eps: float) -> float:
-    """Return how much the radius' slope counts after the rewards that a fit has taken in."""
+    """Return t to the power of e, where t is the number of rewards in a fit."""
     return power(max(float(fit.seen[0]), 1.0), exponent(eps))
 
 
 @compilable
 def radius_at(radius: GrowingRadius, fit: Fit, eps: float) -> float:
-    """Return the radius after the rewards that a fit has taken in.
+    """Return the radius for the number of rewards in a fit.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 r"""AdaOFUL: adaptive soft Huber regression under OFU, for noise with a variance (Li, Sun 2023).
 
 *Assumes* rewards :math:`x'\theta` plus noise with a variance; rows may change.  *Must be told* a bound :math:`\nu^2` on
-that variance, :math:`|\theta| \le S`, the horizon T, and the radius.  *When that fails*: the loss grows linearly far
-out, which helps against outliers, but levels grow with the number of rewards, and noise without a mean ruins the
-estimate in the end.
+that variance, a bound S on :math:`|\theta|`, the horizon T, and the radius.  *When that fails*: the loss grows only
+linearly far out, which limits the effect of outliers.  But levels grow with the number of rewards, so noise without a
+mean ruins the estimate in the end.
 
 *Formula*: adaptive regression with the soft loss :math:`\tau(\sqrt{\tau^2 + z^2} - \tau)` (:mod:`._adaptive_huber`),
 with :math:`|x| = |x|_{H^{-1}}` and :math:`\ell = \ln(2T^2/\delta)`,
@@ -11,13 +11,13 @@ with :math:`|x| = |x|_{H^{-1}}` and :math:`\ell = \ln(2T^2/\delta)`,
 .. math::  \sigma = \max\Bigl(\nu, \frac1{\sqrt T}, |x|, \sqrt{|x|}\,(42\,\ell/d)^{1/4}\Bigr), \qquad
            w = \frac{|x|}\sigma, \qquad \tau = \tau_0 \frac{\sqrt{1 + w^2}}{w},
 
-and the row with the highest :math:`x'\hat\theta + \beta\,|x|_{H^{-1}}` is played.  These and the defaults
-:math:`\lambda = 0.1`, :math:`\tau_0 = 1`, :math:`\beta = 1` are those of public code; the radius and the
-:math:`\tau_0` of the theory could not be confirmed and are not offered.  In the paper :math:`\nu` is told anew in each
-round; here it is one number.
+and the row with the highest :math:`x'\hat\theta + \beta\,|x|_{H^{-1}}` is played.  The formulas and the defaults
+:math:`\lambda = 0.1`, :math:`\tau_0 = 1`, :math:`\beta = 1` are those of public code; the theory's radius and
+:math:`\tau_0` could not be confirmed and are not offered.  In the paper :math:`\nu` may change every round; here it is
+constant.
 
-*Cost*: O(d²) for a reward and its share of the fits, 20 to 100 times O(d) more; O(d³) if the estimate is outside the
-ball; O(d²) per row for a choice; at most 32 (d + 3) bytes per reward.
+*Cost*: O(d²) for a reward, plus 20 to 100 times O(d) as its share of the fits; O(d³) if the estimate leaves the ball;
+O(d²) per row for a choice; at most 32 (d + 3) bytes per reward.
 
 *Reference*: X. Li, Q. Sun, Variance-aware robust reinforcement learning with linear function approximation under
 heavy-tailed rewards, 2023.
@@ -50,13 +50,13 @@ FACTS = Facts(
     needs="horizon, variance bound, bound on theta, radius",
     memory="32 (d + 3) n bytes in all",
     cost="O(K d²) amortised",
-    regret="none with a constant radius; with the theory's O(d sqrt(T)) up to logarithms, if the variance is finite",
+    regret="none with a constant radius; O(d sqrt(T)) up to logarithms with the theory's, if the variance is finite",
     reference="Li, Sun 2023",
 )
 
 
 class AdaOFULState(NamedTuple):
-    """The regression, and scales that depend on the horizon."""
+    """The regression, and the scales, which depend on the horizon."""
 
     huber: AdaptiveHuber
     scales: Scales
@@ -73,13 +73,13 @@ class AdaOFUL(NamedTuple):
     beta
         The radius.
     bound
-        S, an upper bound on the length of theta.
+        S, an upper bound on the norm of theta.
     tau
         :math:`\tau_0`, the factor of the levels.
     ridge
-        :math:`\lambda`.
+        :math:`\lambda`, the ridge penalty.
     delta
-        Probability with which the bound may fail.
+        :math:`\delta`, the failure probability in the scales.
     intercept
         Whether to append a constant 1 to the features.
 
@@ -116,7 +116,7 @@ class AdaOFUL(NamedTuple):
         return optimistic(state.huber.fit, features, self.beta)
 
     def update(self, state: AdaOFULState, x: FloatArray, reward: float) -> None:
-        """Take in a reward, with a scale and a level for its row."""
+        """Update the fit with a reward, whose scale and level depend on its row."""
         width = width_of(state.huber, x)
         scale = scale_of(state.scales, self.nu, width)
         take_in(state.huber, tame(reward), scale, level_of(self.tau, width / scale), self.bound, True)

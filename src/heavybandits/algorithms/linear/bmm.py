@@ -2,16 +2,16 @@ r"""BMM: medians of several least-squares predictions (Xue, Wang, Wang, Zhang 20
 
 *Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`, and rows that stay the
 same.  *Must be told* :math:`\varepsilon`, a bound v on the central moment, and the number of repeats.  *When that
-fails*: with v too small a good row may be given up; when rows change, the nearest one is played (:mod:`.repeats`).
+fails*: if v is too small, a good row may be abandoned; if rows change, the nearest one is played (:mod:`.repeats`).
 
-*Formula*: a row is played r times in a row.  The j-th rewards of all epochs make the j-th least-squares estimate
-:math:`\theta_j`, all with :math:`V = I + \sum x x'`; after n epochs the row with the highest
+*Formula*: in each epoch the chosen row is played r times.  The j-th rewards of all epochs make the j-th least-squares
+estimate :math:`\theta_j`, all with :math:`V = I + \sum x x'`.  After n epochs the row with the highest
 
 .. math::  \mathrm{Med}_j\ x'\theta_j + \alpha_n\,|x|_{V^{-1}}, \qquad
            \alpha_n = (12 v)^{1/(1+\varepsilon)}\,n^{(1-\varepsilon)/(2(1+\varepsilon))}
 
-is next.  This is the basic algorithm, as in the authors' code, which runs r = 31 and a radius of :math:`\alpha_n/600`;
-the theory has :math:`r = \lfloor 8 \ln(2 K T \ln(T)/\delta) \rfloor` for K rows, and eliminates rows in phases on top.
+is next.  This is the basic algorithm, as in the authors' code, which uses r = 31 and a radius of :math:`\alpha_n/600`.
+The theory has :math:`r = \lfloor 8 \ln(2 K T \ln(T)/\delta) \rfloor` for K rows, and also eliminates rows in phases.
 
 *Cost*: O(r d + d²) for every r-th reward and O(r d + d² + r²) per row for every r-th choice, O(K d) for the others;
 8 (3 d² + r d) bytes.
@@ -47,10 +47,10 @@ FACTS = Facts(
 
 
 class BMMState(NamedTuple):
-    """Rewards of the epoch under way, and one estimate for each of them."""
+    """Rewards of the current epoch, and one estimate for each of them."""
 
     group: Group
-    fit: Fit  # the design that they share
+    fit: Fit  # the design that the estimates share
     thetas: FloatArray  # (r, d)
     predictions: FloatArray  # scratch
 
@@ -66,9 +66,9 @@ class BMM(NamedTuple):
     v
         Upper bound on that central moment.
     repeats
-        r.
+        r, the number of times the chosen row is played.
     beta_scale
-        Factor of the radius; 1 is the theory's, 1/600 what the authors run.
+        Factor of the radius: 1 in the theory, 1/600 in the authors' code.
     intercept
         Whether to append a constant 1 to the features.
 
@@ -79,7 +79,7 @@ class BMM(NamedTuple):
     >>> state = policy.init(n_features=1, horizon=None)
     >>> for reward in (1.0, 1e9, 2.0):
     ...     policy.update(state, np.array([1.0]), reward)
-    >>> policy.value(state, np.array([1.0]))  # half of the median, for there is a ridge
+    >>> policy.value(state, np.array([1.0]))  # half the median, because of the ridge
     1.0
     """
 
@@ -105,7 +105,7 @@ class BMM(NamedTuple):
         return float(self.beta_scale * power(12.0 * self.v, 1.0 / order) * growth)
 
     def select(self, state: BMMState, features: FloatArray, t: int, rng: Any) -> int:
-        """Return the row with the highest index, again and again while its rewards come in."""
+        """Return the row with the highest index, and repeat it until the epoch ends."""
         best = repeated_row(state.group, features)
         if best >= 0:
             return best
@@ -117,7 +117,7 @@ class BMM(NamedTuple):
         return best
 
     def update(self, state: BMMState, x: FloatArray, reward: float) -> None:
-        """Add a reward to its epoch, and to an estimate of its own at the end of it."""
+        """Add a reward to the epoch; at the end of it, update each estimate with one of its rewards."""
         if collect(state.group, x, reward):
             learn_each(state.fit, state.thetas, state.group)
 
@@ -129,6 +129,6 @@ class BMM(NamedTuple):
         return small_median(state.predictions, len(state.predictions))
 
     def index_of(self, state: BMMState, x: FloatArray, t: int) -> float:
-        """Return the median and the bonus."""
+        """Return the median plus the bonus."""
         middle = self.value(state, x)
         return float(middle + self.beta(state) * math.sqrt(leverage(state.fit.design, state.fit.row)))

@@ -1,19 +1,18 @@
 r"""CRT: confidence region with truncation (Medina, Yang 2016).
 
-*Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`, and :math:`|x|`,
+*Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`, :math:`|x| \le 1` and
 :math:`|\theta| \le 1`.  *Must be told* :math:`\varepsilon`, a bound v on the central moment, and the horizon T.  *When
-that fails*: rewards are compared with a level that grows from 1 on, so rewards in large units are all dropped at first;
-with v too small a good row may be given up.
+that fails*: the truncation level starts at 1 and grows slowly, so rewards in large units are all dropped at first; if v
+is too small, a good row may be abandoned.
 
-*Formula*: the t-th reward is replaced by 0 if :math:`|r_t| > t^{1/(2(1+\varepsilon))}`, for good.  With
-:math:`V = I + \sum x x'` and :math:`\hat\theta = V^{-1} \sum x r` play the row with the highest
+*Formula*: the t-th reward is replaced by 0 for good if :math:`|r_t| > t^{1/(2(1+\varepsilon))}`.  With
+:math:`V = I + \sum x x'` and :math:`\hat\theta = V^{-1} \sum x r`, play the row with the highest
 :math:`x'\hat\theta + \beta_t\,|x|_{V^{-1}}`,
 
 .. math::  \beta_t = 2\,\sqrt{2\,t^{1/(1+\varepsilon)} \bigl(\ln(\sqrt{\det V}/\delta) + v^2 \ln T\bigr)} + 1,
 
-as in the paper's theorem 1.  The public reimplementation has
-:math:`2 \sqrt{2 t^{1/(1+\varepsilon)} \ln(\sqrt{\det V}/\delta)} + \sqrt{2 v^2 \ln t} + 1` instead, and divides it by
-10.
+as in the paper's theorem 1.  The public reimplementation instead has
+:math:`2 \sqrt{2 t^{1/(1+\varepsilon)} \ln(\sqrt{\det V}/\delta)} + \sqrt{2 v^2 \ln t} + 1`, divided by 10.
 
 *Cost*: O(d²) for a reward, O(d²) per row for a choice; 8 (3 d² + 3 d) bytes.
 
@@ -46,13 +45,13 @@ FACTS = Facts(
 
 
 class CRTState(NamedTuple):
-    """The estimate from truncated rewards, and what the horizon adds to the radius."""
+    """The estimate from truncated rewards, and the term of the radius that depends on the horizon."""
 
     fit: Fit
     moment: FloatArray  # v² ln T
 
     def check(self, fresh: CRTState, n_arms: int) -> None:
-        """Refuse what does not fit the horizon."""
+        """Refuse a state that does not match the horizon."""
         require_same(self, fresh, "moment")
 
 
@@ -67,9 +66,9 @@ class CRT(NamedTuple):
     v
         Upper bound on that central moment.
     delta
-        Probability with which the bound may fail.
+        :math:`\delta`, the failure probability of the bound.
     beta_scale
-        Factor of the radius; 1 is the theory's, 0.1 what the public experiments run.
+        Factor of the radius: 1 in the theory, 0.1 in the public experiments.
     intercept
         Whether to append a constant 1 to the features.
 
@@ -106,7 +105,7 @@ class CRT(NamedTuple):
         return optimistic(state.fit, features, self.beta(state))
 
     def update(self, state: CRTState, x: FloatArray, reward: float) -> None:
-        """Take in a reward, or 0 if it is beyond the level."""
+        """Update the estimate with a reward, or with 0 if the reward is beyond the level."""
         level = power(state.fit.seen[0] + 1.0, 0.5 / (1.0 + self.eps))
         learn(state.fit, x, reward if abs(reward) <= level else 0.0)
 

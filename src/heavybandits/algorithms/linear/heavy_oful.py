@@ -1,28 +1,28 @@
 r"""Heavy-OFUL: adaptive Huber regression under OFU (Huang, Zhong, Wang, Yang 2023).
 
 *Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`; rows may change.  *Must be
-told* :math:`\varepsilon`, a bound :math:`\nu^{1+\varepsilon}` on the central moment, :math:`|\theta| \le S`, and the
-horizon T.  *When that fails*: levels are about 100 times the scale of the noise after 10 000 rewards, so hardly
-anything is ever clipped, and noise without that moment ruins the estimate as it does OFUL's.
+told* :math:`\varepsilon`, a bound :math:`\nu^{1+\varepsilon}` on the central moment, a bound S on :math:`|\theta|`, and
+the horizon T.  *When that fails*: after 10 000 rewards levels are about 100 times the scale of the noise, so hardly
+anything is ever clipped, and noise without that moment ruins the estimate, as it does OFUL's.
 
-*Formula*: adaptive Huber regression (:mod:`._adaptive_huber`), with :math:`|x| = |x|_{H^{-1}}`, in round t
+*Formula*: adaptive Huber regression (:mod:`._adaptive_huber`) with, in round t and for :math:`|x| = |x|_{H^{-1}}`,
 
 .. math::  \sigma = \max\Bigl(\nu, \frac1{\sqrt T}, \frac{|x|}{c_0}, \frac{\sqrt{|x|}}{(2 c_1 \kappa)^{1/4}}\Bigr),
            \qquad w = \frac{|x|}\sigma, \qquad \tau = \tau_0 \frac{\sqrt{1 + w^2}}{w} t^e, \qquad
            e = \frac{1 - \varepsilon}{2(1 + \varepsilon)}.
 
-The row with the highest :math:`x'\hat\theta + \beta_t\,|x|_{H^{-1}}` is played.  With :math:`\ell = \ln(2T^2/\delta)`,
-:math:`\kappa = d \ln(1 + T^2/(d\lambda))`,
+The row with the highest :math:`x'\hat\theta + \beta_t\,|x|_{H^{-1}}` is played.  With :math:`\ell = \ln(2T^2/\delta)`
+and :math:`\kappa = d \ln(1 + T^2/(d\lambda))`,
 
 .. math::  c_0 = \frac1{\sqrt{23 \ell}}, \quad c_1 = \frac{\ln(3T)^{2e}}{48\,\ell^{2/(1+\varepsilon)}}, \quad
            \tau_0 = \frac{\sqrt{2\kappa}\,\ln(3T)^e}{\ell^{1/(1+\varepsilon)}}, \quad
            \beta_t = 3 \sqrt\lambda\,S + 24\,t^e \sqrt{2\kappa}\,\ln(3T)^e\,\ell^{\varepsilon/(1+\varepsilon)}.
 
 These constants agree with public code, which has :math:`\lambda = d/100` and divides :math:`\beta_t` by 10 000.  There
-:math:`\nu` is told anew in each round; here it is one number.
+:math:`\nu` may change every round; here it is constant.
 
-*Cost*: O(d²) for a reward and its share of the fits, 20 to 100 times O(d) more; O(d³) if the estimate is outside the
-ball; O(d²) per row for a choice; at most 32 (d + 3) bytes per reward.
+*Cost*: O(d²) for a reward, plus 20 to 100 times O(d) as its share of the fits; O(d³) if the estimate leaves the ball;
+O(d²) per row for a choice; at most 32 (d + 3) bytes per reward.
 
 *Reference*: J. Huang, H. Zhong, L. Wang, L. F. Yang, Tackling heavy-tailed rewards in reinforcement learning with
 function approximation: minimax optimal and instance-dependent regret bounds, NeurIPS 2023.
@@ -65,7 +65,7 @@ FACTS = Facts(
 
 
 class HeavyOFULState(NamedTuple):
-    """The regression, and what depends on the horizon."""
+    """The regression, and constants that depend on the horizon."""
 
     huber: AdaptiveHuber
     scales: Scales
@@ -73,7 +73,7 @@ class HeavyOFULState(NamedTuple):
     radius: GrowingRadius
 
     def check(self, fresh: HeavyOFULState, n_arms: int) -> None:
-        """Refuse what does not fit the horizon."""
+        """Refuse a state that does not match the horizon."""
         require_same(self, fresh, "tau")
 
 
@@ -88,13 +88,13 @@ class HeavyOFUL(NamedTuple):
     nu
         That central moment is at most :math:`\nu^{1+\varepsilon}`.
     bound
-        S, an upper bound on the length of theta.
+        S, an upper bound on the norm of theta.
     ridge
-        :math:`\lambda`; 0 for the theory's, the number of features.
+        :math:`\lambda`, the ridge penalty; 0 for the theory's value, the number of features.
     delta
-        Probability with which the bound may fail.
+        :math:`\delta`, the failure probability of the bound.
     beta_scale
-        Factor of the radius; 1 is the theory's, 1e-4 what the public experiments run.
+        Factor of the radius: 1 in the theory, 1e-4 in the public experiments.
     intercept
         Whether to append a constant 1 to the features.
 
@@ -144,7 +144,7 @@ class HeavyOFUL(NamedTuple):
         return optimistic(state.huber.fit, features, self.beta(state))
 
     def update(self, state: HeavyOFULState, x: FloatArray, reward: float) -> None:
-        """Take in a reward, with a scale and a level for its row."""
+        """Update the fit with a reward, whose scale and level depend on its row."""
         huber = state.huber
         width = width_of(huber, x)
         scale = scale_of(state.scales, self.nu, width)

@@ -1,24 +1,25 @@
 r"""The Huber bandit: forced sampling and two Huber regressions per arm (Kang, Kim 2023).
 
-*Assumes* arms with a theta of their own each, a context z that all share in a round, and noise with a moment of order
-:math:`1 + \varepsilon`.  *Must be told* :math:`\varepsilon`, the scale :math:`\nu` of the noise, a gap h between arms
-that differ, the number of arms K, and how often q to sample each by force.  *When that fails*: with h too small the
-best arm may be left out for long; there is no confidence bound that would find it again before the next forced sample.
+*Assumes* that each arm has its own theta, that all arms share the context z of a round, and noise with a moment of
+order :math:`1 + \varepsilon`.  *Must be told* :math:`\varepsilon`, the scale :math:`\nu` of the noise, a gap h between
+arms that differ, the number of arms K, and the number q of forced samples in a row.  *When that fails*: if h is too
+small, the best arm may be excluded for a long time; no confidence bound brings it back before the next forced sample.
 
-*Formula*: features are blocks: the row of arm a is z in the a-th of K equal blocks and 0 elsewhere.  Arm i is forced in
+*Formula*: features are blocks: the row of arm i is z in the i-th of K equal blocks and 0 elsewhere.  Arm i is forced in
 the rounds :math:`(2^n - 1) K q + j`, :math:`n = 0, 1, \dots`, :math:`j = q(i-1)+1, \dots, qi`.  Each arm has two fits
 
 .. math::  b(M) = \arg\min_b \sum_{s \in M} \rho_\tau(r_s - z_s'b), \qquad
            \tau = \nu \Bigl(\frac{|M|}{\ln(t^2 (2d + 1)/\delta)}\Bigr)^{1/(1+\varepsilon)}
 
-with Huber's :math:`\rho`, one to its forced samples :math:`T_i`, one to all of its samples :math:`S_i`.  In other
-rounds arms with :math:`z'b(T_i) < \max_j z'b(T_j) - h/2` are left out, and of the rest the one with the highest
+with Huber's :math:`\rho`, one to its forced samples :math:`T_i` and one to all of its samples :math:`S_i`.  In other
+rounds arms with :math:`z'b(T_i) < \max_j z'b(T_j) - h/2` are excluded, and of the rest the one with the highest
 :math:`z'b(S_i)` is played.  A ridge of :math:`10^{-6}` makes fits to few samples unique.  In the paper a forced round
-changes :math:`b(T_i)` alone; here :math:`b(S_i)` too, or an arm not yet chosen freely would keep the estimate 0.
+changes only :math:`b(T_i)`; here it also changes :math:`b(S_i)`, since otherwise an arm that was never chosen freely
+would keep the estimate 0.
 
-*Cost*: the fit to all samples is worked out when their number has grown by 5%, and moves by one step for each in
-between; the other one follows each forced sample.  O(d²) for a reward and its share of the fits, O(d) per row for a
-choice; at most 64 (d + 1) bytes per reward, as forced samples are kept twice.
+*Cost*: the fit to all samples is recomputed when their number has grown by 5%, and moves by one step per sample in
+between; the fit to forced samples is recomputed after each of them.  O(d²) for a reward and its share of the fits, O(d)
+per row for a choice; at most 64 (d + 1) bytes per reward, as forced samples are kept twice.
 
 *Reference*: M. Kang, G.-S. Kim, Heavy-tailed linear bandit with Huber regression, UAI 2023.
 """
@@ -44,23 +45,23 @@ FACTS = Facts(
     needs="moment order, scale, gap, number of arms, block features",
     memory="64 (d + 1) n bytes in all",
     cost="O(K d), O(d²) amortised",
-    regret="O(sqrt(d) T^(1/(1 + eps)) ln(dT)^(eps/(1 + eps))), if arms that differ do so by h",
+    regret="O(sqrt(d) T^(1/(1 + eps)) ln(dT)^(eps/(1 + eps))), if arms that differ do so by at least h",
     reference="Kang, Kim 2023",
 )
-GROWTH = 1.05  # of the number of samples, until a fit is worked out anew
+GROWTH = 1.05  # refit when the number of samples has grown by this factor
 MOST_STEPS = 30
-PRECISE = 1e-12  # gain by the last step at which it ends, in units of tau²
+PRECISE = 1e-12  # stop when a step gains less than this, in units of tau²
 RIDGE = 1e-6
 
 
 class HuberBanditState(NamedTuple):
-    """Two sets of samples per arm, K of forced ones and then K of all, with a fit to each."""
+    """Two sets of samples per arm and a fit to each: first K sets of forced samples, then K sets of all samples."""
 
     samples: Pool  # records of a context and its reward
-    inverse: FloatArray  # (2 K, d, d), of the sums of z z'
+    inverse: FloatArray  # (2 K, d, d): inverses of the sums of z z'
     theta: FloatArray  # (2 K, d)
-    due: IntArray  # (2 K,) number of samples at which a fit is worked out next
-    seen: IntArray  # rewards in all
+    due: IntArray  # (2 K,): number of samples at which to refit
+    seen: IntArray  # total number of rewards
     context: FloatArray  # scratch
     gradient: FloatArray  # scratch
     product: FloatArray  # scratch
@@ -68,7 +69,7 @@ class HuberBanditState(NamedTuple):
 
 @compilable
 def forced_arm(moment: int, n_arms: int, q: int) -> int:
-    """Return the arm that is forced in this round, counted from 1; -1 if none is.
+    """Return the arm forced in round ``moment``, where rounds count from 1; -1 if there is none.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def forced_arm(moment: int, n_arms: int, q: int) -> int:
 
 @compilable
 def arm_of(x: FloatArray, size: int) -> int:
-    """Return the number of the first block that is not 0.
+    """Return the number of the first block that is not all 0.
 
     Examples
     --------
@@ -126,17 +127,17 @@ class HuberBandit(NamedTuple):
     Parameters
     ----------
     n_arms
-        K, the number of blocks that the features are cut into.
+        K, the number of blocks that the features are divided into.
     eps
         :math:`\varepsilon`: the moment of order :math:`1 + \varepsilon` is finite.
     nu
-        Scale of the levels.
+        :math:`\nu`, the scale of the noise and of the levels.
     gap
-        h.
+        h, the gap between arms that differ.
     forced
-        q, the forced samples of an arm in a row.
+        q, the number of forced samples of an arm in a row.
     delta
-        Probability in the levels.
+        :math:`\delta`, the failure probability in the levels.
     intercept
         Whether to append a constant 1 to each arm's context.
 
@@ -177,19 +178,19 @@ class HuberBandit(NamedTuple):
         )
 
     def level(self, state: HuberBanditState, n: int) -> float:
-        """Return tau for n samples."""
+        """Return tau, the level for n samples."""
         t, d = max(float(state.seen[0]), 1.0), len(state.context)
         return self.nu * power(n / math.log(t * t * (2.0 * d + 1.0) / self.delta), 1.0 / (1.0 + self.eps))
 
     def arm(self, state: HuberBanditState, x: FloatArray) -> int:
-        """Return the arm of a row, and put its context at hand."""
+        """Return the arm of a row, and copy its context to ``state.context``."""
         size = len(x) // self.n_arms
         arm = arm_of(x, size)
         lift(state.context, x[arm * size : (arm + 1) * size])
         return arm
 
     def select(self, state: HuberBanditState, features: FloatArray, t: int, rng: Any) -> int:
-        """Return the row of the arm that is forced now, or else the best that forced samples do not leave out."""
+        """Return the row of the arm that is forced now, or else of the best arm that forced samples do not exclude."""
         forced, highest = forced_arm(t + 1, self.n_arms, self.forced), -math.inf
         for a in range(len(features)):
             arm = self.arm(state, features[a])
@@ -206,7 +207,7 @@ class HuberBandit(NamedTuple):
         return best
 
     def update(self, state: HuberBanditState, x: FloatArray, reward: float) -> None:
-        """Add the reward to the samples of its arm, and bring its fits up to date."""
+        """Add the reward to the samples of its arm, and update the arm's fits."""
         arm, y = self.arm(state, x), tame(reward)
         state.seen[0] += 1
         if arm == forced_arm(state.seen[0], self.n_arms, self.forced):
@@ -215,7 +216,7 @@ class HuberBandit(NamedTuple):
         self.take_in(state, self.n_arms + arm, y)
 
     def take_in(self, state: HuberBanditState, number: int, y: float) -> None:
-        """Add a sample with the context at hand to a set, and fit it anew if that is due, or else take one step."""
+        """Add a sample with context ``state.context`` to a set, and refit if that is due, or else take one step."""
         samples, context, size = state.samples, state.context, len(state.context)
         at = append(samples, number)
         for i in range(size):
@@ -234,7 +235,7 @@ class HuberBandit(NamedTuple):
             theta[i] += force / grown * state.product[i]
 
     def value(self, state: HuberBanditState, x: FloatArray) -> float:
-        """Return the estimated value, from all samples of the arm."""
+        """Return the value estimated from all samples of the arm."""
         return float(dot(state.theta[self.n_arms + self.arm(state, x)], state.context))
 
     def index_of(self, state: HuberBanditState, x: FloatArray, t: int) -> float:

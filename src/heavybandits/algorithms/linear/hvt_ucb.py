@@ -1,28 +1,28 @@
 r"""Hvt-UCB: Huber regression in one pass (Wang, Zhang, Zhao, Zhou 2025).
 
 *Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`; rows may change.  *Must be
-told* :math:`\varepsilon`, a bound :math:`\nu^{1+\varepsilon}` on the central moment, :math:`|\theta| \le S`, and the
-horizon T.  *When that fails*: errors are clipped only far out, so noise without that moment ruins the estimate as it
-does OFUL's.
+told* :math:`\varepsilon`, a bound :math:`\nu^{1+\varepsilon}` on the central moment, a bound S on :math:`|\theta|`, and
+the horizon T.  *When that fails*: errors are clipped only far out, so noise without that moment ruins the estimate, as
+it does OFUL's.
 
-*Formula*: with :math:`V_0 = \lambda I`, :math:`\alpha = 4`, :math:`e = (1-\varepsilon)/(2(1+\varepsilon))` and
-:math:`s_{\min} = 1/\sqrt T`, in round t the row with the highest :math:`x'\hat\theta + \beta_{t-1} |x|_{V^{-1}}` is
-played, and with its reward r
+*Formula*: let :math:`V_0 = \lambda I`, :math:`\alpha = 4`, :math:`e = (1-\varepsilon)/(2(1+\varepsilon))` and
+:math:`s_{\min} = 1/\sqrt T`.  In round t the row with the highest :math:`x'\hat\theta + \beta_{t-1} |x|_{V^{-1}}` is
+played.  Its reward r leads to
 
 .. math::  \sigma = \max\Bigl(\nu, s_{\min}, \sqrt{\frac{2 \beta_{t-1}}{\tau_0 \sqrt\alpha\,t^e}}\,|x|_{V^{-1}}\Bigr),
            \qquad w = \frac{|x/\sigma|_{V^{-1}}}{\sqrt\alpha}, \qquad
            \tau = \tau_0 \frac{\sqrt{1 + w^2}}{w} t^e, \qquad V \leftarrow V + \frac{x x'}{\alpha \sigma^2},
 
-:math:`\hat\theta \leftarrow \Pi(\hat\theta + V^{-1} \mathrm{clip}((r - x'\hat\theta)/\sigma, \tau)\,x/\sigma)`, where
-:math:`\Pi` is the projection onto :math:`|\theta| \le S` in the norm of V.  The constants are, with
-:math:`\ell = \ln(2T^2/\delta)`,
+and :math:`\hat\theta \leftarrow \Pi(\hat\theta + V^{-1} \mathrm{clip}((r - x'\hat\theta)/\sigma, \tau)\,x/\sigma)`,
+where :math:`\Pi` is the projection onto :math:`|\theta| \le S` in the norm of V.  With
+:math:`\ell = \ln(2T^2/\delta)`, the constants are
 
 .. math::  \kappa = d \ln\Bigl(1 + \frac{T}{\alpha \lambda d\,s_{\min}^2}\Bigr), \qquad
            \tau_0 = \frac{\sqrt{2\kappa}\,\ln(3T)^e}{\ell^{1/(1+\varepsilon)}}, \qquad
            \beta_t = 107\,\ell\,\tau_0\,t^e + \sqrt{\lambda (2 + 4 S^2)}.
 
-The update agrees with an independent summary of the paper; :math:`\kappa` and the 107 are from memory and could not be
-confirmed.  No published code was found.  The radius is useless as it stands: scale it.
+The update agrees with an independent summary of the paper; :math:`\kappa` and the factor 107 could not be confirmed,
+and no published code was found.  The theory's radius is too wide to be of use: scale it down.
 
 *Cost*: O(d²) for a reward, O(d³) if the estimate leaves the ball, O(d²) per row for a choice; 8 (4 d² + 6 d) bytes.
 
@@ -57,28 +57,28 @@ FACTS = Facts(
     reference="Wang, Zhang, Zhao, Zhou 2025",
 )
 ALPHA = 4.0
-LEAST = 1e-150  # of w, which is 0 for a row of zeros
+LEAST = 1e-150  # least w, so that a row of zeros does not divide by zero
 
 
 class HvtUCBState(NamedTuple):
-    """The estimate, and what depends on the horizon."""
+    """The estimate, and constants that depend on the horizon."""
 
     fit: Fit
-    lower: FloatArray  # scratch of the projection
+    lower: FloatArray  # scratch for the projection
     scratch: FloatArray
     smallest: FloatArray  # s_min
     tau: FloatArray  # tau_0
     radius: GrowingRadius
 
     def check(self, fresh: HvtUCBState, n_arms: int) -> None:
-        """Refuse what does not fit the horizon, and an estimate too long to be brought back into a ball."""
+        """Refuse a state that does not match the horizon, and an estimate too large to be projected onto the ball."""
         require_same(self, fresh, "smallest", "tau")
         require_within("theta", self.fit.theta, -LARGEST_REWARD, LARGEST_REWARD)
 
 
 @compilable
 def one_pass(fit: Fit, y: float, sigma: float, tau: float) -> None:
-    """Take a clipped step for the row at hand; ``tau`` comes without the factor that depends on the row.
+    """Take a clipped step for ``fit.row``; ``tau`` lacks the factor that depends on the row.
 
     Examples
     --------
@@ -104,13 +104,13 @@ class HvtUCB(NamedTuple):
     nu
         That central moment is at most :math:`\nu^{1+\varepsilon}`.
     bound
-        S, an upper bound on the length of theta.
+        S, an upper bound on the norm of theta.
     ridge
-        :math:`\lambda`; 0 for the theory's, the number of features.
+        :math:`\lambda`, the ridge penalty; 0 for the theory's value, the number of features.
     delta
-        Probability with which the bound may fail.
+        :math:`\delta`, the failure probability of the bound.
     beta_scale
-        Factor of the radius, also in :math:`\sigma`; 1 is the theory's, and about 1e-4 does well.
+        Factor of the radius, also in :math:`\sigma`: 1 in the theory; about 1e-4 does well.
     intercept
         Whether to append a constant 1 to the features.
 
@@ -157,7 +157,7 @@ class HvtUCB(NamedTuple):
         return optimistic(state.fit, features, self.beta(state))
 
     def update(self, state: HvtUCBState, x: FloatArray, reward: float) -> None:
-        """Take a clipped step, and stay in the ball."""
+        """Take a clipped step, and project the estimate onto the ball."""
         fit = state.fit
         lift(fit.row, x)
         tau = state.tau[0] * power(fit.seen[0] + 1.0, exponent(self.eps))

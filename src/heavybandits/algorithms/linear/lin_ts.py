@@ -1,16 +1,16 @@
 r"""Linear Thompson sampling with a normal model (Agrawal, Goyal 2013).
 
 *Assumes* rewards :math:`x'\theta` plus normal noise.  *Must be told* its scale v.  *When that fails*: the estimate is
-least squares, so heavy tails make regret linear; with v too small it may stay on a wrong row.
+least squares, so heavy tails make regret linear; if v is too small, it may stay on a wrong row.
 
-*Formula*: with :math:`V = \lambda I + \sum x x'` and :math:`\hat\theta = V^{-1} \sum x r` draw
+*Formula*: with :math:`V = \lambda I + \sum x x'` and :math:`\hat\theta = V^{-1} \sum x r`, draw
 :math:`\tilde\theta \sim N(\hat\theta, v^2 V^{-1})` and play the row with the highest :math:`x'\tilde\theta`.
 
-*Cost*: V is kept as its Cholesky factor L, and :math:`\tilde\theta = \hat\theta + v (L')^{-1} g` with normal g.  So
-O(d²) for a reward, and O(d²) with d normal draws and O(d) per row for a choice; 8 (d² + 4 d) bytes.
+*Cost*: V is kept as its Cholesky factor L, and :math:`\tilde\theta = \hat\theta + v (L')^{-1} g` with normal g.  This
+takes O(d²) for a reward, and d normal draws, O(d²) and O(d) per row for a choice; 8 (d² + 4 d) bytes.
 
 *Reference*: S. Agrawal, N. Goyal, Thompson sampling for contextual bandits with linear payoffs, ICML 2013; their v is
-:math:`R \sqrt{9 d \ln(T/\delta)}`, far above what does well.
+:math:`R \sqrt{9 d \ln(T/\delta)}`, far larger than works well.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LinTSState(NamedTuple):
     lower: FloatArray  # Cholesky factor of V
     theta: FloatArray
     drawn: FloatArray
-    row: FloatArray  # scratch: the features at hand
+    row: FloatArray  # scratch: the current features
     direction: FloatArray  # scratch
 
 
@@ -55,7 +55,7 @@ class LinTS(NamedTuple):
     Parameters
     ----------
     scale
-        v, the scale of the draws; that of the noise or less.
+        v, the scale of the draws: that of the noise, or less.
     ridge
         :math:`\lambda`: the prior is :math:`N(0, v^2/\lambda)`.
     intercept
@@ -89,7 +89,7 @@ class LinTS(NamedTuple):
         )
 
     def select(self, state: LinTSState, features: FloatArray, t: int, rng: Any) -> int:
-        """Return the row that is best under a draw from the posterior; of several the first."""
+        """Return the row that is best under a draw from the posterior; ties go to the first."""
         drawn, theta = state.drawn, state.theta
         for i in range(len(drawn)):
             drawn[i] = rng.standard_normal()

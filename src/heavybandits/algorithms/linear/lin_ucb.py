@@ -1,16 +1,16 @@
 r"""LinUCB: least squares with a constant radius (Li, Chu, Langford, Schapire 2010).
 
 *Assumes* rewards :math:`x'\theta` plus light-tailed noise.  *Must be told* the radius :math:`\beta`, of the size of the
-noise.  *When that fails*: as OFUL it is ruined by a single huge reward; with a radius too small it may stay on a wrong
-row for ever.
+noise.  *When that fails*: like OFUL, it is ruined by a single huge reward; if the radius is too small, it may stay on a
+wrong row for ever.
 
-*Formula*: with :math:`V = \lambda I + \sum x x'` and :math:`\hat\theta = V^{-1} \sum x r` play the row with the highest
-:math:`x'\hat\theta + \beta\,|x|_{V^{-1}}`.
+*Formula*: with :math:`V = \lambda I + \sum x x'` and :math:`\hat\theta = V^{-1} \sum x r`, play the row with the
+highest :math:`x'\hat\theta + \beta\,|x|_{V^{-1}}`.
 
 *Cost*: O(d²) for a reward, O(d²) per row for a choice; 8 (3 d² + 3 d) bytes.
 
 *Reference*: L. Li, W. Chu, J. Langford, R. E. Schapire, A contextual-bandit approach to personalized news article
-recommendation, WWW 2010.  There the rows of an arm have a theta of their own, which block features give here.
+recommendation, WWW 2010.  There each arm has its own theta; block features do the same here.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class LinUCB(NamedTuple):
     Parameters
     ----------
     beta
-        The radius, in units of the rewards.
+        :math:`\beta`, the radius, in units of the rewards.
     ridge
-        :math:`\lambda`.
+        :math:`\lambda`, the ridge penalty.
     intercept
         Whether to append a constant 1 to the features.
 
@@ -75,7 +75,7 @@ class LinUCB(NamedTuple):
         return optimistic(state.fit, features, self.beta)
 
     def update(self, state: LinUCBState, x: FloatArray, reward: float) -> None:
-        """Take in a reward by least squares."""
+        """Update the least-squares estimate with a reward."""
         learn(state.fit, x, tame(reward))
 
     def value(self, state: LinUCBState, x: FloatArray) -> float:
@@ -83,5 +83,5 @@ class LinUCB(NamedTuple):
         return value_at(state.fit, x)
 
     def index_of(self, state: LinUCBState, x: FloatArray, t: int) -> float:
-        """Return the estimated value and the bonus."""
+        """Return the estimated value plus the bonus."""
         return index_at(state.fit, x, self.beta)

@@ -1,18 +1,18 @@
 r"""Clipped-SGD-UCB for linear rewards: the step of Dorn, Katrutsa, Latypov and Pudovikov (2024) in d dimensions.
 
 *Assumes* rewards :math:`x'\theta` plus noise that is symmetric about zero; no moment need exist.  *Must be told* a
-clipping level R, best about the median absolute deviation of the noise.  *When that fails*: with R too large the
-estimate stays noisy; under skewed noise the clipped errors do not average to zero, so without an intercept regret is
-linear: set ``intercept``.
+clipping level R, best about the median absolute deviation of the noise.  *When that fails*: if R is too large, the
+estimate stays noisy; under skewed noise the clipped errors do not average to zero, so regret is linear unless
+``intercept`` is set.
 
 *Formula*: with :math:`V = \lambda I + \sum x x'`, after t rewards play the row with the highest
-:math:`x'\hat\theta + c\,\sqrt{\ln t}\,|x|_{V^{-1}}`, and with the new V
+:math:`x'\hat\theta + c\,\sqrt{\ln t}\,|x|_{V^{-1}}`, then update V and
 
 .. math::  \hat\theta \leftarrow \hat\theta + V^{-1} x\,\mathrm{clip}(r - x'\hat\theta, R)\ \text{(second order)}, \quad
            \hat\theta \leftarrow \hat\theta + \gamma\,x\,\mathrm{clip}(r - x'\hat\theta, R) \ \text{(first order)}
 
-with the paper's constant step :math:`\gamma = 1/\ln(4(T+1)T^2)`.  On one feature that is always 1 the first is a step
-of :math:`1/(n + \lambda)`, and the second Clipped-SGD-UCB's own.
+with the paper's constant step :math:`\gamma = 1/\ln(4(T+1)T^2)`.  With a single feature that is always 1, the second
+order takes steps of :math:`1/(n + \lambda)`, and the first order those of Clipped-SGD-UCB.
 
 *Cost*: O(d²) for a reward, O(d²) per row for a choice; 8 (3 d² + 3 d) bytes.
 
@@ -51,7 +51,7 @@ class LinearClippedSGDUCBState(NamedTuple):
     """The iterate, the design, and the step."""
 
     fit: Fit
-    gamma: FloatArray  # the step; 0 for steps by the inverse of the design
+    gamma: FloatArray  # the constant step, or 0 to step by the inverse of the design
 
 
 @validated
@@ -67,7 +67,7 @@ class LinearClippedSGDUCB(NamedTuple):
     order
         ``"second"`` for steps by the inverse of the design, ``"first"`` for the paper's constant step.
     ridge
-        :math:`\lambda`.
+        :math:`\lambda`, the ridge penalty.
     intercept
         Whether to append a constant 1 to the features.
 
@@ -117,5 +117,5 @@ class LinearClippedSGDUCB(NamedTuple):
         return value_at(state.fit, x)
 
     def index_of(self, state: LinearClippedSGDUCBState, x: FloatArray, t: int) -> float:
-        """Return the estimated value and the bonus."""
+        """Return the estimated value plus the bonus."""
         return index_at(state.fit, x, self.beta(t))

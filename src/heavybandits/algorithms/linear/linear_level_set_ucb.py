@@ -2,14 +2,14 @@ r"""Level sets of a linear model: the K-armed level-set UCB with leverages in pl
 
 *Assumes* that expected rewards are linear in the features, up to a constant, and noise with the same law for all rows.
 *Must be told* the degrees of freedom of a Student law that resembles the noise, and its scale; both can be learned, as
-in ``linear-auto``.  *When that fails*: a law with tails that are too light lets single rewards count too much.
+in ``linear-auto``.  *When that fails*: if the tails of the law are too light, single rewards count too much.
 
-*Formula*: the row with the highest :math:`b + (x - \bar x)'\theta + w(h)`, where h is the leverage of x and w the half
-width of the level set of :mod:`~heavybandits.algorithms.kit.linear_level_set`; how the line, the law of the noise, its
-scale and the ridge are learned says :mod:`~heavybandits.algorithms.kit.linear_sets`.
+*Formula*: play the row with the highest :math:`b + (x - \bar x)'\theta + w(h)`, where h is the leverage of x and w the
+half width of the level set of :mod:`~heavybandits.algorithms.kit.linear_level_set`.  How the line, the law of the
+noise, its scale and the ridge are learned is described in :mod:`~heavybandits.algorithms.kit.linear_sets`.
 
-*Cost*: O(d²) for a reward, O(K d²) for a choice, O(K d) if the rows stay the same; fits to the first 30 d rewards, at
-least 300 and at most 600 of them, or 10 d if that is more.
+*Cost*: O(d²) for a reward, O(K d²) for a choice, or O(K d) if the rows stay the same; also fits to the first 30 d
+rewards, but at least 300, and at most 600 or 10 d, whichever is more.
 
 *Reference*: this library; see ``docs/linear.md``.
 """
@@ -45,10 +45,10 @@ class LinearLevelSetUCB(NamedTuple):
     Parameters
     ----------
     degrees
-        Degrees of freedom of the Student law whose negative log density is the loss: 1 is Cauchy's; 0 if the law is to
-        be learned, skewed ones included.
+        Degrees of freedom of the Student law whose negative log density is the loss.  1 is the Cauchy law; 0 means
+        that the law is learned, skewed laws included.
     scale
-        Scale of that law; 0 if it is to be learned.
+        Scale of that law; 0 means that it is learned.
     c
         How much to explore.
     compares
@@ -80,7 +80,7 @@ class LinearLevelSetUCB(NamedTuple):
         return init_linear_sets(n_features, horizon, laws, self.scale, self.compares == "means")
 
     def select(self, state: LinearSets, features: FloatArray, t: int, rng: Any) -> int:
-        """Return the row with the highest index; of infinite ones, that with the highest leverage."""
+        """Return the row with the highest index; among infinite indices, the one with the highest leverage."""
         prepare(state, features)
         model, is_exact = state.model, state.model.pending[0] == 0
         inverse = model.inverse if is_exact else model.asked
@@ -91,7 +91,7 @@ class LinearLevelSetUCB(NamedTuple):
         learn(state, x, reward)
 
     def goal(self, state: LinearSets) -> str:
-        """Return what rows are compared by now, ``"location"`` or ``"mean"``."""
+        """Return what rows are compared by at present, ``"location"`` or ``"mean"``."""
         return "mean" if state.counts[LAW] == len(state.laws) - 1 else "location"
 
     def value(self, state: LinearSets, x: FloatArray) -> float:
@@ -99,7 +99,7 @@ class LinearLevelSetUCB(NamedTuple):
         return predict(state.model.line, x) if state.counts[CLOCK] > 0 else math.nan
 
     def index_of(self, state: LinearSets, x: FloatArray, t: int) -> float:
-        """Return the upper end of what is not ruled out for the row."""
+        """Return the highest value that is not ruled out for a row."""
         model = state.model
         leverage = approach(model, model.asked if model.pending[0] > 0 else model.inverse, x)
         return predict(model.line, x) + half_width(width_of(state, self.c), leverage)

@@ -1,15 +1,15 @@
 r"""Medians of repeated plays around any linear policy (Zhong, Huang, Yang, Wang 2021).
 
 *Assumes* noise that is symmetric about zero; no moment need exist.  *Must be told* how many rewards to take the median
-of, and what the policy inside must be told, of medians.  *When that fails*: medians of 2m + 1 have a variance for
-:math:`\alpha (m + 1) > 2` if :math:`P\{|\xi| > y\}` falls like :math:`y^{-\alpha}` (Cauchy noise: m = 2); under skewed
-noise the median is off by a constant, which only an intercept takes up.
+of, and whatever the policy inside must be told, about the medians.  *When that fails*: medians of 2m + 1 rewards have a
+variance if :math:`\alpha (m + 1) > 2`, where :math:`P\{|\xi| > y\}` falls like :math:`y^{-\alpha}` (m = 2 for Cauchy
+noise); under skewed noise medians are off by a constant, which only an intercept can absorb.
 
-*Formula*: the row that the policy selects is played 2m + 1 times, and the median of the rewards is the one reward that
-it gets; its clock and its horizon count medians.  While features change meanwhile, the row nearest to the mean of those
-already played is played, and that mean stands for the features: see :mod:`.repeats`.
+*Formula*: the row that the policy selects is played 2m + 1 times, and the policy gets the median of the rewards as one
+reward; its clock and its horizon count medians.  If features change in the meantime, the row nearest to the mean of
+those already played is played, and that mean is passed on as the features: see :mod:`.repeats`.
 
-*Cost*: the policy's for every (2m + 1)-th round, O(K d) for the others; 8 (2m + 1 + d) bytes on top of the policy's.
+*Cost*: the policy's in one round out of 2m + 1, O(K d) in the others; 8 (2m + 1 + d) bytes on top of the policy's.
 
 *Reference*: H. Zhong, J. Huang, L. F. Yang, L. Wang, Breaking the moments condition barrier: no-regret algorithm for
 bandits with super heavy-tailed payoffs, NeurIPS 2021.
@@ -39,10 +39,10 @@ FACTS = Facts(
 
 
 class MedianOfState(NamedTuple):
-    """Rewards that wait for their median, and the state of the policy inside."""
+    """Rewards waiting for their median, and the state of the policy inside."""
 
     group: Group
-    medians: IntArray  # how many the policy has seen
+    medians: IntArray  # how many medians the policy has seen
     inner: Any
 
 
@@ -55,7 +55,7 @@ class MedianOf(NamedTuple):
     policy
         The linear policy that gets the medians.
     m
-        A median is of 2m + 1 rewards.
+        Each median is taken over 2m + 1 rewards.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class MedianOf(NamedTuple):
     >>> state = policy.init(n_features=1, horizon=None)
     >>> for reward in (1.0, 1e9, 2.0):
     ...     policy.update(state, np.array([1.0]), reward)
-    >>> policy.value(state, np.array([1.0]))  # half of the median, for there is a ridge
+    >>> policy.value(state, np.array([1.0]))  # half the median, because of the ridge
     1.0
     """
 
@@ -81,14 +81,14 @@ class MedianOf(NamedTuple):
         )
 
     def select(self, state: MedianOfState, features: FloatArray, t: int, rng: Any) -> int:
-        """Return the row that the policy selects, again and again while its rewards come in."""
+        """Return the row that the policy selects, and repeat it until there is a median."""
         row = repeated_row(state.group, features)
         if row >= 0:
             return row
         return self.policy.select(state.inner, features, state.medians[0], rng)  # type: ignore[no-any-return]
 
     def update(self, state: MedianOfState, x: FloatArray, reward: float) -> None:
-        """Pass the median on to the policy when there is one."""
+        """Add a reward, and pass the median on to the policy once there is one."""
         if collect(state.group, x, reward):
             median = small_median(state.group.rewards, 2 * self.m + 1)
             self.policy.update(state.inner, state.group.mean, median)

@@ -1,21 +1,21 @@
 r"""MENU: median of means under OFU (Shao, Yu, King, Lyu 2018).
 
 *Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`, and rows that stay the
-same.  *Must be told* :math:`\varepsilon`, a bound v on the central moment, :math:`|\theta| \le S`, and the horizon T
-unless it is told the number of repeats.  *When that fails*: with v too small a good row may be given up; when rows
+same.  *Must be told* :math:`\varepsilon`, a bound v on the central moment, a bound S on :math:`|\theta|`, and either
+the horizon T or the number of repeats.  *When that fails*: if v is too small, a good row may be abandoned; if rows
 change, the nearest one is played (:mod:`.repeats`).
 
-*Formula*: a row is played :math:`k = \lceil 24 \ln(eT/\delta) \rceil` times in a row.  The j-th rewards of all epochs
-make the j-th least-squares estimate :math:`\theta_j`, all with :math:`V = \lambda I + \sum x x'`.  After n epochs the
-one in the midst of the others counts,
+*Formula*: in each epoch the chosen row is played :math:`k = \lceil 24 \ln(eT/\delta) \rceil` times.  The j-th rewards
+of all epochs make the j-th least-squares estimate :math:`\theta_j`, all with :math:`V = \lambda I + \sum x x'`.  After
+n epochs the most central estimate is used,
 
 .. math::  j^* = \arg\min_j \mathrm{Med}_{s \ne j} |\theta_j - \theta_s|_V, \qquad
            \beta_n = 3 \bigl((9 d v)^{1/(1+\varepsilon)} n^{(1-\varepsilon)/(2(1+\varepsilon))} + \sqrt\lambda S\bigr),
 
 and the row with the highest :math:`x'\theta_{j^*} + \beta_n\,|x|_{V^{-1}}` is next.  The radius and the selector agree
-with public reimplementations, which run k = 51, divide the radius by 50, and count the distance of an estimate to
-itself in the median; the logarithm in k is from memory (a comment in one has
-:math:`24 + 24 \ln(T/\delta)`, which agrees).
+with public reimplementations, which use k = 51, divide the radius by 50, and include the distance of an estimate to
+itself in the median.  The logarithm in k could not be checked against the paper; a comment in one reimplementation has
+:math:`24 + 24 \ln(T/\delta)`, which agrees.
 
 *Cost*: O(k d² + k² d) for every k-th reward and O(d²) per row for every k-th choice, O(K d) for the others;
 8 (4 d² + 2 k d) bytes.
@@ -53,19 +53,19 @@ FACTS = Facts(
 
 
 class MENUState(NamedTuple):
-    """Rewards of the epoch under way, and one estimate for each of them; ``fit`` has the one that counts."""
+    """Rewards of the current epoch, and one estimate for each of them; ``fit`` has the most central one."""
 
     group: Group
     fit: Fit
     thetas: FloatArray  # (k, d)
     lower: FloatArray  # Cholesky factor of V
-    turned: FloatArray  # scratch: (k, d), the estimates where distances in the norm of V are plain ones
+    turned: FloatArray  # scratch: (k, d), the estimates in coordinates where the norm of V is Euclidean
     distances: FloatArray  # scratch
 
 
 @rarely_called
 def most_central(turned: FloatArray, distances: FloatArray) -> int:
-    """Return the row with the least median distance to the others; of several the first.
+    """Return the row with the least median distance to the others; ties go to the first.
 
     Examples
     --------
@@ -101,15 +101,16 @@ class MENU(NamedTuple):
     v
         Upper bound on that central moment.
     bound
-        S, an upper bound on the length of theta.
+        S, an upper bound on the norm of theta.
     ridge
-        :math:`\lambda`.
+        :math:`\lambda`, the ridge penalty.
     repeats
-        k; 0 for the theory's number, which needs the horizon.  The public experiments run 51.
+        k, the number of times the chosen row is played: 51 in the public experiments; 0 for the theory's number, which
+        depends on the horizon.
     delta
-        Probability with which the bound may fail; only the theory's number of repeats depends on it.
+        :math:`\delta`, the failure probability of the bound; only the theory's number of repeats depends on it.
     beta_scale
-        Factor of the radius; 1 is the theory's, 1/50 what the public experiments run.
+        Factor of the radius: 1 in the theory, 1/50 in the public experiments.
     intercept
         Whether to append a constant 1 to the features.
 
@@ -131,7 +132,7 @@ class MENU(NamedTuple):
     intercept: Flag = False
 
     def check(self) -> None:
-        """Refuse repeats that have no median."""
+        """Refuse too few repeats for a median."""
         if 0 < self.repeats < 3:
             raise ValueError(f"MENU: repeats must be 0 or at least 3, got {self.repeats}")
 
@@ -158,12 +159,12 @@ class MENU(NamedTuple):
         return float(self.beta_scale * 3.0 * width)
 
     def select(self, state: MENUState, features: FloatArray, t: int, rng: Any) -> int:
-        """Return the row with the highest index, again and again while its rewards come in."""
+        """Return the row with the highest index, and repeat it until the epoch ends."""
         row = repeated_row(state.group, features)
         return row if row >= 0 else optimistic(state.fit, features, self.beta(state))
 
     def update(self, state: MENUState, x: FloatArray, reward: float) -> None:
-        """Add a reward to its epoch, and choose among the estimates at the end of it."""
+        """Add a reward to the epoch; at the end of it, update the estimates and choose the most central one."""
         if not collect(state.group, x, reward):
             return
         thetas, turned, lower = state.thetas, state.turned, state.lower

@@ -1,20 +1,20 @@
 r"""MoM: least squares on medians of means of repeated plays (Medina, Yang 2016).
 
-*Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`, :math:`|x|`,
+*Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`, :math:`|x| \le 1`,
 :math:`|\theta| \le 1`, and rows that stay the same.  *Must be told* :math:`\varepsilon`, a bound v on the central
-moment, and the horizon T.  *When that fails*: with v too small a good row may be given up; when rows change, the
+moment, and the horizon T.  *When that fails*: if v is too small, a good row may be abandoned; if rows change, the
 nearest one is played (:mod:`.repeats`).
 
-*Formula*: a row is played :math:`r = \lceil T/m \rceil` times in a row, :math:`m = T^{2\varepsilon/(1+3\varepsilon)}`
-(the nearest whole number), and the median of the means of k equal blocks of its rewards,
-:math:`k = \min(r, \lfloor 8 \ln(2m/\delta) \rfloor)`, is the one reward that least squares with
-:math:`V = I + \sum x x'` get.  After i of them the row with the highest :math:`x'\hat\theta + \beta_i\,|x|_{V^{-1}}` is
-next,
+*Formula*: the chosen row is played :math:`r = \lceil T/m \rceil` times, where m is
+:math:`T^{2\varepsilon/(1+3\varepsilon)}` rounded to a whole number.  The median of the means of
+:math:`k = \min(r, \lfloor 8 \ln(2m/\delta) \rfloor)` equal blocks of its rewards counts as one reward in least squares
+with :math:`V = I + \sum x x'`.  After i such medians the row with the highest
+:math:`x'\hat\theta + \beta_i\,|x|_{V^{-1}}` is next,
 
 .. math::  \beta_i = (12 v)^{1/(1+\varepsilon)} \Bigl(\frac{8 \ln(2m/\delta)}{r}\Bigr)^{\varepsilon/(1+\varepsilon)}
            \Bigl(\sqrt{2 \ln(m \sqrt{\det V}/\delta)} + \sqrt i\Bigr) + 1.
 
-The public reimplementation takes :math:`k = \lfloor 8 \ln(2/\delta) \rfloor` blocks and divides the radius by 40.
+The public reimplementation uses :math:`k = \lfloor 8 \ln(2/\delta) \rfloor` blocks and divides the radius by 40.
 
 *Cost*: O(d²) for every r-th reward and O(d²) per row for every r-th choice, O(K d) for the others;
 8 (3 d² + 4 d + r + k) bytes.
@@ -49,16 +49,16 @@ FACTS = Facts(
 
 
 class MomLinState(NamedTuple):
-    """Rewards that wait for their median of means, and the estimate from those that have one."""
+    """Rewards waiting for their median of means, and the estimate from earlier medians."""
 
     group: Group
     blocks: FloatArray  # scratch: means of blocks
     fit: Fit
-    factor: FloatArray  # of the radius
+    factor: FloatArray  # the factor of the radius that depends on the horizon
     log_groups: FloatArray  # ln m
 
     def check(self, fresh: MomLinState, n_arms: int) -> None:
-        """Refuse what does not fit the horizon."""
+        """Refuse a state that does not match the horizon."""
         require_same(self, fresh, "factor", "log_groups")
 
 
@@ -73,9 +73,9 @@ class MomLin(NamedTuple):
     v
         Upper bound on that central moment.
     delta
-        Probability with which the bound may fail.
+        :math:`\delta`, the failure probability of the bound.
     beta_scale
-        Factor of the radius; 1 is the theory's, 1/40 what the public experiments run.
+        Factor of the radius: 1 in the theory, 1/40 in the public experiments.
     intercept
         Whether to append a constant 1 to the features.
 
@@ -116,12 +116,12 @@ class MomLin(NamedTuple):
         return float(self.beta_scale * width)
 
     def select(self, state: MomLinState, features: FloatArray, t: int, rng: Any) -> int:
-        """Return the row with the highest index, again and again while its rewards come in."""
+        """Return the row with the highest index, and repeat it until its group is full."""
         row = repeated_row(state.group, features)
         return row if row >= 0 else optimistic(state.fit, features, self.beta(state))
 
     def update(self, state: MomLinState, x: FloatArray, reward: float) -> None:
-        """Add a reward to its group, and learn from the median of means once that is full."""
+        """Add a reward to the group, and learn from the median of means once the group is full."""
         rewards, blocks = state.group.rewards, state.blocks
         if not collect(state.group, x, reward):
             return

@@ -1,10 +1,11 @@
 r"""OFUL: optimism in the face of uncertainty for linear rewards (Abbasi-Yadkori, Pál, Szepesvári 2011).
 
-*Assumes* rewards :math:`x'\theta` plus sub-Gaussian noise.  *Must be told* the noise's scale R and a bound
-:math:`|\theta| \le S`.  *When that fails*: it is least squares, so one reward of 1e6 spoils the estimate for about 1e6
+*Assumes* rewards :math:`x'\theta` plus sub-Gaussian noise.  *Must be told* the scale R of the noise and a bound S on
+:math:`|\theta|`.  *When that fails*: it is least squares, so one reward of 1e6 spoils the estimate for about 1e6
 rounds; heavy tails make regret linear.
 
-*Formula*: with :math:`V = \lambda I + \sum x x'` and :math:`\hat\theta = V^{-1} \sum x r` play the row with the highest
+*Formula*: with :math:`V = \lambda I + \sum x x'` and :math:`\hat\theta = V^{-1} \sum x r`, play the row with the
+highest
 
 .. math::  x'\hat\theta + \beta\,|x|_{V^{-1}}, \qquad
            \beta = R\,\sqrt{\ln(\det V/\lambda^d) + 2 \ln(1/\delta)} + \sqrt\lambda\,S.
@@ -51,13 +52,13 @@ class OFUL(NamedTuple):
     scale
         R, the scale of the noise.
     bound
-        S, an upper bound on the length of theta.
+        S, an upper bound on the norm of theta.
     ridge
-        :math:`\lambda`.
+        :math:`\lambda`, the ridge penalty.
     delta
-        Probability with which the bound may fail.
+        :math:`\delta`, the failure probability of the bound.
     beta_scale
-        Factor of the radius; 1 is the theory's, and about 0.3 does better.
+        Factor of the radius: 1 in the theory; about 0.3 does better.
     intercept
         Whether to append a constant 1 to the features.
 
@@ -94,7 +95,7 @@ class OFUL(NamedTuple):
         return optimistic(state.fit, features, self.beta(state))
 
     def update(self, state: OFULState, x: FloatArray, reward: float) -> None:
-        """Take in a reward by least squares."""
+        """Update the least-squares estimate with a reward."""
         learn(state.fit, x, tame(reward))
 
     def value(self, state: OFULState, x: FloatArray) -> float:

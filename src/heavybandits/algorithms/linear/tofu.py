@@ -1,11 +1,11 @@
 r"""TOFU: truncation under OFU (Shao, Yu, King, Lyu 2018).
 
-*Assumes* rewards :math:`x'\theta` plus noise, with a moment of order :math:`1 + \varepsilon` of the rewards themselves.
-*Must be told* :math:`\varepsilon`, a bound u on that raw moment, :math:`|\theta| \le S`, and the horizon T.  *When that
-fails*: with u too small most rewards are dropped and the estimate is drawn to 0; it depends on where 0 is, and on the
-axes in which features are given.
+*Assumes* rewards :math:`x'\theta` plus noise, where the rewards themselves have a moment of order
+:math:`1 + \varepsilon`.  *Must be told* :math:`\varepsilon`, a bound u on that raw moment, a bound S on
+:math:`|\theta|`, and the horizon T.  *When that fails*: if u is too small, most rewards are dropped and the estimate
+shrinks towards 0.  The estimate depends on the origin of the rewards, and on the axes of the features.
 
-*Formula*: with :math:`V = \lambda I + \sum x x'` and the columns :math:`U_s = V^{-1/2} x_s`, a reward counts in the
+*Formula*: with :math:`V = \lambda I + \sum x x'` and columns :math:`U_s = V^{-1/2} x_s`, the s-th reward counts in the
 i-th coordinate if :math:`|U_{is} r_s| \le b_t`,
 
 .. math::  \hat\theta = V^{-1/2} \Bigl(\sum_s U_{is} r_s\,1[|U_{is} r_s| \le b_t]\Bigr)_i, \qquad
@@ -14,13 +14,13 @@ i-th coordinate if :math:`|U_{is} r_s| \le b_t`,
 
 and the row with the highest :math:`x'\hat\theta + \beta_t\,|x|_{V^{-1}}` is played,
 :math:`\beta_t = 4 \sqrt d\,u^{1/(1+\varepsilon)} \ln(2dT/\delta)^{\varepsilon/(1+\varepsilon)}\,t^e + \sqrt\lambda S`.
-Two public reimplementations agree on all but the arguments of the logarithms, which are from memory; they have the
-exponent 1/2 for :math:`1/(1+\varepsilon)` in :math:`b_t`, the same at :math:`\varepsilon = 1`, and divide
-:math:`\beta_t` by 5.
+Two public reimplementations agree on all but the arguments of the logarithms, which could not be checked against the
+paper.  In :math:`b_t` they use the exponent 1/2 instead of :math:`1/(1+\varepsilon)`, which is the same at
+:math:`\varepsilon = 1`, and they divide :math:`\beta_t` by 5.
 
-*Cost*: V and the thresholds change with each reward, and with them what counts of all earlier ones.  So the estimate is
-worked out when the number of rewards has grown by 5%, O(20 d²) a reward amortised; V follows every reward.  O(d²) per
-row for a choice; at most 32 (d + 1) bytes per reward.
+*Cost*: every reward changes V and the threshold, and so which earlier rewards count.  Therefore the estimate is
+recomputed only when the number of rewards has grown by 5%, O(20 d²) per reward amortised; V is updated with every
+reward.  O(d²) per row for a choice; at most 32 (d + 1) bytes per reward.
 
 *Reference*: H. Shao, X. Yu, I. King, M. R. Lyu, Almost optimal algorithms for linear stochastic bandits with
 heavy-tailed payoffs, NeurIPS 2018.
@@ -52,7 +52,7 @@ FACTS = Facts(
     regret="O(d T^(1/(1 + eps))) up to logarithms, if E|r|^(1 + eps) is at most u",
     reference="Shao, Yu, King, Lyu 2018",
 )
-GROWTH = 1.05  # of the number of rewards, until the estimate is worked out anew
+GROWTH = 1.05  # recompute the estimate when the number of rewards has grown by this factor
 
 
 class TOFUState(NamedTuple):
@@ -60,22 +60,22 @@ class TOFUState(NamedTuple):
 
     fit: Fit
     rewards: Pool  # records of a row and its reward
-    due: IntArray  # number of rewards at which the estimate is worked out next
-    root: FloatArray  # V to the power -1/2, then
+    due: IntArray  # number of rewards at which to recompute the estimate
+    root: FloatArray  # V to the power -1/2 when the estimate was computed
     work: FloatArray  # scratch
     vectors: FloatArray  # scratch
-    kept: FloatArray  # scratch: sums over what counts, a coordinate each
+    kept: FloatArray  # scratch: per coordinate, the sum over the rewards that count
     threshold: FloatArray  # b_1
     radius: GrowingRadius
 
     def check(self, fresh: TOFUState, n_arms: int) -> None:
-        """Refuse what does not fit the horizon."""
+        """Refuse a state that does not match the horizon."""
         require_same(self, fresh, "threshold")
 
 
 @rarely_called
 def truncated_fit(state: TOFUState, threshold: float) -> None:
-    """Work out the estimate from all rewards."""
+    """Compute the estimate from all rewards."""
     fit, root, kept, records = state.fit, state.root, state.kept, state.rewards.records
     size = len(kept)
     square_root(fit.design.inverse, root, state.work, state.vectors)
@@ -102,15 +102,15 @@ class TOFU(NamedTuple):
     eps
         :math:`\varepsilon`: the moment of order :math:`1 + \varepsilon` is finite.
     u
-        Upper bound on that moment of the rewards, about 0.
+        Upper bound on that raw moment of the rewards.
     bound
-        S, an upper bound on the length of theta.
+        S, an upper bound on the norm of theta.
     ridge
-        :math:`\lambda`.
+        :math:`\lambda`, the ridge penalty.
     delta
-        Probability with which the bound may fail.
+        :math:`\delta`, the failure probability of the bound.
     beta_scale
-        Factor of the radius; 1 is the theory's, 0.2 what the public experiments run.
+        Factor of the radius: 1 in the theory, 0.2 in the public experiments.
     intercept
         Whether to append a constant 1 to the features.
 
@@ -163,7 +163,7 @@ class TOFU(NamedTuple):
         return optimistic(state.fit, features, self.beta(state))
 
     def update(self, state: TOFUState, x: FloatArray, reward: float) -> None:
-        """Keep the reward, and work out the estimate if it is due."""
+        """Keep the reward, and recompute the estimate if that is due."""
         fit, records, size = state.fit, state.rewards.records, len(state.kept)
         lift(fit.row, x)
         at = append(state.rewards, 0)
