@@ -23,7 +23,7 @@ def peak(x: FloatArray) -> float:
 
 
 def played(noise: FloatArray, dim: int = 1, scale: float = 1.0, horizon: int | None = None) -> Any:
-    """Points and final state."""
+    """Return the points played and the final state."""
     policy = hb.LipschitzAuto()
     state, points = policy.init(dim, horizon), []
     for t, xi in enumerate(noise.tolist()):
@@ -77,7 +77,7 @@ def test_the_unit_of_rewards_does_not_matter(seed: int, scale: float) -> None:
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(seeds, st.sampled_from([-64.0, 1.0, 16.0]))
 def test_the_origin_of_rewards_does_not_matter(seed: int, offset: float) -> None:
-    """The same rewards of the same boxes, but for an offset, cut the same boxes and move all indices by it."""
+    """Rewards that differ only by an offset cut the same boxes, and move all indices by that offset."""
     policy, rng = hb.LipschitzAuto(), np.random.default_rng(seed)
     state, moved = policy.init(1, None), policy.init(1, None)
     for t in range(200):
@@ -126,13 +126,13 @@ def test_boxes_are_cut_where_the_function_is_high() -> None:
     assert np.abs(np.array(points[-500:]) - 0.3).mean() < 0.03
     size = int(state.cells.size[0])
     near = np.abs(state.cells.centre[:size, 0] - 0.3) < 0.1
-    assert near.sum() >= 6  # of the nine at first, one was
+    assert near.sum() >= 6  # at the start it was one of the nine
     assert state.cells.sides[:size, 0][~near].min() > state.cells.sides[:size, 0][near].min()
 
 
 @pytest.mark.slow
 def test_where_rewards_repeat_it_compares_means() -> None:
-    """Buyers with limits uniform on [0, 1]: a price p earns p with probability 1 - p, best at a half."""
+    """If buyers' limits are uniform on [0, 1], a price p earns p with probability 1 - p, which is best at a half."""
     rng, policy = np.random.default_rng(3), hb.LipschitzAuto()
     state, prices = policy.init(1, None), []
     for t in range(4000):

@@ -23,7 +23,7 @@ class State(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """Takes turns among three points."""
+    """A policy that takes turns among three points."""
 
     first: float = 0.25
 
@@ -49,21 +49,21 @@ class Turns(NamedTuple):
 
 
 class Outside(Turns):
-    """Has a point that is not in the cube."""
+    """A policy with a point outside the cube."""
 
     def point(self, state: State, cell: int) -> FloatArray:
         return state.points[cell] + 0.5  # type: ignore[no-any-return]
 
 
 class Strays(Turns):
-    """Returns a cell that is not there."""
+    """A policy that returns a cell that does not exist."""
 
     def select(self, state: State, t: int, rng: Any) -> int:
         return 3 if t > 5 else 0
 
 
 class Moves(Turns):
-    """Moves the points of its cells."""
+    """A policy that moves the points of its cells."""
 
     def update(self, state: State, cell: int, reward: float) -> None:
         state.pulls[cell] += 1
@@ -71,7 +71,7 @@ class Moves(Turns):
 
 
 class Sums(Turns):
-    """Adds infinities up."""
+    """A policy that sums infinite rewards."""
 
     def update(self, state: State, cell: int, reward: float) -> None:
         state.pulls[cell] += 1

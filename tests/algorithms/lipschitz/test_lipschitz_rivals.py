@@ -1,4 +1,4 @@
-"""The policies of the literature for points: vectors, whole trajectories against slow references, refusals."""
+"""Published policies for points: vectors, whole trajectories against slow references, and what they refuse."""
 
 import math
 from typing import Any
@@ -13,7 +13,7 @@ from heavybandits.algorithms.registry import examples
 
 
 def pays(x: Point, t: int) -> float:
-    """A peak at 0.3, with heavy-tailed noise that depends on the round alone."""
+    """Return the reward of a point: a peak at 0.3 plus heavy-tailed noise that depends only on the round."""
     return 1.0 - max(abs(u - 0.3) for u in x) + float(np.random.default_rng(t).standard_t(2))
 
 
@@ -103,7 +103,7 @@ def test_admm_plays_as_its_reference() -> None:
     initial = 16.0 * log_term + 2.0
     expected = reference.zoom(1, pays, 250, reference.median_of_means(log_term), radius, initial)
     state, points = policy.init(1, 3), []
-    state = state._replace(sums=policy.init(1, 250).sums)  # room for more rewards than the horizon says
+    state = state._replace(sums=policy.init(1, 250).sums)  # room for more rewards than the horizon
     for t in range(250):
         cell = policy.select(state, t, None)
         points.append(tuple(policy.point(state, cell).tolist()))

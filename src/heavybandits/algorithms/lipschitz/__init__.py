@@ -1,1 +1,1 @@
-"""One policy per file for arms that are points of a cube; the folder is the registry, as that of the policies."""
+"""Policies for arms that are points of a cube, one per file; the folder is the registry, as in ``policies``."""

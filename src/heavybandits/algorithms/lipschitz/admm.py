@@ -1,20 +1,20 @@
 r"""ADMM: zooming with medians of means (Lu, Wang, Hu, Zhang 2019).
 
-*Assumes* that rewards differ by no more than their points, and a central moment
-:math:`E|y - E y|^{1+\varepsilon} \le \sigma`.  *Must be told* both, and the horizon.  *When that fails*: with
-:math:`\sigma` too small good points may be given up.  Every new point takes some hundreds of rewards before its first
-estimate, which dominates regret at horizons below 10^5.
+*Assumes* that expected rewards differ by no more than the distance between their points, and a central moment
+:math:`E|y - E y|^{1+\varepsilon} \le \sigma`.  *Must be told* :math:`\varepsilon`, :math:`\sigma` and the horizon T.
+*When that fails*: if :math:`\sigma` is too small, good points may be abandoned.  Every new point takes several hundred
+rewards before its first estimate, which dominates regret at horizons below 10^5.
 
-*Formula*: with :math:`L = \ln(T^2/\delta)` and :math:`p = 1 + \varepsilon` a new point is played until it has
-:math:`n \ge 16L + 2` rewards.  Its mean is the median of the means of :math:`\lfloor 8L + 1 \rfloor` groups of equal
-length, in order of arrival, and
+*Formula*: with :math:`L = \ln(T^2/\delta)` and :math:`p = 1 + \varepsilon`, a new point is played until it has
+:math:`n \ge 16L + 2` rewards.  Its estimate is the median of the means of :math:`\lfloor 8L + 1 \rfloor` groups of
+equal length, in order of arrival, and its radius is
 
 .. math::  r = s\,(12 \bar\sigma)^{1/p} \Bigl(\frac{16L + 2}{n}\Bigr)^{\varepsilon/p}, \qquad
            \bar\sigma = \max\Bigl(\sigma, \frac{1}{36\sqrt2}\Bigr).
 
 Points are chosen as in :mod:`.adtm`.
 
-*Cost*: O(m) for a choice among m active points; O(1024) for a reward, and O(L ln n) when groups grow.  64 bytes for a
+*Cost*: O(m) for a choice among m active points; O(1024) for a reward, and O(L ln n) when groups grow.  64 bytes per
 reward.
 
 *Reference*: S. Lu, G. Wang, Y. Hu, L. Zhang (2019), and the authors' code.
@@ -48,12 +48,12 @@ FACTS = Facts(
 
 
 class ADMMState(NamedTuple):
-    """Active points with their medians of means, and their rewards as sums over ranges."""
+    """Active points with their medians of means, and the sums of their rewards over ranges."""
 
     zoom: Zoom
     sums: Pool
     log_term: FloatArray  # L
-    groups: FloatArray  # scratch: means
+    groups: FloatArray  # scratch: means of groups
 
 
 @validated
@@ -67,9 +67,9 @@ class ADMM(NamedTuple):
     sigma
         Upper bound on that central moment.
     scale
-        s, what the radius is multiplied by: 1 for what is proved, 0.1 in the authors' experiments.
+        s, the factor of the radius: 1 in the theory, 0.1 in the authors' experiments.
     delta
-        With which probability all may fail.
+        :math:`\delta`, the failure probability of the bounds.
 
     Examples
     --------
@@ -98,12 +98,12 @@ class ADMM(NamedTuple):
         )
 
     def select(self, state: ADMMState, t: int, rng: Any) -> int:
-        """Return a point that lacks rewards or is not covered, or the active one with the highest index."""
+        """Return a point that lacks initial rewards, an uncovered one, or the active one with the highest index."""
         initial = 16.0 * state.log_term[0] + 2.0
         return selected(state.zoom, 1.0, initial)
 
     def update(self, state: ADMMState, cell: int, reward: float) -> None:
-        """Keep the reward, estimate anew when groups have grown, and shrink the ball."""
+        """Keep the reward, update the estimate if groups have grown, and shrink the ball."""
         zoom, p, groups = state.zoom, 1.0 + self.eps, len(state.groups)
         n = zoom.pulls[cell] + 1
         zoom.pulls[cell] = n
@@ -116,7 +116,7 @@ class ADMM(NamedTuple):
         look_around(zoom, 1.0, cell)
 
     def point(self, state: ADMMState, cell: int) -> FloatArray:
-        """Return an active point."""
+        """Return the coordinates of an active point."""
         return point_of(state.zoom, cell)
 
     def n_cells(self, state: ADMMState) -> int:
@@ -124,9 +124,9 @@ class ADMM(NamedTuple):
         return int(state.zoom.size[0])
 
     def value(self, state: ADMMState, cell: int) -> float:
-        """Return the median of means of a point; NaN before there is one."""
+        """Return the median of means of a point, or NaN before there is one."""
         return float(state.zoom.mean[cell]) if state.zoom.pulls[cell] >= len(state.groups) else math.nan
 
     def index_of(self, state: ADMMState, cell: int, t: int) -> float:
-        """Return the mean and twice the radius."""
+        """Return the estimate plus twice the radius."""
         return index_at(state.zoom, 1.0, cell)

@@ -1,18 +1,18 @@
 r"""ADTM: zooming with truncated means (Lu, Wang, Hu, Zhang 2019).
 
-*Assumes* that rewards differ by no more than their points, and a raw moment :math:`E|y|^{1+\varepsilon} \le \nu`, which
-is one about 0.  *Must be told* both, and the horizon.  *When that fails*: with :math:`\nu` too small means shrink to 0.
-With the radius as it is proved one point covers the whole cube for hundreds of rewards, so the authors multiply it by
-0.1.
+*Assumes* that expected rewards differ by no more than the distance between their points, and a moment about 0,
+:math:`E|y|^{1+\varepsilon} \le \nu`.  *Must be told* :math:`\varepsilon`, :math:`\nu` and the horizon T.  *When that
+fails*: if :math:`\nu` is too small, means shrink towards 0.  With the theory's radius, one point covers the whole cube
+for hundreds of rewards, so the authors multiply it by 0.1.
 
-*Formula*: with :math:`L = \ln(T^2/\delta)` and :math:`p = 1 + \varepsilon` the n-th reward y of a point counts as 0
-unless :math:`|y| \le (\nu n/L)^{1/p}`, and
+*Formula*: with :math:`L = \ln(T^2/\delta)` and :math:`p = 1 + \varepsilon`, the n-th reward y of a point counts as 0
+unless :math:`|y| \le (\nu n/L)^{1/p}`, and the radius is
 
 .. math::  r = 4\,s\,\bar\nu^{1/p} (L/n)^{\varepsilon/p}, \qquad
            \bar\nu = \max\bigl(\nu, (12\sqrt2)^{-p}\bigr).
 
-If the balls of these radii do not cover the cube, a point that is not covered becomes active and is played; else the
-active point with the highest mean + 2r is.  Balls are cubes, and points are those of a net: see :mod:`.zoom`.
+If the balls of these radii do not cover the cube, an uncovered point becomes active and is played.  Otherwise the
+active point with the highest mean + 2r is played.  Balls are cubes, and points are those of a net: see :mod:`.zoom`.
 
 *Cost*: O(m) for a choice among m active points, and O(1024) for a reward; 32 kB.
 
@@ -45,7 +45,7 @@ FACTS = Facts(
 
 
 class ADTMState(NamedTuple):
-    """Active points with their truncated means, and what depends on the horizon."""
+    """Active points with their truncated means, and a constant that depends on the horizon."""
 
     zoom: Zoom
     log_term: FloatArray  # L
@@ -62,15 +62,15 @@ class ADTM(NamedTuple):
     nu
         Upper bound on that raw moment.
     scale
-        s, what the radius is multiplied by: 1 for what is proved, 0.1 in the authors' experiments.
+        s, the factor of the radius: 1 in the theory, 0.1 in the authors' experiments.
     delta
-        With which probability all may fail.
+        :math:`\delta`, the failure probability of the bounds.
 
     Examples
     --------
     >>> policy = ADTM(eps=1.0, nu=1.0)
     >>> state = policy.init(dim=1, horizon=100)
-    >>> for reward in (0.5, -0.1, 3.0, 0.2):  # 0.5 and 3 do not count
+    >>> for reward in (0.5, -0.1, 3.0, 0.2):  # 0.5 and 3 count as 0
     ...     policy.update(state, policy.select(state, 0, None), reward)
     >>> round(policy.value(state, 0), 6), round(float(state.zoom.radius[0]), 6)
     (0.025, 6.78614)
@@ -88,11 +88,11 @@ class ADTM(NamedTuple):
         return ADTMState(zoom=init_zoom(dim), log_term=np.array([log_term]))
 
     def select(self, state: ADTMState, t: int, rng: Any) -> int:
-        """Return a point that is not covered, or the active one with the highest index."""
+        """Return an uncovered point, or the active one with the highest index."""
         return selected(state.zoom, 1.0, 1)
 
     def update(self, state: ADTMState, cell: int, reward: float) -> None:
-        """Move the mean of a point, and shrink its ball."""
+        """Update the mean of a point, and shrink its ball."""
         zoom, p, log_term = state.zoom, 1.0 + self.eps, state.log_term[0]
         n = zoom.pulls[cell] + 1
         counts = abs(reward) <= (self.nu * n / log_term) ** (1.0 / p)
@@ -103,7 +103,7 @@ class ADTM(NamedTuple):
         look_around(zoom, 1.0, cell)
 
     def point(self, state: ADTMState, cell: int) -> FloatArray:
-        """Return an active point."""
+        """Return the coordinates of an active point."""
         return point_of(state.zoom, cell)
 
     def n_cells(self, state: ADTMState) -> int:
@@ -111,9 +111,9 @@ class ADTM(NamedTuple):
         return int(state.zoom.size[0])
 
     def value(self, state: ADTMState, cell: int) -> float:
-        """Return the truncated mean of a point."""
+        """Return the truncated mean of a point, or NaN before its first reward."""
         return float(state.zoom.mean[cell]) if state.zoom.pulls[cell] > 0 else math.nan
 
     def index_of(self, state: ADTMState, cell: int, t: int) -> float:
-        """Return the mean and twice the radius."""
+        """Return the mean plus twice the radius."""
         return index_at(state.zoom, 1.0, cell)

@@ -1,21 +1,21 @@
 r"""HOO: hierarchical optimistic optimisation, truncated (Bubeck, Munos, Stoltz, Szepesvari 2011).
 
-*Assumes* sub-Gaussian noise of a known scale, and that the function differs from its supremum by at most
-:math:`\nu_1 \rho^h` times a constant in a box of depth h that holds a maximiser.  *Must be told* :math:`\nu_1`,
-:math:`\rho`, the scale and the horizon.  *When that fails*: with heavy tails means do not settle; with :math:`\nu_1` or
-:math:`\rho` too small it may miss the maximum, and if they are too large it explores longer.
+*Assumes* sub-Gaussian noise of a known scale, and that in a box of depth h that holds a maximiser the function differs
+from its supremum by at most a constant times :math:`\nu_1 \rho^h`.  *Must be told* :math:`\nu_1`, :math:`\rho`, the
+scale and the horizon T.  *When that fails*: under heavy tails, means do not settle; if :math:`\nu_1` or :math:`\rho` is
+too small, it may miss the maximum; if they are too large, it explores longer.
 
-*Formula*: boxes form a binary tree: a box is halved along one coordinate after the other.  A box of depth h with n
-rewards, those of the boxes in it included, has
+*Formula*: boxes form a binary tree; each is halved along the coordinates in turn.  A box of depth h with n rewards,
+including those of the boxes within it, has
 
 .. math::  U = \bar r + c\,\sqrt{2 \ln T/n} + \nu_1 \rho^h, \qquad B = \min(U, \max(B_{\text{left}}, B_{\text{right}})),
 
-infinite without rewards.  From the root on, the half with the higher B is entered, until a box without rewards or one
-of the greatest depth :math:`\lceil (\tfrac12 \ln T + \ln \nu_1)/\ln(1/\rho) \rceil` is reached.  It is played in its
-centre.
-The truncated form has :math:`\ln T` where the original has :math:`\ln t`, which would change every box in every round.
+both infinite without rewards.  Starting at the root, the half with the higher B is entered until a box without rewards
+or of the greatest depth :math:`\lceil (\tfrac12 \ln T + \ln \nu_1)/\ln(1/\rho) \rceil` is reached.  It is played at its
+centre.  The truncated form has :math:`\ln T` where the original has :math:`\ln t`, which would change every box in
+every round.
 
-*Cost*: O(h) for a reward and for a choice, h the depth; 90 bytes per box.
+*Cost*: O(h) for a reward and for a choice, where h is the depth; 90 bytes per box.
 
 *Reference*: S. Bubeck, R. Munos, G. Stoltz, C. Szepesvari (2011).
 """
@@ -42,7 +42,7 @@ FACTS = Facts(
     regret="O(T^((d + 1)/(d + 2)) (ln T)^(1/(d + 2))), d the near-optimality dimension, for rewards in [0, 1]",
     reference="Bubeck, Munos, Stoltz, Szepesvari 2011",
 )
-MOST = 2**17  # boxes: then none is halved
+MOST = 2**17  # boxes; once there are this many, none is halved
 DEEPEST = 1000
 
 
@@ -51,20 +51,20 @@ def _ratio(owner: str, name: str, value: object) -> float:
 
 
 class HOOState(NamedTuple):
-    """Boxes in the order in which they were made; the root is number 0."""
+    """Boxes in the order in which they were created; the root is number 0."""
 
     centre: FloatArray  # (box, dim)
     depth: IntArray
-    parent: IntArray  # of the root: itself
-    half: IntArray  # number of the lower half, next to which is the upper one; 0 if there is none
+    parent: IntArray  # the root is its own parent
+    half: IntArray  # number of the lower half, which the upper half follows; 0 if there are none
     pulls: IntArray
     mean: FloatArray
     bound: FloatArray  # B
-    size: IntArray  # array of one: boxes
+    size: IntArray  # array of length one: number of boxes
     log_term: FloatArray  # ln T
 
     def check(self, fresh: HOOState, n_arms: int) -> None:
-        """Refuse numbers of boxes that there are not, and trees that are none."""
+        """Refuse boxes that do not exist, and links that do not form a tree."""
         room, size = len(self.pulls), int(self.size[0])
         require_within("size", self.size, 1, room)
         require_within("depth", self.depth, 0, DEEPEST)
@@ -74,7 +74,7 @@ class HOOState(NamedTuple):
         require_same(self, fresh, "log_term")
         numbers = np.arange(size)
         if (self.parent[1:size] >= numbers[1:]).any() or ((self.half[:size] > 0) & (self.half[:size] <= numbers)).any():
-            raise ValueError("halves must come after the box that they are halves of")
+            raise ValueError("halves must be numbered after the box that they divide")
         if not ((self.centre >= 0.0) & (self.centre <= 1.0)).all():
             raise ValueError("centre must be from 0 to 1")
 
@@ -86,12 +86,12 @@ class HOO(NamedTuple):
     Parameters
     ----------
     nu1
-        How much the function may vary over the cube, as it is assumed.
+        :math:`\nu_1`, the assumed variation of the function over the cube.
     rho
-        By which factor that falls when a box is halved: 1/2 for one dimension, :math:`2^{-1/d}` for d, if the function
-        is Lipschitz.
+        :math:`\rho`, the factor by which that variation falls when a box is halved: for a Lipschitz function 1/2 in one
+        dimension, :math:`2^{-1/d}` in d.
     c
-        Scale of the bonus: 1 for rewards in [0, 1], 2s for sub-Gaussian noise of scale s.
+        Factor of the bonus: 1 for rewards in [0, 1], 2s for sub-Gaussian noise of scale s.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class HOO(NamedTuple):
         return int(min(max(depth, 1), DEEPEST))
 
     def select(self, state: HOOState, t: int, rng: Any) -> int:
-        """Enter the half with the higher bound until there is none."""
+        """Return the box reached by entering the half with the higher bound until there are no halves."""
         box, half = 0, state.half[0]
         while half > 0:
             box = half + 1 if state.bound[half + 1] > state.bound[half] else half
@@ -140,7 +140,7 @@ class HOO(NamedTuple):
         return box
 
     def update(self, state: HOOState, cell: int, reward: float) -> None:
-        """Halve a box at its first reward, and bring it and all around it up to date."""
+        """Halve a box at its first reward, and update it and all boxes that contain it."""
         size, deep = state.size[0], state.depth[cell]
         if state.half[cell] == 0 and deep < self.deepest(state.log_term[0]) and size + 2 <= len(state.pulls):
             axis = deep % state.centre.shape[1]
@@ -180,7 +180,7 @@ class HOO(NamedTuple):
         return int(state.size[0])
 
     def value(self, state: HOOState, cell: int) -> float:
-        """Return the mean of the rewards in a box."""
+        """Return the mean of the rewards in a box, or NaN if there are none."""
         return float(state.mean[cell]) if state.pulls[cell] > 0 else math.nan
 
     def index_of(self, state: HOOState, cell: int, t: int) -> float:

@@ -1,23 +1,23 @@
 r"""Points without prior knowledge: the indices of ``auto`` on boxes that are cut into three where it pays.
 
-*Assumes* that near points pay alike, and noise with the same law for all points, whatever its tails.  *Needs* no prior
-knowledge: neither a Lipschitz constant, nor the horizon, nor anything of the noise.  *When that fails*: a peak that is
-narrower than the first boxes, and whose box pays little in its centre, is not found.  Like ``auto`` it compares
-locations, or means where rewards repeat.
+*Assumes* that nearby points pay alike, and noise with the same law for all points, whatever its tails.  *Needs* no
+prior knowledge: no Lipschitz constant, no horizon, nothing about the noise.  *When that fails*: a peak that is narrower
+than the first boxes, and whose box pays little at its centre, is not found.  Like ``auto``, it compares locations, or
+means where rewards repeat.
 
-*Formula*: the cube is cut into nine boxes: along its only side, or along its first two.  Each box is an arm, played in
+*Formula*: the cube is cut into nine boxes, along its only side or along its first two.  Each box is an arm, played at
 its centre, and the box with the highest index :math:`U_a` of :mod:`.auto` is played, where c grows with the number of
-boxes: every box is explored as one of nine.  The box that was played is cut into three along its longest side, of
-length w, as soon as its estimate :math:`x_a` is more certain than what the function may differ by within it:
+boxes, so that every box is explored as one of nine.  The box that was played is cut into three along its longest side,
+of length w, as soon as the uncertainty of its estimate :math:`x_a` is less than the likely variation within it:
 
 .. math::  U_a - x_a < \tfrac12\,w\,\Bigl(\max_b x_b - \min_b x'_b\Bigr),
 
 where :math:`x'_b` is :math:`x_b` for boxes with at least five rewards, the only ones that count in the maximum, and
-:math:`U_b` for the others.  The middle third has the same centre, so it keeps all that is known of the box; the outer
-thirds are new arms.  All of it follows a change of scale or offset of the rewards.
+:math:`U_b` for the others.  The middle third has the same centre, so it keeps all that is known about the box; the
+outer thirds are new arms.  A change of the scale or offset of the rewards changes no choice.
 
-*Cost*: that of ``auto``, and O(m) for a choice among m boxes: some twenty after 10^4 rewards in one dimension.  There
-is room for 513, after which none is cut; 200 kB.
+*Cost*: that of ``auto``, and O(m) for a choice among m boxes: about twenty after 10^4 rewards in one dimension.  There
+is room for 513 boxes; then no more are cut.  200 kB.
 
 *Reference*: this library; see ``docs/lipschitz.md``.
 """
@@ -49,26 +49,22 @@ FACTS = Facts(
     reference="this library",
 )
 
-ROOM = 513  # boxes
-START = 9  # boxes at first, at least
-KNOWN = 5  # rewards from which on a box counts in the range of values
-FIRST, ALWAYS, EVERY = (
-    3,
-    16,
-    4,
-)  # it is asked whether to cut from the third reward on, and after the 16th every 4th time
-SHARE = 0.5  # of the range that the function is taken to vary by along a side
-SHORTEST = 1e-9  # side that is cut
+ROOM = 513  # most boxes
+START = 9  # boxes at the start, at least
+KNOWN = 5  # rewards that a box needs for its estimate to count in the range of values
+FIRST, ALWAYS, EVERY = 3, 16, 4  # check whether to cut from the 3rd reward on, but only every 4th time after the 16th
+SHARE = 0.5  # share of the range of values by which the function is assumed to vary along a side
+SHORTEST = 1e-9  # a side this short is not cut
 
 
 class LipschitzAutoState(NamedTuple):
-    """Boxes, and the state of ``auto`` with an arm for each box that there is room for."""
+    """Boxes, and the state of ``auto`` with an arm for each of the ``ROOM`` boxes."""
 
     cells: Cells
     arms: AutoState
 
     def check(self, fresh: LipschitzAutoState, n_arms: int) -> None:
-        """Refuse numbers of boxes that there are not."""
+        """Refuse boxes that do not exist."""
         self.cells.check(fresh.cells, n_arms)
         last, turn = int(self.cells.size[0]) - 1, self.arms.sets.tournament.turn
         require_within("the box chosen last", turn[[ARM]], 0, last)
@@ -77,7 +73,7 @@ class LipschitzAutoState(NamedTuple):
 
 @compilable
 def first_arms(state: AutoState, n: int) -> AutoState:
-    """Return the state of ``auto`` for its first n arms only: it shares its arrays with the whole."""
+    """Return a view of the state of ``auto`` that has its first n arms only."""
     sets, moments, spreads, tournament = state.sets, state.moments, state.sets.spreads, state.sets.tournament
     late = tournament.late
     return AutoState(
@@ -101,7 +97,7 @@ def first_arms(state: AutoState, n: int) -> AutoState:
 
 @compilable
 def is_ripe(cells: Cells, arms: AutoState, cell: int) -> bool:
-    """Return whether a box is better known than the function is flat in it."""
+    """Return whether the uncertainty of a box's estimate is less than the likely variation within the box."""
     base, pulls = arms.sets.tournament.base, arms.sets.pulls
     low, high = math.inf, -math.inf
     for other in range(len(pulls)):
@@ -116,7 +112,7 @@ def is_ripe(cells: Cells, arms: AutoState, cell: int) -> bool:
 
 @validated
 class LipschitzAuto(NamedTuple):
-    r"""Points without prior knowledge.
+    r"""``auto`` for points, without prior knowledge.
 
     Parameters
     ----------
@@ -142,7 +138,7 @@ class LipschitzAuto(NamedTuple):
         return LipschitzAutoState(cells, arms._replace(sets=sets))
 
     def level(self, state: LevelSets, t: int) -> float:
-        """Return zero: indices stay as they are between refreshes, whatever t is."""
+        """Return zero: between refreshes, indices do not change with t."""
         return 0.0
 
     def select(self, state: LipschitzAutoState, t: int, rng: Any) -> int:
@@ -150,7 +146,7 @@ class LipschitzAuto(NamedTuple):
         return choose(self, first_arms(state.arms, state.cells.size[0]).sets, t, 1, 1)
 
     def update(self, state: LipschitzAutoState, cell: int, reward: float) -> None:
-        """Learn, and cut the box if it is time to."""
+        """Learn from a reward, and cut the box if it is known well enough."""
         cells, size = state.cells, state.cells.size[0]
         arms = first_arms(state.arms, size)
         learn(arms, cell, reward, self.c * size / START)
@@ -169,9 +165,9 @@ class LipschitzAuto(NamedTuple):
         return int(state.cells.size[0])
 
     def value(self, state: LipschitzAutoState, cell: int) -> float:
-        """Return the location of a box's rewards, or their mean if that is the goal now."""
+        """Return the location of a box's rewards, or their mean if means are being compared."""
         return Auto(self.c).value(state.arms, cell)
 
     def index_of(self, state: LipschitzAutoState, cell: int, t: int) -> float:
-        """Return the upper end of what is not ruled out for a box, as of the latest refresh."""
+        """Return the highest value that is not ruled out for a box, as of the latest refresh."""
         return Auto(self.c).index_of(state.arms, cell, t)

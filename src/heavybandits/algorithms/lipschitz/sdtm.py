@@ -1,16 +1,16 @@
 r"""SDTM: Robust UCB with truncated means on equal boxes (Lu, Wang, Hu, Zhang 2019).
 
-*Assumes* that rewards differ by no more than their points, and a raw moment :math:`E|y|^{1+\varepsilon} \le \nu`, which
-is one about 0.  *Must be told* both and, to choose the boxes, the horizon.  *When that fails*: what it does of
-:mod:`.robust_ucb`; a peak that is narrower than a box is lost.
+*Assumes* that expected rewards differ by no more than the distance between their points, and a moment about 0,
+:math:`E|y|^{1+\varepsilon} \le \nu`.  *Must be told* :math:`\varepsilon`, :math:`\nu` and, to choose the boxes, the
+horizon T.  *When that fails*: the same happens as with :mod:`.robust_ucb`; a peak narrower than a box is missed.
 
-*Formula*: the cube is divided into :math:`k^d` boxes, each an arm of :mod:`.robust_ucb` played in its centre.  If k is
-not given it is :math:`\lceil 1/(2r) \rceil` with :math:`p = 1 + \varepsilon` and
+*Formula*: the cube is divided into :math:`k^d` boxes, each an arm of :mod:`.robust_ucb` played at its centre.  If k is
+not given, it is :math:`\lceil 1/(2r) \rceil` with :math:`p = 1 + \varepsilon` and
 
 .. math::  r = \Bigl(\frac{(4 \nu T)^{1/p}\,(16 \ln T)^{\varepsilon/p}\,d\,\varepsilon}{2 T p}\Bigr)^{p/(d\varepsilon +
            p)}.
 
-*Cost*: that of Robust UCB with as many arms.
+*Cost*: that of Robust UCB with an arm for each box.
 
 *Reference*: S. Lu, G. Wang, Y. Hu, L. Zhang (2019).
 """
@@ -43,13 +43,13 @@ MOST = 2**16  # boxes
 
 
 class SDTMState(NamedTuple):
-    """Centres of boxes, and the state of Robust UCB on them."""
+    """Centres of the boxes, and the state of Robust UCB on them."""
 
     centre: FloatArray  # (box, dim)
     arms: RobustUCBState
 
     def check(self, fresh: SDTMState, n_arms: int) -> None:
-        """Refuse other boxes."""
+        """Refuse a state with other boxes."""
         require_same(self, fresh, "centre")
 
 
@@ -60,11 +60,11 @@ class SDTM(NamedTuple):
     Parameters
     ----------
     policy
-        Robust UCB as it is told of the noise, such as ``hb.make("rucb-truncated", eps=1, u=1)``.
+        Robust UCB with truncated means, such as ``hb.make("rucb-truncated", eps=1, u=1)``; its u is :math:`\nu`.
     scale
-        What its bonus is multiplied by: 1 for what is proved.
+        Factor of its bonus: 1 in the theory.
     sides
-        k, into how many parts a side is divided; 0 if the horizon decides.
+        k, the number of parts that each side is divided into; 0 to derive it from the horizon.
 
     Examples
     --------
@@ -82,11 +82,11 @@ class SDTM(NamedTuple):
     def check(self) -> None:
         """Refuse policies other than Robust UCB with truncated means."""
         if not isinstance(self.policy, RobustUCB) or not hasattr(self.policy.estimator, "u"):
-            rule = 'must be Robust UCB with truncated means, as hb.make("rucb-truncated", eps=1, u=1)'
+            rule = 'must be Robust UCB with truncated means, such as hb.make("rucb-truncated", eps=1, u=1)'
             raise TypeError(f"SDTM: policy {rule}, got {self.policy!r}")
 
     def box_radius(self, dim: int, horizon: int) -> float:
-        """Return r."""
+        """Return r, the theory's half side of a box."""
         eps, nu, t = self.policy.estimator.eps, self.policy.estimator.u, float(max(horizon, 2))
         p = 1.0 + eps
         ratio = (4.0 * nu * t) ** (1.0 / p) * (16.0 * math.log(t)) ** (eps / p) * dim * eps / (2.0 * t * p)
@@ -111,7 +111,7 @@ class SDTM(NamedTuple):
         return choose(self, state.arms, t, 1, 1)
 
     def update(self, state: SDTMState, cell: int, reward: float) -> None:
-        """Let Robust UCB learn."""
+        """Pass a reward on to Robust UCB."""
         self.policy.update(state.arms, cell, reward)
 
     def point(self, state: SDTMState, cell: int) -> FloatArray:
@@ -127,7 +127,7 @@ class SDTM(NamedTuple):
         return float(self.policy.value(state.arms, cell))
 
     def index_of(self, state: SDTMState, cell: int, t: int) -> float:
-        """Return the index of a box."""
+        """Return the index of a box, infinite before its first reward."""
         if state.arms.pulls[cell] == 0:
             return math.inf
         width = self.policy.estimator.width(state.arms.pulls[cell])

@@ -1,13 +1,14 @@
-r"""Zooming with plain means, as Lu, Wang, Hu and Zhang (2019) play it beside their own methods.
+r"""Zooming with plain means, as Lu, Wang, Hu and Zhang (2019) compare it with their own methods.
 
-*Assumes* that rewards differ by no more than their points, and a third moment :math:`E|y|^3 \le \nu` about 0.  *Must be
-told* both.  *When that fails*: a mean of rewards without a variance does not settle.
+*Assumes* that expected rewards differ by no more than the distance between their points, and a third moment about 0,
+:math:`E|y|^3 \le \nu`.  *Must be told* :math:`\nu`.  *When that fails*: means of rewards without a variance do not
+settle.
 
-*Formula*: after t rewards a point with n of them has the radius
+*Formula*: after t rewards, a point with n of them has the radius
 
 .. math::  r = s\,\nu\,t^{1/3}/\sqrt n.
 
-Points are chosen as in :mod:`.adtm`.  Kleinberg, Slivkins and Upfal (2008), who assume rewards in [0, 1], have
+Points are chosen as in :mod:`.adtm`.  Kleinberg, Slivkins and Upfal (2008), who assume rewards in [0, 1], use
 :math:`\sqrt{8 \ln T/(2 + n)}` instead.
 
 *Cost*: O(m) for a choice among m active points, and O(1024) for a reward; 32 kB.
@@ -40,10 +41,10 @@ FACTS = Facts(
 
 
 class ZoomingState(NamedTuple):
-    """Active points with their means, and radii in units of what grows with t."""
+    """Active points with their means, and their radii without the factor that grows with t."""
 
     zoom: Zoom
-    clock: IntArray  # rewards
+    clock: IntArray  # number of rewards
 
 
 @validated
@@ -55,7 +56,7 @@ class Zooming(NamedTuple):
     nu
         Upper bound on the third raw moment.
     scale
-        s, what the radius is multiplied by: 0.01 in the experiments of Lu et al.
+        s, the factor of the radius: 0.01 in the experiments of Lu et al.
 
     Examples
     --------
@@ -75,15 +76,15 @@ class Zooming(NamedTuple):
         return ZoomingState(zoom=init_zoom(dim), clock=np.zeros(1, np.int64))
 
     def factor(self, t: int) -> float:
-        """Return what all radii are multiplied by after t rewards."""
+        """Return the factor of all radii after t rewards."""
         return float(float(t) ** (1.0 / 3.0))
 
     def select(self, state: ZoomingState, t: int, rng: Any) -> int:
-        """Return a point that is not covered, or the active one with the highest index."""
+        """Return an uncovered point, or the active one with the highest index."""
         return selected(state.zoom, self.factor(t), 1)
 
     def update(self, state: ZoomingState, cell: int, reward: float) -> None:
-        """Move the mean of a point, and shrink its ball."""
+        """Update the mean of a point, and shrink its ball."""
         zoom = state.zoom
         n = zoom.pulls[cell] + 1
         zoom.pulls[cell] = n
@@ -93,7 +94,7 @@ class Zooming(NamedTuple):
         look_around(zoom, self.factor(state.clock[0]), cell)
 
     def point(self, state: ZoomingState, cell: int) -> FloatArray:
-        """Return an active point."""
+        """Return the coordinates of an active point."""
         return point_of(state.zoom, cell)
 
     def n_cells(self, state: ZoomingState) -> int:
@@ -101,9 +102,9 @@ class Zooming(NamedTuple):
         return int(state.zoom.size[0])
 
     def value(self, state: ZoomingState, cell: int) -> float:
-        """Return the mean of a point's rewards."""
+        """Return the mean of a point's rewards, or NaN before the first."""
         return float(state.zoom.mean[cell]) if state.zoom.pulls[cell] > 0 else math.nan
 
     def index_of(self, state: ZoomingState, cell: int, t: int) -> float:
-        """Return the mean and twice the radius."""
+        """Return the mean plus twice the radius."""
         return index_at(state.zoom, self.factor(t), cell)
