@@ -55,7 +55,7 @@ def test_pending_rows_narrow_widths_and_leave_no_trace(seed: int, steps: list[st
         if step == "ask":
             design.ask(x)
             waiting.append(x)
-        elif step == "stray":  # a reward that nobody asked for
+        elif step == "stray":  # a reward without a decision
             learn(design, x, 0.7)
             learn(plain, x, 0.7)
             known += 0.7 * np.outer(x, x)

@@ -18,21 +18,21 @@ from heavybandits.algorithms.kit.tournament import WALK, Tournament, choose, ini
 
 
 class Lines(NamedTuple):
-    """As much of a state as `choose` needs."""
+    """The parts of a state that `choose` needs."""
 
     pulls: np.ndarray
     tournament: Tournament
 
 
 class Rising:
-    """A level that grows with time."""
+    """A policy whose level grows with time."""
 
     def level(self, state: Lines, t: int) -> float:
         return math.sqrt(math.log(t))
 
 
 class Scanned(NamedTuple):
-    """As much of a state as `scan` needs."""
+    """The parts of a state that `scan` needs."""
 
     pulls: np.ndarray
     late: Late
@@ -41,7 +41,7 @@ class Scanned(NamedTuple):
 
 
 class Means:
-    """Index: the mean plus one over the root of pulls; infinite before the first."""
+    """A policy whose index is the mean plus one over the root of the pulls, infinite before the first."""
 
     def value(self, state: Scanned, arm: int) -> float:
         return float(state.mean[arm]) if state.pulls[arm] > 0 else math.nan
@@ -65,7 +65,7 @@ def test_the_factor_is_the_formula() -> None:
 @pytest.mark.parametrize("n_arms", [20, 200])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_choice_is_the_highest_narrowed_index_whatever_becomes_of_decisions(n_arms: int, seed: int) -> None:
-    """Tournament and lead against a plain scan, with counts kept apart and formulas written out."""
+    """The tournament and its lead agree with a plain scan that keeps its own counts and writes the formulas out."""
     rng = np.random.default_rng(seed)
     state, policy = Lines(np.ones(n_arms, np.int64), init_tournament(n_arms)), Rising()
     pending = find_pending(state)
@@ -100,7 +100,7 @@ def test_the_choice_is_the_highest_narrowed_index_whatever_becomes_of_decisions(
             set_line(state.tournament, arm, int(state.pulls[arm]), values[arm], widths[arm])
     late = state.tournament.late
     assert_array_equal(np.column_stack([late.pending, late.lost]), counts)
-    assert counts.sum() > 100  # else nothing was tested
+    assert counts.sum() > 100  # otherwise nothing was tested
 
 
 @pytest.mark.parametrize("n_arms", [5, 100])
@@ -118,7 +118,7 @@ def test_an_arm_that_never_reports_is_asked_ever_less(n_arms: int) -> None:
             settle(pending, arm)
             policy.update(state, arm, float(arm == 0))
             seen += 1
-    assert late.asked[silent] > 1  # but it is asked again
+    assert late.asked[silent] > 1  # but it is chosen again
     give_up(pending, silent)
     assert late.lost[silent] == 1
 
@@ -134,7 +134,7 @@ def test_an_infinite_index_waits_while_something_is_pending(n_arms: int) -> None
     state.tournament.late.asked[:] = 5
     state.tournament.late.asked[1] = 1000
     ask(pending, 1)
-    for _ in range(n_arms):  # one walk around the arms, to learn how often the others were asked
+    for _ in range(n_arms):  # one walk around the arms, to learn how often the others were chosen
         choose(Rising(), state, 100, 1, 1)
     assert {int(choose(Rising(), state, 100, 1, 1)) for _ in range(n_arms)} == {0}
     settle(pending, 1)
@@ -168,9 +168,9 @@ def test_scans_ask_waiting_arms_only_as_often_as_the_rule_says() -> None:
     state.late.asked[1] = 3
     assert (waiting(state, 1), scan(Means(), state, 10)) == (0, 0)
     state = scanned([0, 0], [2, 1], [2, 0], [0.0, 0.0])  # the only decision for the second was given up
-    assert (waiting(state, 1), scan(Means(), state, 0)) == (1, 1)  # nothing is known: the one asked least
+    assert (waiting(state, 1), scan(Means(), state, 0)) == (1, 1)  # nothing is known: the one chosen least
     state = scanned([0, 0, 5], [1, 0, 5], [1, 0, 0], [0.0, 0.0, 1.0])
-    assert (due(state, 1), waiting(state, 1), unseen(state, 1)) == (1, -1, 1)  # what is due comes first
+    assert (due(state, 1), waiting(state, 1), unseen(state, 1)) == (1, -1, 1)  # arms that are due come first
 
 
 def test_scans_narrow_bonuses() -> None:
@@ -191,12 +191,12 @@ def test_thompson_draws_come_closer_to_the_mean_while_rewards_are_out() -> None:
             policy.update(state, arm, reward)
         state.late.pending[:] = outstanding
         shares.append(np.mean([policy.select(state, 2, rng) for _ in range(4000)]))
-    expected = [0.5 * (1 + math.erf(1 / 2)), 0.5 * (1 + math.erf(1 / (2 * 0.5)))]  # of the difference of two draws
+    expected = [0.5 * (1 + math.erf(1 / 2)), 0.5 * (1 + math.erf(1 / (2 * 0.5)))]  # for the difference of two draws
     assert shares == pytest.approx(expected, abs=0.02)
 
 
 def test_draws_from_a_beta_posterior_come_closer_to_its_mean() -> None:
-    """By the factor of the formula, at the weight of posterior and prior together."""
+    """Draws shrink by the factor of the formula, where n counts the rewards and the prior together."""
     policy, state = hb.ThompsonBeta(), hb.ThompsonBeta().init(2, None)
     for reward in (1.0, 1.0, 0.0):
         policy.update(state, 0, reward)
@@ -213,7 +213,7 @@ def test_draws_from_a_beta_posterior_come_closer_to_its_mean() -> None:
 
 @pytest.mark.parametrize("name", ["lb-sda", "lb-sda-limited"])
 def test_duels_begin_when_first_rewards_are_known(name: str) -> None:
-    """Until then arms are asked in turn; one whose first reward was given up is asked again."""
+    """Until then arms take turns; one whose first reward was given up is chosen again."""
     policy = hb.make(name)
     state = policy.init(3, 500)
     pending = find_pending(state)
@@ -242,7 +242,7 @@ def test_duels_begin_when_first_rewards_are_known(name: str) -> None:
     ["ucb", "auto", "kl-ucb", "moss-anytime", "thompson-gaussian", "thompson-beta", "lb-sda", "mean-of-medians"],
 )
 def test_rewards_that_come_at_once_change_nothing(name: str) -> None:
-    """A decision that is settled before the next leaves the state as if nobody had asked."""
+    """A decision that is settled before the next one leaves the state as if it had not been recorded."""
     parameters: dict[str, Any] = {"policy": hb.UCB()} if name == "mean-of-medians" else {}
     policy = hb.make(name, **parameters)
     plain, told = policy.init(4, 300), policy.init(4, 300)
@@ -256,7 +256,7 @@ def test_rewards_that_come_at_once_change_nothing(name: str) -> None:
         policy.update(plain, arms[0], reward)
         policy.update(told, arms[0], reward)
     for (path, one), (_, other) in zip(arrays(plain), arrays(told), strict=True):
-        if path.endswith(".turn"):  # what is known of the last walk around waiting arms may differ
+        if path.endswith(".turn"):  # the last walk around waiting arms may differ
             one, other = one[:WALK], other[:WALK]
         if not path.endswith(".asked"):
             assert_array_equal(one, other, path)

@@ -1,4 +1,4 @@
-"""What linear policies share: rows with a 1 behind them, and the row of highest index."""
+"""What linear policies share: rows with a 1 appended, and the row of highest index."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from heavybandits.protocols import FloatArray
 
 
 def taught(seed: int, d: int, intercept: bool) -> tuple[Fit, FloatArray, FloatArray]:
-    """An estimate with the rows and rewards that it has seen."""
+    """Return an estimate, and the rows and rewards that it was learned from."""
     rng = np.random.default_rng(seed)
     rows, rewards, fit = rng.standard_normal((7, d)), rng.standard_normal(7), init_fit(d, intercept, 0.3)
     for x, y in zip(rows, rewards, strict=True):

@@ -94,7 +94,7 @@ def test_kept_rows_agree_with_those_that_are_scored_anew(seed: int) -> None:
     d, n_rows = int(rng.integers(1, 6)), int(rng.integers(1, 2 * LANES))
     model, features, arms = played(rng, d, 20), rng.normal(size=(n_rows, d)), init_arms(d, n_rows)
     width = width_for(LAWS[0], 1.0, 100, d + 1.0, 1.0)
-    for _ in range(2):  # rows are kept when they come a second time
+    for _ in range(2):  # rows are kept when they are offered a second time
         best_row(model.line, model.inverse, arms, features, width, True)
     assert arms.kept[0] == n_rows
     for _ in range(40):
@@ -114,7 +114,7 @@ def test_rows_that_change_are_noticed() -> None:
     for _ in range(3):
         best_row(model.line, model.inverse, arms, features, width, True)
     assert arms.kept[0] == 6
-    features[5] = model.line.centre + 1e3 * model.line.slope  # in place, and not in the first row
+    features[5] = model.line.centre + 1e3 * model.line.slope  # changed in place, and not in the first row
     assert best_row(model.line, model.inverse, arms, features, width, True) == 5
     assert best_row(model.line, model.inverse, arms, features[:5].copy(), width, True) < 5
     others = rng.normal(size=(6, 3))
@@ -128,7 +128,7 @@ def test_kept_rows_are_scored_anew_now_and_then() -> None:
     width = width_for(LAWS[0], 1.0, 100, 4.0, 1.0)
     for _ in range(2):
         best_row(model.line, model.inverse, arms, features, width, True)
-    arms.leverage[:] += 7.0  # as by rounding
+    arms.leverage[:] += 7.0  # stands for rounding errors
     for _ in range(RENEWAL):
         update_kept(arms, model, step(model, features[0], 0.0, 1.0))
     best_row(model.line, model.inverse, arms, features, width, True)

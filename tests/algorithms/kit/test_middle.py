@@ -1,4 +1,4 @@
-"""The median from a window around it is that of all numbers, whatever comes."""
+"""The median from a window around it is that of all numbers, whatever the numbers."""
 
 import numpy as np
 import pytest

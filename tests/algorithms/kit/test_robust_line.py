@@ -1,4 +1,4 @@
-"""A line that follows rewards, against weighted least squares from scratch."""
+"""A line updated reward by reward, against weighted least squares from scratch."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def begun(rows: np.ndarray) -> Model:
-    """Return a model that has seen what is offered."""
+    """Return a model that has begun with these rows."""
     model = init_model(rows.shape[1])
     for x in rows:
         collect(model, x, 1.0 / len(rows))
@@ -102,7 +102,7 @@ def test_pending_rows_count_as_rows_of_weight_one(seed: int, n_pending: int) -> 
     assert_array_equal(model.inverse, before)
     expected = np.linalg.inv(np.linalg.inv(before) + (asked - anchor).T @ (asked - anchor))
     assert_allclose(model.asked, expected, rtol=1e-6, atol=1e-9)
-    play(model, asked[:1], np.zeros(1), np.ones(1))  # the first reward comes
+    play(model, asked[:1], np.zeros(1), np.ones(1))  # the first reward arrives
     model.settle(asked[0])
     left = (asked[1:] - anchor).T @ (asked[1:] - anchor)
     if n_pending > 1:
@@ -130,5 +130,5 @@ def test_what_nobody_asked_for_settles_nothing() -> None:
     model.settle(np.eye(2)[0])
     assert model.pending[0] == 0
     model = init_model(2)
-    model.ask(np.ones(2))  # before any features were seen
+    model.ask(np.ones(2))  # before the model has begun
     assert model.pending[0] == 0

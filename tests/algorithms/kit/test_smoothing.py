@@ -8,7 +8,7 @@ import pytest
 
 import heavybandits as hb
 
-# The noise of the rewards decides nothing, so that what differs does so by its smoothing noise.
+# The noise of the rewards is negligible, so that results differ only by smoothing noise.
 INSTANCE = hb.Instance(means=[0.0, 0.1, 0.2], noise=hb.Gaussian(scale=1e-9))
 POLICY = hb.make("sgd-ucb-smom", theta=5.0)
 

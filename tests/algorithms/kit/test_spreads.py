@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("silent")
 
 
 def learned(columns: list[FloatArray]) -> Spreads:
-    """Spreads after these rewards of each arm, in turn."""
+    """Return the spreads after these rewards of each arm, in turn."""
     spreads = init_spreads(len(columns))
     for row in np.stack(columns, axis=1).tolist():
         for arm, reward in enumerate(row):

@@ -35,7 +35,7 @@ def expectation(law: FloatArray, function: Callable[[float], float]) -> float:
     def integrand(z: float) -> float:
         return math.exp(-loss_at(law, z) - law[NORM]) * function(z)
 
-    # A substitution z = x^3 tames the slowest tail.
+    # The substitution z = x^3 makes even the heaviest tail easy to integrate.
     sides = (quad(lambda x, s=sign: 3 * x * x * integrand(s * x**3), 0, math.inf, limit=500)[0] for sign in (-1.0, 1.0))
     return float(sum(sides))
 
@@ -87,7 +87,7 @@ def test_the_match_is_near_the_likeliest_shift_and_scale(j: int) -> None:
 
 
 def test_scales_solve_their_equation() -> None:
-    # Scale roots of eight residuals with six degrees of freedom, at the shift that belongs to them.
+    # The scale of eight residuals with six degrees of freedom solves its equation at the matching shift.
     law, residuals = two_piece_table([(1.0, 1.0, 1.0)])[0], np.array([0.3, -1.0, 2.0, -0.1, 5.0, -40.0, 0.7, 0.2])
     shift, scale = match(law, residuals, 8, 6.0, 1.0)
     z = (residuals - shift) / scale

@@ -1,1 +1,1 @@
-"""What policies and estimators are made of."""
+"""The parts that policies and estimators are made of."""

@@ -1,6 +1,6 @@
-"""What the state of a linear policy is told of rows whose rewards have not come, if a part of it heeds them.
+"""Pending rows of linear policies, recorded in the part of a state that takes them into account.
 
-That part is what :func:`.find_asking` finds, None if there is none.
+:func:`.find_asking` finds that part; it is None if there is none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ...protocols import FloatArray, compilable
 
 @compilable
 def ask(asking: Any, x: FloatArray) -> None:
-    """Tell the state of a pending row, if it heeds them."""
+    """Record that a row is pending, if the state takes pending rows into account."""
     if asking is None:
         return
     asking.ask(x)
@@ -20,7 +20,7 @@ def ask(asking: Any, x: FloatArray) -> None:
 
 @compilable
 def settle(asking: Any, x: FloatArray) -> None:
-    """Tell the state that a row is pending no more, if it heeds them."""
+    """Record that a row is no longer pending, if the state takes pending rows into account."""
     if asking is None:
         return
     asking.settle(x)

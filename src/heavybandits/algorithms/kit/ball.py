@@ -1,8 +1,8 @@
-r"""The nearest point of a ball, in the norm of a design.
+r"""Projection onto a ball in the norm of a design.
 
-Among :math:`|\theta| \le S` the point with the least :math:`|\theta - \theta_0|_A` is :math:`(I + m P)^{-1} \theta_0`,
-with :math:`P = A^{-1}` and the m at which it has the length S: the steps below, for :math:`1/|\theta(m)| = 1/S`,
-increase from m = 0 and do not overshoot.
+Among :math:`|\theta| \le S` the point with the least :math:`|\theta - \theta_0|_A` is
+:math:`\theta(m) = (I + m P)^{-1} \theta_0`, where :math:`P = A^{-1}` and m is such that the point has length S.
+Newton's steps for :math:`1/|\theta(m)| = 1/S` increase from m = 0 and never overshoot.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ MOST_STEPS = 60
 
 @rarely_called
 def into_ball(theta: FloatArray, inverse: FloatArray, bound: float, lower: FloatArray, scratch: FloatArray) -> None:
-    """Move theta into the ball of radius ``bound``; O(d²), but O(d³) if it is outside.
+    """Project theta onto the ball of radius ``bound``; O(d), or O(d³) if it is outside.
 
-    ``lower`` (d, d) and ``scratch`` (3, d) are used up.
+    ``lower`` (d, d) and ``scratch`` (3, d) are overwritten.
 
     Examples
     --------

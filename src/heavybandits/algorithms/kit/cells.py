@@ -1,7 +1,7 @@
-"""Boxes that divide the unit cube, each played at its centre, of which any may be cut into three.
+"""Boxes that divide the unit cube, each played at its centre; any of them may be cut into three.
 
-The middle third has the centre of the box it is cut from, so it keeps the number of that box and all that is known of
-it.  Only the two outer thirds are new.  The longest side is cut, the first of them if several are.  There is room for a
+The middle third has the centre of the box it is cut from, so it keeps the number of that box and all that is known
+about it.  Only the two outer thirds are new.  The longest side is cut, or the first of several.  There is room for a
 fixed number of boxes, so that compiled code need not allocate.
 """
 
@@ -20,10 +20,10 @@ class Cells(NamedTuple):
 
     centre: FloatArray  # (cell, dim)
     sides: FloatArray  # (cell, dim): lengths
-    size: IntArray  # array of one
+    size: IntArray  # array of length one: number of boxes
 
     def check(self, fresh: Cells, n_arms: int) -> None:
-        """Refuse more boxes than there is room for, or none, and boxes outside the cube."""
+        """Refuse no boxes, more boxes than there is room for, and boxes outside the cube."""
         require_within("size", self.size, 1, len(self.centre))
         for name, values in (("centre", self.centre), ("sides", self.sides)):
             if not ((values >= 0.0) & (values <= 1.0)).all():
@@ -31,7 +31,7 @@ class Cells(NamedTuple):
 
 
 def init_cells(dim: int, least: int, room: int) -> Cells:
-    """Return the unit cube, cut along one side after the other until there are at least so many boxes.
+    """Return the unit cube, cut along one side after another until there are at least ``least`` boxes.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def init_cells(dim: int, least: int, room: int) -> Cells:
 
 @compilable
 def longest_side(cells: Cells, cell: int) -> int:
-    """Return the axis along which a box is longest."""
+    """Return the axis along which a box is longest; ties go to the first."""
     longest = 0
     for axis in range(1, cells.sides.shape[1]):
         if cells.sides[cell, axis] > cells.sides[cell, longest]:
@@ -80,7 +80,7 @@ def cut(cells: Cells, cell: int) -> None:
 
 
 def cell_at(cells: Cells, point: FloatArray) -> int:
-    """Return the box that a point of the unit cube lies in; of several that it is on the border of, the first.
+    """Return the box that contains a point of the unit cube; on a border, the first of those that do.
 
     Examples
     --------

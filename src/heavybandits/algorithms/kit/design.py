@@ -1,15 +1,15 @@
-r"""What linear policies know of the rows they have played: an inverse that follows each row in O(d²).
+r"""What linear policies know about the rows they have played: an inverse that is updated with each row in O(d²).
 
-With :math:`A = \lambda I + \sum_i w_i x_i x_i^T` a row x has the *leverage* :math:`h = x^T A^{-1} x`: it is to a linear
-policy what one over the number of pulls is to an arm.  :math:`P = A^{-1}` follows :math:`A + w x x^T` by
+With :math:`A = \lambda I + \sum_i w_i x_i x_i^T`, a row x has the *leverage* :math:`h = x^T A^{-1} x`, which plays the
+part that one over the number of pulls plays for an arm.  When A becomes :math:`A + w x x^T`, its inverse P becomes
 
 .. math::  P - \frac{w}{1 + w h}\,(P x)(P x)^T,
 
 written to both triangles, so that P stays symmetric to the last bit.
 
 **Pending decisions** narrow widths and leave estimates alone, as in GP-BUCB (Desautels, Krause, Burdick 2014): rows
-that were asked for and whose rewards are not known yet count in a second inverse Q, with weight 1.  While something is
-pending leverages are taken from Q; otherwise from P, bit for bit as if there were no such thing.
+that were selected but whose rewards are not yet known count in a second inverse Q, with weight 1.  While any are
+pending, leverages are taken from Q; otherwise they are taken from P, so that Q has no effect at all.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ import numpy as np
 from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
 
-STEEP = 1e-4  # of a row taken out: if less than this share of its direction is left, the inverse is worked out anew
+STEEP = 1e-4  # if removing a row leaves less than this share of its direction, the inverse is recomputed
 
 
 class Design(NamedTuple):
-    """Inverses for the rows that are known, and for those and the pending ones; part of the state of a linear policy.
+    """Inverses for the known rows, and for known and pending rows together; part of the state of a linear policy.
 
     Attributes
     ----------
     inverse
-        P, of the rows whose rewards are known.
+        P, for the rows whose rewards are known.
     asked
-        Q, of the pending rows too; out of date while nothing is pending.
+        Q, which includes the pending rows; out of date while nothing is pending.
     waiting
         The sum of x x' over the pending rows.
     product
-        P x of the row that was learned last, before it was: what an estimate moves along.
+        P x for the row learned last, with P as it was before: the direction in which an estimate moves.
     log_det
         ln(det A / det A_0).
     pending
@@ -69,7 +69,7 @@ class Design(NamedTuple):
         add_outer(self.asked, self.product, -1.0 / (1.0 + leverage))
 
     def settle(self, x: FloatArray) -> None:
-        """Note that a pending row is pending no more: its reward was learned just now, or will never come."""
+        """Note that a row is no longer pending: its reward has just been learned, or will never come."""
         if self.pending[0] == 0:
             return
         self.pending[0] -= 1
@@ -112,7 +112,7 @@ def init_design(n_features: int, ridge: float) -> Design:
 
 @compilable
 def learn(design: Design, x: FloatArray, weight: float) -> float:
-    """Add a row with this weight, which may be negative, and return its leverage before that; see ``product``."""
+    """Add a row with this weight, which may be negative, set ``product``, and return the row's leverage before."""
     if design.pending[0] > 0:
         shrunk = weight / (1.0 + weight * multiply(design.asked, x, design.product))
         add_outer(design.asked, design.product, -shrunk)
@@ -125,7 +125,7 @@ def learn(design: Design, x: FloatArray, weight: float) -> float:
 
 @compilable
 def leverage(design: Design, x: FloatArray) -> float:
-    """Return the row's leverage among known and pending rows: what widths are made of."""
+    """Return the row's leverage among known and pending rows, which determines its width."""
     return quadratic(design.asked, x) if design.pending[0] > 0 else quadratic(design.inverse, x)
 
 
@@ -137,7 +137,7 @@ def known_leverage(design: Design, x: FloatArray) -> float:
 
 @compilable
 def quadratic(matrix: FloatArray, x: FloatArray) -> float:
-    """Return x' M x for a symmetric matrix; zeros among the features cost nothing."""
+    """Return x' M x for a symmetric matrix; features that are zero cost nothing."""
     total = 0.0
     for i in range(len(x)):
         if x[i] != 0.0:
@@ -179,10 +179,7 @@ def add_outer(matrix: FloatArray, x: FloatArray, scale: float) -> None:
 
 @rarely_called
 def renew(design: Design) -> None:
-    """Work the second inverse out anew from the first and the pending rows, in O(d³).
-
-    A policy that writes its ``inverse`` anew, as after a fit, calls this if something is pending.
-    """
+    """Recompute the second inverse from the first and the pending rows, in O(d³)."""
     n = len(design.product)
     copy_into(design.asked, design.inverse)
     invert(design.asked)
@@ -194,7 +191,7 @@ def renew(design: Design) -> None:
 
 @compilable
 def invert(matrix: FloatArray) -> None:
-    """Invert a symmetric positive definite matrix in its place, in O(d³).
+    """Invert a symmetric positive definite matrix in place, in O(d³).
 
     Examples
     --------

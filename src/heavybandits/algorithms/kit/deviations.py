@@ -23,7 +23,7 @@ class Deviations(NamedTuple):
     open: npt.NDArray[np.bool_]
 
     def check(self, fresh: Deviations, n_arms: int) -> None:
-        """Refuse squares that are negative."""
+        """Refuse negative squares."""
         require_within("squares", self.squares, 0.0, LARGEST)
 
 
@@ -40,7 +40,7 @@ def init_deviations(n_arms: int) -> Deviations:
 
 @compilable
 def take_in(state: Deviations, arm: int, reward: float) -> None:
-    """Move the mean and the squared deviations of an arm.
+    """Update the mean and the squared deviations of an arm with a reward.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Random numbers that come out the same compiled as interpreted, to the last bit."""
+"""Random numbers that are the same, to the last bit, in compiled and interpreted code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...protocols import compilable
 def draw_gamma(rng: Any, shape: float) -> float:
     """Draw from the gamma law with this shape and scale 1, by the method of Marsaglia and Tsang (2000).
 
-    The generator's own gamma numbers differ in the last digit between NumPy and compiled code.
+    The generator's own gamma draws differ in the last digit between NumPy and compiled code.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def draw_gamma(rng: Any, shape: float) -> float:
     2.5
     """
     boost = 1.0
-    if shape < 1.0:  # a gamma number of shape + 1, times a power of a uniform one
+    if shape < 1.0:  # a gamma draw of shape + 1, times a power of a uniform draw
         boost = math.pow(1.0 - rng.random(), 1.0 / shape)
         shape += 1.0
     d = shape - 1.0 / 3.0

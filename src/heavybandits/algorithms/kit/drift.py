@@ -1,15 +1,15 @@
-r"""Has an arm changed?  A test of each new reward by its rank among earlier ones, for rewards of any law.
+r"""Detection of changes in an arm: a test of each new reward by its rank among earlier ones, for rewards of any law.
 
-As long as an arm stays as it is, the rank of a reward among those before it is uniform, and independent of the ranks
-before: the law of the rewards does not matter.  With a *sample* of m earlier rewards, b of them below the new one and e
-equal to it, let :math:`u = (2b + e + 1)/(m + 1) - 1`, a number between -1 and 1 of mean 0.  Whoever bets a share
-:math:`\lambda` of his wealth on it, and starts again whenever he has less than at first, has
+As long as an arm does not change, the rank of a reward among those before it is uniform, and independent of earlier
+ranks, whatever the law of the rewards.  With a *sample* of m earlier rewards, b of them below the new one and e equal
+to it, let :math:`u = (2b + e + 1)/(m + 1) - 1`, a number between -1 and 1 with mean 0.  A bettor who stakes a share
+:math:`\lambda` of the wealth on it, and starts again whenever the wealth is below the initial 1, has
 
 .. math::  E_\lambda \leftarrow \max\{1, E_\lambda\}\,(1 + \lambda u), \qquad \lambda \in \{-0.8, -0.3, 0.3, 0.8\}.
 
-There is an alarm when the average of the four exceeds a threshold A: an e-detector, whose mean time to a false alarm is
-at least A if the ranks are exact.  They are for the first :data:`CAPACITY` rewards.  Then every other reward of the
-sorted sample is dropped, and only every second new one kept, then every fourth, and so on.
+An alarm is raised when the average of the four exceeds a threshold A: an e-detector, whose mean time to a false alarm
+is at least A if the ranks are exact.  They are exact for the first :data:`CAPACITY` rewards.  Then every other reward
+of the sorted sample is dropped, and only every second new reward is kept, later every fourth, and so on.
 
 *Reference*: J. Shin, A. Ramdas, A. Rinaldo, E-detectors, 2022; the sample is this library's.
 """
@@ -25,7 +25,7 @@ from ...protocols import FloatArray, IntArray, compilable, rarely_called
 
 CAPACITY = 1024  # rewards in the sample of an arm
 FEW = 5  # rewards before the first bet
-THRESHOLD = 2e4  # A; measured: a false alarm in more than 1e5 rewards
+THRESHOLD = 2e4  # A; measured: fewer than one false alarm in 1e5 rewards
 BETS = np.array([-0.8, -0.3, 0.3, 0.8])
 
 
@@ -35,11 +35,11 @@ class Detectors(NamedTuple):
     sample: FloatArray  # (arm, CAPACITY): sorted
     size: IntArray  # per arm: rewards in the sample
     seen: IntArray  # per arm: rewards seen
-    stride: IntArray  # per arm: every so many rewards, one enters the sample
+    stride: IntArray  # per arm: one in this many rewards enters the sample
     wealth: FloatArray  # (arm, bets)
 
     def check(self, fresh: Detectors, n_arms: int) -> None:
-        """Refuse samples larger than there is room for, and strides that are none."""
+        """Refuse samples larger than there is room for, and strides below 1."""
         require_within("size", self.size, 0, CAPACITY)
         require_within("seen", self.seen, 0, LARGEST_COUNT)
         require_within("stride", self.stride, 1, LARGEST_COUNT)
@@ -67,7 +67,7 @@ def begin_anew(detectors: Detectors) -> None:
 
 @compilable
 def has_changed(detectors: Detectors, arm: int, reward: float) -> bool:
-    """Take in a reward, and return whether it completes the evidence for a change.
+    """Add a reward, and return whether there is now enough evidence of a change.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def has_changed(detectors: Detectors, arm: int, reward: float) -> bool:
 
 @compilable
 def position(sample: FloatArray, size: int, x: float, after_ties: bool) -> int:
-    """Return how many of the first ``size`` numbers of a sorted sample are below x, or equal to it if that counts."""
+    """Return how many of the first ``size`` numbers of a sorted sample are below x; with ``after_ties``, not above."""
     low, high = 0, size
     while low < high:
         middle = (low + high) // 2
@@ -105,7 +105,7 @@ def position(sample: FloatArray, size: int, x: float, after_ties: bool) -> int:
 
 @rarely_called
 def insert(detectors: Detectors, arm: int, x: float) -> None:
-    """Put x into the sorted sample; halve a full one first."""
+    """Insert x into the sorted sample, which is first halved if it is full."""
     sample = detectors.sample[arm]
     if detectors.size[arm] == CAPACITY:
         for i in range(CAPACITY // 2):

@@ -1,4 +1,4 @@
-"""Cholesky factors: a positive definite matrix as L L', with L lower triangular, changed and used in place."""
+"""Cholesky factors: a positive definite matrix as L L', with L lower triangular, updated and solved in place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...protocols import FloatArray, compilable
 
 @compilable
 def add_to_factor(lower: FloatArray, x: FloatArray) -> None:
-    """Let the factor be that of L L' + x x', in O(d²); x is used up.
+    """Update the factor to that of L L' + x x', in O(d²); x is overwritten.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def add_to_factor(lower: FloatArray, x: FloatArray) -> None:
 
 @compilable
 def factorise(lower: FloatArray) -> None:
-    """Replace the lower triangle of a positive definite matrix by its factor, in O(d³).
+    """Replace the lower triangle of a positive definite matrix with its factor, in O(d³).
 
     Examples
     --------
@@ -57,7 +57,7 @@ def factorise(lower: FloatArray) -> None:
 
 @compilable
 def solve_lower(lower: FloatArray, b: FloatArray) -> None:
-    """Replace b by the solution z of L z = b."""
+    """Replace b with the solution z of L z = b."""
     for i in range(len(b)):
         total = b[i]
         for j in range(i):
@@ -67,7 +67,7 @@ def solve_lower(lower: FloatArray, b: FloatArray) -> None:
 
 @compilable
 def solve_upper(lower: FloatArray, b: FloatArray) -> None:
-    """Replace b by the solution z of L' z = b.
+    """Replace b with the solution z of L' z = b.
 
     Examples
     --------

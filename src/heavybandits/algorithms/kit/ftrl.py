@@ -1,24 +1,25 @@
 r"""Randomised choices: probabilities from estimated losses, draws, and the weight of what is then observed.
 
-Policies for rewards that an adversary may set keep a sum of estimated losses :math:`L_a` for each arm.  Before a choice
-they turn the sums into probabilities, then they draw an arm, and whatever they observe counts :math:`1/p` times, where
-p was the probability of the draw.  A reward may come late: p is that of the arm's last draw.  It may come unasked: p is
-then what the arm had at the last choice, as if it had been drawn.  If only some arms are open, the draw is among these,
+Policies for rewards that an adversary may set keep a sum of estimated losses :math:`L_a` for each arm.  For a choice
+they turn the sums into probabilities and draw an arm.  What they then observe counts :math:`1/p` times, where p was the
+probability of the draw.  If a reward comes late, p is that of the arm's last draw.  If it comes without a draw, p is
+the arm's probability at the last choice, as if it had been drawn.  If only some arms are open, the draw is among them,
 with probabilities in the same proportions.
 
-*The probabilities* of most are those that minimise :math:`\eta \langle L, x\rangle - \alpha \sum_a x_a^{1/\alpha}`, the
-regulariser being the Tsallis entropy.  With :math:`q = \alpha/(\alpha - 1)` they are
+*The probabilities* of most of these policies minimise
+:math:`\eta \langle L, x\rangle - \alpha \sum_a x_a^{1/\alpha}`, where the regulariser is the Tsallis entropy.  With
+:math:`q = \alpha/(\alpha - 1)` they are
 
 .. math::  x_a = (\eta\,(L_a - \min L) + \nu)^{-q}, \qquad \nu \text{ such that } \sum_a x_a = 1.
 
 The logarithmic barrier, :math:`-\sum_a \ln x_a`, leads to the same with q = 1.  Here :math:`\nu` is at least 1, and
-:math:`G(\nu) = (\sum_a x_a)^{-1/q}`, a power mean, is increasing and concave: a step of Newton's for :math:`G(\nu) = 1`
-never goes past the root from below, where Halley's, up to four times as long, gets there sooner; and it goes below the
-root from above.  So a few passes over the arms are enough from wherever they start, at most eight for a thousand arms.
-Powers are what costs time, and two things save passes.
-Near the root a sum of powers is as good as its Taylor polynomial of third degree, and so is each power.  And mostly one
-loss has changed since the last choice, and the rate a little: where that moves the root to is known beforehand, but for
-what is of second order.  So one pass is mostly enough.
+:math:`G(\nu) = (\sum_a x_a)^{-1/q}`, a power mean, is increasing and concave.  So a Newton step for :math:`G(\nu) = 1`
+never passes the root from below, and lands below it from above.  From below, a Halley step, up to four times as long,
+gets there sooner.  A few passes over the arms are enough from any start, at most eight for a thousand arms.
+
+Most of the time goes into powers, and two shortcuts save passes.  Near the root, the sum of powers and each power are
+replaced by their Taylor polynomials of third degree.  And mostly only one loss has changed since the last choice, and
+the rate a little, so the new root is known in advance up to terms of second order.  One pass is then mostly enough.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Root(NamedTuple):
-    """The root at the last choice and what it was found for; each field is an array of one."""
+    """The root at the last choice and what it was found for; each field is an array of length one."""
 
     nu: FloatArray
     low: FloatArray  # lowest loss
@@ -52,18 +53,18 @@ class Draws(NamedTuple):
     loss: FloatArray  # per arm: sum of estimated losses
     chance: FloatArray  # per arm: probability at the last choice, were all arms open
     awaited: FloatArray  # per arm: probability of the draw whose reward has not come, or 0
-    open: Flags  # per arm: may be drawn now
+    open: Flags  # per arm: whether it may be drawn now
     rate: FloatArray  # learning rate
     root: Root
 
     def check(self, fresh: Draws, n_arms: int) -> None:
-        """Refuse what is no probability, and a rate that is negative."""
+        """Refuse values that are not probabilities, and a negative rate."""
         require_within("chance", self.chance, 0.0, 1.0 + 1e-6)
         require_within("awaited", self.awaited, 0.0, 1.0 + 1e-6)
         require_within("rate", self.rate, 0.0, LARGEST)
 
     def carry(self, fresh: Draws, rows: IntArray) -> Draws:
-        """Move what is known of the arms ``rows`` into the first rows of ``fresh``; a new arm is taken for the best."""
+        """Copy the arms ``rows`` to the first rows of ``fresh``; new arms start with the least loss of these."""
         for name in ("loss", "chance", "awaited", "open"):
             getattr(fresh, name)[: len(rows)] = getattr(self, name)[rows]
         fresh.loss[len(rows) :] = self.loss[rows].min()
@@ -71,7 +72,7 @@ class Draws(NamedTuple):
 
 
 def init_draws(n_arms: int, rate: float) -> Draws:
-    """Return a state in which nothing is known, and all arms are as likely."""
+    """Return a state in which nothing is known and all arms are equally likely."""
     return Draws(
         loss=np.zeros(n_arms),
         chance=np.full(n_arms, 1.0 / n_arms),
@@ -99,7 +100,7 @@ def lowest(values: FloatArray) -> float:
 
 @compilable
 def tsallis(draws: Draws, q: float) -> int:
-    """Turn losses into probabilities at the present rate, and return how many passes over the arms that took.
+    """Turn losses into probabilities at the current rate, and return how many passes over the arms that took.
 
     Examples
     --------
@@ -118,7 +119,7 @@ def tsallis(draws: Draws, q: float) -> int:
     if not 1.0 <= nu <= len(loss):
         nu = 1.0
     step, near, passes = 0.0, False, 0
-    while not near and passes < 50:  # the bound only matters for q so large that rounding is in the way
+    while not near and passes < 50:  # the bound matters only if q is so large that rounding prevents convergence
         nu += step
         passes += 1
         total, first, second, third = 0.0, 0.0, 0.0, 0.0  # at nu + step it is total - first step + second step^2 - ...
@@ -132,7 +133,7 @@ def tsallis(draws: Draws, q: float) -> int:
             second += term
             term *= (q + 2.0) / 3.0 * inverse
             third += term
-        if first == 0.0:  # nu was so far off that all powers are nil
+        if first == 0.0:  # nu was so far off that all powers underflow
             step = 1.0 - nu
             continue
         step = (total - 1.0) / first
@@ -155,7 +156,7 @@ def tsallis(draws: Draws, q: float) -> int:
 
 @compilable
 def draw(draws: Draws, rng: Any) -> int:
-    """Draw an open arm by the probabilities; if those of all open arms are zero, return the first of them."""
+    """Draw an open arm by its probability; if all open arms have probability zero, return the first of them."""
     chance, open = draws.chance, draws.open
     total = 0.0
     for arm in range(len(chance)):
@@ -175,13 +176,13 @@ def draw(draws: Draws, rng: Any) -> int:
 
 @compilable
 def probability(draws: Draws, arm: int) -> float:
-    """Return the probability with which the latest reward was asked for; never quite zero.
+    """Return the probability of the draw that a reward belongs to; never quite zero.
 
     Examples
     --------
     >>> draws = init_draws(n_arms=4, rate=1.0)
     >>> draws.awaited[2] = 0.75
-    >>> [probability(draws, 2) for _ in range(2)]  # the second one comes unasked
+    >>> [probability(draws, 2) for _ in range(2)]  # the second reward has no draw
     [0.75, 0.25]
     """
     p = draws.awaited[arm] if draws.awaited[arm] > 0.0 else draws.chance[arm]
@@ -191,13 +192,13 @@ def probability(draws: Draws, arm: int) -> float:
 
 @compilable
 def charge(draws: Draws, arm: int, loss: float) -> None:
-    """Add an estimated loss, and move the root by a step of Newton's in which this is all that has changed."""
+    """Add an estimated loss, and move the root by the Newton step for this change alone."""
     chance, root, before = draws.chance[arm], draws.root, draws.loss[arm]
     after = saturate(before + saturate(loss))
     draws.loss[arm] = after
     q, low, nu, rate = root.q[0], root.low[0], root.nu[0], root.rate[0]
     old, new = rate * (before - low) + nu, rate * (after - low) + nu
-    if q > 0.0 and old > 0.5 and new > 0.5:  # else the arm is far below what was the lowest, and all begins anew
+    if q > 0.0 and old > 0.5 and new > 0.5:  # otherwise the arm is far below the lowest so far: no prediction
         moved = power(1.0 / new, q)
         slope = root.slope[0] + q * (moved / new - chance / old)
         if slope > 0.0:
@@ -206,7 +207,7 @@ def charge(draws: Draws, arm: int, loss: float) -> None:
 
 @compilable
 def charge_likely(draws: Draws, chance: float, loss: float) -> None:
-    """Add a loss to each arm of at least this chance: to nearly all, so that the root hardly moves.
+    """Add a loss to each arm of at least this chance; these have nearly all the probability, so the root hardly moves.
 
     Examples
     --------

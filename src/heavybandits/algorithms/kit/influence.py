@@ -1,4 +1,4 @@
-r"""Influence of a reward: :math:`\psi(z) = \mathrm{sign}(z) \ln(1 + |z| + C |z|^p)`, for large z hardly more."""
+r"""The influence function :math:`\psi(z) = \mathrm{sign}(z) \ln(1 + |z| + C |z|^p)`, which grows like a logarithm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...protocols import compilable
 
 @compilable
 def influence(z: float, c: float, p: float) -> tuple[float, float]:
-    r""":math:`\psi(z)` and its derivative, for every finite z.
+    r"""Return :math:`\psi(z)` and its derivative, for any finite z.
 
     Examples
     --------

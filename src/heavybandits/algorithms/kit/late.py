@@ -1,13 +1,13 @@
-r"""Late rewards: decisions whose rewards have not come.
+r"""Late rewards: how pending decisions affect a choice.
 
-A decision whose reward has not come is *pending*; it narrows the bonus of its arm as if the reward had come and told
-nothing new.  With n rewards seen, p pending and l given up, the bonus :math:`U - x` is multiplied by
+A decision whose reward has not come is *pending*; it narrows the bonus of its arm as if the reward had come but left
+the estimate as it was.  With n rewards seen, p pending and l given up, the bonus :math:`U - x` is multiplied by
 
 .. math::  f = \max\Bigl(\tfrac12, \sqrt{n/(n + p\,(n+1)/(n+l+1))}\Bigr).
 
-An arm whose first rewards are out, or whose index is infinite while some are, *waits*: it is asked again only while it
-has been asked less than four times as often as the known arm that was asked least.  Without pending decisions nothing
-changes, to the last bit.
+An arm *waits* while its first rewards are pending, or while its index is infinite and any are pending.  It is chosen
+again only if it has been chosen less than four times as often as the least chosen of the other arms.  Without pending
+decisions nothing changes, to the last bit.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 
 from ...protocols import IntArray, compilable
 
-PATIENCE = 4  # an arm that waits is asked less than so many times as often as the others
+PATIENCE = 4  # an arm that waits is chosen less than this many times as often as the others
 MANY = 2**40  # more decisions than there ever are
 
 
 class Late(NamedTuple):
-    """How many decisions each arm has had, and what became of them."""
+    """The number of decisions for each arm, and what became of them."""
 
     asked: IntArray  # decisions, whether or not their rewards have come
     pending: IntArray  # decisions whose rewards have not come
@@ -40,7 +40,7 @@ def init_late(n_arms: int) -> Late:
 def is_due(late: Late, pulls: IntArray, arm: int, initial: int) -> bool:
     """Return whether the arm still lacks one of its ``initial`` pulls.
 
-    Decisions whose rewards have not come count as pulls, and so do rewards that nobody asked for.
+    Pending decisions count as pulls, and so do rewards without a decision.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def is_due(late: Late, pulls: IntArray, arm: int, initial: int) -> bool:
 
 @compilable
 def bonus_factor(late: Late, arm: int, n: int) -> float:
-    """Return what the bonus of an arm with n rewards is multiplied by; 1 if nothing is pending.
+    """Return the factor of the bonus of an arm with n rewards; 1 if nothing is pending.
 
     Examples
     --------

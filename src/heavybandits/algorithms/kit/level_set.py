@@ -5,19 +5,19 @@ With a loss :math:`\rho`, a scale s and the rewards :math:`r_1, \dots, r_n` of a
 .. math::  F(\theta) = \sum_j \rho\Bigl(\frac{r_j - \theta}{s}\Bigr), \qquad
            U = \sup\{\theta : F(\theta) \le \min F + \ell\}.
 
-An arm keeps its first sixteen rewards, and its index is this sup.  Then it follows the minimiser x of F by stochastic
-approximation, with the score :math:`\psi = \rho'` and its information :math:`I = E\,\psi^2`,
+Up to its sixteenth reward, an arm keeps all of them, and its index is this supremum.  Then it follows the minimiser x
+of F by stochastic approximation, with the score :math:`\psi = \rho'` and its information :math:`I = E\,\psi^2`,
 
 .. math::  x \leftarrow x + \frac{s}{I\,n}\,\psi\Bigl(\frac{r - x}{s}\Bigr),
 
-and takes for F its mean: :math:`U = x + s\,d` where :math:`n\,E[\rho(Z - d) - \rho(Z)] = \ell`.  An arm whose last
-exact set was wider than that, because it is louder or its rewards disagree, loses the excess by and by, like 1/n.
+and F is replaced by its mean: :math:`U = x + s\,d` where :math:`n\,E[\rho(Z - d) - \rho(Z)] = \ell`.  If the last exact
+set of an arm was wider than that, because the arm is louder or its rewards disagree, the excess decays like 1/n.
 
-What the arms share is learned from all of them: the scale, as the median size of residuals, by a recursion that
-multiplies; and, of several laws, the likeliest.  An arm that is clearly louder or quieter than the others has a scale
-of its own: see :mod:`.spreads`.  Indices are kept, and brought up to date when their arm gets a reward and, all of
-them, when t has grown by a tenth and by K.  An arm's loudness and the width d of its bonus change slowly: they are
-worked out anew for each of its first sixteen rewards, then when their number has grown by a thirty-second.
+What the arms share is learned from all of them: the scale, as the median size of the residuals, by a multiplicative
+recursion; and the law, as the likeliest of several.  An arm that is clearly louder or quieter than the others has its
+own scale: see :mod:`.spreads`.  Indices are stored.  That of an arm is updated when the arm gets a reward, and all of
+them are when t has grown by a tenth and by K.  An arm's loudness and the width d of its bonus change slowly: they are
+recomputed for each of its first sixteen rewards, then whenever their number has grown by a thirty-second.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from .numerics import LARGEST, clip, saturate
 from .spreads import Spreads, init_spreads, learn_spread, loudness
 from .tournament import Tournament, init_tournament, set_bound
 
-KEPT = 16  # rewards of an arm whose level set is exact
-FIRST_SIZES = 16  # residuals whose median starts the scale
-ENOUGH = 5  # residuals from which on it is theirs, and not that of the differences between arms
+KEPT = 16  # rewards of an arm up to which its level set is exact
+FIRST_SIZES = 16  # the scale starts as the median of this many residuals
+ENOUGH = 5  # with fewer residuals, the scale comes from the differences between arms
 MEMORY = 1000  # residuals that the scale remembers, and from which the law is learned
-UP, DOWN = math.exp(1.5 / MEMORY), math.exp(-1.5 / MEMORY)  # steps of the scale after these
-GROWTH = 1.1  # of t between two refreshes of all indices
-FAR = 10.0  # scales below the best arm at which one or two rewards are not believed
-STRIDE, STRIDES = 0.5, 8  # steps in which a valley is sought, in units of the scale, and how many at most
-DEPTH = 1.5  # by how much F may be less in a valley than where the search begins
-STEADY = 32  # an arm's width and loudness stand until its rewards have grown by one in so many
-SAME = 0.05  # relative change of the scale that hardly moves a minimiser
-STEP = 4.0  # longest step of x, in units of the scale, and then divided by n
-DIFFERENCES, RESIDUALS = range(2)  # rows of Shared.sizes: between first rewards of two arms, and from minimisers
+UP, DOWN = math.exp(1.5 / MEMORY), math.exp(-1.5 / MEMORY)  # steps of the scale after that many residuals
+GROWTH = 1.1  # factor by which t grows between two refreshes of all indices
+FAR = 10.0  # one or two rewards are not trusted if they are this many scales below the best arm
+STRIDE, STRIDES = 0.5, 8  # length of a step in the search for a valley, in units of the scale, and most steps
+DEPTH = 1.5  # how much lower than at the start of the search F may be in a valley
+STEADY = 32  # an arm's width and loudness are kept until its rewards have grown by one in this many
+SAME = 0.05  # a relative change of the scale that hardly moves a minimiser
+STEP = 4.0  # longest step of x times n, in units of the scale
+DIFFERENCES, RESIDUALS = range(2)  # rows of Shared.sizes: differences between arms' first rewards, and residuals
 
 
 class Shared(NamedTuple):
@@ -54,32 +54,32 @@ class Shared(NamedTuple):
 
     scale: FloatArray  # of the noise
     sizes: FloatArray  # (2, FIRST_SIZES): first differences and residuals, sorted
-    seen: IntArray  # (2,): how many of them there were
-    latest: FloatArray  # first reward of the arm that got its first reward last
+    seen: IntArray  # (2,): how many of them there were in all
+    latest: FloatArray  # the latest first reward of an arm
     evidence: FloatArray  # per law: its log likelihood
     law: IntArray  # the likeliest at the last refresh
-    clock: IntArray  # rewards
+    clock: IntArray  # number of rewards
     due: FloatArray  # clock at the next refresh
     top: FloatArray  # highest minimiser at the last refresh
 
     def check(self, fresh: Shared, n_arms: int) -> None:
-        """Refuse the number of a law that there is not."""
+        """Refuse a law that does not exist, and impossible counts."""
         require_within("law", self.law, 0, len(self.evidence) - 1)
         require_within("seen", self.seen, 0, LARGEST_COUNT)
         require_within("clock", self.clock, 0, LARGEST_COUNT)
 
 
 class LevelSets(NamedTuple):
-    """What is known of each arm, and of the noise that all share."""
+    """What is known about each arm, and about the noise that all share."""
 
     pulls: IntArray
     x: FloatArray  # minimisers
     kept: FloatArray  # (arm, KEPT): first rewards, sorted
-    unit: FloatArray  # per arm: the scale for which its first rewards' minimiser was found; 0 if it is to be found
-    stretch: FloatArray  # per arm: how much wider its last exact set was than the mean says
+    unit: FloatArray  # per arm: the scale for which the minimiser of its first rewards was found; 0 if it must be found
+    stretch: FloatArray  # per arm: how much wider its last exact set was than its mean suggests
     loud: FloatArray  # per arm: its scale divided by that of all arms
-    width: FloatArray  # per arm: width of its bonus, in units of its scale; of arms with more than KEPT rewards
-    until: IntArray  # per arm: rewards at which these two are worked out anew
+    width: FloatArray  # per arm with more than KEPT rewards: width of its bonus, in units of its scale
+    until: IntArray  # per arm: number of rewards at which these two are recomputed
     shared: Shared
     spreads: Spreads
     losses: Losses
@@ -87,7 +87,7 @@ class LevelSets(NamedTuple):
 
 
 def init_level_sets(n_arms: int, losses: Losses, evidence: FloatArray, scale: float) -> LevelSets:
-    """Return a state without rewards; a ``scale`` of 0 is to be learned."""
+    """Return a state without rewards; a ``scale`` of 0 means that it is learned."""
     return LevelSets(
         pulls=np.zeros(n_arms, np.int64),
         x=np.zeros(n_arms),
@@ -126,7 +126,7 @@ def insert(values: FloatArray, n: int, x: float) -> None:
 @rarely_called
 def total(rho: FloatArray, rewards: FloatArray, n: int, scale: float, theta: float) -> float:
     """Return F at theta."""
-    loss, inverse = 0.0, 1.0 / scale  # a division per reward would take half as long again
+    loss, inverse = 0.0, 1.0 / scale  # dividing for each reward would take half as long again
     for i in range(n):
         loss += at(rho, (rewards[i] - theta) * inverse, 2.0)
     return loss
@@ -134,7 +134,7 @@ def total(rho: FloatArray, rewards: FloatArray, n: int, scale: float, theta: flo
 
 @rarely_called
 def pull(score: FloatArray, rewards: FloatArray, n: int, scale: float, theta: float) -> float:
-    """Return minus the slope of F at theta, in units of the scale: positive if F falls there."""
+    """Return the negative slope of F at theta, in units of the scale: positive if F falls there."""
     slope, inverse = 0.0, 1.0 / scale
     for i in range(n):
         slope += at(score, (rewards[i] - theta) * inverse, 0.0)
@@ -143,9 +143,10 @@ def pull(score: FloatArray, rewards: FloatArray, n: int, scale: float, theta: fl
 
 @rarely_called
 def valley(score: FloatArray, mode: float, rewards: FloatArray, n: int, scale: float, i: int) -> float:
-    """Return the minimum of F next to where the i-th reward alone would have it, to a tenth of the scale.
+    """Return the minimum of F near where the i-th reward alone would put it, to a tenth of the scale.
 
-    It is sought downhill, but neither far nor beyond where the next reward would have it: that is the next valley.
+    The search goes downhill, but neither far nor past the point where the next reward would put it: that is the next
+    valley.
     """
     x = rewards[i] - scale * mode
     rises = pull(score, rewards, n, scale, x) > 0.0
@@ -171,7 +172,7 @@ def valley(score: FloatArray, mode: float, rewards: FloatArray, n: int, scale: f
 def minimiser(
     rho: FloatArray, score: FloatArray, mode: float, rewards: FloatArray, n: int, scale: float, x: float
 ) -> float:
-    """Return where F is least: the lowest of all valleys, of what is halfway between rewards, and of a guess x."""
+    """Return where F is least: the lowest of all valleys, of points halfway between rewards, and of a guess x."""
     best, least, far = x, total(rho, rewards, n, scale, x), STRIDE * STRIDES * scale
     before, loss, after = math.inf, total(rho, rewards, n, scale, rewards[0] - scale * mode), math.inf
     for i in range(n):
@@ -195,10 +196,10 @@ def minimiser(
 def upper_end(
     rho: FloatArray, score: FloatArray, mode: float, rewards: FloatArray, n: int, scale: float, x: float, level: float
 ) -> float:
-    """Return the sup of the level set whose minimiser is x, to a few hundredths of the scale."""
+    """Return the supremum of the level set whose minimiser is x, to a few hundredths of the scale."""
     low, below = x, total(rho, rewards, n, scale, x)
     limit, high, above = below + level, math.inf, math.inf
-    for i in range(n - 1, -1, -1):  # from the highest reward down: the set may have gaps
+    for i in range(n - 1, -1, -1):  # from the highest reward down, since the set may have gaps
         y = rewards[i] - scale * mode
         if y <= x:
             break
@@ -212,7 +213,7 @@ def upper_end(
         if y > x:
             high, above = y, loss
     step = scale
-    for _ in range(64):  # steps that double: the next reward may be far
+    for _ in range(64):  # steps double, since the next reward may be far
         if low + step >= high:
             break
         loss = total(rho, rewards, n, scale, low + step)
@@ -220,7 +221,7 @@ def upper_end(
             high, above = low + step, loss
             break
         low, below, step = low + step, loss, 2.0 * step
-    if high == math.inf:  # beside rewards of 1e308 steps are lost in rounding
+    if high == math.inf:  # next to rewards of 1e308, steps are lost in rounding
         return low
     for _ in range(64):
         if high - low <= 0.0625 * scale:
@@ -236,7 +237,7 @@ def upper_end(
 
 @compilable
 def learn_scale(shared: Shared, row: int, size: float) -> None:
-    """Follow the median size of the residuals that are not 0; differences between arms only stand in at first."""
+    """Follow the median size of the residuals that are not 0; at first, differences between arms stand in for them."""
     if size == 0.0:
         return
     scale, sizes, seen = shared.scale, shared.sizes, shared.seen[row]
@@ -257,7 +258,7 @@ def learn_scale(shared: Shared, row: int, size: float) -> None:
 
 @compilable
 def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
-    """Bring the index of an arm up to date, where ``reward`` is the latest one if it is new."""
+    """Update the index of an arm; ``reward`` is its latest reward if that is new."""
     shared, losses, n_arms, n = state.shared, state.losses, len(state.pulls), state.pulls[arm]
     law, scale = shared.law[0], shared.scale[0] * state.loud[arm]
     share, slack = shared.clock[0] / (n_arms * n), losses.slack[law]
@@ -267,7 +268,7 @@ def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
     if scale == 0.0:  # all rewards so far are equal
         state.x[arm] = upper = reward
     elif n <= 2 and state.kept[arm, n - 1] < shared.top[0] - FAR * scale:
-        state.x[arm], upper = state.kept[arm, n - 1], LARGEST  # no level is high enough for what may be slips
+        state.x[arm], upper = state.kept[arm, n - 1], LARGEST  # look again: these may be outliers
     elif n <= KEPT:
         rho, score, mode, rewards = losses.rho[law], losses.score[law], losses.mode[law], state.kept[arm]
         if abs(scale - state.unit[arm]) > SAME * scale:
@@ -309,7 +310,7 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
     if n < KEPT:
         insert(state.kept[arm], n, reward)
         state.unit[arm] = 0.0
-    elif before > 0.0:  # the scale before this reward: to wait for the new one would double the time
+    elif before > 0.0:  # the scale before this reward: waiting for the new one would double the time
         information = losses.information[law]
         score = clip(at(losses.score[law], residual * (1.0 / before), 0.0), STEP * information)
         state.x[arm] = saturate(x + score * (before / (information * (n + 1))))
@@ -325,7 +326,7 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
 
 @rarely_called
 def refresh(state: LevelSets, arm: int, reward: float, c: float, learns_scale: bool) -> None:
-    """Settle on the likeliest law, and bring all indices up to date; ``reward`` is the arm's latest."""
+    """Choose the likeliest law, and update all indices; ``reward`` is the arm's latest."""
     shared, evidence = state.shared, state.shared.evidence
     shared.due[0] = max(GROWTH * shared.clock[0], shared.clock[0] + len(state.pulls))
     for i in range(len(evidence)):

@@ -1,4 +1,4 @@
-"""Fits of a robust line to the first rows: reweighted least squares, its matrices, and the rows themselves."""
+"""Fits of a robust line to the first rows: the rows themselves, reweighted least squares, and its matrices."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .robust_line import LEVEL, MASS, Line, Model, init_line, predict
 from .two_piece_laws import WEIGHT, loss_at, weight_at
 
 SMALLEST = 1e-300
-ROUNDING = 1e-14  # of squares: less of them is left by rounding alone, as beside one feature that was a trillion
+ROUNDING = 1e-14  # centring leaves at least this share of the squares: less is rounding, as after one huge feature
 NEAR = 0.05  # scales within which least absolute deviations are smoothed
-SETTLED = 1e-3  # of a scale over the root of n: a change that ends the iteration
+SETTLED = 1e-3  # iterations end at a change below this share of a scale over the root of n
 
 
 class Rows(NamedTuple):
-    """The first rows and their rewards, and room for fits to them."""
+    """The first rows and their rewards, and scratch for fits to them."""
 
     x: FloatArray  # (row, d)
     y: FloatArray  # (row,)
-    size: IntArray  # array of one: how many rows there are
+    size: IntArray  # array of length one: number of rows
     residuals: FloatArray  # (row,)
     gram: FloatArray  # (d, d): lower triangle of the centred, weighted Gram matrix, then its Cholesky factor
     right: FloatArray  # (d,)
@@ -38,7 +38,7 @@ class Rows(NamedTuple):
 
 
 def init_rows(n_features: int, room: int) -> Rows:
-    """Return no rows, with room for some."""
+    """Return no rows, with room for ``room`` of them."""
     d = n_features
     return Rows(
         x=np.zeros((room, d)),
@@ -55,7 +55,7 @@ def init_rows(n_features: int, room: int) -> Rows:
 
 @compilable
 def keep(rows: Rows, x: FloatArray, reward: float) -> bool:
-    """Keep a row if there is room."""
+    """Keep a row if there is room, and return whether there was."""
     n = rows.size[0]
     if n == len(rows.y):
         return False
@@ -68,7 +68,7 @@ def keep(rows: Rows, x: FloatArray, reward: float) -> bool:
 
 @rarely_called
 def median(values: FloatArray, n: int) -> float:
-    """Return the median of ``values[:n]``, which are reordered.
+    """Return the median of ``values[:n]``, which it reorders.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def write_squares(rows: Rows, square: FloatArray) -> None:
 
 @compilable
 def write_residuals(rows: Rows, line: Line) -> None:
-    """Write what the line leaves of each reward."""
+    """Write the residual of each reward."""
     for k in range(rows.size[0]):
         rows.residuals[k] = rows.y[k] - predict(line, rows.x[k])
 
@@ -113,13 +113,13 @@ def loss_of(rows: Rows, line: Line, law: FloatArray, scale: float) -> float:
 
 @rarely_called
 def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float, steps: int, absolute: bool) -> None:
-    """Take at most so many steps of reweighted least squares, of absolute deviations if ``absolute``, from the line on.
+    """Improve a line by at most ``steps`` steps of reweighted least squares, or least absolute deviations.
 
     The Cholesky factor of the last Gram matrix plus ridge is left in ``gram``.
     """
     x, y, gram, right, total, middle = rows.x, rows.y, rows.gram, rows.right, rows.total, rows.middle
     slope, centre, sums, n, d = line.slope, line.centre, line.sums, rows.size[0], len(line.slope)
-    origin = sums[LEVEL]  # near most rewards: what is left of them keeps its digits
+    origin = sums[LEVEL]  # near most rewards, so that subtracting it keeps precision
     for i in range(d):
         middle[i] = 0.0
     for k in range(n):
@@ -162,7 +162,7 @@ def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float,
 
 @rarely_called
 def factorise(matrix: FloatArray) -> None:
-    """Replace the lower triangle of a positive matrix by its Cholesky factor.
+    """Replace the lower triangle of a positive semidefinite matrix with its Cholesky factor.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def factorise(matrix: FloatArray) -> None:
 
 @rarely_called
 def solve(factor: FloatArray, right: FloatArray) -> None:
-    """Replace the right-hand side by the solution, given the Cholesky factor."""
+    """Replace the right-hand side with the solution, given the Cholesky factor."""
     d = len(right)
     for i in range(d):
         value = right[i]

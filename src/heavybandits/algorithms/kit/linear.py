@@ -1,8 +1,8 @@
-r"""What linear policies share: an estimate with its design, features with a 1 behind them, the row of highest index.
+r"""What linear policies share: an estimate with its design, features with a 1 appended, the row of highest index.
 
-A policy that learns an *intercept* sees every row of features with a constant 1 behind it.  Rows are copied to a
-scratch array before anything is worked out, and what that array has more than the row is set to 1: so the formulas of a
-policy need not know whether there is an intercept.
+A policy that learns an *intercept* sees every row of features with a constant 1 appended.  Rows are copied to a scratch
+array before anything is computed, and any entry of that array beyond the row is set to 1.  So the formulas of a policy
+need not know whether there is an intercept.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from .design import Design, dot, init_design, leverage
 from .design import learn as learn_row
 from .numerics import LARGEST, clip
 
-LARGEST_REWARD = 1e150  # its square is still a number
+LARGEST_REWARD = 1e150  # its square is still finite
 
 
 class Fit(NamedTuple):
-    """A linear estimate and what it rests on."""
+    """A linear estimate and the design that it is based on."""
 
     design: Design
     theta: FloatArray
-    row: FloatArray  # scratch: the features at hand
-    seen: IntArray  # how many rewards it has taken in
+    row: FloatArray  # scratch: the current features
+    seen: IntArray  # number of rewards so far
 
     def check(self, fresh: Fit, n_arms: int) -> None:
         """Refuse an estimate that is infinite."""
@@ -39,13 +39,13 @@ class Fit(NamedTuple):
         self.design.ask(self.row)
 
     def settle(self, x: FloatArray) -> None:
-        """Note that a pending row is pending no more."""
+        """Note that a row is no longer pending."""
         lift(self.row, x)
         self.design.settle(self.row)
 
 
 def init_fit(n_features: int, intercept: bool, ridge: float) -> Fit:
-    """Return the estimate 0, with this ridge on every coefficient.
+    """Return an estimate of 0, with this ridge on every coefficient.
 
     Examples
     --------
@@ -58,13 +58,13 @@ def init_fit(n_features: int, intercept: bool, ridge: float) -> Fit:
 
 @compilable
 def tame(reward: float) -> float:
-    """Return the reward, or the largest whose square is a number."""
+    """Return the reward, clipped so that its square is finite."""
     return clip(reward, LARGEST_REWARD)
 
 
 @compilable
 def lift(row: FloatArray, x: FloatArray) -> None:
-    """Copy features into a scratch array, and set what it has more than they to 1.
+    """Copy features into a scratch array, and set any further entries to 1.
 
     Examples
     --------
@@ -81,21 +81,21 @@ def lift(row: FloatArray, x: FloatArray) -> None:
 
 @compilable
 def value_at(fit: Fit, x: FloatArray) -> float:
-    """Return the estimated value of features."""
+    """Return the estimated value of a row of features."""
     lift(fit.row, x)
     return float(dot(fit.theta, fit.row))
 
 
 @compilable
 def index_at(fit: Fit, x: FloatArray, beta: float) -> float:
-    """Return the estimated value of features plus ``beta`` times their uncertainty."""
+    """Return the estimated value of a row of features plus ``beta`` times the root of its leverage."""
     lift(fit.row, x)
     return float(dot(fit.theta, fit.row) + beta * math.sqrt(leverage(fit.design, fit.row)))
 
 
 @compilable
 def optimistic(fit: Fit, features: FloatArray, beta: float) -> int:
-    """Return the row of highest index; of several the first.
+    """Return the row of highest index; ties go to the first.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def optimistic(fit: Fit, features: FloatArray, beta: float) -> int:
 
 @compilable
 def step(fit: Fit, error: float, weight: float) -> None:
-    """Take in the row at hand with this weight, and move the estimate by the inverse of the design times ``error`` x.
+    """Add ``fit.row`` with this weight, and move the estimate by the inverse of the design times ``error`` x.
 
     Examples
     --------
@@ -133,6 +133,6 @@ def step(fit: Fit, error: float, weight: float) -> None:
 
 @compilable
 def learn(fit: Fit, x: FloatArray, y: float) -> None:
-    """Take in a row and its reward by least squares."""
+    """Update the least-squares estimate with a row and its reward."""
     lift(fit.row, x)
     step(fit, y - dot(fit.theta, fit.row), 1.0)

@@ -1,17 +1,17 @@
 r"""Level sets of a linear model: their half widths, and the row whose upper end is highest.
 
-An arm with n rewards has the level set :math:`\{d : n\,\mathrm{KL}(d) \le \ell\}`.  A row x of features has a leverage
-:math:`h = (x - \bar x)'P(x - \bar x)` in place of 1/n, and the number of determined parameters D in place of K:
+An arm with n rewards has the level set :math:`\{d : n\,\mathrm{KL}(d) \le \ell\}`.  For a row x of features, the
+leverage :math:`h = (x - \bar x)'P(x - \bar x)` replaces 1/n, and the number D of determined parameters replaces K:
 
 .. math::  u = \frac{t\,h}{D},\qquad
            \ell = \frac{1}{1 - kh}\ln\bigl(1 + c\,(a + u(1 + \tfrac{2k}{3}\ln^2(1 + u)))\bigr),\qquad
            w(h) = s\,\sqrt{\frac{\nu_- + 1}{I}\Bigl(e^{2\ell h/(\nu_- + 1)} - 1\Bigr)},
 
 where a = min(0.3, 30/D), I is the information of the law and k its slack.  As :math:`w(h)/\sqrt h` grows with h, one
-exact width bounds those of all smaller leverages, and few rows need their own.
+exact width bounds the widths at all smaller leverages, and few rows need their own.
 
 Rows are scored in blocks, one SIMD lane each.  Rows that stay the same from decision to decision keep their leverages
-and predictions, which then cost O(d) each for a reward, and not O(d²) for a decision.
+and predictions, which then cost O(d) each per reward instead of O(d²) per decision.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .robust_line import Line, Model, Step
 from .two_piece_laws import INFORMATION, SLACK, TAIL
 
 LANES = 32  # rows that are scored together
-RENEWAL = 128  # rewards after which kept leverages are computed anew, against rounding
-NEW = 1e3  # leverage of a row that nothing was known of
-WIDEST = 600.0  # of the exponent
-LEAST_BASE, BASES = 0.3, 30.0  # a
+RENEWAL = 128  # rewards after which kept leverages are recomputed, against rounding
+NEW = 1e3  # a row with a larger leverage was unknown before
+WIDEST = 600.0  # beyond this exponent, widths count as infinite
+LEAST_BASE, BASES = 0.3, 30.0  # a = min(LEAST_BASE, BASES/D)
 
 
 class Width(NamedTuple):
-    """What half widths are made of, beside the leverage."""
+    """What half widths depend on besides the leverage."""
 
     pace: float  # t/D
     base: float  # c a
@@ -51,11 +51,11 @@ class Arms(NamedTuple):
     columns: FloatArray  # (d, room): the same, transposed
     first: FloatArray  # (d,): first row of the latest decision
     leverage: FloatArray  # (room,)
-    value: FloatArray  # (room,): prediction, less something that is common to all
+    value: FloatArray  # (room,): prediction, up to a constant that all rows share
     bound: FloatArray  # (room,)
     lanes: FloatArray  # (d, LANES)
-    kept: IntArray  # array of one: rows that are kept; 0 if the latest were others
-    age: IntArray  # array of one: rewards since they were scored; RENEWAL if they must be
+    kept: IntArray  # array of length one: number of rows kept; 0 if the latest rows were different
+    age: IntArray  # array of length one: rewards since the rows were scored; RENEWAL if they must be scored again
 
     def check(self, fresh: Arms, n_arms: int) -> None:
         """Refuse more rows than there is room for."""
@@ -64,12 +64,12 @@ class Arms(NamedTuple):
         require_within("leverage", self.leverage, 0.0, math.inf)
 
     def with_rows(self, n_rows: int) -> Arms:
-        """Return the same with room to keep so many rows; none are kept."""
+        """Return arms with room for at least ``n_rows`` rows; if new, they keep none."""
         return self if n_rows <= len(self.rows) else init_arms(len(self.first), n_rows)
 
 
 def init_arms(n_features: int, room: int = LANES) -> Arms:
-    """Return no rows, with room for some."""
+    """Return arms that keep no rows yet."""
     d = n_features
     return Arms(
         rows=np.zeros((room, d)),
@@ -86,7 +86,7 @@ def init_arms(n_features: int, room: int = LANES) -> Arms:
 
 @compilable
 def width_for(law: FloatArray, scale: float, t: float, parameters: float, c: float) -> Width:
-    """Return what half widths are made of after t rewards."""
+    """Return what half widths depend on after t rewards."""
     base = c * min(LEAST_BASE, BASES / parameters)
     reach = scale * scale * law[TAIL] / law[INFORMATION]
     return Width(t / parameters, base, c, law[SLACK], reach, 2.0 / law[TAIL])
@@ -99,7 +99,7 @@ def half_width(width: Width, leverage: float) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> width = Width(pace=100 / 11, base=4 / 11, c=4 / 11, slack=0.75, reach=4.0, rate=1.0)  # Cauchy's law
+    >>> width = Width(pace=100 / 11, base=4 / 11, c=4 / 11, slack=0.75, reach=4.0, rate=1.0)  # the Cauchy law
     >>> round(half_width(width, 0.1), 6), half_width(width, 2.0)
     (0.502944, inf)
     """
@@ -120,7 +120,7 @@ def score(
     line: Line, inverse: FloatArray, lanes: FloatArray, part: FloatArray,
     rows: FloatArray, leverage: FloatArray, value: FloatArray,
 ) -> None:  # fmt: skip
-    """Write leverages and values of at most ``LANES`` rows."""
+    """Write the leverages and values of at most ``LANES`` rows."""
     slope, centre, n_rows, d = line.slope, line.centre, len(rows), len(line.slope)
     for i in range(d):
         for a in range(n_rows):
@@ -152,9 +152,9 @@ def score(
 
 @compilable
 def highest(width: Width, leverage: FloatArray, value: FloatArray, bound: FloatArray) -> tuple[int, float]:
-    """Return which of the scored rows has the highest index, and that index.
+    """Return the scored row with the highest index, and that index.
 
-    If the widest set is infinite, it is the one with the highest leverage.
+    If the widest set is infinite, this is the row with the highest leverage.
     """
     n_rows, widest = len(leverage), 0
     for a in range(1, n_rows):
@@ -182,9 +182,9 @@ def highest(width: Width, leverage: FloatArray, value: FloatArray, bound: FloatA
 
 @compilable
 def best_row(line: Line, inverse: FloatArray, arms: Arms, features: FloatArray, width: Width, is_exact: bool) -> int:
-    """Return the row with the highest index; of infinite ones, that with the highest leverage.
+    """Return the row with the highest index; among infinite indices, the one with the highest leverage.
 
-    Kept scores are those of the exact ``inverse``, without pending rows; with another one they are not used.
+    Kept scores belong to the exact ``inverse``, without pending rows; with any other inverse they are not used.
     """
     n_rows = len(features)
     kept = is_exact and recall(arms, features)
@@ -199,15 +199,15 @@ def best_row(line: Line, inverse: FloatArray, arms: Arms, features: FloatArray, 
         if index > top or (index == math.inf and leverage[row] > reach):
             best, top, reach = first + row, index, leverage[row]
     if not scored:
-        arms.age[0] = 0 if kept else RENEWAL  # else kept scores, if there are any, were written over
+        arms.age[0] = 0 if kept else RENEWAL  # if not kept, any kept scores were overwritten
     return best
 
 
 @compilable
 def recall(arms: Arms, features: FloatArray) -> bool:
-    """Return whether these rows are kept, and keep rows that come a second time in a row.
+    """Return whether these rows are kept; rows offered twice in succession are kept from then on.
 
-    Their first row tells most of those apart that are not the same.
+    Comparing the first row is enough to tell most sets of rows apart.
     """
     n_rows, d, first = len(features), len(arms.first), arms.first
     differs = False
@@ -233,18 +233,18 @@ def recall(arms: Arms, features: FloatArray) -> bool:
 
 @compilable
 def update_kept(arms: Arms, model: Model, step: Step) -> None:
-    """Bring leverages and values of kept rows up to date with a row that was taken in."""
+    """Update the leverages and values of kept rows after a step of the model."""
     n_rows, age = arms.kept[0], arms.age[0]
     if n_rows == 0 or age >= RENEWAL:
         return
-    if step.mass == 0.0 or step.leverage * step.weight > NEW:  # differences would lose their digits
+    if step.mass == 0.0 or step.leverage * step.weight > NEW:  # differences would lose precision
         arms.age[0] = RENEWAL
         return
     arms.age[0] = age + 1
     leverage, value, product, columns = arms.leverage, arms.value, arms.bound, arms.columns
     d, pull, mass = len(model.pull), model.pull, step.mass
     after = mass + step.weight
-    # The centre has moved already; with c the old one, (x - c)'u = x'u - c'u, and c = centre - (w/W') v.
+    # The centre has already moved.  With c the old one, (x - c)'u = x'u - c'u, and c = centre - (w/W') v.
     origin = -step.weight / after * step.leverage
     for i in range(d):
         origin += model.line.centre[i] * pull[i]

@@ -1,11 +1,11 @@
-r"""Losses in tables: the negative log density of a law of the noise, its score and its divergences.
+r"""Tables of losses: the negative log density of a law of the noise, its score and its divergences.
 
 A table holds values at 128 points z that are spaced evenly in :math:`y = z/(1 + |z|)`, and so cover the whole line.
-Between them it is interpolated; beyond them a loss grows like :math:`2 \ln |z|`, as Cauchy's does, so that no single
-reward can rule out an arm for good.
+Between them it is interpolated; beyond them a loss grows like :math:`2 \ln |z|`, as the Cauchy loss does, so that no
+single reward can rule out an arm for good.
 
-All laws are put on a common footing, or residuals could not tell between them: z = 0 is the law's centre as Cauchy's
-loss sees it, and the unit is the median absolute deviation from there.
+All laws are put on a common footing, since residuals could not tell them apart otherwise: z = 0 is the law's centre
+according to the Cauchy loss, and the unit is the median absolute deviation from there.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from ...world.noises import Gaussian, Noise, StudentT
 
 BINS = 128
 MIDDLE = 0.5 * (BINS - 1)  # where z = 0 lies between the bins
-END = BINS - 1 - 1e-6  # size of z where the bins end: a little before the last, beyond which rounding might lead
-ONE = np.uint64(1)  # compiled code looks up places that cannot be negative in half the time
+END = BINS - 1 - 1e-6  # |z| at which the bins end, a little early so that rounding cannot lead beyond the last
+ONE = np.uint64(1)  # compiled code takes half the time for indices that cannot be negative
 SHIFTS = 48
 SMALLEST_SHIFT, LARGEST_SHIFT = 0.02, 60.0
-MOST = 1.0  # information that is made use of: a law with an edge has much, and steps of its inverse would be too short
-BLUR = 0.25  # units over which the density of such a law is averaged, so that its score is no spike
-FARTHEST = 1e300  # residuals in units of the scale are cut here, so that losses stay finite
+MOST = 1.0  # limit on the information: a law with an edge has more, and steps by its inverse would be too short
+BLUR = 0.25  # units over which the density of such a law is averaged, so that its score has no spike
+FARTHEST = 1e300  # residuals in units of the scale are clipped here, so that losses stay finite
 
 
 class Losses(NamedTuple):
-    """A row per law."""
+    """The tables, with a row per law."""
 
     rho: FloatArray  # (law, bin): the loss
     score: FloatArray  # (law, bin): its derivative
@@ -41,7 +41,7 @@ class Losses(NamedTuple):
     divergence: FloatArray  # (law, shift): mean of rho(Z - d) - rho(Z), at most MOST d²/2, never decreasing in d
     slack: FloatArray  # (law,): h in the correction n/(n - h) of levels
     mode: FloatArray  # (law,): where the loss is least
-    beside: FloatArray  # (bin, law): the losses once more, those of all laws side by side
+    beside: FloatArray  # (bin, law): the losses again, with those of all laws side by side
 
     def check(self, fresh: Losses, n_arms: int) -> None:
         """Refuse tables of other laws."""
@@ -50,7 +50,7 @@ class Losses(NamedTuple):
 
 @compilable
 def at(table: FloatArray, z: float, tail: float) -> float:
-    """Return a table's value at z; beyond its ends ``tail`` times the growth of ln(1 + |z|) is added.
+    """Return a table's value at z; beyond its ends, ``tail`` times the growth of ln(1 + |z|) is added.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def at(table: FloatArray, z: float, tail: float) -> float:
     2.3
     """
     size = abs(z)
-    if not size < END:  # NaN, which a scale without an inverse gives, counts as far
+    if not size < END:  # NaN, from a scale without an inverse, counts as far
         return float(table[0 if z < 0.0 else BINS - 1] + tail * math.log((1.0 + min(FARTHEST, size)) / BINS))
     position = z / (1.0 + size) * (BINS / 2) + MIDDLE
     left = np.uint64(position)
@@ -69,7 +69,7 @@ def at(table: FloatArray, z: float, tail: float) -> float:
 
 @compilable
 def weigh(evidence: FloatArray, beside: FloatArray, z: float) -> None:
-    """Take half of each law's loss at z from its evidence: half, for neither the location nor the scale is exact."""
+    """Subtract half of each law's loss at z from its evidence: half, since location and scale are not exact."""
     size = abs(z)
     if not size < END:
         row, beyond = 0 if z < 0.0 else BINS - 1, 2.0 * math.log((1.0 + min(FARTHEST, size)) / BINS)
@@ -89,7 +89,7 @@ _SHIFT = np.array([SMALLEST_SHIFT * math.exp(k * _RATIO) for k in range(SHIFTS)]
 
 @compilable
 def shift_of(divergence: FloatArray, wanted: float) -> float:
-    """Return the shift, in units of the scale, at which the divergence is as wanted.
+    """Return the shift, in units of the scale, at which the divergence has the wanted value.
 
     Examples
     --------
@@ -115,9 +115,9 @@ def shift_of(divergence: FloatArray, wanted: float) -> float:
 
 @dataclass(frozen=True)
 class TwoPiece:
-    """Student's t with ``left`` degrees of freedom below zero, and with ``right`` ones, ``ratio`` times wider, above.
+    """Student's t with ``left`` degrees of freedom below zero, and ``right``, with ``ratio`` times the scale, above.
 
-    Infinitely many degrees of freedom make a half of it Gaussian.
+    With infinitely many degrees of freedom, that half is Gaussian.
 
     Examples
     --------
@@ -157,7 +157,7 @@ Law = Noise | TwoPiece
 
 @functools.cache
 def footing(law: Law) -> tuple[float, float]:
-    """Return the centre, as Cauchy's loss sees it, and the median absolute deviation from there.
+    """Return the centre according to the Cauchy loss, and the median absolute deviation from there.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def footing(law: Law) -> tuple[float, float]:
 
 
 def tabulate(laws: tuple[Law, ...], doubt: float = 0.0) -> Losses:
-    """Tabulate the losses -ln((1 - doubt) f + doubt g) of these laws with densities f, where g is Cauchy's.
+    """Tabulate the losses -ln((1 - doubt) f + doubt g) of laws with densities f, where g is the Cauchy density.
 
     Examples
     --------
@@ -225,13 +225,13 @@ def _tables(law: Law, doubt: float, blur: float = 0.0) -> tuple[FloatArray, ...]
 
 
 def _points(n: int) -> FloatArray:
-    """Return the points at which tables have their values."""
+    """Return the points at which tables hold values."""
     y = (np.arange(n) + 0.5) / (n / 2) - 1.0
     return np.asarray(y / (1.0 - np.abs(y)))
 
 
 def _slack(law: Law, centre: float, unit: float) -> float:
-    """3/2 divided by the exponent of the density's lower tail, at least 2; zero if there is no such tail."""
+    """Return 3/2 divided by the exponent, at least 2, of the density's lower tail; zero if it falls faster."""
     with np.errstate(divide="ignore", invalid="ignore"):
         near, far = law.log_pdf(centre - unit * np.array([1e3, 2e3]))
         exponent = (near - far) / math.log(2.0)

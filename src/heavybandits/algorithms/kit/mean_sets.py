@@ -1,4 +1,4 @@
-r"""Upper confidence bounds of means, from the mean, the variance and the skewness of each arm.
+r"""Upper confidence bounds on means, from the mean, the variance and the skewness of each arm.
 
 In a natural exponential family with variance function V, the divergence of the mean m from the mean θ is
 
@@ -6,16 +6,16 @@ In a natural exponential family with variance function V, the divergence of the 
            U = \sup\{\theta : n\,D(m, \theta) \le \ell\}.
 
 Take the family that has the arm's own variance v and third central moment :math:`\mu_3`.  With the *jump*
-:math:`\beta = \mu_3/v`, it has :math:`V(m + y) = v + \beta y` if rewards are skewed to the right, as a Poisson law of
-jumps of size β has, and :math:`v e^{\beta y/v}` if they are skewed to the left.  For a coin this is nearly its own
+:math:`\beta = \mu_3/v`, it has :math:`V(m + y) = v + \beta y` if rewards are skewed to the right, like a Poisson law
+with jumps of size β, and :math:`v e^{\beta y/v}` if they are skewed to the left.  For a coin this is nearly its own
 divergence, for Gaussian noise it is UCB with the arm's own variance, and for rare large rewards it is a bound for a
 compound Poisson law.  With :math:`\lambda = v/\beta^2` and :math:`y = \ell/(n\lambda)`,
 
 .. math::  U = m + \beta\lambda g,\quad g - \ln(1 + g) = y \qquad\text{or}\qquad
            U = m + |\beta|\lambda w,\quad e^w(w - 1) + 1 = y.
 
-What young arms lack they borrow: variances and jumps are shrunk to those of all arms.  Indices are kept, and brought up
-to date when their arm gets a reward and, all of them, when t has grown by a tenth and by K.
+Arms with few rewards borrow from the others: variances and jumps are shrunk towards those of all arms.  Indices are
+stored.  That of an arm is updated when the arm gets a reward, and all of them are when t has grown by a tenth and by K.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ from .moments import FARTHEST, MEAN, SECOND, THIRD, Moments, init_moments, look
 from .numerics import LARGEST, saturate
 from .tournament import Tournament, init_tournament, set_bound
 
-VARIANCE_WEIGHT = 1.0  # rewards' worth of the pooled variance in that of an arm
-JUMP_WEIGHT = 2.0  # rewards' worth of the pooled jump
-PATIENCE = 20.0  # rewards that make us half believe in left skew: one early bad draw looks like it
-LEAST_JUMP = 1e-3  # standard deviations: below it the law is as good as Gaussian
-GROWTH = 1.1  # of t between two refreshes of all indices
-FEW = 5  # degrees of freedom from which on the variance within arms is believed
+VARIANCE_WEIGHT = 1.0  # rewards that the pooled variance counts as in that of an arm
+JUMP_WEIGHT = 2.0  # rewards that the pooled jump counts as in that of an arm
+PATIENCE = 20.0  # rewards after which left skew counts half: one early bad draw looks like it
+LEAST_JUMP = 1e-3  # standard deviations: with smaller jumps the law is practically Gaussian
+GROWTH = 1.1  # factor by which t grows between two refreshes of all indices
+FEW = 5  # with fewer degrees of freedom, the variance within arms is not trusted
 DIGITS = 32  # binary digits of an index below the standard deviation: arms with the same rewards, in any order, tie
 
 
 class Pooled(NamedTuple):
-    """What the arms share; each field is an array of one."""
+    """What the arms share; each field is an array of length one."""
 
     variance: FloatArray  # 0 as long as all rewards are equal
     jump: FloatArray
     coarse: FloatArray  # a number so large that adding and subtracting it rounds an index
-    clock: IntArray  # rewards
+    clock: IntArray  # number of rewards
     due: FloatArray  # clock at the next refresh
 
     def check(self, fresh: Pooled, n_arms: int) -> None:
-        """Refuse variances that are negative, and what no rewards lead to."""
+        """Refuse negative variances, and values that no rewards lead to."""
         require_within("variance", self.variance, 0.0, FARTHEST * FARTHEST * FARTHEST)
         require_within("jump", self.jump, -10.0 * FARTHEST, 10.0 * FARTHEST)
         require_within("coarse", self.coarse, 0.0, LARGEST)
 
 
 class MeanSets(NamedTuple):
-    """What is known of each arm, and what all share."""
+    """What is known about each arm, and what all share."""
 
     pulls: IntArray
     moments: Moments
@@ -100,7 +100,7 @@ def right_root(y: float) -> float:
 def left_root(y: float) -> float:
     """Return the positive w with exp(w)(w - 1) + 1 = y > 0, by a series in sqrt(2y) or Halley's method.
 
-    A step of that leaves about the cube of the relative error, so four are always enough, and mostly two or three.
+    Each step of that method about cubes the relative error, so four are always enough, and two or three usually are.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def left_root(y: float) -> float:
 
 @compilable
 def renew_means(pulls: IntArray, moments: Moments, pooled: Pooled, tournament: Tournament, arm: int, c: float) -> None:
-    """Bring indices up to date after a reward of an arm: its own, or all of them."""
+    """Update indices after a reward of an arm: its own, or all of them."""
     first_difference = pooled.variance[0] == 0.0 and moments.unit[0] > 0.0 and pooled.clock[0] >= len(pulls)
     if first_difference or pooled.clock[0] >= pooled.due[0]:
         refresh_means(pulls, moments, pooled, tournament, c)
@@ -135,7 +135,7 @@ def renew_means(pulls: IntArray, moments: Moments, pooled: Pooled, tournament: T
 
 @rarely_called
 def refresh_means(pulls: IntArray, moments: Moments, pooled: Pooled, tournament: Tournament, c: float) -> None:
-    """Pool variances and jumps, and bring all indices up to date."""
+    """Pool variances and jumps, and update all indices."""
     n_arms, whole = len(pulls), moments.whole
     pooled.due[0] = max(GROWTH * pooled.clock[0], pooled.clock[0] + n_arms)
     second, third, centre = 0.0, 0.0, 0.0
@@ -167,7 +167,7 @@ def refresh_means(pulls: IntArray, moments: Moments, pooled: Pooled, tournament:
 def renew_mean(
     pulls: IntArray, moments: Moments, pooled: Pooled, tournament: Tournament, arm: int, c: float
 ) -> None:  # fmt: skip
-    """Bring the arm's index up to date."""
+    """Update the arm's index."""
     n, n_arms, whole = float(pulls[arm]), len(pulls), moments.whole
     if pooled.variance[0] == 0.0:  # all rewards so far are equal: take turns
         set_bound(tournament, arm, pulls[arm], -n, -n)

@@ -1,7 +1,8 @@
-"""The median of a growing set of numbers, from the few of them that are next to it.
+"""The median of a growing set of numbers, from the few numbers next to it.
 
-Of each set, the up to 16 numbers next to the median are kept in order, and those below are counted.  One more number is
-put among them, or counted, or is above.  Only when the median has left what is kept must all numbers be seen again.
+Up to 16 numbers around the median of each set are kept in order, and the numbers below them are counted.  A new number
+joins those kept, or counts as below or above them.  Only when the median leaves the kept range must all numbers be read
+again.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ WINDOW = 16
 class Middle(NamedTuple):
     """A set of numbers per row."""
 
-    values: FloatArray  # (row, WINDOW): those that are kept, in order
-    kept: IntArray  # per row: how many that are
+    values: FloatArray  # (row, WINDOW): the numbers that are kept, in order
+    kept: IntArray  # per row: how many are kept
     below: IntArray  # per row: how many numbers come before them
     size: IntArray  # per row: numbers in the set
 
     def check(self, fresh: Middle, n_arms: int) -> None:
-        """Refuse counts that do not go together."""
+        """Refuse counts that contradict one another."""
         require_within("size", self.size, 0, LARGEST_COUNT)
         require_within("below", self.below, 0, LARGEST_COUNT)
         require_within("kept", self.kept, 0, WINDOW)
         if np.any((self.kept == 0) != (self.size == 0)):
-            raise ValueError("kept must be 0 where size is, and only there")
+            raise ValueError("kept must be 0 where size is 0, and only there")
 
 
 def init_middle(n_rows: int) -> Middle:
@@ -45,7 +46,7 @@ def init_middle(n_rows: int) -> Middle:
 
 @compilable
 def fill(middle: Middle, row: int, numbers: FloatArray, n: int) -> None:
-    """Let the set be ``numbers[:n]``, which are reordered.
+    """Replace the set with ``numbers[:n]``, which it reorders.
 
     Examples
     --------
@@ -78,13 +79,13 @@ def add(middle: Middle, row: int, x: float) -> None:
     elif kept < WINDOW:
         _put(values, kept, x)
         middle.kept[row] = kept + 1
-    elif below + WINDOW // 2 <= (others + 1) // 2:  # the lowest has to leave, for there are more before the median
+    elif below + WINDOW // 2 <= (others + 1) // 2:  # the lowest has to go, as half are below the median
         middle.below[row] = below + 1
         if x > values[0]:
             for i in range(WINDOW - 1):
                 values[i] = values[i + 1]
             _put(values, WINDOW - 1, x)
-    elif x < values[WINDOW - 1]:  # the highest has
+    elif x < values[WINDOW - 1]:  # the highest has to go
         _put(values, WINDOW - 1, x)
 
 
@@ -97,7 +98,7 @@ def knows_median(middle: Middle, row: int) -> bool:
 
 @compilable
 def median_of(middle: Middle, row: int) -> float:
-    """Return the median, which must be known; of an even number of them the mean of the middle two."""
+    """Return the median, which must be known; for an even number of values, the mean of the middle two."""
     values, below, size = middle.values[row], middle.below[row], middle.size[row]
     upper = float(values[size // 2 - below])
     return upper if size % 2 == 1 else 0.5 * float(values[size // 2 - 1 - below]) + 0.5 * upper
@@ -105,7 +106,7 @@ def median_of(middle: Middle, row: int) -> float:
 
 @compilable
 def partition(values: FloatArray, low: int, high: int, rank: int) -> None:
-    """Reorder ``values[low : high + 1]`` so that none before ``rank`` is above it and none after it below (Hoare).
+    """Reorder ``values[low : high + 1]`` so that none before ``rank`` is larger and none after it smaller (Hoare).
 
     Examples
     --------
@@ -115,7 +116,7 @@ def partition(values: FloatArray, low: int, high: int, rank: int) -> None:
     2.0
     """
     while low < high:
-        # Values below position i are at most the pivot, and those above position j at least.
+        # Values before position i are at most the pivot, and those after position j are at least the pivot.
         pivot = values[(low + high) // 2]
         i, j = low, high
         while i <= j:

@@ -1,4 +1,4 @@
-"""Small numerical tools that compiled policies share, safe for every reward that is not NaN."""
+"""Small numerical tools for compiled policies, safe for any reward that is not NaN."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import math
 from ...protocols import FloatArray, compilable, rarely_called
 
 LARGEST = 1.7976931348623157e308
-SUMMABLE = 1e290  # rewards clipped to this may be added up: 1e18 of them do not overflow
+SUMMABLE = 1e290  # rewards clipped to this may be summed: even 1e18 of them do not overflow
 
 
 @compilable
 def clip(x: float, limit: float) -> float:
-    """Clip ``x`` to [-limit, limit]; the form min(1, limit/|x|) x would turn infinity into NaN.
+    """Clip ``x`` to [-limit, limit]; the formula min(1, limit/|x|) x would turn infinity into NaN.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def clip(x: float, limit: float) -> float:
 
 @compilable
 def saturate(x: float) -> float:
-    """Replace infinities by the largest float, so that sums and differences never give NaN.
+    """Replace infinities with the largest float, so that sums and differences are never NaN.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def saturate(x: float) -> float:
 
 @compilable
 def power_of_two(x: float) -> float:
-    """Return the least power of two above ``|x|``, within 2^-1000 and 2^1000: an exact unit for numbers like ``x``.
+    """Return the least power of two above ``|x|``, from 2^-1000 to 2^1000: an exact unit for numbers like ``x``.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def power_of_two(x: float) -> float:
 
 @compilable
 def running_mean(mean: float, n: int, x: float) -> float:
-    """Return the mean of n values, given the mean of the first n - 1 and the n-th: a form that cannot overflow.
+    """Return the mean of n values from the mean of the first n - 1 and the n-th, without overflow.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def running_mean(mean: float, n: int, x: float) -> float:
 
 @compilable
 def share(x: float, low: float, high: float) -> float:
-    """Return how far ``x`` is on the way from ``low`` to ``high``, from 0 to 1.
+    """Return where ``x`` lies between ``low`` (0) and ``high`` (1), clipped to [0, 1].
 
     Examples
     --------
@@ -73,7 +73,7 @@ def share(x: float, low: float, high: float) -> float:
 
 @compilable
 def power(x: float, exponent: float) -> float:
-    """``x`` to the power of an ``exponent`` that is not negative; quick for one half and for small whole numbers.
+    """Return ``x`` to the power of a nonnegative ``exponent``; quick for one half and for small whole numbers.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def power(x: float, exponent: float) -> float:
 
 @compilable
 def log_factorial(n: int) -> float:
-    """Logarithm of n!, to twelve digits by Stirling's series; compiled code has no other that agrees to the last bit.
+    """Return the logarithm of n!, to twelve digits by Stirling's series, with the same bits compiled and interpreted.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def log_factorial(n: int) -> float:
 
 @rarely_called
 def small_median(values: FloatArray, n: int) -> float:
-    """Return the median of ``values[:n]``, a short array that it sorts; for even n the mean of the middle two.
+    """Return the median of ``values[:n]``, a short array that it sorts; for even n, the mean of the middle two.
 
     Examples
     --------

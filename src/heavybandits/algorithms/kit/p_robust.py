@@ -1,8 +1,8 @@
-r"""The p-robust estimator (Lee, Yang, Lim, Oh 2020), on which APE², MR-UCB and MR-APE stand.
+r"""The p-robust estimator (Lee, Yang, Lim, Oh 2020), the basis of APE², MR-UCB and MR-APE.
 
 *Assumes* a raw moment :math:`E|X|^p \le \nu`, :math:`p \in (1, 2]`, of known order and unknown size.  *Must be told* p
-and a scale c, any.  *When that fails*: with c far below the scale of the rewards the estimate is drawn to 0, with c far
-above it is the mean, which one large reward can ruin; it depends on where 0 is.
+and any scale c.  *When that fails*: if c is far below the scale of the rewards, the estimate shrinks towards 0; if c is
+far above it, the estimate is the mean, which one large reward can ruin.  It depends on the origin of the rewards.
 
 *Formula*: with :math:`\psi(z) = \mathrm{sign}(z) \ln(1 + |z| + b_p |z|^p)` and the least :math:`b_p` for which
 :math:`\psi(z) \le \ln(1 + z + b_p |z|^p)`,
@@ -13,10 +13,9 @@ above it is the mean, which one large reward can ruin; it depends on where 0 is.
 and likewise below: the expectation of :math:`\exp \sum_s \psi` is at most
 :math:`(1 + \mu/(c n^{1/p}) + b_p \nu/(c^p n))^n`, and Markov's inequality does the rest.
 
-*Cost*: each reward changes the scale that all are seen at.  So the sum is worked out when n has grown by 5%, together
-with its derivative in ln n, and *in between it is moved along that derivative*, new rewards included; what is left out
-is of second order, at most 3e-4 per reward in the sum.  About 20 logarithms and powers for a reward; 32 bytes per
-reward at most.
+*Cost*: each reward changes the scale for all.  So the sum and its derivative in ln n are recomputed only when n has
+grown by 5%.  In between, new rewards are added, and *the sum is moved along that derivative*; the error is of second
+order, at most 3e-4 per reward in the sum.  About 20 logarithms and powers for a reward; at most 32 bytes per reward.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ from .influence import influence
 from .numerics import saturate
 from .pool import Pool, append, init_pool
 
-GROWTH = 1.05  # of n, until the sum is worked out anew
+GROWTH = 1.05  # recompute the sum when n has grown by this factor
 
 
 class PRobustState(NamedTuple):
-    """All rewards, and per arm what its estimate is made of."""
+    """All rewards, and the terms of each arm's estimate."""
 
     rewards: Pool
-    anchor: IntArray  # n for which the sum was worked out
-    total: FloatArray  # sum of psi(z), z at the scale of that n
-    slope: FloatArray  # sum of z psi'(z) there
+    anchor: IntArray  # n at which the sum was last recomputed
+    total: FloatArray  # sum of psi(z), with z at the scale of that n
+    slope: FloatArray  # sum of z psi'(z) at the same scale
     value: FloatArray  # NaN before the first reward
 
 
@@ -63,7 +62,7 @@ def init_p_robust(n_arms: int, horizon: int | None) -> PRobustState:
 
 @compilable
 def influence_constant(p: float) -> float:
-    """b_p; between 1.5 and 2 it is not far from 1/2.
+    """Return b_p; for p between 1.5 and 2 it is close to 1/2.
 
     Examples
     --------
@@ -75,7 +74,7 @@ def influence_constant(p: float) -> float:
 
 @compilable
 def observe_p_robust(state: PRobustState, arm: int, reward: float, p: float, c: float) -> float:
-    """Take in a reward and return the new estimate.
+    """Add a reward and return the new estimate.
 
     Examples
     --------

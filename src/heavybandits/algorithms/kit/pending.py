@@ -1,9 +1,9 @@
-"""What a state is told of decisions and of what becomes of them: asked for, settled by a reward, or given up.
+"""Decisions as a state records them: made, settled by a reward, or given up.
 
-A policy that heeds pending decisions has a :class:`~.late.Late` in its state, in its tournament or by itself.  A policy
-around another that gets one number for several rewards has one too, and the other counts in these numbers.  A policy
-that draws arms by chance has in ``awaited`` the probability of the decision whose reward is taken in next.  Others know
-of none of this, and nothing is noted for them; nor for a state with a true property ``hides_pending``.
+A policy that takes pending decisions into account has a :class:`~.late.Late` in its state, in its tournament or on its
+own.  A policy that passes one number for several rewards to a policy inside it has one too, and the policy inside
+counts these numbers.  A policy that draws arms at random keeps, in ``awaited``, the probability of the decision whose
+reward comes next.  For all other policies nothing is recorded, nor for a state whose ``hides_pending`` is true.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from .tournament import Tournament, narrow
 
 
 class Pending(NamedTuple):
-    """The parts of a state that have to do with pending decisions; ``None`` if there is no such part."""
+    """The parts of a state that concern pending decisions; ``None`` if there is no such part."""
 
     late: Late | None = None
     tournament: Tournament | None = None
     pulls: IntArray | None = None
     awaited: FloatArray | None = None  # per arm: probability of the decision whose reward comes next
-    outer: Late | None = None  # counts in rewards, if ``late`` counts in groups of them
-    group: IntArray | None = None  # array of one: rewards in a group
+    outer: Late | None = None  # counts of rewards, if ``late`` counts groups of them
+    group: IntArray | None = None  # array of length one: rewards in a group
 
 
 def find_pending(state: Any) -> Pending:
-    """Return the parts of a state, or of one nested in it, that have to do with pending decisions.
+    """Return the parts of a state, or of one nested in it, that concern pending decisions.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def find_pending(state: Any) -> Pending:
 
 @compilable
 def note(pending: Pending, arm: int, waiting: int, lost: int) -> None:
-    """Add to the arm's pending decisions, and to those that were given up."""
+    """Add to the numbers of the arm's pending and lost decisions."""
     change(pending.late, pending.outer, pending.group, arm, waiting, lost)
     bring_up_to_date(pending.tournament, pending.pulls, arm)
 
@@ -64,7 +64,7 @@ def note(pending: Pending, arm: int, waiting: int, lost: int) -> None:
 def change(
     late: Late | None, outer: Late | None, group: IntArray | None, arm: int, waiting: int, lost: int
 ) -> None:  # fmt: skip
-    """Change the counts of an arm, in groups if the policy is told of groups."""
+    """Change the counts of an arm, and those of its groups if there are groups."""
     if outer is None:
         add(late, arm, waiting, lost)
         return
@@ -77,7 +77,7 @@ def add(late: Late | None, arm: int, waiting: int, lost: int) -> None:
     """Change the counts of an arm, if there are any."""
     if late is None:
         return
-    if late.pending[arm] + waiting < 0:  # a reward that nobody asked for settles nothing
+    if late.pending[arm] + waiting < 0:  # a reward without a decision settles nothing
         return
     late.pending[arm] += waiting
     late.lost[arm] += lost
@@ -87,7 +87,7 @@ def add(late: Late | None, arm: int, waiting: int, lost: int) -> None:
 
 @compilable
 def regroup(late: Late | None, outer: Late, group: Any, arm: int) -> None:
-    """Count groups that have begun as asked or pending, and groups that are whole as given up."""
+    """Count groups: partial ones count as asked or pending, but only whole ones as given up."""
     if late is None:
         return
     late.asked[arm] = -(-outer.asked[arm] // group[0])

@@ -1,9 +1,9 @@
 r"""Playing the arm with the highest perturbed estimate: what APE² and MR-APE share.
 
-Each round every arm's p-robust estimate gets a random number of its own, times a width that shrinks with its pulls.
-The numbers are functions of an exponential number E, whose :math:`e^{-E}` is uniform: E itself, -ln E (Gumbel),
-:math:`\lambda e^{E/\alpha}` (Pareto), :math:`\lambda E^{-1/\alpha}` (Fréchet) and :math:`2 e^{-E} - 1` (uniform on
-[-1, 1]).
+In each round, a random number, times a width that shrinks with the arm's pulls, is added to every arm's p-robust
+estimate.  The numbers are functions of an exponential number E, for which :math:`e^{-E}` is uniform: E itself, -ln E
+(Gumbel), :math:`\lambda e^{E/\alpha}` (Pareto), :math:`\lambda E^{-1/\alpha}` (Fréchet) and :math:`2 e^{-E} - 1`
+(uniform on [-1, 1]).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PerturbedState(NamedTuple):
     horizon: FloatArray
 
     def check(self, fresh: PerturbedState, n_arms: int) -> None:
-        """Refuse another law, and another horizon."""
+        """Refuse a state with another law or another horizon."""
         require_same(self, fresh, "law")
         require_same(self, fresh, "horizon")
 
@@ -63,7 +63,7 @@ def init_perturbed(
 
 @compilable
 def perturbation(law: float, shape: float, scale: float, exponential: float) -> float:
-    """Return a number from the law of this number in ``LAWS``, made from one of the exponential law.
+    """Turn an exponential draw into a draw from the law at this position in ``LAWS``.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def choose_perturbed(state: PerturbedState, rng: Any) -> int:
         if is_due(state.late, state.pulls, arm, 1):
             return arm
         draw = perturbation(law, shape, scale, rng.standard_exponential())
-        if state.pulls[arm] == 0:  # its first reward is on the way
+        if state.pulls[arm] == 0:  # its first reward is pending
             continue
         width = state.width[arm] * bonus_factor(state.late, arm, state.pulls[arm])
         height = state.mean.value[arm] + width * draw

@@ -1,15 +1,15 @@
-r"""Looks at arms that a policy no longer plays: one of them may have risen.
+r"""Probes of arms that a policy no longer plays, since one of them may have risen.
 
-The arm played most is the *leader*.  Any other arm is *probed* when it has had no reward for long: with n of its
-rewards seen since the last restart, t of all arms, and i of them after its own last one, when
+The arm played most is the *leader*.  Any other arm is *probed* when it has had no reward for long.  Since the last
+restart, let it have n rewards, and all arms t, of which i came after its own last one.  It is probed when
 
 .. math::  i\,\sqrt{\max\{n, 3\}} \ge t/0.8, \qquad t \ge 40 K.
 
-So waits grow as t does, and a good policy, which plays an arm of gap :math:`\Delta` about :math:`1/\Delta^2` times,
-pays about the same for the probes of each arm.  A reward above the median of the leader's is a reason to look again.
-Each such reward buys one more look, each other one takes a look away, until none is left or the arm leads.
+So waits grow with t, and a good policy, which plays an arm of gap :math:`\Delta` about :math:`1/\Delta^2` times, pays
+about the same to probe each arm.  If the reward is above the median of the leader's, the arm is looked at again.  Each
+such reward adds one more look, and any other takes one away, until none is left or the arm leads.
 
-A probe whose reward is late is not repeated before the wait has passed.  *Reference*: this library.
+A probe whose reward is late is not repeated before the wait has passed again.  *Reference*: this library.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from ...protocols import IntArray, compilable
 from .drift import Detectors
 
 QUIET = 40  # rewards per arm after a restart, before the first probe
-FEW = 3  # an arm with fewer rewards waits no longer than one with so many
-PACE = 0.8  # more: probes come sooner, and cost more where nothing changes
+FEW = 3  # an arm with fewer rewards waits no longer than one with this many
+PACE = 0.8  # larger values probe sooner, and cost more where nothing changes
 
 
 class Probes(NamedTuple):
     """The part of a state that says which arm to probe."""
 
-    last: IntArray  # per arm: rewards of all arms when it was last probed, or had its last reward
-    looks: IntArray  # per arm: looks left, with the one whose reward is out; 0 if it is not probed
-    leader: IntArray  # array of one
-    suspect: IntArray  # array of one: the arm to look at again now, or -1
+    last: IntArray  # per arm: number of rewards of all arms when it was last probed, or had its last reward
+    looks: IntArray  # per arm: looks left, including one whose reward is pending; 0 if it is not being probed
+    leader: IntArray  # array of length one
+    suspect: IntArray  # array of length one: the arm to look at again now, or -1
     open: npt.NDArray[np.bool_]
 
     def check(self, fresh: Probes, n_arms: int) -> None:
-        """Refuse arms that are none, and counts that are none."""
+        """Refuse arms that do not exist, and impossible counts."""
         require_within("leader", self.leader, 0, n_arms - 1)
         require_within("suspect", self.suspect, -1, n_arms - 1)
         require_within("last", self.last, 0, LARGEST_COUNT)
         require_within("looks", self.looks, 0, LARGEST_COUNT)
 
     def carry(self, fresh: Probes, rows: IntArray) -> Probes:
-        """Keep when arms were last seen; what was being probed is forgotten, and the next rewards show who leads."""
+        """Keep when arms were last seen; forget what was being probed and which arm led."""
         fresh.last[: len(rows)] = self.last[rows]
         return fresh
 
 
 def init_probes(n_arms: int) -> Probes:
-    """Return what is known before the first reward."""
+    """Return probes before the first reward."""
     return Probes(
         last=np.zeros(n_arms, np.int64),
         looks=np.zeros(n_arms, np.int64),
@@ -64,7 +64,7 @@ def init_probes(n_arms: int) -> Probes:
 
 @compilable
 def forget_probes(probes: Probes | None) -> None:
-    """Begin anew, as after a restart."""
+    """Start over, after a restart."""
     if probes is None:
         return
     probes.last[:] = 0
@@ -74,9 +74,9 @@ def forget_probes(probes: Probes | None) -> None:
 
 @compilable
 def arm_to_probe(probes: Probes | None, detectors: Detectors, since: int) -> int:
-    """Return the arm to look at now, after ``since`` rewards, and note that it is; -1 if there is none.
+    """Return the arm to look at now, after ``since`` rewards, and record the probe; -1 if there is none.
 
-    Arms take turns to be considered, so that a choice costs the same however many there are.
+    Each call considers one arm, in turn, so that a choice costs the same however many arms there are.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def arm_to_probe(probes: Probes | None, detectors: Detectors, since: int) -> int
 
 @compilable
 def judge(probes: Probes | None, detectors: Detectors, arm: int, reward: float, since: int) -> None:
-    """Take in a reward of the arm, the last of ``since``, and decide whether to look at it again if it is probed."""
+    """Add a reward of the arm, the last of ``since``; if the arm is being probed, decide whether to look again."""
     if probes is None:
         return
     probes.last[arm] = since

@@ -1,12 +1,12 @@
-r"""Rows that are played several times in a row, for policies that take medians of their rewards.
+r"""Rows that are played several times, for policies that take medians of their rewards.
 
-The literature holds the features still meanwhile, which no world does whose features change from round to round.  So
-while the rewards of a *group* come in, the row is played that is nearest to the mean of those already played in it:
-with features that stay the same this is the same row again, wherever it is listed.  When the group is full, that mean
-stands for the features of all its rewards.  The mean of rows that change tends to the middle of what is offered, and
-with it what is played: where theta points there, as among positive rows, that is good luck and not learning.
+The literature assumes that features stay the same between repeats, but they may change from round to round.  So while a
+*group* of rewards is being collected, the row played is the one nearest to the mean of those already played for it.  If
+features stay the same, this is the same row again, wherever it is listed.  When the group is full, that mean stands for
+the features of all its rewards.  If rows change, their mean tends to the middle of what is offered, and so do the rows
+played.  Where theta points there, as among positive rows, the result is good luck, not learning.
 
-Rewards join the group under way in the order in which they come, asked for or not.
+Rewards join the current group in the order in which they arrive, whether or not their rows were selected.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from .linear import Fit, lift, tame
 
 
 class Group(NamedTuple):
-    """Rewards of rows that count as one."""
+    """Rewards of rows that count as one row."""
 
-    mean: FloatArray  # of the features; exact if all are the same
+    mean: FloatArray  # mean of the features; exact if they are all the same
     rewards: FloatArray
-    filled: IntArray  # how many rewards have come
+    filled: IntArray  # number of rewards so far
 
     def check(self, fresh: Group, n_arms: int) -> None:
         """Refuse more rewards than there is room for."""
         require_within("filled", self.filled, 0, len(self.rewards) - 1)
 
     def ask(self, x: FloatArray) -> None:
-        """Leave the choice as it is: whatever is pending belongs to the group under way."""
+        """Leave the choice as it is: pending rewards belong to the current group."""
 
     def settle(self, x: FloatArray) -> None:
         """Leave the choice as it is."""
@@ -54,7 +54,7 @@ def init_group(n_features: int, repeats: int) -> Group:
 
 @compilable
 def repeated_row(group: Group, features: FloatArray) -> int:
-    """Return the row to play for the group under way, of several the first; -1 if none is."""
+    """Return the row to play for the current group, the first if several tie; -1 if the group is empty."""
     if group.filled[0] == 0:
         return -1
     best, least = 0, math.inf
@@ -70,7 +70,7 @@ def repeated_row(group: Group, features: FloatArray) -> int:
 
 @compilable
 def collect(group: Group, x: FloatArray, reward: float) -> bool:
-    """Add a reward to the group and return whether it is full now; then the next reward begins another."""
+    """Add a reward to the group and return whether it is now full; if so, the next reward begins another."""
     n = group.filled[0]
     for i in range(len(group.mean)):
         group.mean[i] = x[i] if n == 0 else group.mean[i] + (x[i] - group.mean[i]) / (n + 1.0)
@@ -81,7 +81,7 @@ def collect(group: Group, x: FloatArray, reward: float) -> bool:
 
 @compilable
 def learn_each(fit: Fit, thetas: FloatArray, group: Group) -> None:
-    """Take a full group in: each estimate gets one of its rewards, by least squares on the design that they share.
+    """Update each estimate with one reward of a full group, by least squares on the design that they share.
 
     Examples
     --------

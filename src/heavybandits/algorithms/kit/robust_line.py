@@ -1,9 +1,9 @@
-r"""A linear model with an intercept, followed reward by reward: the centre of the linear level sets.
+r"""A linear model with an intercept, updated reward by reward: the centre of the linear level sets.
 
 Rewards are predicted as :math:`b + (x - \bar x)'\theta`, where :math:`\bar x` is the weighted mean of the played rows.
-Centred in this way the intercept has no part in the rest, so that nothing but P, the inverse of the centred, weighted
-Gram matrix plus a ridge, has to be kept.  A row x with residual e, weight w (1 on average) and gain g takes the model,
-with :math:`v = x - \bar x`, :math:`u = Pv`, W the sum of weights so far and :math:`W' = W + w`, to
+Centring separates the intercept from the rest, so that only P, the inverse of the centred, weighted Gram matrix plus a
+ridge, has to be kept.  Let :math:`v = x - \bar x`, :math:`u = Pv`, W the sum of the weights so far and
+:math:`W' = W + w`.  A row x with residual e, weight w (1 on average) and gain g changes the model to
 
 .. math::  P - \frac{a}{1 + a v'u} uu',\quad a = \frac{wW}{W'},\qquad
            \theta + \frac{W}{W'}\frac{ge}{1 + a v'u} u,\qquad b + \frac{w\,v'\theta + ge}{W'},\qquad
@@ -11,8 +11,8 @@ with :math:`v = x - \bar x`, :math:`u = Pv`, W the sum of weights so far and :ma
 
 With w = g = 1 this is least squares.
 
-Pending decisions narrow widths as in :mod:`.design`: rows whose rewards are not known yet count in a second inverse,
-with weight 1.  They are centred at the mean of the rows when the first of them was asked for, or when a fit was made.
+Pending decisions narrow widths as in :mod:`.design`: rows whose rewards are not yet known count in a second inverse,
+with weight 1.  They are centred at the mean row as of the first of these decisions or the latest fit.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_cal
 from .design import add_outer, multiply
 
 MASS, LEVEL = range(2)  # positions in Line.sums
-RIDGE = 1e-6  # of a feature's mean square: what is assumed before there is a fit
-STEEP = 1e-6  # of a pending row that is taken out: below this share of what is left, the inverse is made anew
+RIDGE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
+STEEP = 1e-6  # if removing a pending row leaves less than this share of its direction, the inverse is recomputed
 ROUNDING = 1e-12
 
 
 class Line(NamedTuple):
-    """Where the model lies."""
+    """The coefficients of the model."""
 
     slope: FloatArray  # (d,): theta
     centre: FloatArray  # (d,): weighted mean of the rows
@@ -41,11 +41,11 @@ class Line(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A line, how well it is known, and room for one step."""
+    """A line, how precisely it is known, and scratch for one step."""
 
     line: Line
     inverse: FloatArray  # (d, d): P
-    ridge: FloatArray  # (d,): 0 before the first features that are not all 0
+    ridge: FloatArray  # (d,): 0 until there is a row that is not all 0
     square: FloatArray  # (d,): mean square of each feature
     shift: FloatArray  # (d,): v of the latest row
     pull: FloatArray  # (d,): u of the latest row
@@ -53,8 +53,8 @@ class Model(NamedTuple):
     waiting: FloatArray  # (d, d): sum of the pending rows' outer products, centred at the anchor
     missing: FloatArray  # (d,): sum of the pending rows, centred
     anchor: FloatArray  # (d,)
-    factor: FloatArray  # (d, d): room to factorise ``waiting``
-    pending: IntArray  # array of one: how many rows are pending
+    factor: FloatArray  # (d, d): scratch to factorise ``waiting``
+    pending: IntArray  # array of length one: number of pending rows
 
     def ask(self, x: FloatArray) -> None:
         """Note that the reward of a row is pending."""
@@ -69,24 +69,24 @@ class Model(NamedTuple):
         change_pending(self, x, 1.0)
 
     def settle(self, x: FloatArray) -> None:
-        """Note that a row is pending no more: its reward was learned just now, or will never come."""
+        """Note that a row is no longer pending: its reward has just been learned, or will never come."""
         if self.pending[0] > 0:
             self.pending[0] -= 1
             if self.pending[0] > 0:
                 change_pending(self, x, -1.0)
 
     def check(self, fresh: Model, n_arms: int) -> None:
-        """Refuse a number of pending rows that cannot be."""
+        """Refuse an impossible number of pending rows."""
         require_within("pending", self.pending, 0, LARGEST_COUNT)
 
 
 class Step(NamedTuple):
-    """What a row changed, for those who keep leverages and predictions of their own."""
+    """The change that a row made, for code that keeps its own leverages and predictions."""
 
     weight: float
     mass: float  # W, before
     leverage: float  # v'u
-    along: float  # how far theta went along u
+    along: float  # how far theta moved along u
 
 
 def init_line(n_features: int) -> Line:
@@ -104,7 +104,7 @@ def init_model(n_features: int) -> Model:
 
 @rarely_called
 def forget(model: Model) -> None:
-    """Begin to collect what :func:`begin` needs."""
+    """Reset what :func:`collect` gathers for :func:`begin`."""
     model.square[:] = 0.0
     model.line.centre[:] = 0.0
 
@@ -119,7 +119,7 @@ def collect(model: Model, x: FloatArray, share: float) -> None:
 
 @rarely_called
 def begin(model: Model) -> None:
-    """Let the ridge be little against the mean squares of the features, and the inverse that of the ridge."""
+    """Set the ridge to a small share of the features' mean squares, and the inverse to that of the ridge."""
     fill_squares(model.square)
     for i in range(len(model.ridge)):
         model.ridge[i] = RIDGE * model.square[i]
@@ -129,7 +129,7 @@ def begin(model: Model) -> None:
 
 @compilable
 def fill_squares(square: FloatArray) -> None:
-    """Give a feature that was always 0 the largest mean square, and no other much less than 1e-14 of it."""
+    """Give features that were always 0 the largest mean square, and the others at least 1e-14 of it."""
     largest = 0.0
     for i in range(len(square)):
         largest = max(largest, square[i])
@@ -148,7 +148,7 @@ def predict(line: Line, x: FloatArray) -> float:
 
 @compilable
 def approach(model: Model, inverse: FloatArray, x: FloatArray) -> float:
-    """Compute ``shift`` and ``pull`` of a row; return its leverage, about one over the rows that inform on it."""
+    """Compute ``shift`` and ``pull`` of a row; return its leverage, about one over the number of rows like it."""
     for i in range(len(x)):
         model.shift[i] = x[i] - model.line.centre[i]
     return multiply(inverse, model.shift, model.pull)
@@ -156,7 +156,7 @@ def approach(model: Model, inverse: FloatArray, x: FloatArray) -> float:
 
 @compilable
 def follow(model: Model, leverage: float, residual: float, weight: float, gain: float) -> Step:
-    """Take in the row that was approached last; without a ``gain`` the intercept alone is moved, as a mean."""
+    """Update the model with the row last passed to :func:`approach`; a ``gain`` of 0 moves only the intercept."""
     line, shift, pull = model.line, model.shift, model.pull
     before = line.sums[MASS]
     after = before + weight
@@ -179,7 +179,7 @@ def follow(model: Model, leverage: float, residual: float, weight: float, gain: 
 
 @compilable
 def dimension(model: Model) -> float:
-    """Return how many parameters the rows determine, the intercept among them: the trace of their hat matrix."""
+    """Return how many parameters the rows determine, including the intercept: the trace of the hat matrix."""
     total = 1.0
     for i in range(len(model.ridge)):
         total += 1.0 - min(model.ridge[i] * model.inverse[i, i], 1.0)
@@ -188,7 +188,7 @@ def dimension(model: Model) -> float:
 
 @rarely_called
 def add_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight: float) -> bool:
-    """Add a row to what an inverse is of, or take it out if its weight is negative; return whether that is possible."""
+    """Update an inverse by a row, which a negative weight removes; return whether that is possible."""
     grown = 1.0 + weight * multiply(inverse, shift, product)
     if grown > STEEP:
         add_outer(inverse, product, -weight / grown)
@@ -197,7 +197,7 @@ def add_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight:
 
 @rarely_called
 def change_pending(model: Model, x: FloatArray, sign: float) -> None:
-    """Add a pending row, or take one out."""
+    """Add a pending row, or remove one if ``sign`` is negative."""
     shift = model.shift
     for i in range(len(x)):
         shift[i] = x[i] - model.anchor[i]
@@ -209,7 +209,7 @@ def change_pending(model: Model, x: FloatArray, sign: float) -> None:
 
 @rarely_called
 def renew_pending(model: Model) -> None:
-    """Make the inverse with pending rows anew, centred where the line is now; O(d³)."""
+    """Recompute the inverse with pending rows, centred where the line is now; O(d³)."""
     waiting, missing, anchor, column, factor = model.waiting, model.missing, model.anchor, model.shift, model.factor
     d, pending = len(missing), model.pending[0]
     for i in range(d):

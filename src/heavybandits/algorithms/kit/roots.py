@@ -1,4 +1,4 @@
-"""Square roots of positive semidefinite matrices, by Jacobi's rotations, in place."""
+"""Square roots of positive semidefinite matrices by Jacobi rotations, without allocation."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 
 from ...protocols import FloatArray, rarely_called
 
-SWEEPS = 40  # far more than it takes: rotations converge quadratically
+SWEEPS = 40  # far more than are needed: the rotations converge quadratically
 
 
 @rarely_called
 def square_root(matrix: FloatArray, root: FloatArray, work: FloatArray, vectors: FloatArray) -> None:
-    """Write the symmetric square root of a symmetric matrix to ``root``, in O(d³); the last two are scratch.
+    """Write the symmetric square root of a symmetric matrix to ``root``, in O(d³); the last two arguments are scratch.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def square_root(matrix: FloatArray, root: FloatArray, work: FloatArray, vectors:
 
 @rarely_called
 def rotate(work: FloatArray, vectors: FloatArray, p: int, q: int) -> None:
-    """Turn coordinates p and q so that the entry between them becomes 0."""
+    """Rotate coordinates p and q so that the entry between them becomes 0."""
     ratio = (work[q, q] - work[p, p]) / (2.0 * work[p, q])
     tangent = 1.0 / (abs(ratio) + math.sqrt(ratio * ratio + 1.0))
     if ratio < 0.0:

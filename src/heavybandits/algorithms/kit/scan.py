@@ -1,4 +1,4 @@
-"""Choices by looking at every arm: for indices that are no lines in a common level.
+"""Choices that look at every arm, for indices that are not linear in a common level.
 
 Rewards may come late: see :mod:`.late`.
 """
@@ -23,9 +23,9 @@ def due(state: Any, initial: int) -> int:
 
 @compilable
 def waiting(state: Any, initial: int) -> int:
-    """Return the arm to ask again of those whose first ``initial`` rewards are out; -1 if there is none, or one is due.
+    """Return the arm to choose again among those that wait for their first rewards; -1 if there is none, or one is due.
 
-    Of the arms that wait it is the one asked least, if that was seldom enough or if no arm is known.
+    It is the least chosen of them, if it was chosen seldom enough or if no arm has its ``initial`` rewards yet.
     """
     found, fewest, least = -1, MANY, MANY
     for arm in range(len(state.pulls)):
@@ -43,14 +43,14 @@ def waiting(state: Any, initial: int) -> int:
 
 @compilable
 def unseen(state: Any, initial: int) -> int:
-    """Return an open arm that is due, or that waits and may be asked again; -1 if there is none."""
+    """Return an open arm that is due, or that waits and may be chosen again; -1 if there is none."""
     arm = due(state, initial)
     return arm if arm >= 0 else waiting(state, initial)
 
 
 @compilable
 def narrowed(state: Any, arm: int, value: float, index: float) -> float:
-    """Return the index with its bonus narrowed by what is pending; unchanged if nothing is, or without an estimate."""
+    """Return the index, its bonus narrowed by pending decisions; unchanged without any, or without an estimate."""
     if state.late.pending[arm] == 0 or math.isnan(value):
         return index
     return value + (index - value) * bonus_factor(state.late, arm, state.pulls[arm])
@@ -58,9 +58,10 @@ def narrowed(state: Any, arm: int, value: float, index: float) -> float:
 
 @compilable
 def scan(policy: Any, state: Any, t: int) -> int:
-    """Return the open arm with the highest ``policy.index_of(state, arm, t)``, its bonus narrowed by what is pending.
+    """Return the open arm with the highest ``policy.index_of(state, arm, t)``, narrowed by pending decisions.
 
-    An arm of infinite index whose rewards are out waits.  Ties go to the arm with fewer pulls, then the lower number.
+    An arm with an infinite index waits for its pending rewards.  Ties go to the arm with fewer pulls, then to the lower
+    number.
     """
     pulls, late = state.pulls, state.late
     best, highest, found, fewest, least = -1, -math.inf, -1, MANY, MANY

@@ -1,4 +1,4 @@
-"""What a policy shows of an arm: its estimate and its index."""
+"""What a policy reports about an arm: its estimate and its index."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tournament import VALUE, height
 
 
 def value_of(policy: Any, state: Any, arm: int) -> float:
-    """Return the arm's estimate: by the policy's method ``value``, or as its tournament has it; NaN if there is none.
+    """Return the arm's estimate, from the policy's method ``value`` or from its tournament; NaN if there is none.
 
     Examples
     --------
@@ -29,8 +29,8 @@ def value_of(policy: Any, state: Any, arm: int) -> float:
 def index_of(policy: Any, state: Any, arm: int, t: int) -> float:
     """Return the arm's index after t rewards; NaN if there is none.
 
-    A policy may have a method ``index_of``.  If not, it is the height of the arm in the tournament, or else the arm's
-    probability at the last draw.
+    If the policy has no method ``index_of``, it is the arm's height in the tournament, or else the arm's probability at
+    the last draw.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def index_of(policy: Any, state: Any, arm: int, t: int) -> float:
         return float(policy.index_of(state, arm, t))
     if hasattr(state, "tournament") and hasattr(policy, "level"):  # a policy around another may have no level
         tournament = state.tournament
-        waits = tournament.line[arm, VALUE] == -LARGEST  # its index would be infinite, were nothing pending
+        waits = tournament.line[arm, VALUE] == -LARGEST  # without pending decisions its index would be infinite
         line = tournament.base if waits else tournament.line
         return float(height(line, tournament.open, arm, policy.level(state, t)))
     return float(state.draws.chance[arm]) if hasattr(state, "draws") else math.nan

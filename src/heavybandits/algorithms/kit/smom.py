@@ -1,14 +1,14 @@
-r"""Rewards that wait for one another, and their smoothed median of means (Puchkin, Gorbunov, Kutuzov, Gasnikov 2024).
+r"""Batches of rewards, and their smoothed median of means (Puchkin, Gorbunov, Kutuzov, Gasnikov 2024).
 
-A batch of :math:`b = (2m + 1) n` values is cut into :math:`2m + 1` blocks; with independent standard normal
+A batch of :math:`b = (2m + 1) n` values is divided into :math:`2m + 1` blocks; with independent standard normal
 :math:`\eta_j`,
 
 .. math::  \mathrm{SMoM}_{m,n}(z; \theta) = \mathrm{Med}_{j = 0, \dots, 2m}
            \bigl(\mathrm{Mean}(z_{jn+1}, \dots, z_{(j+1)n}) + \theta\,\eta_j\bigr).
 
-The z of interest are stochastic gradients :math:`x - r`.  Means and medians follow a shift and a change of sign, and
-:math:`\eta` is symmetric, so their SMoM is x less that of the rewards, which is what is worked out here.  Rewards wait
-in a row per arm, so they may come late and in any order.
+Here the z are stochastic gradients :math:`x - r`.  Means and medians follow a shift and a change of sign, and
+:math:`\eta` is symmetric, so the SMoM of the gradients is x minus that of the rewards, which is computed here.  Rewards
+wait in a row per arm, so they may come late and in any order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Waiting(NamedTuple):
 
     rewards: FloatArray  # (arm, size)
     filled: IntArray  # per arm: how many are waiting
-    stream: Stream | None  # of the smoothing noise, if there is to be any
+    stream: Stream | None  # generator of the smoothing noise, if there is any
 
     def check(self, fresh: Waiting, n_arms: int) -> None:
         """Refuse more rewards than there is room for."""
@@ -36,7 +36,7 @@ class Waiting(NamedTuple):
 
 
 def init_waiting(n_arms: int, size: int, smooths: bool = False) -> Waiting:
-    """Return a state without rewards, with room for ``size`` per arm; only if it ``smooths`` has it a generator."""
+    """Return a state without rewards, with room for ``size`` per arm, and with a generator if it ``smooths``."""
     return Waiting(
         rewards=np.zeros((n_arms, size)),
         filled=np.zeros(n_arms, np.int64),
@@ -46,7 +46,7 @@ def init_waiting(n_arms: int, size: int, smooths: bool = False) -> Waiting:
 
 @compilable
 def collect(waiting: Waiting, arm: int, reward: float, size: int) -> bool:
-    """Add a reward to the arm's row; return whether it has ``size`` now, which must be used before the next comes."""
+    """Add a reward to the arm's row; return whether it now has ``size``, to be used before the next is added."""
     filled = waiting.filled[arm] + 1
     waiting.rewards[arm, filled - 1] = saturate(reward)
     waiting.filled[arm] = filled if filled < size else 0
@@ -61,7 +61,7 @@ def smoothed(waiting: Waiting, mean: float, theta: float) -> float:
 
 @compilable
 def noise(stream: Stream | None, theta: float) -> float:
-    """Return smoothing noise of this scale; none without a generator."""
+    """Return smoothing noise of this scale, or 0 without a generator."""
     return 0.0 if stream is None else theta * next_normal(stream)
 
 
@@ -82,5 +82,5 @@ def smoothed_median(waiting: Waiting, arm: int, m: int, n: int, theta: float) ->
         mean = 0.0
         for i in range(j * n, (j + 1) * n):
             mean += share * row[i]
-        row[j] = smoothed(waiting, mean, theta)  # the block's rewards are read already
+        row[j] = smoothed(waiting, mean, theta)  # the block's rewards have been read
     return small_median(row, 2 * m + 1)

@@ -1,14 +1,15 @@
-r"""How loud each arm is beside the others, and whether rewards repeat, from differences of an arm's successive rewards.
+r"""How loud each arm is relative to the others, and whether rewards repeat, from differences of successive rewards.
 
-Differences know neither locations nor laws, which both are uncertain in young arms.  Let :math:`o_a` be the mean of
-:math:`\ln|r - r'|` over the q differences of an arm that are not 0, :math:`\bar o` the mean over all N of them, and W
-the sum of their squares about the arms' own means.  An arm's log scale is that of all arms, unless
+Differences depend neither on locations nor on laws, both of which are uncertain in arms with few rewards.  Let
+:math:`o_a` be the mean of :math:`\ln|r - r'|` over the q differences of an arm that are not 0, :math:`\bar o` the mean
+over all N of them, and W the sum of their squares about the arms' own means.  An arm's log scale is that of all arms,
+unless
 
 .. math::  \delta = o_a - \bar o > 2e \quad\text{or}\quad \delta < -3e, \qquad
            e = \sqrt{1.5\,\max(W/(N - K), 0.1)/q};
 
 then it is higher by :math:`\delta - 2e`, or lower by :math:`-\delta - 3e`.  The 1.5 allows for differences that have a
-reward in common.  All scales with the rewards, and exactly so for powers of two.
+reward in common.  Everything scales with the rewards, exactly so for powers of two.
 """
 
 from __future__ import annotations
@@ -21,36 +22,33 @@ import numpy as np
 from ...protocols import FloatArray, IntArray, compilable
 from .numerics import power_of_two, saturate
 
-LOUDER, QUIETER = 2.0, 3.0  # standard errors that it takes
-OVERLAP = 1.5  # by how much differences with a reward in common add to the variance of a mean
+LOUDER, QUIETER = 2.0, 3.0  # standard errors beyond which an arm counts as louder or quieter
+OVERLAP = 1.5  # factor by which differences with a reward in common increase the variance of a mean
 LEAST_VARIANCE = 0.1
 MOST = 4.0  # largest log ratio of an arm's scale to that of all
-ENOUGH = 5  # differences from which on outlying ones are cut
-BELOW, ABOVE = 4.0, 6.0  # how far from the mean of all
-FEWEST_PAIRS = 20  # pairs of successive rewards before it is asked whether they repeat
-EQUAL_SHARE, ATOM_SHARE = (
-    0.1,
-    0.8,
-)  # of pairs that are equal, and of those that are the same value as the last such pair
-SURE = 2.5  # standard deviations
-LIGHT = 4.0  # geometric means, times the logarithm of their number, within which differences of light tails stay
+ENOUGH = 5  # differences after which outlying ones are clipped
+BELOW, ABOVE = 4.0, 6.0  # how far from the mean of all they are clipped
+FEWEST_PAIRS = 20  # pairs of successive rewards needed to tell whether rewards repeat
+EQUAL_SHARE, ATOM_SHARE = 0.1, 0.8  # share of pairs that are equal, and of those that repeat the last equal value
+SURE = 2.5  # standard deviations by which a share must be exceeded
+LIGHT = 4.0  # with light tails, differences stay below this many geometric means times the log of their number
 FREEDOM = 10  # degrees of freedom that W needs
 
 
 class Spreads(NamedTuple):
-    """Differences between successive rewards of each arm; what all share are arrays of one."""
+    """Differences between successive rewards of each arm; values that arms share are arrays of length one."""
 
     last: FloatArray  # per arm: its latest reward; NaN before there is one
     seen: IntArray  # per arm: differences that are not 0
-    mean: FloatArray  # per arm: mean of their logarithms, in units
+    mean: FloatArray  # per arm: mean of their logarithms, in multiples of the unit
     unit: FloatArray  # a power of two near the first difference; 0 before it
     total: IntArray  # differences that are not 0, of all arms
     centre: FloatArray  # mean of their logarithms
     squares: FloatArray  # sum of their squared deviations from the means of their arms
     equal: IntArray  # differences that are 0, of all arms
-    same: IntArray  # of these, how many had the value of the one before
-    repeated: FloatArray  # the value that was equal last; NaN before there is one
-    largest: FloatArray  # difference of all arms
+    same: IntArray  # how many of these repeat the value of the one before
+    repeated: FloatArray  # the last reward that equalled the one before it; NaN before there is one
+    largest: FloatArray  # largest difference of all arms
 
 
 def init_spreads(n_arms: int) -> Spreads:
@@ -99,7 +97,7 @@ def learn_spread(spreads: Spreads, arm: int, reward: float) -> None:
 
 @compilable
 def loudness(spreads: Spreads, arm: int) -> float:
-    """Return the arm's scale divided by that of all arms; 1 without evidence that it is another."""
+    """Return the arm's scale divided by that of all arms; 1 without evidence that it differs."""
     seen, freedom = spreads.seen[arm], spreads.total[0] - len(spreads.seen)
     if freedom < FREEDOM or seen < 2:
         return 1.0
@@ -116,9 +114,9 @@ def loudness(spreads: Spreads, arm: int) -> float:
 def repeats(spreads: Spreads) -> bool:
     """Return whether rewards repeat because their law has atoms, and not because they are rounded.
 
-    More than a tenth of successive rewards must be equal.  Rounding may bring that about too if its step is near the
-    scale, and if tails are then heavy, means are of no use.  So either most that are equal are the same value, such as
-    zero, or no difference is larger than light tails allow.
+    More than a tenth of successive rewards must be equal.  Rounding can cause that too if its step is near the scale,
+    and if tails are then heavy, means are of no use.  So in addition, most equal rewards must have the same value, such
+    as zero, or no difference may be larger than light tails allow.
     """
     equal, pairs = spreads.equal[0], spreads.equal[0] + spreads.total[0]
     if pairs < FEWEST_PAIRS or not exceeds(equal, pairs, EQUAL_SHARE):
@@ -130,5 +128,5 @@ def repeats(spreads: Spreads) -> bool:
 
 @compilable
 def exceeds(count: int, total: int, share: float) -> bool:
-    """Return whether a count is above a share of the total by more than chance."""
+    """Return whether a count exceeds a share of the total by more than chance."""
     return bool(count > share * total + SURE * math.sqrt(share * (1.0 - share) * total))

@@ -1,4 +1,4 @@
-"""Walks through nested states: what happens to them when arms come and go, when pools fill up, and on disk."""
+"""Walks through nested states, for when arms come and go, when pools fill up, and when states are saved and loaded."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .ftrl import Draws
 from .pool import Pool
 from .stream import Stream
 
-SMOOTHING = (1,)  # key that sets the generators in a state apart from others with the same seed
+SMOOTHING = (1,)  # key that distinguishes the generators in a state from others with the same seed
 
 
 def fresh_state(policy: Any, n_arms: int, horizon: int | None) -> Any:
     """Return a fresh state of the policy whose pools start small.
 
-    In a simulation pools must have room for the whole horizon; online they grow, and so do files of saved agents.
+    In a simulation, pools must have room for the whole horizon; online they grow, and so do the files of saved agents.
 
     Examples
     --------
@@ -39,10 +39,10 @@ def _small(state: Any) -> Any:
 
 
 def carried(old: Any, same: Any, fresh: Any, rows: IntArray) -> Any:
-    """``fresh`` state for another number of arms, with what ``old`` knows of its arms ``rows`` in the first rows.
+    """Return a ``fresh`` state for another number of arms, its first rows filled from the arms ``rows`` of ``old``.
 
-    ``same`` is a fresh state for the old number of arms: an array belongs to the arms if its first axis tells the two
-    numbers apart, else it is kept as it is.
+    ``same`` is a fresh state for the old number of arms.  If an array has the same shape in both fresh states, it does
+    not depend on the number of arms and is kept as it is.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def carried(old: Any, same: Any, fresh: Any, rows: IntArray) -> Any:
 
 
 def find_open(state: Any) -> Callable[[IntArray | None], None] | None:
-    """Return how to let a state choose among some arms only (``None``: all), if it can.
+    """Return a function that restricts a state's choices to some arms (``None``: all), or None if it cannot be.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def find_open(state: Any) -> Callable[[IntArray | None], None] | None:
 
 
 def find_draws(state: Any) -> Draws | None:
-    """Return the part of a state that holds the probabilities of the arms, None if there is none.
+    """Return the part of a state that holds the probabilities of the arms, or None if there is none.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def find_draws(state: Any) -> Draws | None:
 
 
 def streams(state: Any) -> Iterator[Stream]:
-    """Yield the generators of random numbers in a state.
+    """Yield the random number generators in a state.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def streams(state: Any) -> Iterator[Stream]:
 
 
 def reseed(found: Iterable[Stream], seed: np.random.SeedSequence) -> None:
-    """Begin each of the generators in a fresh state from a number of its own.
+    """Start each of the generators in a fresh state from its own number.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def reseed(found: Iterable[Stream], seed: np.random.SeedSequence) -> None:
 
 
 def pools(state: Any) -> Iterator[Pool]:
-    """Yield the pools in which the state keeps rewards, and which may need room for more.
+    """Yield the pools in which a state keeps rewards.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def pools(state: Any) -> Iterator[Pool]:
 
 
 def with_room(state: Any) -> Any:
-    """Return the same state with room for another reward of any arm.
+    """Return the state with room for another reward of any arm.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def with_room(state: Any) -> Any:
 
 
 def with_rows(state: Any, n_rows: int) -> Any:
-    """Return the same state of a linear policy with room for what it keeps per row of so many.
+    """Return the state of a linear policy with room for what it keeps about each of ``n_rows`` rows.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def with_rows(state: Any, n_rows: int) -> Any:
 
 
 def find_asking(state: Any) -> Any:
-    """Return the part of a linear policy's state that is told of pending decisions, None if there is none.
+    """Return the part of a linear policy's state that records pending rows, or None if there is none.
 
     Examples
     --------
@@ -224,10 +224,10 @@ def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[A
 def check_state(state: Any, fresh: Any, n_arms: int, path: str = "state") -> None:
     """Refuse a state whose numbers would lead compiled code, which does not check indices, out of its arrays.
 
-    A part of a state with a method ``check(fresh, n_arms)`` says what else it relies on.  Whole numbers in states of
-    this package count something, so they are never negative where those of a ``fresh`` state are not, and never below
-    those in parts that say nothing else; the numbers of generators are an exception.  Nothing is missing (NaN) where
-    nothing was at first.  Between decisions all arms are open.
+    A part of a state may have a method ``check(fresh, n_arms)`` that checks what else it relies on.  Whole numbers in
+    states of this package are counts or positions, generators excepted: they are never below the least number of a
+    ``fresh`` state, or below 0 in parts that have a ``check``.  Arrays that have no NaN in a fresh state never have
+    any.  Between decisions, all arms are open.
 
     Examples
     --------
@@ -261,9 +261,9 @@ def check_state(state: Any, fresh: Any, n_arms: int, path: str = "state") -> Non
 
 
 def rebuilt(template: Any, values: dict[str, npt.NDArray[Any]], path: str = "state", grows: bool = False) -> Any:
-    """Return a state like ``template`` with other arrays of the same types and shapes; only records of a pool may grow.
+    """Return ``template`` with other arrays of the same types and shapes; only the records of a pool may be longer.
 
-    Compiled code does not check indices, so arrays of other shapes must not get through.
+    Compiled code does not check indices, so arrays of other shapes must be refused.
 
     Examples
     --------

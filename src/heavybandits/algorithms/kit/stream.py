@@ -1,4 +1,4 @@
-"""A generator of random numbers that lives in a state."""
+"""A random number generator that is part of a state."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 
-SEED = 1234567890123456789  # of a generator that nobody has seeded; any number between 0 and the modulus will do
+SEED = 1234567890123456789  # of a generator that has not been seeded; any number between 0 and the modulus will do
 _MULTIPLIER, _WORD = 1253407776, (1 << 31) - 1
 MODULUS = _MULTIPLIER * (_WORD + 1) - 1
 
 
 class Stream(NamedTuple):
-    """A generator of random numbers that lives in a state: whoever plays a policy seeds it, see :func:`.reseed`."""
+    """A random number generator in a state; whoever plays the policy seeds it with :func:`.reseed`."""
 
-    number: IntArray  # array of one, more than 0 and less than the modulus
+    number: IntArray  # array of length one: more than 0 and less than the modulus
 
     def check(self, fresh: Stream, n_arms: int) -> None:
-        """Refuse a number from which the generator would not go on."""
+        """Refuse a number from which the generator could not continue."""
         require_within("number", self.number, 1, MODULUS - 1)
 
     def reseed(self, seed: int) -> None:
-        """Begin anew from any whole number.
+        """Restart from any whole number.
 
         Examples
         --------
@@ -38,7 +38,7 @@ class Stream(NamedTuple):
 
 
 def init_stream() -> Stream:
-    """Return a generator that nobody has seeded yet."""
+    """Return a generator that has not been seeded."""
     return Stream(np.array([SEED]))
 
 
@@ -46,10 +46,10 @@ def init_stream() -> Stream:
 def next_number(stream: Stream) -> int:
     """Return the next whole number of a generator, from 0 to 2147483647.
 
-    Marsaglia's multiplication with carry: the lower 31 bits of the state are the number, the upper ones the carry.  The
-    modulus 1253407776 * 2^31 - 1 is a safe prime, so the period is half of it, 1.3e18.  Nothing exceeds 63 bits, so
-    plain Python and compiled code agree exactly.  It lives in a state, so it is saved with an agent, and an estimator
-    can draw from it, which has no other generator at hand.
+    This is Marsaglia's multiply-with-carry: the lower 31 bits of the state are the number, the upper bits the carry.
+    The modulus 1253407776 * 2^31 - 1 is a safe prime, so the period is half of it, 1.3e18.  Nothing exceeds 63 bits, so
+    plain Python and compiled code agree exactly.  As part of a state, the generator is saved with an agent, and is
+    available to estimators, which have no other.
 
     Examples
     --------
@@ -62,9 +62,9 @@ def next_number(stream: Stream) -> int:
     return int(stream.number[0] & _WORD)
 
 
-# Marsaglia and Tsang (2000): the bell curve is covered by layers of equal area, of which the lowest has all that is
-# beyond an edge.  Positions in a layer are the odd numbers between -2^24 and 2^24.  Of each layer: the width of one
-# position, and the first position that may be above the curve.
+# Marsaglia and Tsang (2000): the bell curve is covered by layers of equal area, the lowest of which includes the tails
+# beyond an edge.  Positions in a layer are the odd numbers between -2^24 and 2^24.  Stored for each layer are the width
+# of one position, and the first position that may be above the curve.
 _LAYERS, _POSITIONS, _EDGE, _AREA = 128, 1 << 24, 3.442619855899, 9.91256303526217e-3
 
 
@@ -82,7 +82,7 @@ _WIDTHS, _BELOW = _layers()
 
 @compilable
 def next_normal(stream: Stream) -> float:
-    """Next standard normal number of the generator, by the ziggurat method: one whole number makes one in 97 of 100.
+    """Return the next standard normal number, by the ziggurat method: 97 in 100 need one whole number only.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def next_normal(stream: Stream) -> float:
     [0.669, -0.719, 1.076]
     """
     number = next_number(stream)
-    layer, position = number & (_LAYERS - 1), (number >> 6 | 1) - _POSITIONS  # its last 7 bits, and the other 24
+    layer, position = number & (_LAYERS - 1), (number >> 6 | 1) - _POSITIONS  # its lower 7 bits, and the upper 24
     if abs(position) < _BELOW[layer]:
         return float(position * _WIDTHS[layer])
     return next_from_rim(stream, layer, position)
@@ -99,7 +99,7 @@ def next_normal(stream: Stream) -> float:
 
 @rarely_called
 def next_from_rim(stream: Stream, layer: int, position: int) -> float:
-    """Next normal number if the first position tried may be above the curve, or is in the layer with the tail."""
+    """Return the next normal number if the first position may be above the curve, or belongs to the tail."""
     x = position * _WIDTHS[layer]
     while abs(position) >= _BELOW[layer]:
         share = (next_number(stream) + 0.5) / (_WORD + 1)

@@ -1,6 +1,6 @@
-"""What FO-UCB and ZO-UCB share: an optimiser for each arm, whose rate makes a radius.
+"""What FO-UCB and ZO-UCB share: an optimiser for each arm, whose rate determines the radius.
 
-A policy built on it has a parameter ``optimizer``, and a method ``radius`` that turns the rate into the radius.
+A policy built on this has a parameter ``optimizer``, and a method ``radius`` that turns the rate into the radius.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from .tournament import Tournament, choose, init_tournament, set_line
 
 
 class TemplateState(NamedTuple):
-    """State of both policies."""
+    """The state of both policies."""
 
     pulls: IntArray
     optimizer: Any
     tournament: Tournament
-    turns: IntArray  # initial pulls per arm, pulls in a row
+    turns: IntArray  # initial pulls per arm, and pulls in a row
     delta: FloatArray
 
     def check(self, fresh: TemplateState, n_arms: int) -> None:
-        """Refuse what does not fit the horizon."""
+        """Refuse a state that does not match the horizon."""
         require_same(self, fresh, "delta")
 
 
 def init_template(name: str, optimizer: Any, n_arms: int, horizon: int | None) -> TemplateState:
-    """Return a fresh state; an optimiser may have ``init_pulls``, and with ``batch_size`` ask for pulls in a row."""
+    """Return a fresh state; the optimiser's ``init_pulls`` and ``batch_size``, if any, set the pulls in a row."""
     horizon = required_horizon(name, horizon, "confidence level")
     size = optimizer.batch_size() if hasattr(optimizer, "batch_size") else 1
     initial = getattr(optimizer, "init_pulls", 0) or size
@@ -46,13 +46,13 @@ def init_template(name: str, optimizer: Any, n_arms: int, horizon: int | None) -
 
 @compilable
 def choose_by_template(policy: Any, state: TemplateState, t: int) -> int:
-    """Return the arm to pull: one step of each arm's optimiser, then the highest index."""
+    """Return the arm to pull: first each arm for its initial pulls, then the one with the highest index."""
     return choose(policy, state, t, state.turns[0], state.turns[1])
 
 
 @compilable
 def learn_by_template(policy: Any, state: TemplateState, arm: int, reward: float) -> None:
-    """Pass the reward on to the arm's optimiser, and move the arm's index once there is an estimate."""
+    """Pass the reward on to the arm's optimiser, and update the arm's index once there is an estimate."""
     state.pulls[arm] += 1
     policy.optimizer.observe(state.optimizer, arm, reward)
     rate = policy.optimizer.bound(state.optimizer, arm, state.delta[0])

@@ -18,12 +18,12 @@ class Turn(NamedTuple):
     left: IntArray
 
     def check(self, fresh: Turn, n_arms: int) -> None:
-        """Refuse the turn of an arm that is none."""
+        """Refuse an arm that does not exist."""
         require_within("arm", self.arm, 0, n_arms - 1)
         require_within("left", self.left, 0, LARGEST_COUNT)
 
     def carry(self, fresh: Turn, rows: IntArray) -> Turn:
-        """End the turn, for arms come or go."""
+        """End the turn, since arms come or go."""
         return fresh
 
 

@@ -1,13 +1,13 @@
-r"""Two-piece Student laws: what the linear level-set policies take the noise to be.
+r"""Two-piece Student laws, with which the linear level-set policies model the noise.
 
-A law has degrees of freedom :math:`\nu_-` below and :math:`\nu_+` above its mode 0, and is ratio q times as wide above
-as below.  Its loss and weight at z, a residual in units of the lower scale, are
+A law has degrees of freedom :math:`\nu_-` below and :math:`\nu_+` above its mode 0, and is q times as wide above as
+below.  Its loss and weight at z, a residual in units of the lower scale, are
 
 .. math::  \rho(z) = \tfrac{\nu + 1}{2} \ln(1 + y^2/\nu), \qquad
            w(z) = \rho'(z)/z = \frac{\nu + 1}{(\nu + y^2)\,q_\pm^2}
 
 with the :math:`\nu` of its side, :math:`y = z/q_\pm`, and :math:`q_\pm` = 1 below and q above.  Each law is a row of a
-table, which also holds what follows from these three numbers.
+table, which also holds constants derived from these three numbers.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ import numpy as np
 
 from ...protocols import FloatArray, compilable, rarely_called
 
-SYMMETRIC = ((1.0, 1.0, 1.0), (0.6, 0.6, 1.0), (2.0, 2.0, 1.0), (4.0, 4.0, 1.0), (30.0, 30.0, 1.0))  # Cauchy's first
-SKEWED = ((30.0, 1.0, 3.0), (4.0, 1.0, 2.0), (30.0, 2.0, 8.0), (30.0, 30.0, 3.0))  # and their mirror images
+SYMMETRIC = ((1.0, 1.0, 1.0), (0.6, 0.6, 1.0), (2.0, 2.0, 1.0), (4.0, 4.0, 1.0), (30.0, 30.0, 1.0))  # Cauchy first
+SKEWED = ((30.0, 1.0, 3.0), (4.0, 1.0, 2.0), (30.0, 2.0, 8.0), (30.0, 30.0, 3.0))
 MIRRORED = tuple((above, below, 1.0 / ratio) for below, above, ratio in SKEWED)
-LEARNED = SYMMETRIC + SKEWED + MIRRORED  # of which the likeliest is used
+LEARNED = SYMMETRIC + SKEWED + MIRRORED  # the likeliest of these is used
 LEAST_SQUARES = (1e300, 1e300, 1.0)  # all weights are 1, so that means are compared
 
 # Columns of the table: degrees of freedom below and above, ratio of the scales, log of the normalising constant, Fisher
 # information of the location, mean weight, slack of the level (see linear_level_set), Fisher information of the log
 # scale, and the exponent of the lower tail.
 BELOW, ABOVE, RATIO, NORM, INFORMATION, WEIGHT, SLACK, SHARPNESS, TAIL = range(9)
-MEAN_SLACK = 0.05  # of least squares
-THIN = 2e6  # exponent of a tail from which on a level set is that of the normal law
-FAR = 1e100  # residuals beyond this many scales count as this many: their squares are finite
-STEPS = 12  # towards the scale and shift of a law, at most
+MEAN_SLACK = 0.05  # slack of least squares
+THIN = 2e6  # tails with a larger exponent count as normal
+FAR = 1e100  # residuals beyond this many scales count as this many, so that their squares are finite
+STEPS = 12  # most iterations when matching the scale and shift of a law
 
 
 def two_piece_table(laws: Sequence[tuple[float, float, float]]) -> FloatArray:
-    """Return a row for each law, given as degrees of freedom below and above and the ratio of the scales.
+    """Return a row for each law, given as degrees of freedom below and above, and the ratio of the scales.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def loss_at(law: FloatArray, z: float) -> float:
 
 @compilable
 def log_likelihood(law: FloatArray, residuals: FloatArray, n: int, shift: float, scale: float, unit: float) -> float:
-    """Return the log likelihood of n residuals, measured in some unit, under a law with its mode at ``shift``."""
+    """Return the log likelihood of n residuals in units of ``unit``, under a law with its mode at ``shift``."""
     total = -n * (law[NORM] + math.log(scale / unit))
     for i in range(n):
         total -= loss_at(law, (residuals[i] - shift) / scale)
@@ -115,9 +115,9 @@ def log_likelihood(law: FloatArray, residuals: FloatArray, n: int, shift: float,
 
 @rarely_called
 def match(law: FloatArray, residuals: FloatArray, n: int, freedom: float, scale: float) -> tuple[float, float]:
-    """Return the shift and the scale at which the law is likeliest, to about a thousandth; ``scale`` is a guess.
+    """Return the shift and scale at which the law is likeliest, to about a thousandth; ``scale`` is a first guess.
 
-    With fewer degrees of ``freedom`` than residuals the scale is larger, as residuals of a fit are too small.
+    With fewer degrees of ``freedom`` than residuals, the scale is larger, since the residuals of a fit are too small.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-r"""Points of which more become active where the active ones do not cover the cube (Kleinberg, Slivkins, Upfal 2008).
+r"""Active points, joined by more where they do not cover the cube (Kleinberg, Slivkins, Upfal 2008).
 
-An active point with a radius covers what is no farther from it, where the distance is the largest difference of a
-coordinate.  The cube is taken for covered if all points of a net are: the first 1024 of Halton's sequence.  If one is
-not, the first of them becomes active.  Each point of the net knows who covers it, so a radius that shrinks concerns
-only what its own point covered.
+An active point covers all points within its radius, where the distance is the largest difference in any coordinate.
+The cube counts as covered if all points of a net are: the first 1024 of Halton's sequence.  Otherwise the first
+uncovered point of the net becomes active.  Each point of the net records an arm that covers it, so when a radius
+shrinks, only the points that its arm covered need checking.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ NOBODY = -1
 
 
 class Zoom(NamedTuple):
-    """Active points, called arms, what is known of them, and what they cover."""
+    """Active points, called arms, what is known about them, and what they cover."""
 
     net: FloatArray  # (NET, dim)
     where: IntArray  # per arm: its number in the net
     pulls: IntArray  # per arm
-    mean: FloatArray  # per arm: an estimate of what it pays
+    mean: FloatArray  # per arm: its estimated reward
     radius: FloatArray  # per arm
     cover: IntArray  # per point of the net: an arm that covers it, or NOBODY
-    size: IntArray  # array of one: arms
-    bare: IntArray  # array of one: no point of the net before this one is uncovered
+    size: IntArray  # array of length one: number of arms
+    bare: IntArray  # array of length one: all points of the net before this one are covered
 
     def check(self, fresh: Zoom, n_arms: int) -> None:
-        """Refuse arms and points that there are not, and another net."""
+        """Refuse arms and points that do not exist, and another net."""
         require_within("size", self.size, 0, NET)
         require_within("where", self.where, 0, NET - 1)
         require_within("cover", self.cover, NOBODY, max(int(self.size[0]) - 1, NOBODY))
@@ -60,7 +60,7 @@ def init_zoom(dim: int) -> Zoom:
 
 @compilable
 def distance(zoom: Zoom, arm: int, point: int) -> float:
-    """Return how far an arm is from a point of the net."""
+    """Return the distance between an arm and a point of the net."""
     farthest, own = 0.0, zoom.where[arm]
     for axis in range(zoom.net.shape[1]):
         farthest = max(farthest, abs(zoom.net[own, axis] - zoom.net[point, axis]))
@@ -78,7 +78,7 @@ def covering(zoom: Zoom, factor: float, point: int) -> int:
 
 @compilable
 def look_around(zoom: Zoom, factor: float, arm: int) -> None:
-    """Give up what an arm does not cover any more, now that its radius has changed; others may cover it."""
+    """Release the points that an arm no longer covers, now that its radius has changed; others may cover them."""
     for point in range(len(zoom.cover)):
         if zoom.cover[point] == arm and distance(zoom, arm, point) > factor * zoom.radius[arm]:
             zoom.cover[point] = NOBODY
@@ -87,7 +87,7 @@ def look_around(zoom: Zoom, factor: float, arm: int) -> None:
 
 @compilable
 def activated(zoom: Zoom, factor: float) -> int:
-    """Activate the first point that is not covered and return its arm, or NOBODY if all are.
+    """Activate the first uncovered point and return its arm, or NOBODY if all points are covered.
 
     Examples
     --------
@@ -113,15 +113,15 @@ def activated(zoom: Zoom, factor: float) -> int:
 
 @compilable
 def index_at(zoom: Zoom, factor: float, arm: int) -> float:
-    """Return the arm's mean + 2 radii; infinite if it has no rewards."""
+    """Return the arm's mean plus two radii; infinite if it has no rewards."""
     return float(zoom.mean[arm] + 2.0 * factor * zoom.radius[arm]) if zoom.pulls[arm] > 0 else math.inf
 
 
 @compilable
 def selected(zoom: Zoom, factor: float, initial: float) -> int:
-    """Return an arm that lacks one of its ``initial`` pulls, a new one, or the one with the highest index."""
+    """Return an arm with fewer than ``initial`` pulls, a new one, or the one with the highest index."""
     size: int = zoom.size[0]
-    if size > 0 and zoom.pulls[size - 1] < initial:  # the others had theirs before it became active
+    if size > 0 and zoom.pulls[size - 1] < initial:  # the others had enough before it became active
         return size - 1
     best, highest = activated(zoom, factor), -math.inf
     if best == NOBODY:
@@ -134,5 +134,5 @@ def selected(zoom: Zoom, factor: float, initial: float) -> int:
 
 @compilable
 def point_of(zoom: Zoom, arm: int) -> FloatArray:
-    """Return the active point that is called by this number."""
+    """Return the coordinates of an arm."""
     return zoom.net[zoom.where[arm]]  # type: ignore[no-any-return]
