@@ -1,8 +1,8 @@
-"""Run the commands that numbers in the documents come from again, and compare: ``python docs/claims.py [COMMAND ...]``.
+"""Rerun the commands behind the numbers in the documents, and compare: ``python docs/claims.py [COMMAND ...]``.
 
-A document claims the numbers of the form *mean ± standard error* between the place that names a command and the next
-heading.  Without arguments all commands are run, which takes hours; those of studies resume.  The outcome is written to
-docs/claims.md, where rows of commands that were not run stay as they are.
+The claims of a command are the numbers of the form *mean ± standard error* between its name and the next heading.
+Without arguments all commands are run, which takes hours; studies resume.  The outcome is written to docs/claims.md,
+where the rows of commands that were not run stay as they are.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ NUMBERS = re.compile(r"(\d[\d,]*(?:\.\d+)?) ± (\d[\d,]*(?:\.\d+)?)")
 HEAD = """\
 # Claims
 
-Numbers in these pages name the command that makes them. `python docs/claims.py` runs these commands again and
-compares: it looks up each *mean ± standard error* among the results. *Same* counts those that are there to the last
-digit, *near* those with a result within two standard errors, as after a change that alters choices a little, *gone* all
-others, such as those of an earlier version. A row is as old as its date; the digest is that of the numbers, and tells
-whether they have changed since.
+Numbers in these pages name the command that makes them. `python docs/claims.py` reruns these commands and looks up each
+*mean ± standard error* among the results. *Same* counts the numbers that are found to the last digit; *near* those with
+a result within two standard errors, as after a change that alters choices a little; *gone* all others, such as those of
+an earlier version. A row is as old as its date; the digest of the numbers shows whether they have changed since.
 
 | document | command | numbers | same | near | gone | checked | machine | digest |
 |---|---|---|---|---|---|---|---|---|
@@ -50,7 +49,7 @@ class Pair(NamedTuple):
         return float(self.mean.replace(",", "")), float(self.error.replace(",", ""))
 
     def is_of(self, mean: float, error: float) -> bool:
-        """Return whether these digits are those of a result."""
+        """Return whether a result has these digits."""
         return all(
             round(value, len(text.partition(".")[2])) == shown
             for text, shown, value in zip(self, self.values, (mean, error), strict=True)
@@ -63,7 +62,7 @@ class Pair(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """What a document claims of a command."""
+    """The numbers that a document claims for a command."""
 
     document: str
     command: str
@@ -75,7 +74,7 @@ class Claims(NamedTuple):
 
 
 def collected() -> Iterator[Claims]:
-    """Yield what README and the pages claim of commands."""
+    """Yield what README and the pages claim for each command."""
     for file in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         found: dict[str, list[Pair]] = {}
         for section in re.split(r"\n(?=#)", file.read_text(encoding="utf-8")):
@@ -89,7 +88,7 @@ def collected() -> Iterator[Claims]:
 
 
 def results(command: str, folder: Path) -> list[tuple[float, float]]:
-    """Return all means and standard errors that a command gives."""
+    """Return all means and standard errors that a command makes."""
     if command.startswith("heavybandits run "):
         name = command.split()[-1]
         study = hb.run_study(name, out=folder / name)
@@ -110,7 +109,7 @@ def results(command: str, folder: Path) -> list[tuple[float, float]]:
 
 
 def row(claims: Claims, given: list[tuple[float, float]]) -> str:
-    """Return the row of the page that says how claims and results compare; no results if the command was not run."""
+    """Return the row of the page that compares claims and results; ``given`` is empty if the command was not run."""
     same = [pair for pair in claims.pairs if any(pair.is_of(*result) for result in given)]
     near = [pair for pair in claims.pairs if pair not in same and any(pair.is_near(*result) for result in given)]
     counts = len(claims.pairs), len(same), len(near), len(claims.pairs) - len(same) - len(near)

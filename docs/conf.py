@@ -1,4 +1,4 @@
-"""The site: ``pip install '.[docs]'``, then ``sphinx-build -W -b html docs docs/_build``.  Nothing is fetched."""
+"""The site: ``pip install '.[docs]'``, then ``sphinx-build -W -b html docs docs/_build``.  It needs no network."""
 
 import sys
 from pathlib import Path

@@ -28,7 +28,7 @@ def row(*cells: str) -> str:
 
 
 def main() -> None:
-    """Print ratios of regret, then regret."""
+    """Print the ratios of regret, then the regret."""
     results = hb.load_study(sys.argv[1]).results
 
     def regret(case: str, policy: str) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Draw docs/level-set.png, the figure of docs/level-set.md: ``python docs/level_set.py``, half a minute."""
+"""Draw docs/level-set.png, the figure of docs/level-set.md: ``python docs/level_set.py`` takes half a minute."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ LEVEL = 4.5
 
 
 def draw_sets(axes: Any) -> None:
-    """Cauchy losses of two arms with three rewards each, and their level sets."""
+    """Draw the Cauchy losses of two arms with three rewards each, and their level sets."""
     theta = np.linspace(-70, 30, 4001)
     arms = (([9.0, -50.0, -60.0], 4), ([0.1, -0.4, 0.3], -48))
     for colour, (rewards, offset) in zip(OKABE_ITO, arms, strict=False):
@@ -31,7 +31,7 @@ def draw_sets(axes: Any) -> None:
 
 
 def draw_regret(axes: Any) -> None:
-    """Mean regret under Cauchy noise, ten arms 0.1 apart."""
+    """Draw the mean regret on ten arms 0.1 apart under Cauchy noise."""
     noise = hb.Cauchy()
     policies = {
         "auto": hb.make("auto"),

@@ -1,7 +1,7 @@
-"""Make two tables of ``linear.md``: ``python docs/linear.py`` prints them, in about three minutes.
+"""Print two tables of ``docs/linear.md``: ``python docs/linear.py`` takes about three minutes.
 
-One has coins and revenue; the other what a learner loses who has seen as many random rows in each round, and how many
-runs of ``linear-auto`` fail, on the rounds of the study ``linear``.
+One has coins and revenue.  The other has, for instances of the study ``linear``, what a learner loses that has seen as
+many random rows, and how many runs of ``linear-auto`` fail.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEVIATIONS = {"coins": 0.5, "revenue": 0.6}
 
 
 def reward(kind: str, mean: float, rng: np.random.Generator) -> float:
-    """Return a coin, or what a visitor spends, of whom nine in ten buy nothing; its mean is linear in ``mean``."""
+    """Return a coin, or what a visitor spends (nine in ten buy nothing); its expectation is linear in ``mean``."""
     if kind == "coins":
         return float(rng.random() < 0.5 + 0.4 * mean)
     return float(rng.lognormal(0.0, 0.7)) if rng.random() < 0.1 + 0.08 * mean else 0.0
@@ -49,13 +49,13 @@ def regret(policy: Any, kind: str, contexts: FloatArray, theta: FloatArray, seed
 
 
 def learner_loss(instance: hb.LinearInstance, horizon: int) -> float:
-    """Return what all rounds lose by the most precise estimate that as many random rows allow."""
+    """Return what all rounds lose with the most precise estimate possible after as many random rows."""
     rounds = np.unique(np.geomspace(1, horizon, 40).astype(int))
     return float(np.trapezoid([instance.learning_loss(int(n)) or 0.0 for n in rounds], rounds))
 
 
 def print_learners() -> None:
-    """Print the table of losses that remain to a learner, and of failures."""
+    """Print the table of what a learner still loses, and of failures."""
     print("| | regret of a learner | `linear-auto` | failed |\n|---|---|---|---|")
     study = hb.read_study("linear")
     for label, case in study.cases.items():

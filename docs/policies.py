@@ -1,7 +1,7 @@
 """Write the tables of policies and estimators, docs/policies.md, from the registry.
 
-Run ``python docs/policies.py`` after adding a policy or an estimator.  Costs are those that ``benchmarks/policies.py``
-has measured.
+Run ``python docs/policies.py`` after adding a policy or an estimator.  Costs were measured by
+``benchmarks/policies.py``.
 """
 
 from __future__ import annotations
@@ -21,38 +21,39 @@ COSTS, PAGE = ROOT / "benchmarks" / "policies.csv", ROOT / "docs" / "policies.md
 BEFORE = """\
 # Policies
 
-What each policy must be told, what it costs and what is proved of it. `hb.make(name, ...)` makes one; its docstring,
+What each policy must be told, what it costs and what is proved about it. `hb.make(name, ...)` makes one; its docstring,
 `help(hb.make(name, ...))`, has the formula, what it assumes and what happens when that fails.
 
-Notation: K arms, T pulls, n pulls of one arm, gaps Delta_a, moment order p = 1 + eps. Cost is for a reward, and after
-a comma for a choice if that is more than O(1). A policy is deterministic if it draws no random numbers, neither for its
-choices nor to smooth its estimates. Nanoseconds per pull are medians over replications of 10,000 pulls on Cauchy noise,
-noise not included, on two shared virtual cores: trust ratios, and those to one digit; a dash is not measured yet.
-`python benchmarks/policies.py` measures them, `python docs/policies.py` writes this page.
+Notation: K arms, T pulls, n pulls of one arm, gaps Delta_a, moment order p = 1 + eps. The cost is for a reward and,
+after a comma, for a choice if that is more than O(1). A policy is deterministic if it draws no random numbers, neither
+for its choices nor to smooth its estimates. Nanoseconds per pull are medians over replications of 10,000 pulls on
+Cauchy noise, noise not included, on two shared virtual cores: trust only the ratios, to one digit. A dash means that
+the cost was not measured yet. `python benchmarks/policies.py` measures them, and `python docs/policies.py` writes this
+page.
 
 """
 
 ESTIMATORS = """
 ## Estimators
 
-The templates `fo-ucb`, `zo-ucb` and `robust-ucb` take an estimator: {names}.
+The templates `fo-ucb`, `zo-ucb` and `robust-ucb` take one of these estimators: {names}.
 """
 
 AFTER = """
 ## What is not here
 
-**The parameter-free learner of Zhang and Cutkosky (2022)** is no member of the first-order template. It competes with
-every comparison point at once, with regret of order |u| T^(1/p) up to logarithms and with high probability, for convex
-losses whose expected gradients are bounded and whose noise has a moment of order p; it must be told that order, both
-bounds and T.
+**The parameter-free learner of Zhang and Cutkosky (2022)** does not fit the first-order template. It competes with
+every comparison point u at once, with regret of order |u| T^(1/p) up to logarithms and with high probability, for
+convex losses whose expected gradients are bounded and whose noise has a moment of order p; it must be told that order,
+both bounds and T.
 
 - The template minimises (x - mu)^2/2, whose gradient x - r is not bounded on average. Only a known interval that holds
-  mu would bound it, and to do without such an interval is the point of the method.
+  mu would bound it, and doing without such an interval is the point of the method.
 - With the absolute value |x - mu| instead, the gradient sign(x - r) is bounded by 1 and has no heavy tail left to cut:
-  any bounded-noise method does, and its target is the median.
-- If all that were granted, averaging turns the regret into f(x) - f* of order T^(-(p-1)/p), and the template, which
-  asks for sqrt(2 (f - f*)), into a radius of order T^(-(p-1)/(2p)): the square root of what the truncated mean gives
-  from the same knowledge. Its rate holds at T alone, where an index needs it at every n.
+  any method for bounded noise will do, and its target is the median.
+- Even if all that were granted, averaging turns the regret into f(x) - f* of order T^(-(p-1)/p), and the template,
+  which asks for sqrt(2 (f - f*)), turns that into a radius of order T^(-(p-1)/(2p)): the square root of what the
+  truncated mean gives from the same knowledge. Its rate holds only at T, where an index needs it at every n.
 
 ```{toctree}
 :hidden:
@@ -64,7 +65,7 @@ policies/*
 
 
 def page() -> str:
-    """Return the page: a table for each kind of policies."""
+    """Return the page: a table for each kind of policy."""
     tables = []
     for kind in KINDS:
         if facts(kind):

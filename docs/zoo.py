@@ -1,4 +1,4 @@
-"""Write docs/_data/zoo.csv, which the pages of the policies show, from the results of ``heavybandits run zoo``.
+"""Write docs/_data/zoo.csv, which the pages of policies show, from the results of ``heavybandits run zoo``.
 
 Run ``python docs/zoo.py zoo`` with the folder that the study was run into.
 """

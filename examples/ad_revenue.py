@@ -3,8 +3,8 @@ Revenue per visitor
 ===================
 
 Which of three ads earns most, when nearly all visitors buy nothing and some buy a lot?  All medians are zero, so only
-means tell the ads apart.  UCB does well if it is told the scale of the noise, 15 or so, and not if it is told 1.
-``auto-mean`` is told nothing.
+means tell the ads apart.  UCB does well if it is told the scale of the noise, 15 or so, but not if it is told 1.
+``auto-mean`` needs no such knowledge.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Regret under Cauchy noise
 =========================
 
-Ten arms whose locations are 0.1 apart.  Cauchy noise has no mean, so the averages of UCB never settle.  ``sgd-ucb``
-is the paper's; it knows the range of the locations.  ``auto`` knows nothing.
+Three policies play ten arms whose locations are 0.1 apart.  Cauchy noise has no mean, so the averages of UCB never
+settle.  ``sgd-ucb`` is the paper's policy, which must know the range of the locations.  ``auto`` needs no prior
+knowledge.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,8 @@
 Choose a server
 ===============
 
-Send each request to the quickest of four servers, of which every one stalls now and then.  A reward is a latency with
-a minus sign.  Stalls follow Pareto's law with index 0.9, so latencies have no mean, and averages follow the last
-stall.
+Send each request to the fastest of four servers, all of which stall now and then.  The reward is minus the latency.
+Stalls follow a Pareto law with index 0.9, so latencies have no mean, and averages follow the last stall.
 """
 
 import matplotlib.pyplot as plt

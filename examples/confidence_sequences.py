@@ -2,8 +2,9 @@
 Bounds that hold at all times
 =============================
 
-Intervals for the location of an arm while its Cauchy rewards come in.  Betting gives one that is right at all times
-at once, with probability 95%, for any symmetric noise.  The usual one is made for normal noise and for a single time.
+Intervals for the location of an arm while its Cauchy rewards come in.  Betting gives an interval that is right at all
+times at once, with probability 95%, for any symmetric noise.  The usual one is made for normal noise and a single
+time.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +15,7 @@ BETS = np.array([0.003, 0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 0.95])[:, None, None]  
 
 
 def betting(rewards, theta):
-    """Which locations are not ruled out after each reward: nobody has won 40 times the stake against them."""
+    """Return which locations each reward leaves possible: no bet against them has won 40 times its stake."""
     z = rewards[:, None] - theta
     bets = BETS * z / np.sqrt(1.0 + z * z)
     return np.maximum(np.cumprod(1.0 - bets, axis=1).mean(axis=0), np.cumprod(1.0 + bets, axis=1).mean(axis=0)) < 40

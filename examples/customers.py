@@ -2,9 +2,9 @@
 Which customers come back?
 ==========================
 
-A music shop's customers, from the package ``lifetimes``.  Arms are segments, by how often customers had bought until
-June 1997; the reward is what one of them pays in the first half of 1998, mostly nothing.  UCB is best if it is told the
-scale of rewards, and lost in a third of the runs if it is told 1.  ``auto-mean`` is told nothing.
+The customers of a music shop, from the package ``lifetimes``.  Arms are segments, by how often customers had bought
+until June 1997; the reward is what one of them pays in the first half of 1998, mostly nothing.  UCB is best if it is
+told the scale of the rewards, and fails in a third of the runs if it is told 1.  ``auto-mean`` needs no such knowledge.
 """
 
 import importlib.util

@@ -2,8 +2,9 @@
 The service and its page
 ========================
 
-``heavybandits serve`` answers over HTTP, and shows on a page what is going on.  Here 300 visitors are shown one of
-three offers each.  The curves are the shares of the offers so far, and the page looked like this after 200 of them:
+``heavybandits serve`` makes decisions over HTTP and has a page that shows what is going on.  Here each of 300 visitors
+is shown one of three offers.  The curves are the shares of the offers so far.  After 200 visitors the page looked like
+this:
 
 .. image:: /images/dashboard.png
    :alt: The page of an experiment, with its arms, their means, and what rewards look like

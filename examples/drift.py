@@ -2,9 +2,8 @@
 Drift and restarts
 ==================
 
-Every 2,000 rounds the arms change places.  ``auto`` goes on believing what it has learned.  ``restarting`` watches
-the ranks of the rewards of each arm, and starts again when they show a change; that works for any noise, here
-Cauchy's.
+Every 2,000 rounds the arms change places.  ``auto`` keeps believing what it has learned.  ``restarting`` watches the
+ranks of each arm's rewards and starts again when they show a change, which works for any noise, here Cauchy noise.
 """
 
 import matplotlib.pyplot as plt

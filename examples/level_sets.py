@@ -2,15 +2,16 @@
 Level sets with gaps
 ====================
 
-What may the location of an arm be, given three rewards?  Everything whose loss is within a level of the lowest.  With
-a loss for heavy tails that set can have gaps: the rewards 9, -50 and -60 may be two bad draws of an arm at 9.
+Where may the location of an arm be, given three rewards?  Anywhere its loss is at most a given level above the lowest.
+With a loss for heavy tails this set can have gaps: the rewards 9, -50 and -60 may come from an arm at 9 that had two
+bad draws.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 LEVEL = 4.5
-ARMS = {"#c2185b": ([9.0, -50.0, -60.0], 12), "#0072b2": ([0.1, -0.4, 0.3], -22)}  # rewards, where the words go
+ARMS = {"#c2185b": ([9.0, -50.0, -60.0], 12), "#0072b2": ([0.1, -0.4, 0.3], -22)}  # rewards, and where to put the label
 
 theta = np.linspace(-72, 30, 4001)
 figure, axes = plt.subplots(figsize=(7.2, 3.8), layout="constrained")

@@ -2,8 +2,8 @@
 Linear bandits
 ==============
 
-Each round offers twenty arms with five features, new ones every time, and pays a reward that is linear in them.
-LinUCB fits least squares, which a single large reward can turn around.  ``linear-auto`` fits the same line robustly.
+Each round offers twenty new arms with five features each, and pays a reward that is linear in the features.  LinUCB
+fits least squares, which a single large reward can overturn.  ``linear-auto`` fits the same model robustly.
 """
 
 import matplotlib.pyplot as plt

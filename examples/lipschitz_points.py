@@ -2,8 +2,8 @@
 Lipschitz bandits
 =================
 
-Arms may be all points between 0 and 1, of which near ones pay alike: prices, doses, thresholds.  ``lipschitz-auto``
-first looks everywhere, then cuts the line ever finer where it pays, under Cauchy noise.
+The arms may be all points between 0 and 1, where nearby points pay about the same: prices, doses, thresholds.  Even
+under Cauchy noise ``lipschitz-auto`` first looks everywhere, then divides the line ever more finely where it pays.
 """
 
 import matplotlib.pyplot as plt

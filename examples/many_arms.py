@@ -2,9 +2,9 @@
 A million arms
 ==============
 
-What a pull costs with ten arms, and with a million.  UCB and ``sgd-ucb`` keep their indices in a tournament, so that
-a choice takes O(log K); most of what is left is memory that does not fit into the cache.  Thompson sampling draws a
-number for every arm.
+What a pull costs with ten arms, and with a million.  UCB and ``sgd-ucb`` keep their indices in a tournament, so a
+choice takes O(log K) time; most of the remaining cost is memory that does not fit into the cache.  Thompson sampling
+draws a number for every arm.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ import heavybandits as hb
 from heavybandits.palette import look
 
 POLICIES = {"ucb": hb.UCB(), "sgd-ucb": hb.make("sgd-ucb", init_pulls=1), "thompson-gaussian": hb.ThompsonGaussian()}
-MOST = {"ucb": 10**6, "sgd-ucb": 10**6, "thompson-gaussian": 10**3}  # arms, so that the script stays quick
+MOST = {"ucb": 10**6, "sgd-ucb": 10**6, "thompson-gaussian": 10**3}  # arms; limited to keep the script fast
 
 figure, axes = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
 for name, policy in POLICIES.items():

@@ -2,8 +2,8 @@
 Means or locations
 ==================
 
-Two arms, of which one has the higher median and the other the higher mean, because of rare large rewards.  No policy
-can know which of them you want: ``auto`` looks for the location, ``auto-mean`` for the mean.
+One of two arms has the higher median, the other the higher mean, because of rare large rewards.  No policy can know
+which of them you want: ``auto`` maximises the location, ``auto-mean`` the mean.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 One outlier
 ===========
 
-A single reward of a million for the worst arm, or of minus a million for the best.  UCB believes its averages, and
-pulls the best arm hardly ever again; ``auto`` pulls it as if nothing had happened.
+The worst arm gets a single reward of a million, or the best arm one of minus a million.  UCB believes its averages and
+hardly ever pulls the best arm again; ``auto`` pulls it as if nothing had happened.
 """
 
 import matplotlib.pyplot as plt
@@ -18,9 +18,9 @@ OUTLIERS = {"none": None, "+1,000,000 for the worst arm": (0, 1e6), "-1,000,000 
 
 
 def best_share(policy, outlier, seed):
-    """Share of pulls of the best arm, if the given arm's fifth reward is the outlier."""
+    """Return the share of pulls of the best arm if the given arm's fifth reward is the outlier."""
     agent, noise = hb.Agent(policy, n_arms=3, seed=seed), np.random.default_rng(seed).normal(0.0, 1.0, PULLS)
-    if outlier:  # the arm's first four rewards are on the record already, and so is this one
+    if outlier:  # the agent starts with the arm's first four rewards and the outlier
         agent.update_many([outlier[0]] * 5, [*(LEVELS[outlier[0]] + noise[:4]), outlier[1]])
     for t in range(PULLS):
         arm = agent.select()

@@ -2,8 +2,8 @@
 A policy of your own
 ====================
 
-A class with three methods is a policy.  This one follows the median of each arm by small steps towards its rewards,
-plays the arm with the highest, and now and then any arm.  It is checked, compiled, and compared with UCB.
+A class with three methods is a policy.  This one tracks the median of each arm by small steps towards its rewards,
+plays the arm with the highest median, and now and then a random arm.  It is checked, compiled, and compared with UCB.
 """
 
 import math

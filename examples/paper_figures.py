@@ -2,8 +2,8 @@
 The paper's figures
 ===================
 
-The three environments of the paper under Cauchy noise, redrawn with a few replications: ``heavybandits reproduce``
-plays them in full, with a grid of settings for each algorithm.
+The three environments of the paper under Cauchy noise, with a few replications.  ``heavybandits reproduce`` plays them
+in full, with a grid of settings for each algorithm.
 """
 
 import matplotlib.pyplot as plt

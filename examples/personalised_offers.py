@@ -2,9 +2,9 @@
 Personalised offers
 ===================
 
-Which of four offers suits which visitor?  A visitor is a profile of three numbers, and every offer has a model of its
-own for the profit it makes.  A few orders are huge and a few are sent back, so least squares follow the latest of
-these; ``linear-auto`` does not, and needs no prior knowledge.
+Which of four offers suits which visitor?  A visitor is a profile of three numbers, and the profit of each offer is a
+linear function of its own.  A few orders are huge and a few are sent back, so least squares follow the latest of
+these.  ``linear-auto`` does not, and it needs no prior knowledge.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Tune a price
 ============
 
-Any price up to 40 is allowed, and nobody has told us what customers would pay.  A visitor buys if the price is below a
-limit of their own, and a few buy in bulk.  The agent divides the interval further where it pays, and compares mean
-revenues, because most visitors pay nothing.
+Any price up to 40 is allowed, and nobody knows what customers would pay.  Each visitor buys if the price is below their
+own limit, and a few buy in bulk.  The agent divides the interval more finely where it pays, and compares mean revenues,
+because most visitors pay nothing.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ import heavybandits as hb
 from heavybandits.palette import look
 
 HIGHEST, VISITORS, RUNS = 40.0, 10_000, 4
-limits = lognorm(s=0.5, scale=15.0)  # that visitors would pay
+limits = lognorm(s=0.5, scale=15.0)  # the most that visitors would pay
 bulk = 2.5 / 1.5  # items in an average order
 prices = np.linspace(0.1, HIGHEST, 2000)
 revenue = prices * limits.sf(prices) * bulk

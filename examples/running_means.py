@@ -2,8 +2,8 @@
 Averages that never settle
 ==========================
 
-Running averages and running medians of the same rewards, ten arms at zero.  Under normal noise both settle.  Under
-Cauchy noise the average of ten thousand rewards is as far off as a single reward, while the median does not mind.
+Running averages and running medians of the same rewards, for ten arms at zero.  Under normal noise both settle.  Under
+Cauchy noise the average of ten thousand rewards is as far off as a single reward, while the median still settles.
 """
 
 import matplotlib.pyplot as plt

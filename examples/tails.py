@@ -2,8 +2,8 @@
 How heavy tails are
 ===================
 
-The chance that noise exceeds a size.  On two logarithmic axes a tail without a variance is a line that is not steep
-enough: with a slope of -2 or flatter the variance is infinite, and with -1 or flatter there is no mean.
+The chance that the noise exceeds a given size.  On logarithmic axes a heavy tail is a straight line.  If its slope is
+-2 or flatter the variance is infinite, and if it is -1 or flatter there is no mean.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Ten ideas of a mean
 ===================
 
-Thirty rewards around zero, and one more that may be large.  How far does an estimate of their centre move?  The
-average, which most bandit libraries keep for each arm, follows the outlier for ever, and so does a moving average.
-Others stop.
+There are thirty rewards around zero, and one more that may be large.  How far does it move an estimate of their centre?
+The average, which most bandit libraries keep for each arm, follows the outlier however far it goes, and so does a
+moving average.  The others stop.
 """
 
 from functools import partial
@@ -17,7 +17,7 @@ from scipy import stats
 import heavybandits as hb
 
 
-def of(policy, rewards):  # what an agent believes of its only arm
+def of(policy, rewards):  # an agent's estimate of its only arm
     agent = hb.Agent(policy, n_arms=1, horizon=1000, seed=0)
     agent.update_many([0] * len(rewards), rewards)
     return agent.estimates["estimate"].iloc[0]

@@ -1,4 +1,4 @@
-"""Numbers in the documents name commands that exist, and those of README were compared with what these give."""
+"""The commands behind numbers in the documents exist, and README's numbers were checked against their command."""
 
 import importlib.util
 import sys

@@ -1,4 +1,4 @@
-"""What README and CONTRIBUTING tell a newcomer to run does run."""
+"""The code in README, CONTRIBUTING and the pages runs, and the tables of policies are current."""
 
 import re
 import runpy
@@ -95,7 +95,7 @@ def test_versions_agree() -> None:
 
 
 def test_tables_of_policies_are_current() -> None:
-    """They say what the code says; costs that were not measured show as a dash."""
+    """The tables agree with the code; a cost that was not measured shows as a dash."""
     script = runpy.run_path(str(ROOT / "docs" / "policies.py"))
     page = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
     assert page == script["page"](), "run: python docs/policies.py"

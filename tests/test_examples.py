@@ -1,4 +1,4 @@
-"""The scripts of the gallery run without a warning, draw something, and show what their words say."""
+"""The scripts of the gallery run without a warning, draw something, and show what their texts say."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 
 
 class Ran(NamedTuple):
-    """What a script has left behind."""
+    """What a script leaves behind."""
 
     printed: str
     names: dict[str, Any]
@@ -34,7 +34,7 @@ class Ran(NamedTuple):
 
 @cache
 def ran(script: str) -> Ran:
-    plt.switch_backend("template")  # shows nothing, and does not complain about that
+    plt.switch_backend("template")  # shows nothing, without a warning
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         names = runpy.run_path(str(EXAMPLES / script), run_name="__main__")

@@ -1,4 +1,4 @@
-"""Write the API reference: every public name, by the room that it lives in, each with a page of its own."""
+"""Write the API reference: every public name, grouped by the room it lives in, each with a page of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import heavybandits as hb
 
 # Title and opening words by the beginning of a module's name, in the order of the page; the longest beginning counts.
 GROUPS = {
-    "engine": ("Simulate", "Play policies on an instance, and look at what came out."),
+    "engine": ("Simulate", "Play policies on an instance, and look at the results."),
     "world": ("Instances", "What is played: arms, and the environments of the paper."),
     "world.noises": ("Noises and laws", "What rewards are drawn from."),
     "online": ("Decide online", "One decision at a time."),
@@ -18,20 +18,20 @@ GROUPS = {
     "studies": ("Studies and reports", "Many cases from one file, stored and resumed."),
     "report": ("Studies and reports", ""),
     "diagnosis": ("Diagnose", "What logged rewards look like."),
-    "algorithms.registry": ("By name", "What there is, and how to make it."),
-    "algorithms": ("Policies", "For rewards that hang on nothing but the arm. :doc:`/policies` compares them."),
+    "algorithms.registry": ("By name", "List policies and estimators, and make them by name."),
+    "algorithms": ("Policies", "For rewards that depend on nothing but the arm. :doc:`/policies` compares them."),
     "algorithms.linear": ("Linear policies", "For rewards that are linear in features."),
     "algorithms.lipschitz": ("Lipschitz policies", "For arms that are points."),
-    "algorithms.estimators": ("Estimators", "What the templates among the policies take."),
+    "algorithms.estimators": ("Estimators", "For the policies that take an estimator, such as ``fo-ucb``."),
     "testing": ("Your own", "Tools for policies and noises that you write."),
     "protocols": ("Your own", ""),
-    "": ("More", "What has no room of its own."),
+    "": ("More", "Everything else."),
 }
 BEFORE = """\
 API reference
 =============
 
-Every public name, as ``import heavybandits as hb`` gives it.  All examples are run by the tests.
+Every public name of ``import heavybandits as hb``.  The tests run all examples.
 
 """
 AFTER = """\
@@ -65,7 +65,7 @@ def page() -> str:
 
 
 def write_page(app: Any, config: Any) -> None:
-    """Write the page before Sphinx looks for pages; autosummary then writes those that it names."""
+    """Write the page before Sphinx looks for pages; autosummary then writes the pages that it lists."""
     shutil.rmtree(Path(app.srcdir, "api"), ignore_errors=True)
     Path(app.srcdir, "api.rst").write_text(page(), encoding="utf-8")
 
@@ -76,7 +76,7 @@ def skip(app: Any, what: str, name: str, value: Any, skipped: bool, options: Any
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Register both."""
+    """Register both hooks."""
     app.connect("config-inited", write_page)
     app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

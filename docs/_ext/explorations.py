@@ -17,19 +17,19 @@ from heavybandits.protocols import kind_of
 
 PULLS = 500
 LOCATIONS = np.array([0.0, 0.5, 1.0, 1.5, 2.0])
-# Rows of length one, of whose features only the first tells the reward.
+# Rows of length one; only the first feature determines the reward.
 _OTHER = np.random.default_rng(0).normal(size=(len(LOCATIONS), 3))
 _OTHER *= np.sqrt(1.0 - LOCATIONS[:, None] ** 2 / 4.0) / np.linalg.norm(_OTHER, axis=1, keepdims=True)
 FEATURES = np.column_stack([LOCATIONS / 2.0, _OTHER])
 PEAK = 0.7
 OTHERS = "#b4bcc8"
 CAPTIONS = {
-    "arms": f"Every pull of the first {PULLS}, one mark each, on five arms under Cauchy noise of scale 1.  The best "
-    "arm is on top; it should fill up, and the others thin out.",
-    "linear": f"Every pull of the first {PULLS}, one mark each: five rows of four features, of which only the first "
-    "tells the reward, under Cauchy noise of scale 1.  The best row is on top; it should fill up.",
-    "lipschitz": f"Every point that is played in the first {PULLS} rounds.  Rewards fall off with the distance from "
-    f"{PEAK}, which is marked, under Cauchy noise of a tenth of the scale.",
+    "arms": f"The first {PULLS} pulls, one mark each, on five arms under Cauchy noise of scale 1.  The best arm is on "
+    "top; its row should fill up, and the others thin out.",
+    "linear": f"The first {PULLS} pulls, one mark each, on five rows of four features under Cauchy noise of scale 1.  "
+    "Only the first feature determines the reward.  The best row is on top; it should fill up.",
+    "lipschitz": f"Every point that is played in the first {PULLS} rounds.  Rewards fall with the distance from "
+    f"{PEAK}, which is marked, under Cauchy noise of scale 0.1.",
 }  # fmt: skip
 
 

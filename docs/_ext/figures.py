@@ -1,4 +1,4 @@
-"""How the pictures of the site look."""
+"""The style of the site's pictures."""
 
 from typing import Any
 

@@ -9,7 +9,7 @@ from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
-# What docutils' converter does not know, by what it does.
+# Commands that docutils' converter does not know, and the ones to use instead.
 SYNONYMS = {r"\dots": r"\ldots", r"\Bigm|": r"\mid "}
 
 

@@ -23,7 +23,7 @@ ROW = re.compile(r"^\| `([\w-]+)` \|", re.MULTILINE)  # of the table of policies
 
 
 def page(name: str) -> str:
-    """Return the page of a policy, which stands beside its picture."""
+    """Return the page of a policy, which is written beside its picture."""
     example = examples()[name]
     policy = hb.make(name, **example)
     module, home = module_of(name), sys.modules[type(policy).__module__]
@@ -34,7 +34,7 @@ def page(name: str) -> str:
         f".. code-block:: python\n\n   hb.make({call})",
     ]
     if module is not home:
-        parts += [linked(str(module.__doc__)), "It presets parameters of another policy, described as follows."]
+        parts += [linked(str(module.__doc__)), "It presets parameters of another policy, which is described below."]
     parts += [linked(str(home.__doc__)), table_of_facts(name, kind_of(policy))]
     parts.append(
         f"How it explores\n---------------\n\n.. image:: {name}.png\n   :alt: What {name} plays in each round\n\n"
@@ -61,7 +61,7 @@ def linked(text: str) -> str:
 
 
 def table_of_facts(name: str, kind: str) -> str:
-    """Return what readers compare policies by."""
+    """Return the table of facts by which readers compare policies."""
     own = facts(kind)[name]
     rows = {
         "Must be told": own.needs, "Memory per arm" if kind == "arms" else "Memory": own.memory,
@@ -100,8 +100,8 @@ def zoo_table(name: str) -> str:
     return (
         "Regret on the zoo\n-----------------\n\n"
         "Mean regret at the horizon and its standard error, the rank among all policies, and the share of replications "
-        "that end in linear regret (``heavybandits run zoo``: 10,000 pulls, 15,000 in Env3, 30 replications).  Those "
-        "that must be told a moment are told one that hardly any of these noises has.\n\n"
+        "that end in linear regret (``heavybandits run zoo``: 10,000 pulls, 15,000 in Env3, 30 replications).  "
+        "Policies that must be told a moment are told one that hardly any of these noises has.\n\n"
         ".. list-table::\n   :header-rows: 1\n\n   * - instance\n     - regret\n     - rank\n     - failed\n" + lines
     )
 

@@ -17,7 +17,7 @@ PLACES = {"benchmarks/README.md": "performance.md", "examples": "gallery/index.r
 
 
 def place(match: re.Match[str]) -> str:
-    """Return the end of a link, with the path of a page in place of that in the repository."""
+    """Return the end of a link, with the path of the page instead of the path in the repository."""
     path = match[1]
     names = {file: f"{page}.md" for page, file in PAGES.items()}
     path = (PLACES | names).get(path) or re.sub(r"^examples/(\w+)\.py$", r"gallery/\1.rst", path).removeprefix("docs/")
@@ -25,7 +25,7 @@ def place(match: re.Match[str]) -> str:
 
 
 def insert(app: Any, name: str, text: list[str]) -> None:
-    """Put the document of the root before what the page has itself."""
+    """Insert the document of the root before the page's own text."""
     if name in PAGES:
         app.env.note_dependency(str(ROOT / PAGES[name]))
         root = (ROOT / PAGES[name]).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the documents and the files in deploy/ say about the service is so."""
+"""The documents and the files in deploy/ are right about the service."""
 
 import json
 import re
