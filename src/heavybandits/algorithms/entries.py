@@ -1,4 +1,4 @@
-"""What readers compare policies by."""
+"""The facts by which policies are compared."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Facts(NamedTuple):
-    """A row of the table of policies; the file of a policy holds it under the name ``FACTS``.
+    """A row of the table of policies; each policy's file defines it as ``FACTS``.
 
     Examples
     --------

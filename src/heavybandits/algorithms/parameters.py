@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 from .._validate import count, finite, fraction, in_range, non_negative, odd_or_zero, positive, whole
 
 Class = TypeVar("Class", bound=type)
-Check = Callable[[str, str, Any], Any]  # owner, name and value to the checked value
+Check = Callable[[str, str, Any], Any]  # (owner, name, value) -> the checked value
 
 
 def _positive_or_infinite(owner: str, name: str, value: object) -> float:
@@ -20,7 +20,7 @@ def _positive_or_infinite(owner: str, name: str, value: object) -> float:
 
 
 def has_methods(*names: str) -> Check:
-    """Return the check for a parameter that is an estimator with these methods and the usual ones.
+    """Return a check that a parameter is an estimator with the usual methods and these.
 
     Examples
     --------
@@ -67,10 +67,10 @@ Flag = Annotated[bool, _flag]
 
 
 def validated(cls: Class) -> Class:
-    """Class decorator for a ``NamedTuple``: each field is cast and checked by its annotation when an instance is made.
+    """Make a ``NamedTuple`` cast and check each field by its annotation when an instance is made.
 
-    What concerns several fields at once goes into a method ``check``.  The casts matter beyond errors: ``c=1`` and
-    ``c=1.0`` would otherwise be compiled twice.
+    Checks across several fields go into a method ``check``.  Casting also saves time: ``c=1`` and ``c=1.0`` would
+    otherwise be compiled separately.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def validated(cls: Class) -> Class:
     ValueError: Step: size must be a positive finite number, got -1
     """
     make = cls.__new__
-    # The maths stand at the top of the file, so that they are read before the code; help() is to show them too.
+    # The formulas are in the module's docstring; help() of the class should show them too.
     about = sys.modules[cls.__module__].__doc__
     cls.__doc__ = "\n\n".join(inspect.cleandoc(text) for text in (about, cls.__doc__) if text)
 

@@ -1,13 +1,13 @@
 """Policies and estimators by name, from this package or from a user's file.
 
-The folders ``policies``, ``linear``, ``lipschitz`` and ``estimators`` are the registry: nothing else lists what is in
-them.  Every file there, but for those that begin with an underscore, says
+The folders ``policies``, ``linear``, ``lipschitz`` and ``estimators`` are the registry; there is no other list.  Every
+file in them whose name does not begin with an underscore defines
 
-- the ``NAME`` by which :func:`make` knows it, which is also the name of the file;
-- ``EXAMPLE`` parameters, with which it is checked and measured;
-- if it is a policy, the ``FACTS`` that the table of policies shows.
+- ``NAME``, by which :func:`make` knows it: the name of the file, with dashes;
+- ``EXAMPLE``, parameters with which it is checked and measured;
+- ``FACTS``, its row in the table of policies, if it is a policy.
 
-What it makes is the function that has the name of the file, or else the class that the file defines.
+It registers the function that has the name of the file, or else the class that the file defines.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Factory = Callable[..., Any]
 
 
 class Entry(NamedTuple):
-    """What a file in the registry says."""
+    """What a file in the registry defines."""
 
     name: str
     make: Factory
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
 
 def policies(kind: str = "arms") -> dict[str, Factory]:
-    """Return the policies of a kind that :func:`make` knows, by name: a class, or a function that makes a policy.
+    """Return the policies of a kind that :func:`make` knows, by name; each is a class or a function that makes one.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def estimators() -> dict[str, Factory]:
 
 
 def facts(kind: str = "arms") -> dict[str, Facts]:
-    """Return what readers compare policies of a kind by.
+    """Return the facts about each policy of a kind, by name.
 
     Examples
     --------
@@ -133,9 +133,9 @@ def _own_classes(module: ModuleType) -> list[type]:
 
 
 def make(kind: str, **parameters: Any) -> Any:
-    """Make a policy or an estimator by its registered name, or from a file as ``path/to/my_policy.py:Mine``.
+    """Make a policy or an estimator by its registered name, or from a class in a file: ``path/to/my_policy.py:Mine``.
 
-    A parameter that is itself a policy or an estimator may be given as a dictionary with its ``kind``.
+    A parameter that is itself a policy or an estimator may be given as a dictionary of its ``kind`` and its parameters.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def make(kind: str, **parameters: Any) -> Any:
 
 
 def _make(what: str, kind: object, parameters: dict[str, Any]) -> Any:
-    """Make either; ``what`` was expected, "policy" or "estimator", decides which names an error suggests."""
+    """Make a policy or an estimator; ``what`` says which is expected, and so which names an error suggests."""
     factory = _factory(what, kind)
     given = {}
     for name, value in parameters.items():
@@ -178,8 +178,8 @@ def _factory(what: str, kind: object) -> Factory:
     if colon and path.endswith(".py"):
         return class_from_file(path, name)
     if kind.endswith(".py"):
-        raise ValueError(f"make: kind must name the class in a file too, as in {kind}:Mine, got {kind!r}")
-    for folder in FOLDERS.values():  # the file of that name first, so that the others need not be loaded
+        raise ValueError(f"make: kind must also name a class in the file, as in {kind}:Mine, got {kind!r}")
+    for folder in FOLDERS.values():  # try the file of that name first, so that the others need not be loaded
         file = kind.replace("-", "_")
         path = f"{__package__}.{folder}.{file}"
         if file.isidentifier() and not file.startswith("_") and importlib.util.find_spec(path) is not None:
@@ -195,7 +195,7 @@ def _factory(what: str, kind: object) -> Factory:
 def class_from_file(path: str, name: str) -> Factory:
     """Import a user's file under a name that is the same in every process, and return its class ``name``.
 
-    A file that was edited since it was imported is imported again.
+    A file that has been edited since it was imported is imported again.
     """
     file = Path(path).resolve()
     if not file.is_file():
@@ -223,7 +223,7 @@ def class_from_file(path: str, name: str) -> Factory:
 
 
 def to_spec(parameters: Any) -> dict[str, Any]:
-    """Describe a policy or an estimator by plain values from which :func:`make` makes it again.
+    """Describe a policy or an estimator by plain values from which :func:`make` can rebuild it.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def to_spec(parameters: Any) -> dict[str, Any]:
 
 
 def name_of(policy: Any) -> str:
-    """Return the registered name that makes this policy with the fewest parameters to give; else the name of its class.
+    """Return the registered name that makes this policy from the fewest parameters, or else the name of its class.
 
     Examples
     --------
@@ -252,12 +252,12 @@ def name_of(policy: Any) -> str:
 
 
 def _effort(factory: Factory, policy: Any) -> tuple[int, int] | None:
-    """Return how many parameters to give for this policy, and how many there are; None if the factory makes others."""
+    """Return how many parameters this policy must be given, out of how many; None if the factory cannot make it."""
     values, accepted = dict(_values(policy)), inspect.signature(factory).parameters
     given = {name: values[name] for name in accepted if name in values}
     try:
         made = factory(**given)
-    except (TypeError, ValueError):  # it needs what this policy has not
+    except (TypeError, ValueError):  # it needs parameters that this policy does not have
         return None
     if type(made) is not type(policy) or made != policy:
         return None
@@ -266,7 +266,7 @@ def _effort(factory: Factory, policy: Any) -> tuple[int, int] | None:
 
 
 def _registered_name(cls: type) -> str | None:
-    """Return the name under which a class is registered, if it is, without loading any other."""
+    """Return the name under which a class is registered, or None, without loading other files."""
     folder, _, file = cls.__module__.rpartition(".")
     if folder not in {f"{__package__}.{name}" for name in FOLDERS.values()} or file.startswith("_"):
         return None
@@ -275,7 +275,7 @@ def _registered_name(cls: type) -> str | None:
 
 
 def _values(parameters: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parameters of a policy, those of estimators in it first."""
+    """Yield the names and values of a policy's parameters, those of an estimator before the estimator itself."""
     for name, value in parameters._asdict().items():
         if hasattr(value, "_fields"):
             yield from _values(value)
