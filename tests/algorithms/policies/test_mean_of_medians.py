@@ -42,7 +42,7 @@ class Turns(NamedTuple):
 
 
 class Cycle(NamedTuple):
-    """Arms in turn; it cannot choose among some of them."""
+    """A policy that plays arms in turn, and cannot choose among some of them."""
 
     step: int = 1
 
@@ -79,7 +79,7 @@ def test_a_closed_arm_ends_its_batch() -> None:
 
 def test_a_policy_that_cannot_be_restricted() -> None:
     state = hb.MeanOfMedians(Cycle()).init(3, None)
-    with pytest.raises(TypeError, match="MeanOfMedians: among must be None, for the policy inside cannot choose"):
+    with pytest.raises(TypeError, match="MeanOfMedians: among must be None: the policy inside cannot choose"):
         state.restrict(np.array([1]))
 
 

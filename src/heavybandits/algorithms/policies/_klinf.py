@@ -1,15 +1,15 @@
-r"""The largest mean of a law with a bounded moment that is near given rewards.
+r"""The largest mean of a law that has a bounded moment and is near the given rewards.
 
-In units in which the bound is 1: minimise :math:`F = \lambda_1 + \lambda_2 - G`, where :math:`G = e^{-C} \exp(
-\frac1n \sum_s \ln z_s)`, :math:`z_s = \lambda_1 - x_s + \lambda_2 |x_s|^p`, over the pairs for which
-:math:`\lambda_1 - y + \lambda_2 |y|^p` is nowhere negative.  It is least at :math:`y = (p \lambda_2)^{-1/\varepsilon}`,
-so that says :math:`\lambda_1 \ge \varphi(\lambda_2) = \varepsilon y/p`, which is convex, with :math:`\varphi' = -y^p`
-and :math:`\varphi'' = p y^p/(\varepsilon \lambda_2)`.  F is convex: its gradient is 1 less G times the means of
-:math:`(1/z, |x|^p/z)`, its Hessian is G times their covariance.
+In units in which the bound is 1, minimise :math:`F = \lambda_1 + \lambda_2 - G`, where
+:math:`G = e^{-C} \exp(\frac1n \sum_s \ln z_s)` and :math:`z_s = \lambda_1 - x_s + \lambda_2 |x_s|^p`, over the pairs
+for which :math:`\lambda_1 - y + \lambda_2 |y|^p` is negative for no y.  As that is least at
+:math:`y = (p \lambda_2)^{-1/\varepsilon}`, the condition is :math:`\lambda_1 \ge \varphi(\lambda_2) = \varepsilon y/p`.
+This border is convex, with :math:`\varphi' = -y^p` and :math:`\varphi'' = p y^p/(\varepsilon \lambda_2)`.  F is convex
+too: its gradient is 1 minus G times the means of :math:`(1/z, |x|^p/z)`, and its Hessian is G times their covariance.
 
-Newton's method: a step to the least value of the quadratic model; if that lies beyond the (straightened) border, to the
-least value on it, with the border's curvature.  No law is near enough if F has no least value; it is stopped when it
-falls below -1, the least mean there can be.
+Newton's method steps to the minimum of the quadratic model.  If that lies beyond the border, it steps to the minimum on
+the border's tangent instead, with the border's curvature added.  If F has no minimum, no law is near enough; the search
+stops when F falls below -1, the lowest mean there can be.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from ..kit.pool import Pool
 
 LAMBDA_1, LAMBDA_2, LOG_MEAN, OPTIMUM = range(4)  # columns of a table of optima; the last two: mean of ln z, and F
 ENOUGH = 1e-9  # decrement at which the quadratic model is exact to the last digits
-RIDGE = 1.0 + 1e-10  # two rewards have a covariance of rank one
+RIDGE = 1.0 + 1e-10  # keeps the Hessian regular: the covariance of two rewards has rank one
 
 
 @rarely_called
 def moments(rewards: Pool, arm: int, first: float, second: float) -> tuple[float, float, float, float, float, float]:
-    """Mean of ln z; means of 1/z and a/z; their variance, covariance and variance.  Records are pairs (x, a = |x|^p).
+    """Return the mean of ln z, the means of 1/z and a/z, and the variance, covariance and variance of these two.
+
+    Records are pairs (x, a), where a = |x|^p.
 
     Examples
     --------
@@ -39,7 +41,7 @@ def moments(rewards: Pool, arm: int, first: float, second: float) -> tuple[float
     """
     records, start, n = rewards.records, rewards.start[arm], rewards.size[arm]
     least = 1e-14 * first  # rounding must not make z negative
-    log, product = 0.0, 1.0  # logarithms of products are cheaper than sums of logarithms
+    log, product = 0.0, 1.0  # one logarithm of a product is cheaper than many logarithms
     sum_1, sum_2, sum_11, sum_12, sum_22 = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(start, start + 2 * n, 2):
         a = float(records[i + 1])
@@ -65,9 +67,9 @@ def moments(rewards: Pool, arm: int, first: float, second: float) -> tuple[float
 
 @rarely_called
 def solve(rewards: Pool, arm: int, optima: FloatArray, budget: float, eps: float) -> None:
-    """Replace the arm's row of ``optima`` by the optimum at C = ``budget``, beginning at the pair that is there."""
+    """Replace the arm's row of ``optima`` with the optimum at C = ``budget``, starting from the pair in that row."""
     p = 1.0 + eps
-    shrink = 1.0 - max(0.2, math.exp(-3.0 * eps))  # how much smaller the second may become: y grows by a factor of 20
+    shrink = 1.0 - max(0.2, math.exp(-3.0 * eps))  # largest relative step down of the second: y grows at most 20-fold
     first, second = float(optima[arm, LAMBDA_1]), float(optima[arm, LAMBDA_2])
     log, m1, m2, c11, c12, c22 = moments(rewards, arm, first, second)
     value = math.inf
@@ -104,7 +106,7 @@ def solve(rewards: Pool, arm: int, optima: FloatArray, budget: float, eps: float
             if improved:
                 break
             part *= 0.25
-        if not improved:  # it is as good as rounding allows
+        if not improved:  # this is as good as rounding allows
             log = moments(rewards, arm, first, second)[0]
             break
         first, second = first_new, second_new

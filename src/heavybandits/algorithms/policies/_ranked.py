@@ -1,6 +1,6 @@
-"""Rewards in order of their magnitude, with the sums of all up to each: sums over the small ones never see a large one.
+"""Rewards in order of magnitude, each with the sums up to it, so that no large reward spoils a sum of small ones.
 
-Rewards that will never be told apart again may be *settled*: only their sums are kept.
+Rewards that need never be told apart again may be *settled*: only their sums are kept.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from ...protocols import FloatArray, compilable, rarely_called
 from ..kit.pool import Pool, append, init_pool
 
-WIDTH = 3  # a record: the reward, and the sums of rewards and of squares up to it, settled ones left out
+WIDTH = 3  # a record: the reward, and the sums of rewards and of squares up to it, without the settled ones
 
 
 class Ranked(NamedTuple):
@@ -35,7 +35,7 @@ def init_ranked(n_arms: int, horizon: int | None) -> Ranked:
 
 @compilable
 def insert(ranked: Ranked, arm: int, x: float, limit: float) -> None:
-    """Insert a reward by its magnitude, or settle it if its magnitude is not above the limit.
+    """Insert a reward by its magnitude, or settle it if its magnitude is at most the limit.
 
     Examples
     --------
@@ -64,13 +64,13 @@ def insert(ranked: Ranked, arm: int, x: float, limit: float) -> None:
 
 @compilable
 def magnitude(ranked: Ranked, arm: int, i: int) -> float:
-    """Return that of the i-th record."""
+    """Return the magnitude of the i-th record."""
     return float(abs(ranked.pool.records[ranked.pool.start[arm] + WIDTH * i]))
 
 
 @compilable
 def inside(ranked: Ranked, arm: int, limit: float) -> int:
-    """Return how many records have a magnitude up to the limit."""
+    """Return how many records have a magnitude of at most the limit."""
     low, high = 0, ranked.pool.size[arm]
     while low < high:
         middle = (low + high) // 2
@@ -83,7 +83,7 @@ def inside(ranked: Ranked, arm: int, limit: float) -> int:
 
 @compilable
 def sums(ranked: Ranked, arm: int, n: int) -> tuple[float, float]:
-    """Sum of the settled rewards and the first n records, and of their squares."""
+    """Return the sum of the settled rewards and the first n records, and the sum of their squares."""
     total, squares = ranked.settled[arm, 0], ranked.settled[arm, 1]
     if n > 0:
         at = ranked.pool.start[arm] + WIDTH * (n - 1)
@@ -93,7 +93,7 @@ def sums(ranked: Ranked, arm: int, n: int) -> tuple[float, float]:
 
 @rarely_called
 def settle(ranked: Ranked, arm: int, limit: float) -> None:
-    """Settle the records up to the limit.
+    """Settle the records whose magnitude is at most the limit.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def settle(ranked: Ranked, arm: int, limit: float) -> None:
     records, start = ranked.pool.records, ranked.pool.start[arm]
     ranked.pool.size[arm] -= n
     total, squares = 0.0, 0.0
-    for i in range(ranked.pool.size[arm]):  # differences of sums would be inexact, so they are added up anew
+    for i in range(ranked.pool.size[arm]):  # differences of sums would be inexact, so add up again
         x = records[start + WIDTH * (i + n)]
         total, squares = total + x, squares + x * x
         at = start + WIDTH * i

@@ -1,21 +1,22 @@
-r"""AdaTINF: heavy-tailed losses that an adversary sets, with tails that nobody knows.
+r"""AdaTINF: for heavy-tailed losses that an adversary sets, with unknown tails.
 
-*Assumes* of losses :math:`\ell = b - r` a moment of some order :math:`\alpha \in (1, 2]`, and the sign condition of
-:mod:`.htinf`.  *Must be told* b, a bound from above on the location of the best arm, and the
-horizon T; neither :math:`\alpha` nor its bound :math:`\sigma^\alpha`.  *When that fails*: one loss of the size of 1e300
-raises the scale :math:`\lambda` for good, after which nothing is learned; a reward of 1e300 keeps it from ever rising.
+*Assumes* that losses :math:`\ell = b - r` have a moment of some order :math:`\alpha \in (1, 2]`, and the sign condition
+of :mod:`.htinf`.  *Must be told* b, an upper bound on the location of the best arm, and the horizon T, but neither
+:math:`\alpha` nor its bound :math:`\sigma^\alpha`.  *When that fails*: a single loss of 1e300 raises the scale
+:math:`\lambda` so far that nothing more is learned; a reward of 1e300 keeps it from ever rising.
 
-*Formula*: it begins with a scale of :math:`\lambda = 1` and costs of S = 0.  In round t it draws A as HTINF does for
-:math:`\alpha = 2` and :math:`\sigma = \lambda`, that is with :math:`\eta = 1/(\lambda \sqrt t)`.  If
-:math:`|\ell| > \Theta \sqrt{x_A}/\eta`, where :math:`\Theta = 1 - 2^{-1/3}`, the loss is skipped, at a cost of
-:math:`c = \ell`; else :math:`\ell/x_A` is added to :math:`L_A`, at a cost of :math:`c = 2\eta\ell^2/\sqrt{x_A}`.  When
-the costs S exceed :math:`\lambda \sqrt{K(T + 1)}`, they are set to c, and
+*Formula*: start with the scale :math:`\lambda = 1` and the costs S = 0.  In round t, draw A as HTINF does for
+:math:`\alpha = 2` and :math:`\sigma = \lambda`, that is, with :math:`\eta = 1/(\lambda \sqrt t)`.  If
+:math:`|\ell| > \Theta \sqrt{x_A}/\eta`, where :math:`\Theta = 1 - 2^{-1/3}`, skip the loss, at a cost of
+:math:`c = \ell`; otherwise add :math:`\ell/x_A` to :math:`L_A`, at a cost of :math:`c = 2\eta\ell^2/\sqrt{x_A}`.  Add c
+to S.  When S exceeds :math:`\lambda \sqrt{K(T + 1)}`, set S to c, and
 
 .. math::  \log_2 \lambda \leftarrow \max\bigl\{\log_2 \lambda, \lceil \log_2 (c/\sqrt{K(T + 1)}) \rceil\bigr\} + 1.
 
-Regret is :math:`O(\sigma K^{1 - 1/\alpha} T^{1/\alpha} + \sqrt{KT})` for any laws; nothing better is proved for fixed
-ones.  K is the number of arms at the start.  Late and unasked rewards: see :mod:`.ftrl`.  *Cost*: O(K); 25
-bytes per arm.  *Reference*: J. Huang, Y. Dai, L. Huang (2022).
+The regret is :math:`O(\sigma K^{1 - 1/\alpha} T^{1/\alpha} + \sqrt{KT})` for any laws; nothing better is proved for
+fixed ones.  K is the number of arms at the start.  For rewards that come late or unasked, see :mod:`.ftrl`.
+
+*Cost*: O(K); 25 bytes per arm.  *Reference*: J. Huang, Y. Dai, L. Huang (2022).
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ FACTS = Facts(
 )
 
 FACTOR = skipping_factor(1.0)
-LARGEST_SCALE = 2.0**1000  # so that its products with times and losses are numbers
+LARGEST_SCALE = 2.0**1000  # so that its products with times and losses stay finite
 
 
 class AdaTINFState(NamedTuple):
-    """Losses, and how the scale comes about."""
+    """Losses, the scale, and the costs that raise it."""
 
     draws: Draws
     scale: FloatArray
@@ -63,13 +64,13 @@ class AdaTINF(NamedTuple):
     Parameters
     ----------
     offset
-        b, a bound from above on the location of the best arm.
+        b, an upper bound on the location of the best arm.
 
     Examples
     --------
     >>> policy = AdaTINF(offset=0.0)
     >>> state = policy.init(n_arms=2, horizon=8)
-    >>> for loss in (0.1, 3.0, 2.0, 40.0):  # the first is taken in, the others are skipped
+    >>> for loss in (0.1, 3.0, 2.0, 40.0):  # the first is added, the others are skipped
     ...     policy.update(state, 0, -loss)
     >>> state.draws.loss.tolist(), state.scale.tolist()
     ([0.2, 0.0], [32.0])
@@ -88,13 +89,13 @@ class AdaTINF(NamedTuple):
         )
 
     def select(self, state: AdaTINFState, t: int, rng: Any) -> int:
-        """Draw an arm by the probabilities of this round."""
+        """Draw an arm with the probabilities of this round."""
         state.draws.rate[0] = 1.0 / (state.scale[0] * math.sqrt(t + 1))
         tsallis(state.draws, 2.0)
         return draw(state.draws, rng)
 
     def update(self, state: AdaTINFState, arm: int, reward: float) -> None:
-        """Take in the loss or skip it, and raise the scale if that has cost too much."""
+        """Add the loss or skip it, and raise the scale if the costs have become too high."""
         draws, scale, costs, budget = state.draws, state.scale, state.costs, state.budget[0]
         loss, rate, p = saturate(self.offset - reward), draws.rate[0], probability(draws, arm)
         cost = loss

@@ -10,7 +10,7 @@ EXAMPLE = {"c": 2.0}
 
 
 def adaptive_level_set_ucb(c: float = 4.0) -> LevelSetUCB:
-    """Level-set UCB with a learned loss.
+    """Make level-set UCB with a learned loss.
 
     Examples
     --------

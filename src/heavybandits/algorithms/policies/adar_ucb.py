@@ -1,25 +1,27 @@
-r"""AdaR-UCB: nothing to be told but the sign (Genalti, Marsigli, Gatti, Metelli 2024).
+r"""AdaR-UCB: adapts to unknown tails under a sign condition (Genalti, Marsigli, Gatti, Metelli 2024).
 
 *Assumes* that the best arm's rewards beyond any threshold are not positive on average: :math:`E[X\,1\{|X| > M\}] \le 0`
-for every :math:`M \ge 0`.  With M = 0 that is a mean of at most 0, so from rewards that may have a positive mean a
-number above it must be taken off first; noise that is symmetric then satisfies it.  *Must be told* nothing.  *When that
-fails*, large rewards that are cut off make the best arm look worse than it is, and regret may be linear.  An arm whose
-rewards are mostly exactly 0 is played until enough are not.
+for every :math:`M \ge 0`.  With M = 0 this says that the mean is at most 0.  If it may be positive, first subtract an
+upper bound on it from all rewards; symmetric noise then satisfies the assumption.  *Needs* no prior knowledge beyond
+that.  *When that fails*, large rewards that are cut off make the best arm look worse than it is, and regret may be
+linear.  An arm whose rewards are mostly exactly 0 is played until enough of them are not.
 
-*Formula*: rounds :math:`\tau = 1, 2, \dots` of two pulls of one arm; the first reward joins :math:`X`, the second
-:math:`X'`.  With N pairs, :math:`L = 3 \ln \tau` and :math:`c = (1 + \sqrt 2)^2` the index is infinite while no more
-than cL of the :math:`X'_j` differ from 0; then, with M the root of :math:`\sum_j \min(X_j'^2/M^2, 1) = cL` and with
-:math:`\hat\mu` and V the mean and the variance of the :math:`X_j\,1\{|X_j| \le M\}`,
+*Formula*: round :math:`\tau = 1, 2, \dots` pulls one arm twice; the first reward joins :math:`X`, the second
+:math:`X'`.  Let N be the arm's number of pairs, :math:`L = 3 \ln \tau` and :math:`c = (1 + \sqrt 2)^2`.  The index is
+infinite while at most cL of the :math:`X'_j` differ from 0.  After that, with M the root of
+:math:`\sum_j \min(X_j'^2/M^2, 1) = cL`, and :math:`\hat\mu` and V the mean and the variance of the
+:math:`X_j\,1\{|X_j| \le M\}`,
 
 .. math::  A_\tau = \arg\max_a\ \hat\mu_a + \sqrt{2 V_a L/N_a} + 10 M_a L/N_a.
 
-So each arm is played some 2cL times as a matter of course: 298 pulls at T = 10,000.
+So every arm is played about 2cL times, however bad it is: 298 pulls at T = 10,000.
 
-*Cost*: between two magnitudes the index changes by a known formula, so an arm that is not played costs O(1) for a
-choice, and one that is a search in ranked rewards: O(K + log n).  L does not grow beyond the horizon, or beyond
-:math:`3 \ln 2^{63}` if there is none; rewards below the M of that L will be inside for ever, and only their sums are
-kept.  So about cL pairs of an arm are stored, 150 at T = 10,000 and never many more than 760, and putting one among
-them moves few.  Magnitudes are cut to :math:`10^{150}`, and are 0 below :math:`10^{-150}`.
+*Cost*: while M lies between two neighbouring magnitudes, the index follows a closed formula.  So at each choice an arm
+that was not played costs O(1), and the one that was costs a search among ranked rewards: O(K + log n).  L grows no
+further than its value at the horizon, or :math:`3 \ln 2^{63}` without one.  Rewards below the M of that L will never be
+cut off, so only their sums are kept.  That leaves about cL pairs per arm, 150 at T = 10,000 and never many more than
+760, and inserting one moves few others.  Magnitudes are capped at :math:`10^{150}`, and those below :math:`10^{-150}`
+count as 0.
 
 *Reference*: G. Genalti, L. Marsigli, N. Gatti, A. M. Metelli, (ε, u)-adaptive regret minimization in heavy-tailed
 bandits, COLT 2024.
@@ -59,14 +61,14 @@ _PAST = -1.0  # below every L
 
 
 class AdarUCBState(NamedTuple):
-    """Ranked rewards, and for each arm the piece of its index that holds now."""
+    """Ranked rewards, and for each arm the current piece of its index."""
 
     pulls: IntArray
     waiting: FloatArray  # per arm: the first reward of a pair
     first: Ranked  # X
     second: Ranked  # X'
     filled: IntArray  # per arm: how many X' are not 0
-    limit: FloatArray  # (arm, 2): magnitude up to which rewards are settled, and pairs when that was found
+    limit: FloatArray  # (arm, 2): magnitude up to which rewards are settled, and the number of pairs at that time
     piece: FloatArray  # (arm, 5): mean, sqrt(2V/N), sum of squares inside, X' outside; L up to which these hold
     open: npt.NDArray[np.bool_]
     late: Late
@@ -74,7 +76,7 @@ class AdarUCBState(NamedTuple):
     most: FloatArray  # the largest L there will be
 
     def check(self, fresh: AdarUCBState, n_arms: int) -> None:
-        """Refuse what does not fit the horizon."""
+        """Refuse a state made for another horizon."""
         require_same(self, fresh, "most")
 
 
@@ -85,7 +87,7 @@ class AdarUCB(NamedTuple):
     Parameters
     ----------
     bonus
-        The factor 10 of the last term, published and proved; smaller ones explore less.
+        Factor of the last term: 10 as published and proved; smaller values explore less.
 
     Examples
     --------
@@ -119,7 +121,7 @@ class AdarUCB(NamedTuple):
         return min(3.0 * math.log(t // 2 + 1), float(state.most[0]))
 
     def height_of(self, state: AdarUCBState, arm: int, log_term: float) -> float:
-        """Return the index by the arm's piece, which is brought up to date."""
+        """Return the arm's index, and bring its piece up to date if needed."""
         if state.filled[arm] <= C * log_term:
             return math.inf
         pairs, piece = state.pulls[arm] // 2, state.piece
@@ -161,7 +163,7 @@ class AdarUCB(NamedTuple):
         state.piece[arm, UNTIL] = _PAST
 
     def value(self, state: AdarUCBState, arm: int) -> float:
-        """Return the mean when the arm's index was last computed; NaN before that."""
+        """Return the truncated mean as of when the arm's index was last computed; NaN before that."""
         return float(state.piece[arm, MEAN]) if state.piece[arm, SPREAD] >= 0.0 else math.nan
 
     def index_of(self, state: AdarUCBState, arm: int, t: int) -> float:
@@ -173,7 +175,7 @@ class AdarUCB(NamedTuple):
 def rank_of_threshold(second: Ranked, arm: int, target: float) -> int:
     """Return how many records of X' lie inside the root M of the equation whose right side is ``target``."""
     low, high, size = 0, second.pool.size[arm], second.pool.size[arm]
-    while low < high:  # at M equal to a magnitude the left side is known, and falls with M
+    while low < high:  # at M equal to a magnitude the left side is known; it falls as M grows
         middle = (low + high) // 2
         m = magnitude(second, arm, middle)
         if sums(second, arm, middle + 1)[1] / (m * m) + (size - middle - 1) >= target:

@@ -1,18 +1,18 @@
 r"""APE²: adaptively perturbed exploration with a p-robust estimator (Lee, Yang, Lim, Oh 2020).
 
 *Assumes* a raw moment of order :math:`p \in (1, 2]`.  *Must be told* p and a scale c, but no bound on the moment.
-*When that fails*: with p too large the estimate trusts large rewards too much; c far from the scale of the rewards
-costs regret, not the guarantee.
+*When that fails*: with p too large, the estimate trusts large rewards too much; a c far from the scale of the rewards
+costs regret, but not the guarantee.
 
-*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`.p_robust`), each arm once and then
+*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`.p_robust`), pull each arm once, then
 
 .. math::  A_t = \arg\max_a\ Y_a + \frac{c}{n_a^{1-1/p}} G_a,
 
-where the :math:`G_a` are drawn anew for each arm in each round: from the exponential law (Weibull's and the gamma law
-with shape 1), Gumbel's (the extreme value law with shape 0), Pareto's or Fréchet's.  The last two have shape
-:math:`p^2/(p-1)` and scale 1, or both ln K if that is larger.
+where the :math:`G_a` are drawn anew for each arm in each round, from the exponential law (Weibull or gamma with shape
+1), the Gumbel law (extreme value with shape 0), the Pareto law or the Fréchet law.  The last two have shape
+:math:`p^2/(p-1)` and scale 1; if ln K is larger than that shape, both shape and scale are ln K.
 
-*Cost*: the estimator's for a reward, some 20 logarithms amortised, and K random numbers for a choice; all rewards are
+*Cost*: the estimator's per reward, about 20 logarithms amortised, and K random numbers per choice; all rewards are
 stored.
 
 *Reference*: K. Lee, H. Yang, S. Lim, S. Oh, Optimal algorithms for stochastic multi-armed bandits with heavy tailed
@@ -51,7 +51,7 @@ class APE2(NamedTuple):
     c
         Scale of the estimate and of the perturbation.
     perturbation
-        Its law: ``"exponential"``, ``"gumbel"``, ``"pareto"`` or ``"frechet"``.
+        Law of the perturbation: ``"exponential"``, ``"gumbel"``, ``"pareto"`` or ``"frechet"``.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class APE2(NamedTuple):
         return choose_perturbed(state, rng)
 
     def update(self, state: PerturbedState, arm: int, reward: float) -> None:
-        """Move the arm's estimate, and let its perturbation shrink."""
+        """Update the arm's estimate, and shrink its perturbation."""
         state.pulls[arm] += 1
         observe_p_robust(state.mean, arm, reward, self.p, self.c)
         state.width[arm] = self.c * float(state.pulls[arm]) ** (1.0 / self.p - 1.0)

@@ -1,16 +1,16 @@
-r"""For rewards of which nothing is known: locations by level sets, or means where rewards repeat.
+r"""A policy for rewards about which nothing is known: it compares locations, or means where rewards repeat.
 
 *Assumes* noise with the same law for all arms, whatever its tails; arms may differ in scale.  *Needs* no prior
 knowledge.  *When that fails*: it compares locations, as medians do.  If arms differ in shape, so that the highest mean
-and the highest location are of different arms, use ``auto-mean``.
+and the highest location belong to different arms, use ``auto-mean``.
 
-*Formula*: that of :mod:`.level_set_ucb` with a learned loss and c = 4.  Rewards that repeat, such as coins, orders of
-which most are zero, or small counts, have no useful location.  So it follows the moments of ``auto-mean`` too, and
-plays the indices of :mod:`.auto_mean` while more than a tenth of successive rewards of an arm are equal, beyond chance,
-and rounding cannot be the reason: see :func:`~heavybandits.algorithms.kit.spreads.repeats`.  ``print(agent)`` tells
-which goal is in force.
+*Formula*: that of :mod:`.level_set_ucb` with a learned loss and c = 4.  Rewards that repeat, such as coins, revenues
+that are mostly zero, or small counts, have no useful location.  So it also tracks the moments that ``auto-mean`` uses,
+and plays the indices of :mod:`.auto_mean` while more than a tenth of an arm's successive rewards are equal and neither
+chance nor rounding explains it: see :func:`~heavybandits.algorithms.kit.spreads.repeats`.  ``print(agent)`` shows the
+current goal.
 
-*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 401 bytes per arm.
+*Cost*: O(1) amortised per reward and O(log K) per choice; 401 bytes per arm.
 
 *Reference*: this library; see ``docs/level-set.md`` and ``docs/means.md``.
 """
@@ -41,7 +41,7 @@ FACTS = Facts(
     regret="nothing; measured in docs/level-set.md",
     reference="this library",
 )
-MEANS_EXPLORE = 2.0  # by which factor c is larger while means are compared
+MEANS_EXPLORE = 2.0  # factor by which c is larger while means are compared
 
 
 class AutoState(NamedTuple):
@@ -80,7 +80,7 @@ class Auto(NamedTuple):
         return AutoState(sets, init_moments(n_arms), init_pooled(n_arms), np.zeros(1, np.int64))
 
     def level(self, state: LevelSets, t: int) -> float:
-        """Return zero: indices stay as they are between refreshes, whatever t is."""
+        """Return zero: between refreshes, indices do not depend on t."""
         return 0.0
 
     def select(self, state: AutoState, t: int, rng: Any) -> int:
@@ -88,22 +88,22 @@ class Auto(NamedTuple):
         return choose(self, state.sets, t, 1, 1)
 
     def update(self, state: AutoState, arm: int, reward: float) -> None:
-        """Learn, and bring the arm's index up to date."""
+        """Learn from the reward, and bring the arm's index up to date."""
         learn(state, arm, reward, self.c)
 
     def goal(self, state: AutoState) -> str:
-        """Return what arms are compared by now, ``"location"`` or ``"mean"``."""
+        """Return what arms are currently compared by, ``"location"`` or ``"mean"``."""
         return "mean" if state.by_means[0] else "location"
 
     def value(self, state: AutoState, arm: int) -> float:
-        """Return the arm's location, or its mean if that is the goal now."""
+        """Return the arm's location, or its mean if that is the current goal."""
         if state.sets.pulls[arm] == 0:
             return math.nan
         moments = state.moments
         return float(in_rewards(moments, moments.whole[arm, MEAN]) if state.by_means[0] else state.sets.x[arm])
 
     def index_of(self, state: AutoState, arm: int, t: int) -> float:
-        """Return the upper end of what is not ruled out for the arm, as of the latest refresh."""
+        """Return the highest location or mean that is not ruled out for the arm, as of the latest refresh."""
         tournament = state.sets.tournament
         index = height(tournament.line, tournament.open, arm, 0.0)
         by_means = state.by_means[0] and state.sets.pulls[arm] > 0

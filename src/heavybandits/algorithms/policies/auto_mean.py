@@ -1,9 +1,9 @@
 r"""Mean UCB without prior knowledge: each arm's mean, variance and skewness set its bound.
 
 *Assumes* that rewards have a mean; arms may differ in scale and shape.  *Needs* no prior knowledge.  *When that fails*:
-if the tail index is below about 1.5 averages hardly settle, and ``auto``, which compares locations, is far better where
-the arms share one law of noise.  A best arm that is much quieter than the others is found late, because loud arms get
-the benefit of the doubt.
+if the tail index is below about 1.5, averages hardly settle, and ``auto``, which compares locations, is far better
+where the arms share one law of noise.  A best arm that is much quieter than the others is found late, because loud arms
+get the benefit of the doubt.
 
 *Formula*: the highest mean that an exponential family with the arm's own first three moments does not rule out,
 
@@ -11,13 +11,13 @@ the benefit of the doubt.
            \qquad \ell_a = \ln\Bigl(1 + \frac cK \Bigl(1 + \frac{t}{K n_a}\Bigr)\Bigr),
 
 where the variance function :math:`V_a` has the arm's variance :math:`v_a` at its mean :math:`m_a` and the slope
-:math:`\beta_a`, its third central moment divided by :math:`v_a`.  As the variance is not known, :math:`\ell_a` becomes
-:math:`\frac d2 (e^{2\ell_a/d} - 1)` with :math:`d = n_a + 1`.  Variance and slope are shrunk to those of all arms, by
-the worth of one and two rewards.  Skewness to the left is believed by and by, with the weight
-:math:`n_a/(n_a + 20)`.  Of all rewards the 40 highest count as their average, and the 40 lowest too: see
-:mod:`.moments`, :mod:`.mean_sets` and ``docs/means.md``.
+:math:`\beta_a`, its third central moment divided by :math:`v_a`.  Because the variance is not known, :math:`\ell_a`
+becomes :math:`\frac d2 (e^{2\ell_a/d} - 1)` with :math:`d = n_a + 1`.  Variance and slope are shrunk towards those of
+all arms, which weigh as much as one and two rewards.  Skewness to the left is trusted only gradually, with the weight
+:math:`n_a/(n_a + 20)`.  Each of the 40 highest rewards of all arms counts as their average, and so does each of the 40
+lowest: see :mod:`.moments`, :mod:`.mean_sets` and ``docs/means.md``.
 
-*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 201 bytes per arm.
+*Cost*: O(1) amortised per reward and O(log K) per choice; 201 bytes per arm.
 
 *Reference*: this library.
 """
@@ -70,7 +70,7 @@ class AutoMean(NamedTuple):
         return init_mean_sets(n_arms)
 
     def level(self, state: MeanSets, t: int) -> float:
-        """Return zero: indices stay as they are between refreshes, whatever t is."""
+        """Return zero: between refreshes, indices do not depend on t."""
         return 0.0
 
     def select(self, state: MeanSets, t: int, rng: Any) -> int:
@@ -78,7 +78,7 @@ class AutoMean(NamedTuple):
         return choose(self, state, t, 1, 1)
 
     def update(self, state: MeanSets, arm: int, reward: float) -> None:
-        """Learn, and bring the arm's index up to date."""
+        """Learn from the reward, and bring the arm's index up to date."""
         pulls, moments, pooled = state.pulls, state.moments, state.pooled
         pulls[arm] += 1
         pooled.clock[0] += 1
@@ -86,7 +86,7 @@ class AutoMean(NamedTuple):
         renew_means(pulls, moments, pooled, state.tournament, arm, self.c)
 
     def value(self, state: MeanSets, arm: int) -> float:
-        """Return the arm's mean, in which extreme rewards of all arms are shared out."""
+        """Return the arm's mean, in which the extreme rewards of all arms count as their average."""
         return float(in_rewards(state.moments, state.moments.whole[arm, MEAN])) if state.pulls[arm] > 0 else math.nan
 
     def index_of(self, state: MeanSets, arm: int, t: int) -> float:

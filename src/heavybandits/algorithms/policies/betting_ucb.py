@@ -1,23 +1,23 @@
-r"""Betting UCB: an upper confidence bound that holds at all times for symmetric noise, proved without any moment.
+r"""Betting UCB: an upper confidence bound that holds at all times for symmetric noise, even without moments.
 
 *Assumes* that each arm's noise is symmetric about zero.  The law and the scale may differ between arms, and no moment
-need exist.  *Must be told* nothing.  *When that fails*: for skewed noise the bound is that of another location than the
-median or the mean, which depends on the scale it has learned; arms whose noise differs are then compared unfairly.
-Gaps below about a thousandth of the scale are never resolved: even the smallest bet is too large for them.
+need exist.  *Needs* no prior knowledge.  *When that fails*: for skewed noise it bounds a location that is neither the
+median nor the mean and that depends on the learned scale, so arms whose noise differs are compared unfairly.  Gaps
+below about a thousandth of the scale are never resolved: even the smallest bet is too large for them.
 
 *Formula*: let :math:`\psi(z) = z/\sqrt{1 + z^2}`, and let :math:`s_j` be a scale learned from the rewards before the
-j-th.  A gambler who doubts that the arm's centre is as high as :math:`\theta` bets shares :math:`\lambda` of his wealth
-on rewards below it, and after n rewards has
+j-th.  A gambler who doubts that the arm's centre is as high as :math:`\theta` splits the stake into eight accounts, and
+from each keeps betting a share :math:`\lambda` on rewards below :math:`\theta`.  After n rewards the wealth is
 
 .. math::  M_n(\theta) = \frac18 \sum_{\lambda} \prod_{j \le n} \Bigl(1 - \lambda\,\psi\Bigl(\frac{r_j - \theta}{s_j}
            \Bigr)\Bigr), \qquad \lambda \in \{0.003, 0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 0.95\}.
 
 The index is :math:`U = \inf\{\theta : M_n(\theta) \ge e^\ell\}` with :math:`\ell = c\,(\ln t + 2 \ln\ln t)`.  At the
-true centre the wealth is a martingale, so by Ville's inequality U is below it, ever, with probability at most
+true centre the wealth is a martingale, so by Ville's inequality U ever falls below it with probability at most
 :math:`e^{-\ell}`.  See ``docs/betting.md`` for the proof.
 
-*Cost*: an index is computed anew when the arm has a sixteenth more rewards or t an eighth more, in O(n), so O(1)
-amortised for a reward, with a large constant, and O(K) for a choice; 64 bytes per reward at most.  An old index is as
+*Cost*: an index is recomputed, in O(n), when the arm has a sixteenth more rewards or t has grown by an eighth.  That is
+O(1) amortised per reward, with a large constant, and O(K) per choice; at most 64 bytes per reward.  An old index is as
 valid as a new one.
 
 *Reference*: this library.  Betting: G. Shafer, V. Vovk (2019); I. Waudby-Smith, A. Ramdas (2024).
@@ -57,14 +57,14 @@ EXTREME = 690.0  # logarithm of the largest scale, and of the inverse of the sma
 
 
 class Scales(NamedTuple):
-    """What :func:`learn_scale` works on: logarithms of the median distance of successive rewards of an arm."""
+    """The state of :func:`learn_scale`: logarithms of the median distance between successive rewards of an arm."""
 
     last: FloatArray  # per arm: its last reward
     own: FloatArray  # per arm
     learned: IntArray  # per arm: distances seen
     first: FloatArray  # the first few distances of all arms
     pooled: FloatArray
-    seen: IntArray  # distances of all arms seen
+    seen: IntArray  # distances seen, of all arms
 
     def check(self, fresh: Scales, n_arms: int) -> None:
         """Refuse a last reward that is infinite."""
@@ -72,7 +72,7 @@ class Scales(NamedTuple):
 
 
 class BettingUCBState(NamedTuple):
-    """Rewards with the scales they were bet on with, and indices."""
+    """Rewards, each with the scale of the bet on it, and indices."""
 
     pulls: IntArray
     late: Late
@@ -87,7 +87,7 @@ class BettingUCBState(NamedTuple):
 
 @compilable
 def scale_of(scales: Scales, arm: int) -> float:
-    """Return the scale for the next reward of the arm; 0 if nothing is known of it."""
+    """Return the scale for the arm's next reward; 0 if nothing is known about it yet."""
     if scales.learned[arm] > 0:
         return math.exp(clip(scales.own[arm], EXTREME))
     return math.exp(clip(scales.pooled[0], EXTREME)) if scales.seen[0] > 0 else 0.0
@@ -95,7 +95,7 @@ def scale_of(scales: Scales, arm: int) -> float:
 
 @compilable
 def learn_scale(scales: Scales, arm: int, x: float, n: int) -> None:
-    """Move the medians for the n-th reward x of the arm, by stochastic approximation."""
+    """Update the medians with the n-th reward x of the arm, by stochastic approximation."""
     away = saturate(abs(x - scales.last[arm]) / math.sqrt(2.0)) if n > 1 else 0.0
     scales.last[arm] = x
     if away == 0.0:
@@ -129,7 +129,7 @@ def psi(z: float) -> float:
 
 @rarely_called
 def log_wealth(rewards: Pool, scratch: FloatArray, arm: int, theta: float) -> float:
-    """Return the logarithm of the wealth of those who bet on rewards of the arm below theta.
+    """Return the logarithm of the wealth gained by betting on rewards of the arm below theta.
 
     Examples
     --------
@@ -162,12 +162,12 @@ def log_wealth(rewards: Pool, scratch: FloatArray, arm: int, theta: float) -> fl
 
 @rarely_called
 def upper_bound(rewards: Pool, scratch: FloatArray, arm: int, level: float, start: float, scale: float) -> float:
-    """Return where the wealth reaches exp(level), rounded up a little; infinite if it cannot.
+    """Return the theta at which the wealth reaches exp(level), rounded up a little; infinite if it never does.
 
-    The search begins at ``start``.
+    The search starts at ``start``.
     """
     n = rewards.size[arm]
-    if n * math.log(1.95) - math.log(len(BETS)) < level:  # not even if all rewards were below
+    if n * math.log(1.95) - math.log(len(BETS)) < level:  # not even if all rewards were far below theta
         return math.inf
     step = 2.0 * scale / math.sqrt(n)
     low = high = start
@@ -204,7 +204,7 @@ class BettingUCB(NamedTuple):
     Parameters
     ----------
     c
-        How much to explore: 1 for what is proved; 0.5 does better in practice.
+        How much to explore: the proof needs 1; 0.5 does better in practice.
 
     Examples
     --------
@@ -246,7 +246,7 @@ class BettingUCB(NamedTuple):
         return self.c * (log + 2.0 * math.log(log))
 
     def select(self, state: BettingUCBState, t: int, rng: Any) -> int:
-        """Bring indices up to date that are too old, and return the arm with the highest."""
+        """Recompute the indices that are too old, and return the arm with the highest."""
         arm = due(state, 1)
         if arm >= 0:
             return arm
@@ -271,7 +271,7 @@ class BettingUCB(NamedTuple):
         learn_scale(state.scales, arm, x, state.pulls[arm])
 
     def value(self, state: BettingUCBState, arm: int) -> float:
-        """Return NaN: betting gives bounds without an estimate between them, so late rewards narrow no bonus."""
+        """Return NaN: betting gives bounds but no estimate, so there is no bonus for late rewards to narrow."""
         return math.nan
 
     def index_of(self, state: BettingUCBState, arm: int, t: int) -> float:

@@ -1,18 +1,18 @@
-r"""Discounted UCB: UCB of rewards that fade, for arms that change (Kocsis, Szepesvári 2006; Garivier, Moulines 2011).
+r"""Discounted UCB: UCB with fading rewards, for arms that change (Kocsis, Szepesvári 2006; Garivier, Moulines 2011).
 
-*Assumes* rewards in a range of width B, and locations that stay for a while.  *Must be told* the discount, which should
-be :math:`1 - \sqrt{\Upsilon/T}/(4B)` for :math:`\Upsilon` changes, and B.  *When that fails*: with a discount near 1 it
-remembers what no longer holds; with a smaller one it forgets what does, so that regret is linear even if nothing
-changes.  With heavy tails a discounted mean is as fragile as :class:`.UCB`.
+*Assumes* rewards in a range of width B, and locations that stay put for a while.  *Must be told* B and the discount,
+which should be :math:`1 - \sqrt{\Upsilon/T}/(4B)` for :math:`\Upsilon` changes.  *When that fails*: with a discount
+near 1 it remembers what no longer holds; with a smaller one it forgets what still does, so that regret is linear even
+if nothing changes.  With heavy tails a discounted mean is as fragile as :class:`.UCB`.
 
-*Formula*: a reward that is followed by j others, of all arms, weighs :math:`\gamma^j`.  Let :math:`N_a` be the sum of
+*Formula*: a reward followed by j others, from any arms, has the weight :math:`\gamma^j`.  Let :math:`N_a` be the sum of
 the weights of arm a, :math:`\bar r_a` its weighted mean and N the sum of all weights.  Pull each arm once, then
 
 .. math::  A_t = \arg\max_a\ \bar r_a + 2B\,\sqrt{\frac{\xi \ln N}{N_a}}.
 
-The paper proves its bound for :math:`\xi > 1/2`, and plays with 0.6.
+The paper proves its bound for :math:`\xi > 1/2`, and uses 0.6 in its experiments.
 
-*Cost*: O(K) for a reward and for a choice; 49 bytes per arm.
+*Cost*: O(K) per reward and per choice; 49 bytes per arm.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class DiscountedUCB(NamedTuple):
     Parameters
     ----------
     discount
-        :math:`\gamma`, by how much every new reward, of any arm, reduces the weight of those before it.
+        :math:`\gamma`, the factor by which every new reward, from any arm, reduces the weight of those before it.
     width
-        B, the difference between the largest and the smallest reward that may come.
+        B, the difference between the largest and the smallest possible reward.
     xi
         :math:`\xi`, how much to explore.
 
@@ -93,12 +93,12 @@ class DiscountedUCB(NamedTuple):
         )
 
     def select(self, state: DiscountedUCBState, t: int, rng: Any) -> int:
-        """Pull each arm once, then the one with the highest index."""
+        """Return each arm once, then the one with the highest index."""
         arm = due(state, 1)
         return arm if arm >= 0 else scan(self, state, t)
 
     def update(self, state: DiscountedUCBState, arm: int, reward: float) -> None:
-        """Let all weights fade, and take in the reward."""
+        """Discount all weights, and add the reward."""
         for other in range(len(state.pulls)):
             state.weight[other] *= self.discount
         state.total[0] = self.discount * state.total[0] + 1.0

@@ -2,17 +2,17 @@ r"""Epsilon-greedy: explore at random now and then, otherwise play the best mean
 
 *Assumes* rewards whose means settle quickly: bounded or sub-Gaussian noise.  *Must be told* how much to explore.  *When
 that fails*: a constant :math:`\varepsilon` costs regret that grows linearly, :math:`\varepsilon` times the average gap
-per pull.  A decreasing one with c too small may stay with a wrong arm for good; with c too large it explores longer
-than it must.  With heavy tails the means are as unreliable as those of :class:`.UCB`.
+per pull.  A decreasing one may stay with a wrong arm for good if c is too small, and explores longer than necessary if
+c is too large.  With heavy tails the means are as unreliable as those of :class:`.UCB`.
 
 *Formula*: pull each arm once; then, after t rewards, with probability
 
 .. math::  \varepsilon_t = \max\{\varepsilon,\ \min\{1, cK/t\}\}
 
-pull an arm at random, else the arm with the highest mean.  The paper's :math:`\varepsilon_n`-greedy is
-:math:`\varepsilon = 0` and its c divided by :math:`d^2`, where d is at most the smallest gap.
+pull an arm at random, otherwise the arm with the highest mean.  The paper's :math:`\varepsilon_n`-greedy has
+:math:`\varepsilon = 0`, and its c divided by :math:`d^2` is the c here, where d is at most the smallest gap.
 
-*Cost*: O(1) for a reward and O(K) for a choice; 41 bytes per arm.
+*Cost*: O(1) per reward and O(K) per choice; 41 bytes per arm.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _share(owner: str, name: str, value: Any) -> float:
 
 
 class EpsilonGreedyState(NamedTuple):
-    """Means."""
+    """The mean of each arm."""
 
     pulls: IntArray
     late: Late
@@ -62,9 +62,9 @@ class EpsilonGreedy(NamedTuple):
     Parameters
     ----------
     epsilon
-        :math:`\varepsilon`, the least probability to explore.
+        :math:`\varepsilon`, the lowest probability of exploring.
     c
-        How fast exploration falls from 1 to that; 0 if it never changes.
+        How slowly that probability falls from 1; 0 keeps it constant.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class EpsilonGreedy(NamedTuple):
         )
 
     def select(self, state: EpsilonGreedyState, t: int, rng: Any) -> int:
-        """Pull each arm once, then explore or play the highest mean."""
+        """Return each arm once, then a random arm or the one with the highest mean."""
         arm = due(state, 1)
         if arm >= 0:
             return arm
@@ -101,10 +101,10 @@ class EpsilonGreedy(NamedTuple):
                 if left == 0:
                     return arm
                 left -= 1
-        return -1  # no arm is open, which cannot be
+        return -1  # never reached: some arm is always open
 
     def update(self, state: EpsilonGreedyState, arm: int, reward: float) -> None:
-        """Move the mean of the arm."""
+        """Update the arm's mean."""
         state.pulls[arm] += 1
         state.mean[arm] = running_mean(state.mean[arm], state.pulls[arm], reward)
 

@@ -1,8 +1,8 @@
 r"""Exp3: exponential weights, for rewards that an adversary may set.
 
-*Assumes* rewards in [low, high], and nothing else: they may follow any plan that was made beforehand.  *Must be told*
-these two, and the horizon T.  *When that fails*: rewards outside are clipped, and the guarantee is about clipped
-rewards.  For rewards of a fixed law it explores far more than needed.
+*Assumes* rewards in [low, high], and nothing else: they may follow any plan made in advance.  *Must be told* this range
+and the horizon T.  *When that fails*: rewards outside the range are clipped, and the guarantee is for the clipped
+rewards.  If rewards follow a fixed law, it explores far more than needed.
 
 *Formula*: with rewards scaled to [0, 1] and :math:`\gamma = \min\{1, \sqrt{K \ln K/((e - 1)T)}\}`,
 
@@ -10,8 +10,10 @@ rewards.  For rewards of a fixed law it explores far more than needed.
            w_a \leftarrow w_a \exp\Bigl(\frac{\gamma}{K} \frac{r}{p_a}\Bigr) \text{ for the arm drawn}.
 
 The expected regret against the best single arm is at most :math:`2 \sqrt{(e - 1) T K \ln K}` times the range.  K is the
-number of arms at the start.  Late and unasked rewards: see :mod:`.ftrl`.  *Cost*: K exponentials for a
-choice, O(1) for a reward; 25 bytes per arm.  *Reference*: P. Auer, N. Cesa-Bianchi, Y. Freund, R. E. Schapire (2002).
+number of arms at the start.  For rewards that come late or unasked, see :mod:`.ftrl`.
+
+*Cost*: O(1) per reward and K exponentials per choice; 25 bytes per arm.  *Reference*: P. Auer, N. Cesa-Bianchi,
+Y. Freund, R. E. Schapire (2002).
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ FACTS = Facts(
 
 
 class Exp3State(NamedTuple):
-    """The losses are sums of estimated rewards, negative; the rate is gamma."""
+    """Losses, which are sums of estimated rewards with the sign changed; the rate is gamma."""
 
     draws: Draws
 
@@ -72,11 +74,11 @@ class Exp3(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> Exp3State:
         """Return a fresh state."""
         horizon = required_horizon(NAME, horizon, "rate")
-        k = max(n_arms, 2)  # one arm may become several
+        k = max(n_arms, 2)  # arms may be added to a single one
         return Exp3State(init_draws(n_arms, min(1.0, math.sqrt(k * math.log(k) / ((math.e - 1.0) * horizon)))))
 
     def select(self, state: Exp3State, t: int, rng: Any) -> int:
-        """Draw an arm by the mixture of weights and the uniform law."""
+        """Draw an arm from the mixture of the weights and the uniform law."""
         loss, chance, gamma = state.draws.loss, state.draws.chance, state.draws.rate[0]
         n_arms = len(loss)
         low, total = lowest(loss), 0.0

@@ -1,14 +1,14 @@
 r"""FO-UCB: any first-order optimiser with a convergence rate becomes a policy (Dorn et al. 2024).
 
-*Assumes* and *must be told* what the optimiser does.  *When that fails*, the bound does not cover and regret may be
+*Assumes* and *must be told* the same as the optimiser.  *When that fails*, the bound may not hold, and regret may be
 linear.  *Formula*: for each arm the optimiser minimises :math:`f_a(x) = (x - \mu_a)^2/2`; if after k steps
-:math:`f_a(x_a) - f_a^* \le g(k, \delta)` with probability :math:`1 - \delta`, then :math:`|x_a - \mu_a| \le
-\sqrt{2 g}`, so
+:math:`f_a(x_a) - f_a^* \le g(k, \delta)` with probability :math:`1 - \delta`, then
+:math:`|x_a - \mu_a| \le \sqrt{2 g}`, so
 
 .. math::  A_t = \arg\max_a\ x_a + \sqrt{2 g(k_a, \delta)}, \qquad \delta = 1/T^2,
 
-and :math:`R_T \le \sum_a \Delta_a (g^{-1}(\Delta_a^2/8, \delta) + 2)` (:func:`.fo_regret_bound`).
-*Cost*: the optimiser's, and O(log K) for a choice.
+and :math:`R_T \le \sum_a \Delta_a (g^{-1}(\Delta_a^2/8, \delta) + 2)` (:func:`.fo_regret_bound`).  *Cost*: the
+optimiser's, and O(log K) per choice.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class FOUCB(NamedTuple):
     Parameters
     ----------
     optimizer
-        An estimator with ``bound(state, arm, delta)``, see :class:`.BoundedEstimator`: for
-        instance :class:`.ClippedSGD`, or your own.
+        An estimator with a method ``bound(state, arm, delta)`` (see :class:`.BoundedEstimator`), for instance
+        :class:`.ClippedSGD` or your own.
 
     Examples
     --------

@@ -1,25 +1,25 @@
-r"""ForceMoM: forced exploration, and the median of means of what was explored.
+r"""ForceMoM: forced exploration, and the median of means of the rewards that it earns.
 
-*Assumes* that some moment of order p > 1 exists, and need not know which.  *Must be told* nothing; :math:`\rho` trades
-the worst case for the usual one.  *When that fails*: without a mean it is a median of short means, which symmetric
-noise leaves where it should be.
+*Assumes* that a moment of some order p > 1 exists.  *Needs* no prior knowledge, not even p; :math:`\rho` trades the
+worst case against the usual one.  *When that fails*: without a mean, the estimate is a median of short means, which
+symmetric noise leaves where it should be.
 
 *Formula*: after t pulls, at least
 
 .. math::  D_t = \max(K m_0, \lceil K^{1-\rho} t^\rho \rceil), \qquad m_0 = \lceil 16 \ln(2K + e) \rceil
 
-of them are exploration, given to the arm explored least; all others go to the arm with the largest median of means of
-the n rewards of its exploration pulls, in q blocks of equal length, q being the largest odd number up to
-:math:`\min(n, 2 \lceil \ln 2K + \ln\ln(e^e + n) \rceil + 1)`.  What the other pulls earn is not learned from, so that
-estimates are means of independent rewards.  A reward that nobody selected counts as exploration.
+of them explore, each the arm explored least so far.  All others go to the arm with the largest median of means, taken
+over the n rewards of its exploration pulls in q blocks of equal length, where q is the largest odd number up to
+:math:`\min(n, 2 \lceil \ln 2K + \ln\ln(e^e + n) \rceil + 1)`.  The rewards of these other pulls are not learned from,
+so that estimates are means of independent rewards.  A reward of a pull that was not selected counts as exploration.
 
 The regret is :math:`O(u^{1/p} T^{1 - \rho(p-1)/p})` for every law with :math:`E|X|^p \le u`, and :math:`O(T^\rho)` on
-any fixed instance; for :math:`\rho \le 2/3` no policy without knowledge of p and u improves on one without losing on
-the other.
+any fixed instance; for :math:`\rho \le 2/3`, no policy that does not know p and u improves on one of these without
+losing on the other.
 
-*Cost*: O(K) for a choice, O(q log n) for the reward of an exploration pull; 64 bytes per exploration pull at most.
+*Cost*: O(q log n) per exploration reward and O(K) per choice; at most 64 bytes per exploration pull.
 
-*Reference*: a preprint of 2026, see also G. Genalti, A. M. Metelli, Parameter-free heavy-tailed bandits, 2026.
+*Reference*: a preprint of 2026; see also G. Genalti, A. M. Metelli, Parameter-free heavy-tailed bandits, 2026.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FACTS = Facts(
     reference="preprint 2026",
 )
 
-MOST_BLOCKS = 256  # no number of arms and rewards asks for more
+MOST_BLOCKS = 256  # no number of arms and rewards needs more
 
 
 @compilable
@@ -65,7 +65,7 @@ def first_pulls(n_arms: int) -> int:
 
 @compilable
 def block_count(n_arms: int, n: int) -> int:
-    """Blocks that n rewards are cut into: an odd number.
+    """Return the number of blocks, which is odd, into which n rewards are cut.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class ForceMOMState(NamedTuple):
     pulls: IntArray  # rewards learned from
     asked: IntArray  # exploration pulls, whether or not their rewards have come
     greedy: IntArray  # other pulls whose rewards have not come
-    taken: IntArray  # other pulls
+    taken: IntArray  # all other pulls
     sums: Pool
     estimate: FloatArray  # NaN before the first
     means: FloatArray  # scratch: the blocks' means
@@ -104,7 +104,7 @@ class ForceMOMState(NamedTuple):
 
 @compilable
 def is_better(state: ForceMOMState, arm: int, best: int) -> bool:
-    """Return whether an arm has the larger estimate, or as large a one after fewer pulls."""
+    """Return whether an arm has a larger estimate than ``best``, or an equal one after fewer pulls."""
     estimate, taken, asked = state.estimate, state.taken, state.asked
     if estimate[arm] == estimate[best]:
         return bool(asked[arm] + taken[arm] < asked[best] + taken[best])

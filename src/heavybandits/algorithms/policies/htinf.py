@@ -1,23 +1,25 @@
-r"""HTINF: heavy tails in both worlds, where rewards follow a fixed law or an adversary sets their laws.
+r"""HTINF: for heavy tails in both worlds, where rewards follow fixed laws or an adversary sets their laws.
 
 *Assumes* that losses :math:`\ell = b - r` have :math:`E|\ell|^\alpha \le \sigma^\alpha`, where
 :math:`\alpha = 1 + \varepsilon` is in (1, 2], and that the best arm's large losses outweigh its large gains:
-:math:`E[\ell\,1(|\ell| > M)] \ge 0` for every M.  For symmetric noise that is so if and only if b is at least the best
+:math:`E[\ell\,1(|\ell| > M)] \ge 0` for every M.  For symmetric noise this holds if and only if b is at least the best
 arm's location.  *Must be told* :math:`\varepsilon`, :math:`\sigma` and b.  *When that fails*: with b too small, the
 large gains that make the best arm best are skipped; with b too large, :math:`\sigma` must grow with it, and regret
-grows in proportion; with :math:`\sigma` too small, much is skipped, and since what is skipped counts as no loss, bad
-arms look good.  As :math:`\varepsilon \to 0` all is skipped.
+grows in proportion; with :math:`\sigma` too small, many losses are skipped, and since a skipped loss counts as none,
+bad arms look good.  As :math:`\varepsilon \to 0`, all losses are skipped.
 
-*Formula*: in round t = 1, 2, ... with :math:`\eta = t^{-1/\alpha}/\sigma` draw A from
+*Formula*: in round t = 1, 2, ..., with :math:`\eta = t^{-1/\alpha}/\sigma`, draw A from
 
 .. math::  x = \arg\min_x\ \langle L, x\rangle - \frac{\alpha}{\eta} \sum_a x_a^{1/\alpha},
 
 and add :math:`\ell/x_A` to :math:`L_A` unless :math:`|\ell| > \Theta\,x_A^{1/\alpha}/\eta`, where
-:math:`\Theta = 1 - 2^{-(\alpha - 1)/(2\alpha - 1)}`.  Regret is :math:`O(\sigma K^{1 - 1/\alpha} T^{1/\alpha})` against
-any adversary and :math:`O(\sum_a (\sigma^\alpha/\Delta_a)^{1/(\alpha - 1)} \ln T)` under fixed laws with one best arm.
+:math:`\Theta = 1 - 2^{-(\alpha - 1)/(2\alpha - 1)}`.  The regret is :math:`O(\sigma K^{1 - 1/\alpha} T^{1/\alpha})`
+against any adversary and :math:`O(\sum_a (\sigma^\alpha/\Delta_a)^{1/(\alpha - 1)} \ln T)` under fixed laws with one
+best arm.
 
-Late and unasked rewards: see :mod:`.ftrl`; a late loss is compared with the threshold of the last choice.
-*Cost*: O(K), twice as much if :math:`1/\varepsilon` is not a whole number; 25 bytes per arm.  *Reference*:
+For rewards that come late or unasked, see :mod:`.ftrl`; a late loss is compared with the threshold of the last choice.
+
+*Cost*: O(K), and twice as much if :math:`1/\varepsilon` is not a whole number; 25 bytes per arm.  *Reference*:
 J. Huang, Y. Dai, L. Huang (2022).
 """
 
@@ -47,13 +49,13 @@ FACTS = Facts(
 )
 
 
-LARGEST_Q = 1e12  # beyond that all is skipped, and probabilities are lost in rounding
+LARGEST_Q = 1e12  # beyond this all losses are skipped, and probabilities are lost in rounding
 
 
 def skipping_factor(eps: float) -> float:
     r"""Return the factor :math:`\Theta` of the threshold.
 
-    The paper takes the smaller of this and of :math:`(2 - 2/\alpha)^{1/(2 - \alpha)}`, which is always larger.
+    The paper takes the smaller of this and :math:`(2 - 2/\alpha)^{1/(2 - \alpha)}`, but the latter is always larger.
 
     Examples
     --------
@@ -81,7 +83,7 @@ class HTINF(NamedTuple):
     scale
         :math:`\sigma`, a bound on :math:`(E|b - r|^\alpha)^{1/\alpha}`.
     offset
-        b, a bound from above on the location of the best arm.
+        b, an upper bound on the location of the best arm.
 
     Examples
     --------
@@ -102,13 +104,13 @@ class HTINF(NamedTuple):
         return HTINFState(init_draws(n_arms, 1.0 / self.scale), np.array([skipping_factor(self.eps)]))
 
     def select(self, state: HTINFState, t: int, rng: Any) -> int:
-        """Draw an arm by the probabilities of this round."""
+        """Draw an arm with the probabilities of this round."""
         state.draws.rate[0] = 1.0 / (self.scale * power(t + 1.0, 1.0 / (1.0 + self.eps)))
         tsallis(state.draws, min(1.0 + 1.0 / self.eps, LARGEST_Q))
         return draw(state.draws, rng)
 
     def update(self, state: HTINFState, arm: int, reward: float) -> None:
-        """Take in the loss unless it is too large for now."""
+        """Add the loss unless it is above the current threshold."""
         draws, loss = state.draws, self.offset - reward
         p = probability(draws, arm)
         if abs(loss) * draws.rate[0] <= state.factor[0] * power(p, 1.0 / (1.0 + self.eps)):

@@ -1,10 +1,10 @@
 r"""INF-clip: Tsallis-INF on clipped losses, for heavy tails of a known order.
 
 *Assumes* that losses :math:`\ell = b - r` have :math:`E|\ell|^{1 + \varepsilon} \le \sigma^{1 + \varepsilon}`, whoever
-sets their laws; the proof is for losses that are not negative.  *Must be told* :math:`\varepsilon`, :math:`\sigma`, b
-and the horizon T.  *When that fails*: with :math:`\sigma` too small the clipping level is below the gaps' own size and
-arms look alike; with :math:`\sigma` too large it learns slowly.  At :math:`\varepsilon = 1` nothing is clipped, and one
-infinite loss ends the use of an arm.
+sets their laws; the proof needs losses that are not negative.  *Must be told* :math:`\varepsilon`, :math:`\sigma`, b
+and the horizon T.  *When that fails*: with :math:`\sigma` too small, the clipping level is below the size of the gaps,
+and arms look alike; with :math:`\sigma` too large, it learns slowly.  At :math:`\varepsilon = 1` nothing is clipped,
+and one infinite loss rules an arm out.
 
 *Formula*: draw A from the probabilities of :mod:`.tsallis_inf` with the constant rate
 :math:`\eta`, and add :math:`\mathrm{clip}(\ell, \lambda)/x_A` to :math:`L_A`, where
@@ -13,12 +13,14 @@ infinite loss ends the use of an arm.
            \Bigl(\frac{T}{8K}\Bigr)^{1/(1 + \varepsilon)}, \qquad
            \eta = \sqrt{\frac{2}{T \lambda^{1 - \varepsilon} \sigma^{1 + \varepsilon}}}.
 
-They minimise the bound on regret :math:`2 \sqrt K/\eta + \eta T \sqrt K \sigma^{1 + \varepsilon} \lambda^{1 -
+These minimise the regret bound :math:`2 \sqrt K/\eta + \eta T \sqrt K \sigma^{1 + \varepsilon} \lambda^{1 -
 \varepsilon} + T \sigma^{1 + \varepsilon} \lambda^{-\varepsilon}`, which is
 :math:`O(\sigma K^{\varepsilon/(1 + \varepsilon)} T^{1/(1 + \varepsilon)})`.  K is the number of arms at the start.
 
-Late and unasked rewards: see :mod:`.ftrl`.  *Cost*: O(K); 25 bytes per arm.  *Reference*: Y. Dorn,
-N. Kornilov, N. Kutuzov, A. Nazin, E. Gorbunov, A. Gasnikov (2024).
+For rewards that come late or unasked, see :mod:`.ftrl`.
+
+*Cost*: O(K); 25 bytes per arm.  *Reference*: Y. Dorn, N. Kornilov, N. Kutuzov, A. Nazin, E. Gorbunov, A. Gasnikov
+(2024).
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ class INFClip(NamedTuple):
     scale
         :math:`\sigma`, a bound on :math:`(E|b - r|^{1 + \varepsilon})^{1/(1 + \varepsilon)}`.
     offset
-        b, from which rewards are subtracted; best a bound from above on most of them.
+        b, from which rewards are subtracted; ideally an upper bound on most of them.
 
     Examples
     --------
@@ -86,16 +88,16 @@ class INFClip(NamedTuple):
             level, bend = math.inf, 1.0
         else:
             level = (2.0 * self.eps / (1.0 - self.eps)) ** (2.0 / p) * (horizon / (8.0 * n_arms)) ** (1.0 / p)
-            level = max(level, 1e-300)  # as eps goes to 0 so does this, and by it is divided
+            level = max(level, 1e-300)  # as eps goes to 0 so does this, and it is a divisor
             bend = level ** (1.0 - self.eps)
         rate = math.sqrt(2.0 / (horizon * bend)) / self.scale
         return INFClipState(init_draws(n_arms, rate), np.array([self.scale * level]))
 
     def select(self, state: INFClipState, t: int, rng: Any) -> int:
-        """Draw an arm by the probabilities of this round."""
+        """Draw an arm with the probabilities of this round."""
         tsallis(state.draws, 2.0)
         return draw(state.draws, rng)
 
     def update(self, state: INFClipState, arm: int, reward: float) -> None:
-        """Take in the clipped loss."""
+        """Add the clipped loss."""
         charge(state.draws, arm, clip(self.offset - reward, state.level[0]) / probability(state.draws, arm))

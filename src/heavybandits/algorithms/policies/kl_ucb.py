@@ -1,18 +1,19 @@
 r"""KL-UCB for bounded rewards (Garivier, Cappé 2011).
 
-*Assumes* rewards in [low, high].  *Must be told* these two.  *When that fails*: rewards outside are clipped, which
-makes the policy robust but its means those of clipped rewards; arms whose clipped means differ little are told apart
-late.
+*Assumes* rewards in [low, high].  *Must be told* this range.  *When that fails*: rewards outside the range are clipped.
+That makes the policy robust, but it then compares clipped means, and is slow to tell apart arms whose clipped means
+differ little.
 
 *Formula*: with :math:`p_a` the mean of :math:`(r - \text{low})/(\text{high} - \text{low})` and
-:math:`d(p, q) = p \ln(p/q) + (1 - p) \ln((1 - p)/(1 - q))`, play each arm once and then
+:math:`d(p, q) = p \ln(p/q) + (1 - p) \ln((1 - p)/(1 - q))`, pull each arm once, then
 
 .. math::  A_t = \arg\max_a\ \max\{q \ge p_a : n_a d(p_a, q) \le \ln t + c \ln\ln t\}.
 
-Theory has c = 3, practice c = 0.  For normal noise the index is UCB's; for rewards of 0 and 1 it is asymptotically
-optimal.  *Cost*: some logarithms for a reward; for a choice one index, that of the arm chosen last, and for each other
-arm the question whether its own is above q, that is whether :math:`n_a d(p_a, q) < \ln t + c \ln\ln t`: two products,
-since that divergence is linear in :math:`\ln q` and :math:`\ln(1 - q)`.  49 bytes per arm.
+The proof has c = 3; in practice c = 0 does better.  For rewards of 0 and 1 the policy is asymptotically optimal.
+
+*Cost*: a few logarithms per reward.  A choice computes one index q, that of the arm chosen last, and asks of every
+other arm only whether its index is higher, that is, whether :math:`n_a d(p_a, q) < \ln t + c \ln\ln t`.  That takes two
+products, since the divergence is linear in :math:`\ln q` and :math:`\ln(1 - q)`.  49 bytes per arm.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ FACTS = Facts(
 
 @compilable
 def bernoulli_divergence(p: float, q: float) -> float:
-    """Return the Kullback-Leibler divergence between coins of heads probabilities p and q.
+    """Return the Kullback-Leibler divergence between coins with heads probabilities p and q.
 
     Examples
     --------
@@ -73,7 +74,7 @@ def bernoulli_bound(p: float, budget: float) -> float:
     x = math.sqrt(2.0 * p * rest * budget)  # x is q - p: first its expansion for small budgets
     if x < 0.5 * rest:
         x += 2.0 / 3.0 * (1.0 - 2.0 * p) * budget
-    if not 0.0 < x < 0.5 * rest:  # then a bound from above, which is close for large ones
+    if not 0.0 < x < 0.5 * rest:  # otherwise an upper bound, which is close for large budgets
         x = rest - rest * math.exp((p * math.log(p) - budget) / rest)
     for _ in range(5):  # from there three steps are enough for every p and budget
         room = rest - x
@@ -95,7 +96,7 @@ class KLUCBState(NamedTuple):
     pulls: IntArray
     late: Late
     mean: FloatArray
-    constant: FloatArray  # per arm: n (p ln p + (1 - p) ln(1 - p)), the part of n d(p, q) without q
+    constant: FloatArray  # per arm: n (p ln p + (1 - p) ln(1 - p)), the part of n d(p, q) free of q
     open: npt.NDArray[np.bool_]
     last: IntArray  # the arm chosen last
 
@@ -174,7 +175,7 @@ class KLUCB(NamedTuple):
         return best
 
     def update(self, state: KLUCBState, arm: int, reward: float) -> None:
-        """Move the arm's mean."""
+        """Update the arm's mean."""
         n = state.pulls[arm] + 1
         p = min(max(running_mean(state.mean[arm], n, share(reward, self.low, self.high)), 0.0), 1.0)
         state.pulls[arm], state.mean[arm] = n, p

@@ -1,24 +1,24 @@
 r"""KLinf-UCB (Agrawal, Juneja, Koolen 2021): asymptotically optimal when a raw moment is bounded.
 
-*Assumes* :math:`E|X|^p \le B`, :math:`p = 1 + \varepsilon > 1`, about 0 and not about the mean.  *Must be told*
-:math:`\varepsilon` and B.  *When that fails*: with B too small the index may be below the mean, without a warning; if
-no law with that moment is near the rewards the index is :math:`-B^{1/p}`, the least mean that such a law can have.
-Rewards beyond :math:`10^{250/p} B^{1/p}` count as that.
+*Assumes* :math:`E|X|^p \le B` for :math:`p = 1 + \varepsilon > 1`; this moment is about 0, not about the mean.  *Must
+be told* :math:`\varepsilon` and B.  *When that fails*: with B too small, the index may be below the mean, without any
+warning; if no law with that moment is near the rewards, the index is :math:`-B^{1/p}`, the lowest mean that such a law
+can have.  Rewards are clipped to :math:`\pm 10^{250/p} B^{1/p}`.
 
 *Formula*: the index is the largest mean of a law :math:`\kappa` with :math:`E_\kappa|X|^p \le B` that is near the
-rewards, :math:`n_a\,\mathrm{KL}(\hat\nu_a, \kappa) \le g_a(t)`.  By duality it is the least value of a convex function
-of two numbers: with :math:`z_s = \lambda_1 - X_s + \lambda_2 |X_s|^p`,
+rewards, :math:`n_a\,\mathrm{KL}(\hat\nu_a, \kappa) \le g_a(t)`.  By duality it is the minimum of a convex function of
+two numbers: with :math:`z_s = \lambda_1 - X_s + \lambda_2 |X_s|^p`,
 
 .. math::  U_a = \min_{\lambda_1, \lambda_2}\ \lambda_1 + \lambda_2 B - \exp\Bigl(-\frac{g_a}{n_a} + \frac1{n_a}
            \sum_s \ln z_s\Bigr), \qquad \lambda_1 - y + \lambda_2 |y|^p \ge 0 \text{ for all } y.
 
-Play each arm once, and then the one of highest index for :math:`\max(1, \lceil h n_a \rceil)` pulls in a row.  In
-practice :math:`g = \ln t`; the proof has :math:`\ln t + 2 \ln\ln t + 2 \ln(1 + n_a) + 1`, and gives
+Pull each arm once, then the one with the highest index for :math:`\max(1, \lceil h n_a \rceil)` pulls in a row.  In
+practice :math:`g = \ln t`; the proof takes :math:`\ln t + 2 \ln\ln t + 2 \ln(1 + n_a) + 1`, and gives
 :math:`E\,n_a \le (1 + h) \ln T/\mathrm{KL_{inf}}(\nu_a, \mu^*) + O((\ln T)^{2/3})`.
 
-*Cost*: O(n) for each of some 3 to 8 Newton steps from the arm's last optimum.  For a fixed pair the function is an
-upper bound on the index at any later time too, and nearly touches it; so only arms whose bound is the highest are
-solved, mostly the one just played: O(1/h) for a pull, and O(K) for a turn.  At most 64 bytes per reward.
+*Cost*: O(n) for each of about 3 to 8 Newton steps from the arm's last optimum.  At that pair, the function remains a
+close upper bound on the index until the arm gets new rewards.  So the problem is solved only for an arm whose bound is
+the highest, mostly the one just played: O(1/h) per pull, and O(K) per turn.  At most 64 bytes per reward.
 
 *Reference*: S. Agrawal, S. Juneja, W. M. Koolen, Regret minimization in heavy-tailed bandits, COLT 2021.
 """
@@ -57,20 +57,20 @@ LARGEST_POWER = 1e250  # of a reward, in units of B
 
 
 class KLinfUCBState(NamedTuple):
-    """All rewards, and the dual optimum of each arm; everything in units in which B is 1."""
+    """All rewards, and the dual optimum of each arm, in units in which B is 1; means are in units of rewards."""
 
     pulls: IntArray
     late: Late
     mean: FloatArray
     rewards: Pool  # per arm: pairs (X, |X|^p)
     dual: FloatArray  # (arm, 4)
-    solved: IntArray  # (arm, 2): rewards and clock for which the optimum was found
+    solved: IntArray  # (arm, 2): number of rewards and t for which the optimum was found
     open: npt.NDArray[np.bool_]
     turn: Turn
     theory: IntArray  # whether the threshold is the proof's
 
     def check(self, fresh: KLinfUCBState, n_arms: int) -> None:
-        """Refuse pairs outside the domain, which optima are searched from."""
+        """Refuse pairs outside the domain, from which searches start."""
         for column in (LAMBDA_1, LAMBDA_2):
             require_within("dual", self.dual[:, column], 1e-300, 1e300)
 
@@ -86,7 +86,7 @@ class KLinfUCB(NamedTuple):
     bound
         B, the bound on it.
     h
-        Share of its pulls that an arm is played for in a row; 0 decides anew for each pull, in O(n) time.
+        Length of a turn as a share of the arm's pulls; with 0 every pull is decided anew, in O(n) time.
     threshold
         ``"practical"``, ln t, or ``"theory"``, with the terms that the proof needs.
 
@@ -126,14 +126,14 @@ class KLinfUCB(NamedTuple):
         return float(self.bound ** (1.0 / (1.0 + self.eps)))
 
     def budget(self, state: KLinfUCBState, arm: int, t: int) -> float:
-        """Return the divergence that is allowed, g/n; positive, as if there were at least two rewards."""
+        """Return the allowed divergence g/n; it is positive, because t counts as at least 2."""
         n, log = state.pulls[arm], math.log(max(t, 2))
         if state.theory[0] == 1:
             log += 2.0 * math.log(max(log, 1.0)) + 2.0 * math.log(1.0 + n) + 1.0
         return log / float(n)
 
     def upper(self, state: KLinfUCBState, arm: int, t: int) -> float:
-        """Return an upper bound on the index from the arm's last optimum; infinite if rewards came since."""
+        """Return an upper bound on the index from the arm's last optimum; infinite if rewards have come since."""
         if state.pulls[arm] == 0 or state.solved[arm, 0] < state.pulls[arm]:
             return math.inf
         dual = state.dual
@@ -165,7 +165,7 @@ class KLinfUCB(NamedTuple):
             state.solved[best, 0], state.solved[best, 1] = n, t
 
     def update(self, state: KLinfUCBState, arm: int, reward: float) -> None:
-        """Keep a reward."""
+        """Store the reward."""
         n, p = state.pulls[arm] + 1, 1.0 + self.eps
         state.pulls[arm] = n
         state.mean[arm] = running_mean(state.mean[arm], n, reward)
@@ -179,7 +179,7 @@ class KLinfUCB(NamedTuple):
         return float(state.mean[arm]) if state.pulls[arm] > 0 else math.nan
 
     def index_of(self, state: KLinfUCBState, arm: int, t: int) -> float:
-        """Return the largest mean of a law with the moment that is near the arm's rewards."""
+        """Return the largest mean of a law that has the moment and is near the arm's rewards."""
         if state.pulls[arm] == 0:
             return math.inf
         dual = state.dual.copy()

@@ -1,26 +1,26 @@
 r"""LB-SDA: duels with the last block of the leader's rewards (Baudry, Russac, Cappé 2021), also with limited memory.
 
-*Assumes* arms whose laws are of one family with one parameter (coins, normal noise of one scale, Poisson counts).
-*Must be told* nothing, not even the family.  *When that fails*: a best arm that is louder than the others, or has rare
-bad rewards, loses its duels and is locked out for long; with heavy tails its means do not settle.
+*Assumes* that the arms' laws belong to one family with one parameter (coins, normal noise of one scale, Poisson
+counts).  *Needs* no prior knowledge, not even the family.  *When that fails*: a best arm that is noisier than the
+others, or has rare bad rewards, loses its duels and is locked out for long; with heavy tails the means do not settle.
 
-*Formula*: play in rounds r = 1, 2, ....  The *leader* is the arm with the most rewards, among those the one with the
-highest mean.  A challenger a with fewer rewards than the leader, n, is pulled in this round if
+*Formula*: play in rounds r = 1, 2, ....  The *leader* is the arm with the most rewards and, among equals, the highest
+mean.  A challenger with n rewards, fewer than the leader has, is pulled in this round if
 
 .. math::  n \le \sqrt{\ln r} \quad\text{or}\quad
            \text{mean of its rewards} \ge \text{mean of the leader's last } n \text{ rewards};
 
-if there is no such challenger the leader is pulled.  With *limited memory* only the last
-:math:`\max\{10, m \ln^2 r\}` rewards of an arm are kept, and duels are between what is kept.
+if there is no such challenger, the leader is pulled.  With *limited memory* only the last :math:`\max\{10, m \ln^2 r\}`
+rewards of an arm are kept, and duels use only these.
 
-Arms whose first reward is late wait as :mod:`.late` says.  Other pending decisions change nothing: there is no bonus to
-narrow, and all who win their duels are pulled in turn.
+Arms whose first reward is late wait, as described in :mod:`.late`.  Other pending decisions change nothing: there is no
+bonus to narrow, and all arms that win their duels are pulled in turn.
 
-*Cost*: O(n) for each duel, and one duel per challenger and round; 32 bytes per reward at most, with limited memory at
-most :math:`64\,m \ln^2 r` bytes per arm.  Challengers are pulled in order of their numbers; the authors shuffle them.
+*Cost*: O(n) per duel, and one duel per challenger and round; at most 32 bytes per reward, or with limited memory
+:math:`64\,m \ln^2 r` bytes per arm.  Challengers are pulled in order of their numbers; the authors shuffle them.
 
-*Reference*: D. Baudry, Y. Russac, O. Cappé, On limited-memory subsampling strategies for bandits, ICML 2021.  That the
-memory is at least 10 is from the authors' code, which explores with :math:`\ln^{1/3} r` by default.
+*Reference*: D. Baudry, Y. Russac, O. Cappé, On limited-memory subsampling strategies for bandits, ICML 2021.  The
+minimum memory of 10 is from the authors' code, which explores with :math:`\ln^{1/3} r` by default.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class LBSDA(NamedTuple):
     memory: PositiveOrInfinite = math.inf
 
     def init(self, n_arms: int, horizon: int | None) -> LBSDAState:
-        """Return a fresh state; all arms are due."""
+        """Return a fresh state, in which all arms are due."""
         return LBSDAState(
             pulls=np.zeros(n_arms, np.int64),
             late=init_late(n_arms),
@@ -124,10 +124,10 @@ class LBSDA(NamedTuple):
         limit, rewards = self.limit(state), state.rewards
         n = int(min(rewards.size[arm], rewards.size[leader], limit))
         own = float(state.total[arm]) if n == state.pulls[arm] else sum_of_last(rewards, arm, n)
-        return own >= sum_of_last(rewards, leader, n)  # sums of whole numbers are exact, so that coins tie
+        return own >= sum_of_last(rewards, leader, n)  # sums of whole numbers are exact, so coins can tie
 
     def find_leader(self, state: LBSDAState) -> int:
-        """Return the open arm with the most rewards, of these with the highest mean, of these the last leader."""
+        """Return the open arm with the most rewards; ties go to the highest mean, then to the last leader."""
         best = -1
         for arm in range(len(state.pulls)):
             if not state.open[arm]:
@@ -164,7 +164,7 @@ class LBSDA(NamedTuple):
         return first if first >= 0 else leader
 
     def update(self, state: LBSDAState, arm: int, reward: float) -> None:
-        """Keep the reward, and forget what no longer counts."""
+        """Store the reward, and forget those that no longer count."""
         state.pulls[arm] += 1
         x = clip(reward, SUMMABLE)
         state.total[arm] += x

@@ -11,7 +11,7 @@ FACTS = TEMPLATE._replace(memory="O(ln^2 T)", cost="O(K ln^2 T)")
 
 
 def lb_sda_limited(memory: float = 1.0) -> LBSDA:
-    """LB-SDA with limited memory.
+    """Make LB-SDA with limited memory.
 
     Examples
     --------

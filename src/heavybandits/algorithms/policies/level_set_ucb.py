@@ -1,9 +1,9 @@
-r"""Level-set UCB: the upper end of a sub-level set of each arm's own loss.
+r"""Level-set UCB: the index of an arm is the upper end of a sub-level set of its own loss.
 
-*Assumes* noise with the same law for all arms, whatever its tails; no moment need exist.  *Must be told* nothing; a
-loss may be chosen, or learned.  *When that fails*: a best arm that is several times noisier than the others may be
-locked out, and a loss that does not fit the noise costs pulls.  It compares locations, not means: where the arms'
-rewards differ in shape it may prefer another arm than the mean does, and where most rewards are the same number, say
+*Assumes* noise with the same law for all arms, whatever its tails; no moment need exist.  *Needs* no prior knowledge;
+the loss may be chosen or learned.  *When that fails*: a best arm that is several times noisier than the others may be
+locked out, and a loss that does not fit the noise costs pulls.  It compares locations, not means.  Where the arms'
+rewards differ in shape, the arm it prefers may not have the highest mean; where most rewards are the same number, say
 zero, it can hardly tell arms apart.
 
 *Formula*: for a loss :math:`\rho`, by default Cauchy's, :math:`\ln(1 + z^2)`, and a scale s that is learned from all
@@ -15,14 +15,14 @@ arms,
 .. math::  \ell_a = \frac{n_a}{n_a - h} \ln\Bigl(1 + \frac cK
            \bigl(1 + u\,(1 + \tfrac23 h \ln^2(1 + u))\bigr)\Bigr), \qquad u = \frac{t}{K n_a},
 
-with h = 3/4 for lower tails like Cauchy's and 0 for light ones.  A *learned* loss is the :math:`-\ln f_q` of the law
-that makes the residuals seen so far, of all arms, likeliest: of Student's t with 1, 3 and infinitely many degrees of
-freedom, and four laws that are skewed; Cauchy's has a head start.  With :math:`\rho = -\ln f` the set is that of a
-likelihood ratio, and with the squared loss it is UCB's interval.  The sets are exact for an arm's first sixteen
-rewards; then the sum is followed by its mean and its minimiser by stochastic approximation: see :mod:`.level_set`
-and ``docs/level-set.md``.
+with h = 3/4 for lower tails like Cauchy's and 0 for light ones.  A *learned* loss is :math:`-\ln f_q` of the law under
+which the residuals seen so far, of all arms, are most likely: Student's t with 1, 3 or infinitely many degrees of
+freedom, or one of four skewed laws; Cauchy's has a head start.  With :math:`\rho = -\ln f` the set is that of a
+likelihood-ratio test, and with the squared loss it is UCB's interval.  The sets are exact for an arm's first sixteen
+rewards; after that the sum is replaced by its expectation, and its minimiser tracked by stochastic approximation: see
+:mod:`.level_set` and ``docs/level-set.md``.
 
-*Cost*: O(1) for a reward, amortised, and O(log K) for a choice; 337 bytes per arm.
+*Cost*: O(1) amortised per reward and O(log K) per choice; 337 bytes per arm.
 
 *Reference*: this library; the template is that of Dorn, Katrutsa, Latypov and Pudovikov (2024).
 """
@@ -61,7 +61,7 @@ HEAD_START = 0.7  # of Cauchy's law, in log likelihood
 
 
 def _law(owner: str, name: str, value: Any) -> str | None:
-    """A noise as text: parameters are saved to files, and compiled code does not see text."""
+    """Return a noise as text, because parameters are saved to files and compiled code ignores text."""
     if value is None:
         return None
     try:
@@ -71,7 +71,7 @@ def _law(owner: str, name: str, value: Any) -> str | None:
             raise ValueError("some values have a positive probability")
         return json.dumps(noise_spec(law))
     except (TypeError, ValueError) as error:
-        rule = "must be a noise with a density, such as hb.Cauchy(), or None to be learned"
+        rule = "must be a noise with a density, such as hb.Cauchy(), or None to learn the law"
         raise ValueError(f"{owner}: {name} {rule}, got {value!r}: {error}") from error
 
 
@@ -82,10 +82,10 @@ class LevelSetUCB(NamedTuple):
     Parameters
     ----------
     noise
-        The law whose negative log density is the loss, any noise with a density; its own scale does not matter.  None
-        if it is to be learned, as in ``hb.make("auto")``.
+        The law whose negative log density is the loss: any noise with a density, whatever its scale.  None to learn the
+        law, as ``hb.make("auto")`` does.
     scale
-        The noise's median absolute deviation, if it is known; 0 if it is to be learned.
+        The noise's median absolute deviation, if it is known; 0 to learn it.
     c
         How much to explore.
 
@@ -112,7 +112,7 @@ class LevelSetUCB(NamedTuple):
         return init_level_sets(n_arms, tabulate(LAWS, DOUBT), evidence, self.scale)
 
     def level(self, state: LevelSets, t: int) -> float:
-        """Nothing: indices stay as they are between refreshes, whatever t is."""
+        """Return zero: between refreshes, indices do not depend on t."""
         return 0.0
 
     def select(self, state: LevelSets, t: int, rng: Any) -> int:
@@ -120,7 +120,7 @@ class LevelSetUCB(NamedTuple):
         return choose(self, state, t, 1, 1)
 
     def update(self, state: LevelSets, arm: int, reward: float) -> None:
-        """Learn, and bring the arm's index up to date."""
+        """Learn from the reward, and bring the arm's index up to date."""
         observe(state, arm, reward, self.c, self.scale == 0.0)
 
     def value(self, state: LevelSets, arm: int) -> float:

@@ -1,15 +1,15 @@
 r"""Mean of medians: any policy, fed with medians of repeated pulls (Zhong, Huang, Yang, Wang 2021).
 
 *Assumes* noise that is symmetric about zero, or the same for all arms; no moment need exist.  *Must be told* how many
-pulls to take the median of, and what the policy inside must be told, of medians.  *When that fails*: if
-:math:`P\{|\xi| > y\}` falls like :math:`y^{-\alpha}`, medians of 2m + 1 have a variance for :math:`\alpha (m + 1) > 2`
-(Cauchy noise: m = 2) and a mean for :math:`\alpha (m + 1) > 1`; with a smaller m a policy that averages stays as
-fragile as it was.
+pulls to take the median of, and what the policy inside must be told, but about medians.  *When that fails*: if
+:math:`P\{|\xi| > y\}` falls like :math:`y^{-\alpha}`, medians of 2m + 1 rewards have a variance for
+:math:`\alpha (m + 1) > 2` (Cauchy noise: m = 2) and a mean for :math:`\alpha (m + 1) > 1`; with a smaller m, a policy
+that averages remains as fragile as before.
 
-*Formula*: the arm that the policy selects is pulled 2m + 1 times in a row, and the median of the rewards is the one
-reward that it gets; its clock and its horizon count medians.
+*Formula*: the arm that the policy selects is pulled 2m + 1 times in a row, and the policy gets the median as a single
+reward; its clock and its horizon count medians.
 
-*Cost*: the policy's for every (2m + 1)-th pull, and 8 (2m + 2) bytes per arm on top of its own.
+*Cost*: the policy's, once per 2m + 1 pulls, and 8 (2m + 2) bytes per arm on top of its own.
 
 *Reference*: H. Zhong, J. Huang, L. F. Yang, L. Wang, Breaking the moments condition barrier: no-regret algorithm for
 bandits with super heavy-tailed payoffs, NeurIPS 2021.
@@ -53,10 +53,10 @@ class MeanOfMediansState(NamedTuple):
     turn: Turn
 
     def restrict(self, among: IntArray | None) -> None:
-        """Let only these arms be chosen, or all if ``None``."""
+        """Restrict the choice to these arms; ``None`` lifts the restriction."""
         restrict = find_open(self.inner)
         if restrict is None:
-            raise TypeError("MeanOfMedians: among must be None, for the policy inside cannot choose among some arms")
+            raise TypeError("MeanOfMedians: among must be None: the policy inside cannot choose among some arms")
         restrict(among)
         self.open[:] = among is None
         if among is not None:
@@ -72,7 +72,7 @@ class MeanOfMedians(NamedTuple):
     policy
         The policy that gets the medians.
     m
-        A median is of 2m + 1 rewards.
+        Medians are taken over 2m + 1 rewards.
 
     Examples
     --------
@@ -102,14 +102,14 @@ class MeanOfMedians(NamedTuple):
         )
 
     def select(self, state: MeanOfMediansState, t: int, rng: Any) -> int:
-        """Return the arm that the policy selects, as often in a row as a median takes."""
+        """Return the arm that the policy selects, 2m + 1 times in a row."""
         arm = again(state.turn, state.open)
         if arm >= 0:
             return arm
         return begin(state.turn, self.policy.select(state.inner, state.medians[0], rng), 2 * self.m + 1)
 
     def update(self, state: MeanOfMediansState, arm: int, reward: float) -> None:
-        """Pass the median on to the policy when there is one."""
+        """Store the reward, and pass the median on to the policy once there is one."""
         size = 2 * self.m + 1
         state.waiting[arm, state.pulls[arm] % size] = reward
         state.pulls[arm] += 1

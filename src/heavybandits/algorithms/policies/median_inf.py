@@ -1,24 +1,25 @@
 r"""Median-INF: Tsallis-INF on medians of a few losses, for symmetric noise that may have no mean.
 
 *Assumes* noise that is symmetric, or the same for all arms, and locations that change slowly if at all.  *Must be told*
-the horizon T, a number m of which :math:`(m + 1)\beta > 2` where tails fall like :math:`|x|^{-1 - \beta}` (for Cauchy
-noise :math:`\beta = 1`, so m = 2), the size of medians :math:`\sigma`, and an offset b.  *When that fails*: with m too
-small, medians are heavy-tailed and clipping makes the difference; with :math:`\sigma` too small arms look alike, with
-:math:`\sigma` too large it learns slowly.  An adversary who changes rewards from pull to pull can fool it.
+the horizon T, a number m with :math:`(m + 1)\beta > 2` if densities fall like :math:`|x|^{-1 - \beta}` (for Cauchy
+noise :math:`\beta = 1`, so m = 2), the size :math:`\sigma` of medians, and an offset b.  *When that fails*: with m too
+small, medians are heavy-tailed and only clipping tames them; with :math:`\sigma` too small, arms look alike; with
+:math:`\sigma` too large, it learns slowly.  An adversary who changes rewards from pull to pull can fool it.
 
-*Formula*: draw A from the probabilities of :mod:`.tsallis_inf` with the constant rate
-:math:`\eta`, play it :math:`2m + 1` times, and add :math:`\mathrm{clip}(\ell, \lambda)/x_A` to :math:`L_A`, where
-:math:`\ell` is b less the median reward.  With :math:`N = T/(2m + 1)` draws and :math:`E\ell^2 \le \sigma^2`,
+*Formula*: draw A from the probabilities of :mod:`.tsallis_inf` with the constant rate :math:`\eta`, play it
+:math:`2m + 1` times, and add :math:`\mathrm{clip}(\ell, \lambda)/x_A` to :math:`L_A`, where :math:`\ell` is b minus the
+median reward.  With :math:`N = T/(2m + 1)` draws and :math:`E\ell^2 \le \sigma^2`,
 
 .. math::  \eta = \sqrt{2/N}/\sigma, \qquad \lambda = \sigma \sqrt N.
 
-The regret of the draws is at most :math:`\sqrt{8KN}\,\sigma + \sqrt N\,\sigma`, the second term being what clipping
-costs, if :math:`\ell \ge 0`; in pulls it is :math:`2m + 1` times that.  The published method takes the median over
-:math:`2m + 1` independent draws of A instead, of :math:`\ell/x_A` with zeros for arms not drawn: that is zero for every
-arm that was not drawn m + 1 times, so it learns next to nothing of unlikely arms.
+If :math:`\ell \ge 0`, the regret of the draws is at most :math:`\sqrt{8KN}\,\sigma + \sqrt N\,\sigma`, where the second
+term is the cost of clipping; in pulls it is :math:`2m + 1` times that.  The published method instead draws A
+:math:`2m + 1` times independently and takes each arm's median of :math:`\ell/x_A`, with zeros where the arm was not
+drawn.  That is zero for every arm drawn fewer than m + 1 times, so it learns next to nothing about unlikely arms.
 
-Late and unasked rewards: see :mod:`.ftrl`; the losses of an arm wait until there are :math:`2m + 1`.
-*Cost*: O(K) for a draw, O(m²) for a median; 16m + 49 bytes per arm.  *Reference*: after N. Kornilov, Y. Dorn,
+For rewards that come late or unasked, see :mod:`.ftrl`; the losses of an arm wait until there are :math:`2m + 1`.
+
+*Cost*: O(K) per draw and O(m²) per median; 16m + 49 bytes per arm.  *Reference*: after N. Kornilov, Y. Dorn,
 A. Lobanov, N. Kutuzov, I. Shibaev, E. Gorbunov, A. Gasnikov, A. Nazin (2024).
 """
 
@@ -49,7 +50,7 @@ FACTS = Facts(
 
 
 class MedianINFState(NamedTuple):
-    """Losses, and rewards on their way into medians."""
+    """Losses, and rewards that wait for their median."""
 
     draws: Draws
     waiting: Waiting
@@ -65,11 +66,11 @@ class MedianINF(NamedTuple):
     Parameters
     ----------
     m
-        Medians are over :math:`2m + 1` rewards.
+        Medians are taken over :math:`2m + 1` rewards.
     scale
-        :math:`\sigma`, a bound on the root mean square of b less such a median.
+        :math:`\sigma`, a bound on the root mean square of b minus such a median.
     offset
-        b, from which rewards are subtracted; best a bound from above on the locations.
+        b, from which rewards are subtracted; ideally an upper bound on the locations.
 
     Examples
     --------
@@ -108,7 +109,7 @@ class MedianINF(NamedTuple):
         return int(arm)
 
     def update(self, state: MedianINFState, arm: int, reward: float) -> None:
-        """Take in the median loss when a batch is complete."""
+        """Store the reward, and add the median loss once a batch is complete."""
         if collect(state.waiting, arm, reward, 2 * self.m + 1):
             loss = clip(self.offset - small_median(state.waiting.rewards[arm], 2 * self.m + 1), state.level[0])
             charge(state.draws, arm, loss / probability(state.draws, arm))

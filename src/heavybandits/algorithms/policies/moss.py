@@ -8,10 +8,10 @@ good.  With heavy tails it is as fragile as :class:`.UCB`.
 
 .. math::  A_t = \arg\max_a\ \bar r_a + c\,\sqrt{\frac{\ln^+(T/(K n_a))}{n_a}}, \qquad \ln^+ x = \max\{0, \ln x\}.
 
-The anytime form has t, the number of rewards so far, where the other has T.  Degenne and Perchet have the factor
-:math:`(1 + \alpha)/2` under the root, that is :math:`c^2`, and find that :math:`\alpha = 1.35` does well.
+The anytime form has t, the number of rewards so far, in place of T.  Degenne and Perchet write :math:`(1 + \alpha)/2`
+for :math:`c^2`, and find that :math:`\alpha = 1.35` does well.
 
-*Cost*: O(1) for a reward and O(K) for a choice; 41 bytes per arm.
+*Cost*: O(1) per reward and O(K) per choice; 41 bytes per arm.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class MOSS(NamedTuple):
     >>> import heavybandits as hb
     >>> agent = hb.Agent(hb.MOSS(), n_arms=2, horizon=1000)
     >>> agent.update_many([0, 1, 1], [0.5, 0.8, 0.9])
-    >>> agent.select()  # it was pulled less
+    >>> agent.select()  # it has been pulled less often
     0
     """
 
@@ -86,12 +86,12 @@ class MOSS(NamedTuple):
         )
 
     def select(self, state: MOSSState, t: int, rng: Any) -> int:
-        """Pull each arm once, then the one with the highest index."""
+        """Return each arm once, then the one with the highest index."""
         arm = due(state, 1)
         return arm if arm >= 0 else scan(self, state, t)
 
     def update(self, state: MOSSState, arm: int, reward: float) -> None:
-        """Move the mean of the arm."""
+        """Update the arm's mean."""
         state.pulls[arm] += 1
         state.mean[arm] = running_mean(state.mean[arm], state.pulls[arm], reward)
 
@@ -104,5 +104,5 @@ class MOSS(NamedTuple):
         n = state.pulls[arm]
         if n == 0:
             return math.inf
-        share = max(state.horizon[0], t) / (len(state.pulls) * n)  # t counts once the horizon has passed
+        share = max(state.horizon[0], t) / (len(state.pulls) * n)  # beyond the horizon t takes its place
         return float(state.mean[arm] + self.c * math.sqrt(math.log(max(share, 1.0)) / n))

@@ -15,7 +15,7 @@ FACTS = TEMPLATE._replace(
 
 
 def moss_anytime(c: float = 1.0) -> MOSS:
-    """MOSS without a horizon.
+    """Make MOSS without a horizon.
 
     Examples
     --------

@@ -1,14 +1,14 @@
 r"""MR-APE: MR-UCB with a random bonus (Lee, Lim 2022).
 
 *Assumes* a raw moment of order :math:`p \in (1, 2]`.  *Must be told* p, the horizon T and a scale c, but no bound on
-the moment.  *When that fails*: as MR-UCB.
+the moment.  *When that fails*: see :mod:`.mr_ucb`.
 
-*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`.p_robust`) and :math:`G_a` uniform on
-[-1, 1], drawn anew for each arm in each round, each arm once and then
+*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`.p_robust`) and :math:`G_a` uniform on [-1, 1], drawn anew for
+each arm in each round, pull each arm once, then
 
 .. math::  A_t = \arg\max_a\ Y_a + \frac{c}{n_a^{1-1/p}} \max\Bigl(0, \ln\frac{T}{K n_a}\Bigr) G_a.
 
-*Cost*: the estimator's for a reward, some 20 logarithms amortised, and K random numbers for a choice; all rewards are
+*Cost*: the estimator's per reward, about 20 logarithms amortised, and K random numbers per choice; all rewards are
 stored.
 
 *Reference*: K. Lee, S. Lim, Minimax optimal bandits for heavy tail rewards, IEEE Transactions on Neural Networks and
@@ -46,7 +46,7 @@ class MRAPE(NamedTuple):
     p
         Order of a moment that exists.
     c
-        Scale of the estimate and of the bonus; regret grows with its distance from the scale of the rewards.
+        Scale of the estimate and of the bonus; regret grows as it departs from the scale of the rewards.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class MRAPE(NamedTuple):
         return choose_perturbed(state, rng)
 
     def update(self, state: PerturbedState, arm: int, reward: float) -> None:
-        """Move the arm's estimate, and let its bonus shrink."""
+        """Update the arm's estimate, and shrink its bonus."""
         state.pulls[arm] += 1
         observe_p_robust(state.mean, arm, reward, self.p, self.c)
         share = state.horizon[0] / len(state.pulls)

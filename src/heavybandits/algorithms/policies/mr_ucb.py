@@ -1,14 +1,14 @@
 r"""MR-UCB: minimax optimal for heavy tails of unknown size (Lee, Lim 2022).
 
 *Assumes* a raw moment of order :math:`p \in (1, 2]`.  *Must be told* p, the horizon T and a scale c, but no bound on
-the moment.  *When that fails*: with p too large the estimate trusts large rewards too much; with c too small arms are
-given up early, with c too large explored long.
+the moment.  *When that fails*: with p too large, the estimate trusts large rewards too much; with c too small, arms are
+given up too early; with c too large, they are explored too long.
 
-*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`.p_robust`), each arm once and then
+*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`.p_robust`), pull each arm once, then
 
 .. math::  A_t = \arg\max_a\ Y_a + \frac{c}{n_a^{1-1/p}} \max\Bigl(0, \ln\frac{T}{K n_a}\Bigr).
 
-*Cost*: the estimator's for a reward, some 20 logarithms amortised, and O(log K) for a choice; all rewards are stored.
+*Cost*: the estimator's per reward, about 20 logarithms amortised, and O(log K) per choice; all rewards are stored.
 
 *Reference*: K. Lee, S. Lim, Minimax optimal bandits for heavy tail rewards, IEEE Transactions on Neural Networks and
 Learning Systems, 2022.
@@ -60,7 +60,7 @@ class MRUCBState(NamedTuple):
     horizon: FloatArray
 
     def check(self, fresh: MRUCBState, n_arms: int) -> None:
-        """Refuse another horizon."""
+        """Refuse a state made for another horizon."""
         require_same(self, fresh, "horizon")
 
 
@@ -73,7 +73,7 @@ class MRUCB(NamedTuple):
     p
         Order of a moment that exists.
     c
-        Scale of the estimate and of the bonus; regret grows with its distance from the scale of the rewards.
+        Scale of the estimate and of the bonus; regret grows as it departs from the scale of the rewards.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class MRUCB(NamedTuple):
         return choose(self, state, t, 1, 1)
 
     def update(self, state: MRUCBState, arm: int, reward: float) -> None:
-        """Move the arm's estimate, and let its bonus shrink."""
+        """Update the arm's estimate, and shrink its bonus."""
         state.pulls[arm] += 1
         estimate = observe_p_robust(state.mean, arm, reward, self.p, self.c)
         width = minimax_width(self.c, self.p, state.pulls[arm], state.horizon[0] / len(state.pulls))

@@ -1,12 +1,12 @@
-r"""OptTINF: HTINF that is told nothing of the tails, as if :math:`\alpha = 2` and :math:`\sigma = 1`.
+r"""OptTINF: HTINF without knowledge of the tails, run as if :math:`\alpha = 2` and :math:`\sigma = 1`.
 
-*Assumes* of losses :math:`\ell = b - r` a moment of some order :math:`\alpha \in (1, 2]`, and the sign condition of
-:mod:`.htinf`.  *Must be told* b, a bound from above on the location of the best arm; neither
-:math:`\alpha` nor :math:`\sigma` nor the horizon.  *When that fails*, see there.  Losses should be of the order of 1
-all the same: the bounds grow with :math:`\sigma` faster than HTINF's, and larger losses are skipped at first, which
-makes bad arms look good.
+*Assumes* that losses :math:`\ell = b - r` have a moment of some order :math:`\alpha \in (1, 2]`, and the sign condition
+of :mod:`.htinf`.  *Must be told* b, an upper bound on the location of the best arm, but neither :math:`\alpha` nor
+:math:`\sigma` nor the horizon.  *When that fails*: see :mod:`.htinf`.  Even so, losses should be of the order of 1: the
+bounds grow faster with :math:`\sigma` than HTINF's, and larger losses are skipped at first, which makes bad arms look
+good.
 
-*Formula*: HTINF's at :math:`\alpha = 2`, :math:`\sigma = 1`.  Regret is
+*Formula*: HTINF's at :math:`\alpha = 2`, :math:`\sigma = 1`.  The regret is
 :math:`O(\sigma^\alpha K^{(\alpha - 1)/2} T^{(3 - \alpha)/2} + \sqrt{KT})` against any adversary and
 :math:`O(\sum_a (\sigma^{2\alpha}/\Delta_a^{3 - \alpha})^{1/(\alpha - 1)} \ln T)` under fixed laws with one best arm.
 *Cost*: HTINF's.  *Reference*: J. Huang, Y. Dai, L. Huang (2022).

@@ -1,4 +1,4 @@
-"""Level-set UCB that knows the noise: what there is to gain by learning it; see :mod:`.level_set_ucb`."""
+"""Level-set UCB that knows the noise: how much there is to gain from learning it; see :mod:`.level_set_ucb`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FACTS = TEMPLATE._replace(needs="law and scale of the noise")
 
 
 def oracle_ucb(noise: Any, c: float = 4.0) -> LevelSetUCB:
-    """Level-set UCB that knows the law of the noise and its scale: what there is to gain by learning them.
+    """Make level-set UCB that knows the law and the scale of the noise.
 
     Examples
     --------

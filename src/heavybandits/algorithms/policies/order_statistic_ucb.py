@@ -16,16 +16,17 @@ FACTS = TEMPLATE._replace(
     memory="32 n bytes",
     cost="O(n) moves, O(log K)",
     reference="Szörényi et al. 2015",
-    regret="sum_a O(ln T/(F_a(m*) - 1/2)^2) Delta_a, if c > 2 and the median is meant; m*: the highest median",
+    regret="sum_a O(ln T/(F_a(m*) - 1/2)^2) Delta_a, for medians and c > 2, where m* is the highest median",
 )
 
 
 def order_statistic_ucb(
     c: float, quantile: float = 0.5, bound: Literal["hoeffding", "mixture"] = "hoeffding"
 ) -> RobustUCB:
-    """An order statistic as upper confidence bound of each arm's median, with probability 1 - t^-c, whatever the law.
+    """Make a policy whose index is an order statistic of the arm's rewards.
 
-    The ``bound`` is Hoeffding's, for each number of rewards, or the one of a mixture, for all numbers at once.
+    It is above the arm's quantile, by default the median, with probability 1 - t^-c, whatever the law.  The ``bound``
+    is Hoeffding's, which holds for each number of rewards, or that of a mixture, which holds for all numbers at once.
 
     Examples
     --------

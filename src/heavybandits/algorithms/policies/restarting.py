@@ -1,17 +1,17 @@
-r"""Restarts around any policy, for arms that change: when the rewards of an arm show it, and at times asked for.
+r"""Restarts around any policy, for arms that change: when an arm's rewards show a change, and at set intervals.
 
 *Assumes* that arms stay as they are for a while and then change abruptly, and what the policy inside assumes.  *Must be
-told* what that must be told; it may be told after how many rewards an arm that is not played may have changed.  *When
-that fails*: slow drift is found late; where nothing changes, every restart costs what learning costs.
+told* what that policy must be told; it may be told how often to restart in any case.  *When that fails*: slow drift is
+found late; where nothing changes, every restart means learning all over again.
 
 *Formula*: each reward is compared with earlier ones of its arm since the last restart, by its rank, so the test needs
-no law, scale or moment: see :mod:`.drift`.  After an alarm all arms start afresh: the policy gets the state it had at
-the beginning, and counts rewards from there.  With ``every`` this also happens when so many rewards have come since the
-last restart.  An arm that rises while it is not played would never be seen, so arms are probed now and then: see
-:mod:`.probes`.  A policy that draws arms by chance is not interrupted so: its rewards are weighed by its own
+no law, scale or moment: see :mod:`.drift`.  After an alarm all arms start afresh: the policy returns to its initial
+state, and counts rewards from there.  With ``every`` this also happens when that many rewards have come since the last
+restart.  An arm that improves while it is not played would go unnoticed, so arms are probed now and then: see
+:mod:`.probes`.  A policy that draws arms at random is not interrupted by probes, because it weights rewards by its own
 probabilities.
 
-*Cost*: the policy's, and O(log n) comparisons for a reward, of which some also move up to 1024 numbers; 8.3 kB per arm,
+*Cost*: the policy's, and O(log n) comparisons per reward, some of which also move up to 1024 numbers; 8.3 kB per arm,
 and twice the policy's state.
 
 *Reference*: this library.  For restarts in bandits see Y. Cao, Z. Wen, B. Kveton, Y. Xie (2019) and L. Besson,
@@ -50,18 +50,18 @@ def _every(owner: str, name: str, value: Any) -> int:
 
 
 class RestartingState(NamedTuple):
-    """The state of the policy inside, as it is and as it was at first, and what is known of changes."""
+    """The current and the initial state of the policy inside, and what is known about changes."""
 
     inner: Any
     initial: Any
     detectors: Detectors
     since: IntArray  # rewards since the last restart
     restarts: IntArray
-    probes: Probes | None  # None if the policy draws arms by chance
+    probes: Probes | None  # None if the policy draws arms at random
 
     @property
     def restrict(self) -> Callable[[IntArray | None], None] | None:
-        """What lets only some arms be chosen, by the policy inside and as probes; None if that policy cannot."""
+        """The function that restricts choices and probes to some arms; None if the policy inside cannot do that."""
         inner, probes = find_open(self.inner), self.probes
         if inner is None or probes is None:
             return inner
@@ -84,7 +84,7 @@ class Restarting(NamedTuple):
     policy
         The policy to play.
     every
-        After how many rewards to restart even if no change was seen; None if never, which is kept as 0.
+        After how many rewards to restart even if no change was seen; None, stored as 0, for never.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Restarting(NamedTuple):
     >>> agent.update_many(["red"] * 80, [1.0 + (i % 8) / 8 for i in range(80)])
     >>> agent.select()
     'green'
-    >>> agent.update_many(["green"] * 30, [0.0 + (i % 8) / 8 for i in range(30)])  # it has changed: all begins anew
+    >>> agent.update_many(["green"] * 30, [0.0 + (i % 8) / 8 for i in range(30)])  # it has changed: all start afresh
     >>> agent.select()
     'red'
     """
@@ -115,14 +115,14 @@ class Restarting(NamedTuple):
         )
 
     def select(self, state: RestartingState, t: int, rng: Any) -> int:
-        """Return the arm that the policy inside selects, unless another is to be looked at."""
+        """Return the arm that the policy inside selects, unless another is to be probed."""
         arm = arm_to_probe(state.probes, state.detectors, state.since[0])
         if arm >= 0:
             return arm
         return self.policy.select(state.inner, state.since[0], rng)  # type: ignore[no-any-return]
 
     def update(self, state: RestartingState, arm: int, reward: float) -> None:
-        """Pass the reward on, and restart if it is time to."""
+        """Pass the reward on, and restart if an arm has changed or a restart is due."""
         self.policy.update(state.inner, arm, reward)
         state.since[0] += 1
         changed = has_changed(state.detectors, arm, reward)

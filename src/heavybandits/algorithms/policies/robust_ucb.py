@@ -1,18 +1,18 @@
 r"""Robust UCB (Bubeck, Cesa-Bianchi, Lugosi 2013): the index of UCB with a robust mean.
 
-*Assumes* and *must be told* what the robust mean does: a moment of order :math:`p = 1 + \varepsilon` and a bound on it.
-*When that fails*, its radius does not cover and regret may be linear.  *Formula*: after t rewards let
-:math:`L = q \ln t`, that is :math:`\delta = t^{-q}`, and
+*Assumes* and *must be told* the same as the robust mean, which is usually the order :math:`p = 1 + \varepsilon` of a
+moment and a bound on it.  *When that fails*, the radius may be too small, and regret may be linear.  *Formula*: after t
+rewards let :math:`L = q \ln t`, that is, :math:`\delta = t^{-q}`, and
 
 .. math::  A_t = \arg\max_a\ \hat\mu_a(n_a, L) + w(n_a)\,s(L), \qquad
-           w(n)\,s(L) = v^{1/p} \Bigl(\frac{cL}{n}\Bigr)^{\varepsilon/p} \text{ or the like}.
+           w(n)\,s(L) = v^{1/p} \Bigl(\frac{cL}{n}\Bigr)^{\varepsilon/p} \text{ or similar}.
 
 The paper has q = 2 and :math:`R_T \le \sum_a 2c\,(v/\Delta_a)^{1/\varepsilon} \ln T + 5 \Delta_a`.  Its proof needs
 q = 4, and misses a factor: what it shows is
 :math:`E\,n_a \le \lceil 4c\,2^{p/\varepsilon} v^{1/\varepsilon} \Delta_a^{-p/\varepsilon} \ln T \rceil + 3`.
 
-*Cost*: that of the mean for the arm with a new reward; the others' estimates stay as they are until L passes a value
-known beforehand.  O(log K) for a choice, and O(K) when such an estimate is due.
+*Cost*: the mean's, for the arm with a new reward; the others' estimates stay as they are until L passes a value known
+in advance.  O(log K) per choice, and O(K) when such an estimate is due.
 
 A *robust mean* is an estimator that also has the methods of :class:`RobustMean`.  Its estimate depends on L, and its
 radius is a product :math:`w(n)\,s(L)`, so that only s changes for arms that get no reward.
@@ -42,7 +42,7 @@ FACTS = Facts(
 
 
 class RobustMean(Protocol):
-    """What :class:`RobustUCB` asks of an estimator; ``log_term`` is L = ln(1/delta), and never decreases."""
+    """An estimator that :class:`RobustUCB` can use; ``log_term`` is L = ln(1/delta), which never decreases."""
 
     def init(self, n_arms: int, horizon: int | None) -> Any:
         """Return a fresh state."""
@@ -53,7 +53,7 @@ class RobustMean(Protocol):
         ...
 
     def observe(self, state: Any, arm: int, reward: float) -> None:
-        """Take in a reward."""
+        """Record a reward."""
         ...
 
     def value(self, state: Any, arm: int) -> float:
@@ -61,7 +61,7 @@ class RobustMean(Protocol):
         ...
 
     def refresh(self, state: Any, arm: int, log_term: float) -> float:
-        """Bring the estimate up to date and return it; infinite if L asks for more rewards than there are."""
+        """Bring the estimate up to date and return it; infinite if L needs more rewards than there are."""
         ...
 
     def until(self, state: Any, arm: int, log_term: float) -> float:
@@ -78,13 +78,13 @@ class RobustMean(Protocol):
 
 
 class RobustUCBState(NamedTuple):
-    """Estimates up to date for the rewards seen; the tournament has them, and the radii in units of the factor."""
+    """Estimates for the rewards seen so far; the tournament has them, and the radii in units of the factor."""
 
     pulls: IntArray
     mean: Any
     tournament: Tournament
     until: FloatArray  # per arm: L at which its estimate is due
-    due: FloatArray  # not above any of them
+    due: FloatArray  # a lower bound on all of them
     clock: IntArray  # rewards seen
     log_term: FloatArray  # L after these; NaN before the first
 
@@ -96,12 +96,10 @@ class RobustUCB(NamedTuple):
     Parameters
     ----------
     estimator
-        A robust mean: :class:`.MedianOfMeans`,
-        :class:`.TruncatedMean`,
-        :class:`.Catoni`,
+        A robust mean: :class:`.MedianOfMeans`, :class:`.TruncatedMean`, :class:`.Catoni`,
         :class:`.CatoniInfiniteVariance`, or your own.
     exponent
-        q in :math:`\delta = t^{-q}`: 2 as published, 4 for what is proved.
+        q in :math:`\delta = t^{-q}`: 2 as published; the proof needs 4.
 
     Examples
     --------
@@ -110,7 +108,7 @@ class RobustUCB(NamedTuple):
     >>> state = policy.init(n_arms=2, horizon=None)
     >>> for arm, reward in ((0, 1.0), (1, 1e300), (1, 2.0)):
     ...     policy.update(state, arm, reward)
-    >>> policy.value(state, 1)  # 1e300 is not believed
+    >>> policy.value(state, 1)  # 1e300 is cut off
     1.0
     >>> int(policy.select(state, 3, None))  # and arm 0 has been tried less
     0
@@ -137,7 +135,7 @@ class RobustUCB(NamedTuple):
 
     def level(self, state: RobustUCBState, t: int) -> float:
         """Return the common factor of the radii."""
-        known = t == state.clock[0] and state.log_term[0] > 0.0  # mostly, which saves a logarithm
+        known = t == state.clock[0] and state.log_term[0] > 0.0  # usually so, which saves a logarithm
         return float(self.estimator.factor(state.log_term[0] if known else self.log_term(t)))
 
     def select(self, state: RobustUCBState, t: int, rng: Any) -> int:
@@ -145,7 +143,7 @@ class RobustUCB(NamedTuple):
         return choose(self, state, t, self.estimator.initial_pulls(), 1)
 
     def update(self, state: RobustUCBState, arm: int, reward: float) -> None:
-        """Take in a reward, and refresh all estimates that it or the new L puts out of date."""
+        """Record the reward, and refresh all estimates that it or the new L puts out of date."""
         mean, pulls, until, due = state.mean, state.pulls, state.until, state.due
         pulls[arm] += 1
         state.clock[0] += 1

@@ -1,4 +1,4 @@
-"""Make Robust UCB with Catoni's estimator; see :mod:`.robust_ucb`, :mod:`.catoni`, :mod:`.catoni_infinite_variance`."""
+"""Robust UCB with Catoni's estimator; see :mod:`.robust_ucb`, :mod:`.catoni`, :mod:`.catoni_infinite_variance`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FACTS = TEMPLATE._replace(
 
 
 def rucb_catoni(v: float, eps: float = 1.0, exponent: float = 2.0) -> RobustUCB:
-    """Make Robust UCB with Catoni's estimator: variance at most ``v``, or the central moment of order 1 + ``eps`` < 2.
+    """Make Robust UCB with Catoni's estimator; ``v`` bounds the variance, or the central moment of order 1 + ``eps``.
 
     Examples
     --------

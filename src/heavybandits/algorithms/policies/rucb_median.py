@@ -1,4 +1,4 @@
-"""Make Robust UCB with the median of means; see :mod:`.robust_ucb` and :mod:`.median_of_means`."""
+"""Robust UCB with the median of means; see :mod:`.robust_ucb` and :mod:`.median_of_means`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FACTS = TEMPLATE._replace(memory="64 n bytes", cost="O(ln T log n) for one rewar
 
 
 def rucb_median(eps: float, v: float, exponent: float = 2.0) -> RobustUCB:
-    """Make Robust UCB with the median of means: central moment of order 1 + ``eps`` at most ``v``.
+    """Make Robust UCB with the median of means; ``v`` bounds the central moment of order 1 + ``eps``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Make Robust UCB with the truncated mean; see :mod:`.robust_ucb` and :mod:`.truncated_mean`."""
+"""Robust UCB with the truncated mean; see :mod:`.robust_ucb` and :mod:`.truncated_mean`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FACTS = TEMPLATE._replace(memory="O(log n)", cost="O(log n), O(log K)")
 
 
 def rucb_truncated(eps: float, u: float, exponent: float = 2.0) -> RobustUCB:
-    """Make Robust UCB with the truncated mean: raw moment of order 1 + ``eps`` at most ``u``.
+    """Make Robust UCB with the truncated mean; ``u`` bounds the raw moment of order 1 + ``eps``.
 
     Examples
     --------

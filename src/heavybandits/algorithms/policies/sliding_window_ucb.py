@@ -1,18 +1,18 @@
-r"""Sliding-window UCB: UCB of the last rewards, for arms that change abruptly (Garivier, Moulines 2011).
+r"""Sliding-window UCB: UCB on the latest rewards, for arms that change abruptly (Garivier, Moulines 2011).
 
-*Assumes* rewards in a range of width B, and locations that stay for a while.  *Must be told* the window, which should
-be of order :math:`\sqrt{T \ln T/\Upsilon}` for :math:`\Upsilon` changes, and B.  *When that fails*: a long window
-remembers what no longer holds; a short one forgets what does, so that regret is linear even if nothing changes.  With
-heavy tails a window of a mean is as fragile as :class:`.UCB`.
+*Assumes* rewards in a range of width B, and locations that stay put for a while.  *Must be told* B and the window,
+which should be of order :math:`\sqrt{T \ln T/\Upsilon}` for :math:`\Upsilon` changes.  *When that fails*: a long window
+remembers what no longer holds; a short one forgets what still does, so that regret is linear even if nothing changes.
+With heavy tails a mean over a window is as fragile as :class:`.UCB`.
 
 *Formula*: of the last :math:`\tau` rewards, all arms together, let :math:`n_a` be from arm a, with mean
-:math:`\bar r_a`.  Arms without any come first; else
+:math:`\bar r_a`.  Arms without any come first; otherwise
 
 .. math::  A_t = \arg\max_a\ \bar r_a + B\,\sqrt{\frac{\xi \ln \min\{t, \tau\}}{n_a}}.
 
-The paper proves its bound for :math:`\xi > 1/2`, and plays with 0.6.
+The paper proves its bound for :math:`\xi > 1/2`, and uses 0.6 in its experiments.
 
-*Cost*: O(1) amortised for a reward and O(K) for a choice; 49 bytes per arm and :math:`16\tau` in all.  Sums over the
+*Cost*: O(1) amortised per reward and O(K) per choice; 49 bytes per arm, and :math:`16\tau` bytes in all.  Sums over the
 window are never found by subtraction, so an infinite reward leaves no trace once it has left.
 """
 
@@ -38,7 +38,7 @@ FACTS = Facts(
     needs="window, width of the range",
     memory="49 bytes, and 16 tau in all",
     cost="O(K)",
-    regret="O(sqrt(T Y ln T) ), for rewards in the range, Y changes and the right window",
+    regret="O(sqrt(T Y ln T)), for rewards in the range, Y changes and the right window",
     reference="Garivier, Moulines 2011",
 )
 
@@ -46,12 +46,12 @@ FACTS = Facts(
 class Window(NamedTuple):
     """The last rewards of all arms, and their sums per arm.
 
-    Rewards fill a ring.  When it is full, each slot gets the sum of the *later* rewards of its arm instead of its own
-    reward, and ``older`` the sums of all.  A new reward then takes a slot and adds to ``newer``; ``older`` of the arm
-    that had the slot becomes what the slot holds.
+    Rewards fill a ring.  When it is full, the reward in each slot is replaced by the sum of the *later* rewards of its
+    arm, and ``older`` by the sum of all rewards of each arm.  A new reward then takes a slot and adds to ``newer``; for
+    the arm that had the slot, ``older`` becomes the number that the slot held.
     """
 
-    arms: IntArray  # of each slot; -1 if its arm is gone
+    arms: IntArray  # of each slot; -1 if the slot is empty or its arm is gone
     numbers: FloatArray  # reward of each new slot; of each old slot, the sum of its arm's later old rewards
     next: IntArray  # the slot to fill next
     older: FloatArray  # per arm: sum of the rewards in old slots
@@ -59,17 +59,17 @@ class Window(NamedTuple):
     size: IntArray  # per arm: rewards in the window
 
     def check(self, fresh: Window, n_arms: int) -> None:
-        """Refuse slots of arms that are none, and a slot outside the window."""
+        """Refuse arms that do not exist, and slots and sizes that exceed the window."""
         require_within("arms", self.arms, -1, n_arms - 1)
         require_within("next", self.next, 0, len(self.arms) - 1)
         require_within("size", self.size, 0, len(self.arms))
 
     def carry(self, fresh: Window, rows: IntArray) -> Window:
-        """Move the rewards of the arms ``rows`` to the first arms of ``fresh``; slots of other arms become void."""
+        """Move the rewards of the arms ``rows`` to the first arms of ``fresh``; slots of other arms become empty."""
         kept = len(rows)
         numbers = np.full(len(self.size) + 1, -1)
         numbers[rows] = np.arange(kept)
-        fresh.arms[:] = numbers[self.arms]  # -1 stays -1: it is the last number
+        fresh.arms[:] = numbers[self.arms]  # -1 stays -1: it picks the last number
         fresh.numbers[:], fresh.next[:] = self.numbers, self.next
         for old, new in ((self.older, fresh.older), (self.newer, fresh.newer)):
             new[:kept] = old[rows]
@@ -100,7 +100,7 @@ def init_window(n_arms: int, length: int) -> Window:
 
 @compilable
 def enter_window(window: Window, arm: int, reward: float) -> None:
-    """Take in a reward; the oldest leaves a full window."""
+    """Add a reward; if the window is full, the oldest one leaves."""
     slot = window.next[0]
     leaves = window.arms[slot]
     if leaves >= 0:
@@ -152,9 +152,9 @@ class SlidingWindowUCB(NamedTuple):
     Parameters
     ----------
     window
-        :math:`\tau`, the number of rewards that count.
+        :math:`\tau`, the number of latest rewards that count.
     width
-        B, the difference between the largest and the smallest reward that may come.
+        B, the difference between the largest and the smallest possible reward.
     xi
         :math:`\xi`, how much to explore.
 
@@ -181,12 +181,12 @@ class SlidingWindowUCB(NamedTuple):
         )
 
     def select(self, state: SlidingWindowUCBState, t: int, rng: Any) -> int:
-        """Pull each arm once, then the one with the highest index."""
+        """Return each arm once, then the one with the highest index."""
         arm = due(state, 1)
         return arm if arm >= 0 else scan(self, state, t)
 
     def update(self, state: SlidingWindowUCBState, arm: int, reward: float) -> None:
-        """Let the reward enter the window."""
+        """Add the reward to the window."""
         state.pulls[arm] += 1
         enter_window(state.window, arm, reward)
 

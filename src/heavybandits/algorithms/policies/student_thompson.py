@@ -1,21 +1,21 @@
 r"""Thompson sampling with a Student model; with one degree of freedom, a Cauchy model.
 
 *Assumes* noise that is s times a Student t variable with d degrees of freedom.  *Must be told* d and s.  *When that
-fails*: with d too large or s too small it believes outliers too much, with d too small or s too large it explores
-longer; for any symmetric noise the mode still finds the centre.
+fails*: with d too large or s too small, it trusts outliers too much; with d too small or s too large, it explores too
+long.  For any symmetric noise the mode still finds the centre.
 
 *Formula*: with a flat prior the posterior density of an arm's location is
 
-.. math::  \pi(\mu) \propto \prod_{s=1}^n \Bigl(1 + \frac{z_s^2}{d}\Bigr)^{-(d+1)/2}, \qquad
-           z_s = \frac{X_s - \mu}{s}.
+.. math::  \pi(\mu) \propto \prod_{j=1}^n \Bigl(1 + \frac{z_j^2}{d}\Bigr)^{-(d+1)/2}, \qquad
+           z_j = \frac{X_j - \mu}{s}.
 
-Instead of it a Student t law is drawn from that has the same mode, the same curvature J there and the same tails, that
-is :math:`\nu = n(d + 1) - 1` degrees of freedom and scale :math:`\sqrt{(\nu + 1)/(\nu J)}`.  For one reward this is the
-posterior, and again for many, when both become normal; in between, where a posterior may have several modes, it is the
-one next to the median that counts.  Each arm once, then one draw per arm, and the largest is played.
+Draws come instead from a Student t law with the same mode, the same curvature J there and the same tails, that is,
+:math:`\nu = n(d + 1) - 1` degrees of freedom and scale :math:`\sqrt{(\nu + 1)/(\nu J)}`.  For one reward this is the
+posterior itself, and for many both become normal.  In between, where a posterior may have several modes, the one near
+the median counts.  Pull each arm once; then draw one number for each arm and play the largest.
 
-*Cost*: K Student t numbers for a choice.  The mode is found anew in O(n) when n has grown by 5%, and *in between moved
-by one Newton step* for the new reward: some 50 additions and divisions for a reward.  32 bytes per reward at most.
+*Cost*: K Student t numbers per choice.  The mode is found anew in O(n) when n has grown by 5%; *in between, each new
+reward moves it by one Newton step*.  That is about 50 additions and divisions per reward; at most 32 bytes per reward.
 
 *Reference*: W. R. Thompson (1933); the approximation is our own.
 """
@@ -49,11 +49,11 @@ FACTS = Facts(
 
 GROWTH = 1.05  # of n, until the mode is found anew
 FEW = 16  # up to this many rewards the search begins at their median
-FAR = 1e70  # z beyond counts as that: its fourth power is still a number
+FAR = 1e70  # |z| is clipped to this, so that its fourth power stays finite
 
 
 class StudentThompsonState(NamedTuple):
-    """All rewards, and per arm the mode of its posterior."""
+    """All rewards, and the mode of each arm's posterior."""
 
     pulls: IntArray
     late: Late
@@ -76,7 +76,7 @@ class StudentThompson(NamedTuple):
     Parameters
     ----------
     df
-        d, the degrees of freedom; the noise has moments of every order below.
+        d, the degrees of freedom; the noise has moments of every order below d.
     scale
         s, the scale of the noise.
 
@@ -93,7 +93,7 @@ class StudentThompson(NamedTuple):
     scale: Positive
 
     def init(self, n_arms: int, horizon: int | None) -> StudentThompsonState:
-        """Return a state without rewards."""
+        """Return a fresh state."""
         return StudentThompsonState(
             pulls=np.zeros(n_arms, np.int64),
             late=init_late(n_arms),
@@ -127,7 +127,7 @@ class StudentThompson(NamedTuple):
         return best
 
     def update(self, state: StudentThompsonState, arm: int, reward: float) -> None:
-        """Keep a reward and move the mode."""
+        """Store the reward, and move the mode."""
         x = saturate(float(reward))
         state.rewards.records[append(state.rewards, arm)] = x
         n = state.rewards.size[arm]
@@ -147,7 +147,7 @@ class StudentThompson(NamedTuple):
 
 @compilable
 def terms(x: float, mode: float, df: float, scale: float) -> tuple[float, float, float]:
-    """A reward's part in the slope and in the curvature of the log posterior, and its weight; in units of the scale.
+    """Return a reward's part in the slope and curvature of the log posterior, and its weight, in units of the scale.
 
     Examples
     --------
@@ -162,13 +162,13 @@ def terms(x: float, mode: float, df: float, scale: float) -> tuple[float, float,
 
 @compilable
 def least_curvature(n: int, df: float) -> float:
-    """A tenth of what is expected of n rewards: less is the dent between two modes."""
+    """Return a tenth of the curvature expected of n rewards; less means a dent between two modes."""
     return 0.1 * n * (df + 1.0) / (df + 3.0)
 
 
 @rarely_called
 def find_mode(state: StudentThompsonState, arm: int, df: float, scale: float) -> None:
-    """Climb from the last mode, or if there are few rewards from their median, to the next mode."""
+    """Climb to a mode from the last one or, if there are few rewards, from their median."""
     records, start, n = state.rewards.records, state.rewards.start[arm], state.rewards.size[arm]
     mode = float(state.mode[arm])
     if n <= FEW:
@@ -183,7 +183,7 @@ def find_mode(state: StudentThompsonState, arm: int, df: float, scale: float) ->
             slope += pull
             curvature += bend
             weights += weight
-        # Reweighted means always climb; Newton's step is quicker near the top, and not trusted to go much farther.
+        # A step to the reweighted mean always climbs; Newton's is quicker near the top, but must not be much longer.
         step = slope / weights
         if curvature > least:
             step = clip(slope / curvature, 4.0 * abs(step))

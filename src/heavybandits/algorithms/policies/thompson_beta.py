@@ -1,15 +1,15 @@
 r"""Thompson sampling for coins: a beta posterior for each arm.
 
-*Assumes* rewards of 0 and 1, or in [low, high].  *Must be told* these two.  *When that fails*: rewards outside are
+*Assumes* rewards of 0 and 1, or in [low, high].  *Must be told* this range.  *When that fails*: rewards outside it are
 clipped, so the policy compares means of clipped rewards.
 
 *Formula*: with :math:`x = (r - \text{low})/(\text{high} - \text{low})` clipped to [0, 1], a reward moves the posterior
 of its arm from Beta(a, b) to Beta(a + x, b + 1 - x).  Draw one number from each posterior and play the largest.  For
-rewards of 0 and 1 this is Bayes' rule, and asymptotically optimal.  For others Agrawal and Goyal toss a coin of
-probability x instead; adding its expectation has a smaller variance, but the proofs do not cover it.  While rewards of
-an arm are late, its draws are moved towards the posterior mean, as :mod:`.late` says.
+rewards of 0 and 1 this is Bayes' rule, and asymptotically optimal.  For others, Agrawal and Goyal toss a coin with
+probability x instead; adding x itself has a smaller variance, but the proofs do not cover it.  While rewards of an arm
+are late, its draws are moved towards the posterior mean, as described in :mod:`.late`.
 
-*Cost*: O(1) for a reward, 2K gamma numbers for a choice; 49 bytes per arm.  *Reference*: W. R. Thompson (1933);
+*Cost*: O(1) per reward and 2K gamma numbers per choice; 49 bytes per arm.  *Reference*: W. R. Thompson (1933);
 S. Agrawal, N. Goyal (2012); E. Kaufmann, N. Korda, R. Munos (2012).
 """
 
@@ -41,7 +41,7 @@ FACTS = Facts(
 
 
 class ThompsonBetaState(NamedTuple):
-    """Posterior of each arm."""
+    """The posterior of each arm."""
 
     pulls: IntArray
     late: Late
@@ -50,7 +50,7 @@ class ThompsonBetaState(NamedTuple):
     open: npt.NDArray[np.bool_]
 
     def check(self, fresh: ThompsonBetaState, n_arms: int) -> None:
-        """Refuse parameters that no rewards lead to."""
+        """Refuse parameters that no rewards can lead to."""
         for name, prior, parameter in (("a", fresh.a, self.a), ("b", fresh.b, self.b)):
             require_within(name, parameter, float(prior.min()), 2.0 * LARGEST_COUNT + float(prior.max()))
 
@@ -64,7 +64,7 @@ class ThompsonBeta(NamedTuple):
     low, high
         Range of the rewards.
     prior_a, prior_b
-        Parameters of the prior; 1 and 1 are uniform, 1/2 and 1/2 are Jeffreys' prior.
+        Parameters of the prior; 1 and 1 give the uniform prior, 1/2 and 1/2 Jeffreys'.
 
     Examples
     --------

@@ -1,12 +1,13 @@
 r"""Thompson sampling with a normal model.
 
-*Assumes* normal noise.  *Must be told* its scale s, and may be told a prior :math:`N(m_0, s_0^2)`.  *When that fails*
-it is no more robust than a mean: linear regret for heavy tails.
+*Assumes* normal noise.  *Must be told* its scale s, and may be told a prior :math:`N(m_0, s_0^2)`.  *When that fails*,
+it is no more robust than a mean: with heavy tails, regret is linear.
 
 *Formula*: the prior counts as :math:`s^2/s_0^2` rewards, so with :math:`w_a = s^2/s_0^2 + n_a` the posterior is
-:math:`N(m_a, s^2/w_a)`, where a reward moves :math:`m_a \leftarrow m_a + (r - m_a)/w_a`; draw one number from each
-arm's posterior and play the largest.  With a flat prior every arm is pulled once first.  *Cost*: K normal draws for a
-choice, 49 bytes per arm.  *Reference*: W. R. Thompson (1933); S. Agrawal, N. Goyal (2013).
+:math:`N(m_a, s^2/w_a)`, where a reward updates :math:`m_a \leftarrow m_a + (r - m_a)/w_a`.  Draw one number from each
+arm's posterior and play the largest.  With a flat prior every arm is first pulled once.
+
+*Cost*: K normal draws per choice; 49 bytes per arm.  *Reference*: W. R. Thompson (1933); S. Agrawal, N. Goyal (2013).
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ FACTS = Facts(
 
 
 class ThompsonGaussianState(NamedTuple):
-    """Posterior of each arm."""
+    """The posterior of each arm."""
 
     pulls: IntArray
     late: Late
     mean: FloatArray
-    weight: FloatArray  # rewards seen, and those that the prior is worth
+    weight: FloatArray  # rewards seen, plus those that the prior is worth
     open: npt.NDArray[np.bool_]
 
     def check(self, fresh: ThompsonGaussianState, n_arms: int) -> None:
-        """Refuse posteriors that these rewards do not lead to."""
+        """Refuse weights that do not match the pulls and the prior."""
         require_same(self, fresh._replace(weight=fresh.weight + self.pulls), "weight")
 
 
@@ -59,7 +60,7 @@ class ThompsonGaussian(NamedTuple):
     scale
         s, the standard deviation of the noise.
     prior_mean, prior_scale
-        The prior's mean and standard deviation; infinite standard deviation is a flat prior.
+        The prior's mean and standard deviation; an infinite standard deviation gives a flat prior.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 r"""Thompson sampling with a normal model whose variance is learned: a normal-gamma posterior for each arm.
 
-*Assumes* normal noise, of any scale for each arm.  *Must be told* nothing; it may be told a prior.  *When that fails*:
-arms whose rewards are all equal, say zero, are believed to have no variance and are given up; with heavy tails it is no
-more robust than a mean.
+*Assumes* normal noise, of any scale for each arm.  *Needs* no prior knowledge; it may be given a prior.  *When that
+fails*: arms whose rewards are all equal, say zero, are believed to have no variance and are given up; with heavy tails
+it is no more robust than a mean.
 
 *Formula*: precision :math:`\tau` and mean :math:`\mu` have the prior density
 :math:`\tau^{\alpha - 1/2} e^{-\beta\tau - \kappa\tau(\mu - m)^2/2}`.  After n rewards with mean :math:`\bar r` and
@@ -11,13 +11,13 @@ sum of squared deviations S,
 .. math::  \mu \sim \frac{\kappa m + n\bar r}{\kappa + n} + \sqrt{\frac{2 B}{\nu\,(\kappa + n)}}\;t_\nu, \qquad
            \nu = 2\alpha + n, \qquad B = \beta + \frac S2 + \frac{\kappa n (\bar r - m)^2}{2(\kappa + n)}.
 
-Draw one number for each arm and play the largest.  The default, :math:`\kappa = \beta = 0` and
-:math:`\alpha = -3/2`, is the uniform prior of mean and variance, for which :math:`\nu = n - 3`.  Honda and Takemura
-prove it asymptotically optimal, and neither Jeffreys' prior (:math:`\alpha = 0`) nor the reference prior
-(:math:`\alpha = -1/2`) to be.  Each arm is first pulled until its posterior is proper: twice at least without a prior,
-and until :math:`\nu \ge 2`.
+Draw one number for each arm and play the largest.  The default, :math:`\kappa = \beta = 0` and :math:`\alpha = -3/2`,
+is the uniform prior of mean and variance, for which :math:`\nu = n - 3`.  Honda and Takemura prove that it is
+asymptotically optimal, and that neither Jeffreys' prior (:math:`\alpha = 0`) nor the reference prior
+(:math:`\alpha = -1/2`) is.  Each arm is first pulled until its posterior is proper: at least twice without a prior, and
+until :math:`\nu \ge 2`.
 
-*Cost*: O(1) for a reward, K Student t numbers for a choice; 49 bytes per arm.  *Reference*: J. Honda, A. Takemura,
+*Cost*: O(1) per reward and K Student t numbers per choice; 49 bytes per arm.  *Reference*: J. Honda, A. Takemura,
 Optimality of Thompson sampling for Gaussian bandits depends on priors, AISTATS 2014.
 """
 
@@ -107,11 +107,11 @@ class ThompsonNormalGamma(NamedTuple):
         return best
 
     def update(self, state: Deviations, arm: int, reward: float) -> None:
-        """Move the mean and the squared deviations."""
+        """Update the mean and the squared deviations."""
         take_in(state, arm, reward)
 
     def rate_of(self, state: Deviations, arm: int) -> float:
-        """Return B."""
+        """Return the posterior rate B."""
         n, away = state.pulls[arm], saturate(state.mean[arm] - self.prior_mean)
         pulled = 0.0
         if self.prior_weight > 0.0:

@@ -1,20 +1,22 @@
 r"""Tsallis-INF: optimal up to constants both for rewards of a fixed law and for those that an adversary sets.
 
-*Assumes* rewards in [low, high], and nothing else.  *Must be told* these two; not the horizon, not which of the two
-worlds it is in.  *When that fails*: rewards outside are clipped, and the guarantee is about clipped rewards.
+*Assumes* rewards in [low, high], and nothing else.  *Must be told* this range, but neither the horizon nor which of the
+two worlds it is in.  *When that fails*: rewards outside the range are clipped, and the guarantee is for the clipped
+rewards.
 
 *Formula*: with losses :math:`\ell = (\text{high} - r)/(\text{high} - \text{low})`, in round t = 1, 2, ... draw from
 
 .. math::  x = \arg\min_x\ \langle L, x\rangle - \frac{2}{\eta} \sum_a \sqrt{x_a}, \qquad \eta = \frac{1}{\sqrt t},
 
-and add to L the importance-weighted loss of the arm drawn, :math:`\ell/x_a`.  The other estimator has less variance:
-with :math:`\eta = 2/\sqrt t` and :math:`B_a = 1/2` where :math:`x_a \ge 16/t`, else 0, it adds
+and add to L the importance-weighted loss of the arm drawn, :math:`\ell/x_a`.  The reduced-variance estimator takes
+:math:`\eta = 2/\sqrt t` instead; with :math:`B_a = 1/2` where :math:`x_a \ge 16/t` and 0 elsewhere, it adds
 :math:`(\ell - B_a)/x_a + B_a` for the arm drawn and :math:`B_a` for all others.  The expected regret is at most
 :math:`4\sqrt{KT} + 1` against any adversary, and :math:`\sum_a 4 \ln T/\Delta_a` to leading order under a fixed law
 with one best arm (first estimator, in units of the range); the second has smaller constants.
 
-Late and unasked rewards: see :mod:`.ftrl`.  *Cost*: O(K); 25 bytes per arm.  *Reference*: J. Zimmert,
-Y. Seldin (2021).
+For rewards that come late or unasked, see :mod:`.ftrl`.
+
+*Cost*: O(K); 25 bytes per arm.  *Reference*: J. Zimmert, Y. Seldin (2021).
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class TsallisINFState(NamedTuple):
     """Losses in units of the range."""
 
     draws: Draws
-    reduced: npt.NDArray[np.bool_]  # whether the estimator is the one of reduced variance
+    reduced: npt.NDArray[np.bool_]  # whether the estimator is the one with reduced variance
 
 
 @validated
@@ -85,13 +87,13 @@ class TsallisINF(NamedTuple):
         return TsallisINFState(init_draws(n_arms, 2.0 if reduced else 1.0), np.array([reduced]))
 
     def select(self, state: TsallisINFState, t: int, rng: Any) -> int:
-        """Draw an arm by the probabilities of this round."""
+        """Draw an arm with the probabilities of this round."""
         state.draws.rate[0] = (2.0 if state.reduced[0] else 1.0) / math.sqrt(t + 1)
         tsallis(state.draws, 2.0)
         return draw(state.draws, rng)
 
     def update(self, state: TsallisINFState, arm: int, reward: float) -> None:
-        """Estimate the losses of this round."""
+        """Add the estimated losses of this round."""
         draws = state.draws
         loss, baseline = 1.0 - share(reward, self.low, self.high), 0.0
         if state.reduced[0]:

@@ -1,13 +1,13 @@
 r"""UCB1 with a scale (Auer, Cesa-Bianchi, Fischer 2002).
 
-*Assumes* sub-Gaussian noise.  *Must be told* its scale.  *When that fails*: one reward of 1e6 moves the arm's mean for
-about 1e6 pulls, and with Cauchy noise a mean of n rewards is no better than one of them: regret is linear.
+*Assumes* sub-Gaussian noise.  *Must be told* its scale.  *When that fails*: one reward of 1e6 distorts the arm's mean
+for about 1e6 pulls, and with Cauchy noise a mean of n rewards is no better than one of them: regret is linear.
 
 *Formula*: pull each arm once, then
 
 .. math::  A_t = \arg\max_a\ \bar r_a + c\,\sqrt{2 \ln t/n_a}.
 
-*Cost*: O(1) for a reward and O(log K) for a choice; 137 bytes per arm.
+*Cost*: O(1) per reward and O(log K) per choice; 137 bytes per arm.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class UCB(NamedTuple):
         return choose(self, state, t, 1, 1)
 
     def update(self, state: UCBState, arm: int, reward: float) -> None:
-        """Move the arm's mean."""
+        """Update the arm's mean."""
         n = state.pulls[arm] + 1
         state.pulls[arm] = n
         before = state.tournament.base[arm, VALUE] if n > 1 else 0.0

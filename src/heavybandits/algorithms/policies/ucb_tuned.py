@@ -1,7 +1,7 @@
 r"""UCB-Tuned: UCB with each arm's own variance (Auer, Cesa-Bianchi, Fischer 2002).
 
-*Assumes* rewards in a range.  *Must be told* how wide it is.  *When that fails*: with heavy tails the variances are as
-unreliable as the means, and the bonus is never more than that of a coin with this range: regret is linear.
+*Assumes* rewards in a bounded range.  *Must be told* how wide it is.  *When that fails*: with heavy tails the variances
+are as unreliable as the means, and the bonus is never more than that of a coin with this range: regret is linear.
 
 *Formula*: with :math:`v_a` the variance of the rewards of the arm, in units of the squared width w of the range, pull
 each arm once and then
@@ -9,7 +9,7 @@ each arm once and then
 .. math::  A_t = \arg\max_a\ \bar r_a + w \sqrt{\frac{\ln t}{n_a} \min\Bigl\{\frac14,\ V_a\Bigr\}}, \qquad
            V_a = v_a + \sqrt{\frac{2 \ln t}{n_a}}.
 
-*Cost*: O(1) for a reward and O(K) for a choice; 49 bytes per arm.
+*Cost*: O(1) per reward and O(K) per choice; 49 bytes per arm.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class UCBTuned(NamedTuple):
     Parameters
     ----------
     width
-        w, the difference between the largest and the smallest reward that may come.
+        w, the difference between the largest and the smallest possible reward.
 
     Examples
     --------
@@ -58,12 +58,12 @@ class UCBTuned(NamedTuple):
         return init_deviations(n_arms)
 
     def select(self, state: Deviations, t: int, rng: Any) -> int:
-        """Pull each arm once, then the one with the highest index."""
+        """Return each arm once, then the one with the highest index."""
         arm = due(state, 1)
         return arm if arm >= 0 else scan(self, state, t)
 
     def update(self, state: Deviations, arm: int, reward: float) -> None:
-        """Move the mean and the variance of the arm."""
+        """Update the arm's mean and variance."""
         take_in(state, arm, reward)
 
     def value(self, state: Deviations, arm: int) -> float:

@@ -1,10 +1,10 @@
-r"""uniINF: heavy tails in both worlds, with tails that nobody knows.
+r"""uniINF: for heavy tails in both worlds, with unknown tails.
 
-*Assumes* of losses :math:`\ell = b - r` a moment of some order :math:`\alpha \in (1, 2]`, and the sign condition of
-:mod:`.htinf`.  *Must be told* b, a bound from above on the location of the best arm, and the
-horizon T, which enters through its logarithm only; not the tails, not which of the two worlds it is in.  *When that
-fails*, the large rewards that make an arm good may be skipped.  It begins at losses of the order of 1 and adapts to
-larger ones by and by; till then these are skipped, which makes bad arms look good.
+*Assumes* that losses :math:`\ell = b - r` have a moment of some order :math:`\alpha \in (1, 2]`, and the sign condition
+of :mod:`.htinf`.  *Must be told* b, an upper bound on the location of the best arm, and the horizon T, which enters
+only through its logarithm, but neither the tails nor which of the two worlds it is in.  *When that fails*, the large
+rewards that make an arm good may be skipped.  It starts out for losses of the order of 1 and adapts to larger ones
+gradually; until then they are skipped, which makes bad arms look good.
 
 *Formula*: with :math:`S_1 = 4`, in round t draw A from
 
@@ -14,13 +14,14 @@ with :math:`C = S_t/(4(1 - x_A))` add :math:`\ell/x_A` to :math:`L_A` if :math:`
 
 .. math::  S_{t+1}^2 = S_t^2 + \frac{\mathrm{clip}(\ell, C)^2 (1 - x_A)^2}{K \ln T}.
 
-Regret is :math:`\tilde O(\sigma K^{1 - 1/\alpha} T^{1/\alpha})` against any adversary and
-:math:`O(K (\sigma^\alpha/\Delta)^{1/(\alpha - 1)} \ln T \ln(\sigma^\alpha/\Delta))`, with the smallest gap
-:math:`\Delta`, under fixed laws with one best arm.  K is the number of arms at the start.
+The regret is :math:`\tilde O(\sigma K^{1 - 1/\alpha} T^{1/\alpha})` against any adversary and :math:`O(K
+(\sigma^\alpha/\Delta)^{1/(\alpha - 1)} \ln T \ln(\sigma^\alpha/\Delta))`, with the smallest gap :math:`\Delta`, under
+fixed laws with one best arm.  K is the number of arms at the start.
 
-Late and unasked rewards: see :mod:`.ftrl`; :math:`x_A` is that of the draw in :math:`\ell/x_A`, and that
-of the last choice in :math:`1 - x_A`.  *Cost*: O(K); 25 bytes per arm.  *Reference*: Y. Chen, J. Huang, Y. Dai,
-L. Huang (2025).
+For rewards that come late or unasked, see :mod:`.ftrl`; :math:`\ell/x_A` uses the probability of the draw, and
+:math:`1 - x_A` that of the last choice.
+
+*Cost*: O(K); 25 bytes per arm.  *Reference*: Y. Chen, J. Huang, Y. Dai, L. Huang (2025).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ FACTS = Facts(
 )
 
 
-LARGEST_BARRIER = 1e150  # whose square is a number
+LARGEST_BARRIER = 1e150  # so that its square stays finite
 
 
 class UniINFState(NamedTuple):
@@ -68,7 +69,7 @@ class UniINF(NamedTuple):
     Parameters
     ----------
     offset
-        b, a bound from above on the location of the best arm.
+        b, an upper bound on the location of the best arm.
 
     Examples
     --------
@@ -92,15 +93,15 @@ class UniINF(NamedTuple):
         )
 
     def select(self, state: UniINFState, t: int, rng: Any) -> int:
-        """Draw an arm by the probabilities of this round."""
+        """Draw an arm with the probabilities of this round."""
         state.draws.rate[0] = 1.0 / state.barrier[0]
         tsallis(state.draws, 1.0)
         return draw(state.draws, rng)
 
     def update(self, state: UniINFState, arm: int, reward: float) -> None:
-        """Take in the loss unless it is too large for now, and raise the barrier."""
+        """Add the loss unless it is above the current threshold, and raise the barrier."""
         draws, barrier, loss = state.draws, state.barrier[0], self.offset - reward
-        rest = max(1.0 - draws.chance[arm], 2.0**-53)  # not zero, or an infinite loss would be taken in
+        rest = max(1.0 - draws.chance[arm], 2.0**-53)  # not zero, or an infinite loss would be added
         limit = 0.25 * barrier / rest
         p = probability(draws, arm)
         if abs(loss) < limit:

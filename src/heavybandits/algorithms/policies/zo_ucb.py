@@ -1,13 +1,13 @@
 r"""ZO-UCB: any zero-order optimiser with a convergence rate becomes a policy (Dorn et al. 2024).
 
-*Assumes* and *must be told* what the optimiser does.  *When that fails*, the bound does not cover and regret may be
+*Assumes* and *must be told* the same as the optimiser.  *When that fails*, the bound may not hold, and regret may be
 linear.  *Formula*: for each arm the optimiser minimises :math:`f_a(x) = |x - \mu_a|`, so its rate g is itself a
 confidence radius,
 
 .. math::  A_t = \arg\max_a\ x_a + g(k_a, \delta), \qquad \delta = 1/T^2,
 
-and :math:`R_T \le \sum_a \Delta_a (g^{-1}(\Delta_a/2, \delta) + 2)` (:func:`.zo_regret_bound`).
-*Cost*: the optimiser's, and O(log K) for a choice.
+and :math:`R_T \le \sum_a \Delta_a (g^{-1}(\Delta_a/2, \delta) + 2)` (:func:`.zo_regret_bound`).  *Cost*: the
+optimiser's, and O(log K) per choice.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class ZOUCB(NamedTuple):
     Parameters
     ----------
     optimizer
-        An estimator with ``bound(state, arm, delta)``, see :class:`.BoundedEstimator`: for
-        instance :class:`.TwoPoint`, or your own.
+        An estimator with a method ``bound(state, arm, delta)`` (see :class:`.BoundedEstimator`), for instance
+        :class:`.TwoPoint` or your own.
 
     Examples
     --------
