@@ -1,1 +1,1 @@
-"""One streaming optimiser or robust mean per file; the folder is the registry, as that of the policies."""
+"""One streaming optimiser or robust mean per file; the folder is the registry, as with the policies."""

@@ -52,7 +52,7 @@ class Catoni(NamedTuple):
         return 1
 
     def observe(self, state: CatoniState, arm: int, reward: float) -> None:
-        """Keep a reward."""
+        """Store a reward."""
         keep(state, arm, reward)
 
     def value(self, state: CatoniState, arm: int) -> float:
@@ -64,12 +64,12 @@ class Catoni(NamedTuple):
         return n / 4.0
 
     def alpha(self, n: int, log_term: float) -> float:
-        r"""Scale :math:`\alpha`."""
+        r"""Return the scale :math:`\alpha`."""
         ratio = 2.0 * log_term / n
         return math.sqrt(ratio * (1.0 - ratio)) / math.sqrt(self.v)
 
     def refresh(self, state: CatoniState, arm: int, log_term: float) -> float:
-        """Estimate at about L = ``log_term``; infinite if there are too few rewards."""
+        """Return the estimate at about L = ``log_term``; infinite if there are too few rewards."""
         return refresh(self, state, arm, log_term, 0.5, 2.0)
 
     def until(self, state: CatoniState, arm: int, log_term: float) -> float:

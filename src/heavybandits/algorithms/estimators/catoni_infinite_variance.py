@@ -19,7 +19,7 @@ EXAMPLE = {"eps": 0.5, "v": 2.0}
 
 @validated
 class CatoniInfiniteVariance(NamedTuple):
-    r"""Catoni's M-estimator without variance, a robust mean for :class:`.RobustUCB`.
+    r"""Catoni's M-estimator for infinite variance, a robust mean for :class:`.RobustUCB`.
 
     With the least C for which the method works, :math:`C = (\varepsilon/p)^{p/2} ((1 - \varepsilon)/\varepsilon)^{(1 -
     \varepsilon)/2}`, and :math:`0^0 = 1`,
@@ -39,7 +39,7 @@ class CatoniInfiniteVariance(NamedTuple):
     v
         Upper bound on that central moment.
     h, tau
-        Larger h and smaller :math:`\tau` give a smaller radius, and ask for more rewards before it holds.
+        Larger h and smaller :math:`\tau` give a smaller radius, but it takes more rewards before it holds.
 
     Notes
     -----
@@ -72,7 +72,7 @@ class CatoniInfiniteVariance(NamedTuple):
         return 1
 
     def observe(self, state: CatoniState, arm: int, reward: float) -> None:
-        """Keep a reward."""
+        """Store a reward."""
         keep(state, arm, reward)
 
     def value(self, state: CatoniState, arm: int) -> float:
@@ -80,7 +80,7 @@ class CatoniInfiniteVariance(NamedTuple):
         return float(state.value[arm])
 
     def constant(self) -> float:
-        """C."""
+        """Return C."""
         eps = self.eps
         return float((eps / (1.0 + eps)) ** (0.5 + 0.5 * eps) * ((1.0 - eps) / eps) ** (0.5 - 0.5 * eps))
 
@@ -91,13 +91,13 @@ class CatoniInfiniteVariance(NamedTuple):
         return n * (1.0 - self.h) * eps / (1.0 + eps) * math.exp(-log)
 
     def alpha(self, n: int, log_term: float) -> float:
-        r"""Scale :math:`\alpha`."""
+        r"""Return the scale :math:`\alpha`."""
         eps = self.eps
         ratio = self.h**eps * log_term / (eps * self.constant() * n)
         return float(ratio ** (1.0 / (1.0 + eps)) / self.v ** (1.0 / (1.0 + eps)))
 
     def refresh(self, state: CatoniState, arm: int, log_term: float) -> float:
-        """Estimate at about L = ``log_term``; infinite if there are too few rewards."""
+        """Return the estimate at about L = ``log_term``; infinite if there are too few rewards."""
         return refresh(self, state, arm, log_term, self.constant(), 1.0 + self.eps)
 
     def until(self, state: CatoniState, arm: int, log_term: float) -> float:

@@ -1,7 +1,7 @@
 r"""Median of means (Bubeck, Cesa-Bianchi, Lugosi 2013; the estimator is older).
 
 *Assumes* a mean :math:`\mu` and a central moment :math:`E|X - \mu|^p \le v`, :math:`p = 1 + \varepsilon \in (1, 2]`.
-*Must be told* :math:`\varepsilon` and v.  *When that fails*: with v too small the radius does not cover and a good arm
+*Must be told* :math:`\varepsilon` and v.  *When that fails*: with v too small, the radius is too small and a good arm
 may be given up.  Without a mean it is still a median of short means, which symmetric noise leaves where it should be.
 
 *Formula*: with :math:`L = \ln(1/\delta)` cut the first kN rewards, in order of arrival, into k blocks of N,
@@ -9,16 +9,16 @@ may be given up.  Without a mean it is still a median of short means, which symm
 .. math::  k = \max\{1, \lfloor \min(1 + 8L, n/2) \rfloor\}, \qquad N = \lfloor n/k \rfloor, \qquad
            \hat\mu = \mathrm{Med}\{\text{block means}\},
 
-the median of an even number of them being the mean of the middle two.  On each side, with probability
-:math:`1 - \delta`, for :math:`n \ge 2 + 16L`,
+where the median of an even number is the mean of the middle two.  For :math:`n \ge 2 + 16L`, on each side with
+probability :math:`1 - \delta`,
 
 .. math::  |\hat\mu - \mu| \le (12 v)^{1/p} \Bigl(\frac{2 + 16L}{n}\Bigr)^{\varepsilon/p}.
 
 *Cost*: differences of prefix sums would be quick, but one reward of 1e17 would wipe out all that come after it.  So
-sums over aligned ranges of 1, 2, 4, ... rewards are kept: O(1) amortised for a reward, few additions for a block, which
-then has seen no reward but its own.  An estimate only changes when k or N does: with every second reward while
-n < 2 + 16L, later with about one in k.  Mostly only k grows, by one: then one block is new, and the median moves by a
-rank at most.  O(k log N) else.  At most 64 bytes per reward, and 160 bytes per arm.
+sums over aligned ranges of 1, 2, 4, ... rewards are kept: O(1) amortised per reward, and a few additions per block,
+which involve no rewards but its own.  An estimate changes only when k or N does: with every second reward while
+n < 2 + 16L, later with about one in k.  Usually only k grows, by one; then one block is new, and the median moves by at
+most one rank.  Otherwise an estimate costs O(k log N).  At most 64 bytes per reward, and 160 bytes per arm.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class MedianOfMeans(NamedTuple):
     ----------
     eps
         :math:`\varepsilon`: the moment of order :math:`1 + \varepsilon` is finite.  0 makes the radius a constant, and
-        the policy greedy: it plays the arm of highest estimate.
+        the policy greedy: it plays the arm with the highest estimate.
     v
         Upper bound on that central moment.
 
@@ -99,7 +99,7 @@ class MedianOfMeans(NamedTuple):
         return 2
 
     def observe(self, state: MedianOfMeansState, arm: int, reward: float) -> None:
-        """Keep a reward."""
+        """Store a reward."""
         keep(state.sums, arm, reward)
 
     def value(self, state: MedianOfMeansState, arm: int) -> float:
@@ -107,17 +107,17 @@ class MedianOfMeans(NamedTuple):
         return float(state.value[arm])
 
     def refresh(self, state: MedianOfMeansState, arm: int, log_term: float) -> float:
-        """Estimate at L = ``log_term``; infinite without rewards."""
+        """Return the estimate at L = ``log_term``; infinite without rewards."""
         n = state.sums.size[arm]
         if n == 0:
             return math.inf
-        # k is 1 + [8L] and not [1 + 8L], for the product is exact: k changes at the very L that `until` tells.
+        # k is 1 + [8L] and not [1 + 8L]: the product is exact, so k changes at exactly the L that `until` returns.
         k = 1 + math.floor(clip(8.0 * log_term, MOST_BLOCKS - 1.0))
         if k > n // 2:
             k = n // 2
         if k < 1:
             k = 1
-        if k != state.middle.size[arm] or n >= k * (state.length[arm] + 1):  # else N is what it was
+        if k != state.middle.size[arm] or n >= k * (state.length[arm] + 1):  # otherwise N is unchanged
             state.value[arm] = renew(state, arm, k)
         return float(state.value[arm])
 
@@ -138,12 +138,12 @@ class MedianOfMeans(NamedTuple):
 
 @compilable
 def keep(sums: Pool, arm: int, reward: float) -> None:
-    """Keep a reward, and the sums over the ranges that it completes, in a pool of width 2."""
+    """Store a reward, and the sums over the ranges that it completes, in a pool of width 2."""
     leaf = append(sums, arm)
     records, i = sums.records, sums.size[arm] - 1
     total = saturate(float(reward))
     records[leaf] = total
-    # The sum of the `size` rewards from number a on, a multiple of `size`, is kept at position 2a + size - 1.
+    # The sum of the `size` rewards from number a on, a multiple of `size`, is stored at position 2a + size - 1.
     size = 1
     while i & size:
         total = saturate(float(records[leaf + 1 - 3 * size]) + total)
@@ -153,7 +153,7 @@ def keep(sums: Pool, arm: int, reward: float) -> None:
 
 @rarely_called
 def renew(state: MedianOfMeansState, arm: int, k: int) -> float:
-    """Return the median of the means of k blocks; if only the last block is new, the others' means are known."""
+    """Return the median of the means of k blocks; if only the last block is new, reuse the others' means."""
     middle, length = state.middle, state.sums.size[arm] // k
     one_more = length == state.length[arm] and k == middle.size[arm] + 1 and k > 1
     state.length[arm] = length
@@ -190,7 +190,7 @@ def _block_means(sums: Pool, arm: int, k: int, means: FloatArray) -> None:
 
 @compilable
 def _range_sum(sums: Pool, arm: int, begin: int, end: int) -> float:
-    """Return the sum of the arm's rewards number begin, ..., end - 1, from as few of the kept sums as can be."""
+    """Return the sum of the arm's rewards begin, ..., end - 1, from as few stored sums as possible."""
     records, start = sums.records, sums.start[arm]
     total, size = 0.0, begin & -begin
     while size > 0 and begin + size <= end:  # ranges grow until the next would reach too far ...

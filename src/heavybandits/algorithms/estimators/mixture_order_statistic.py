@@ -1,21 +1,21 @@
-r"""Order statistics as upper confidence bounds of a quantile, at all times at once.
+r"""Order statistics as upper confidence bounds on a quantile that hold at all times at once.
 
-*Assumes* continuous laws, and that the arms are to be compared by their medians, or another quantile.  *Must be told*
-nothing.  *When that fails*: if many rewards are equal it may miss more often; an arm of higher mean whose median is
-lower is given up.
+*Assumes* continuous laws, and that the arms are to be compared by their medians, or another quantile.  *Needs* no prior
+knowledge.  *When that fails*: if many rewards are equal, the bound fails more often; an arm with a higher mean but a
+lower median is given up.
 
-*Formula*: of n rewards let S be above the quantile of level :math:`\tau`.  Whatever p is,
+*Formula*: of n rewards let S be above the quantile of level :math:`\tau`.  For every p,
 :math:`p^S (1 - p)^{n - S}/((1 - \tau)^S \tau^{n - S})` is a martingale, and so is its average over p,
 
 .. math::  M_n = \frac{1}{(n + 1)\binom nS (1 - \tau)^S \tau^{n - S}},
 
 which by Ville's inequality ever reaches :math:`1/\delta` with probability at most :math:`\delta`.  So at
-:math:`L = \ln(1/\delta)` the bound is :math:`X_{(k)}` with k = n - S for the largest :math:`S < n(1 - \tau)` that has
-:math:`\ln M_n \ge L`, and infinity if there is none.  Compared with :class:`.OrderStatistic` it is sharper for few
-rewards, and wider for many, where it pays for all times at once.
+:math:`L = \ln(1/\delta)` the bound is :math:`X_{(k)}` with k = n - S for the largest :math:`S < n(1 - \tau)` with
+:math:`\ln M_n \ge L`, and infinity if there is none.  Compared with :class:`.OrderStatistic`, it is sharper for few
+rewards and wider for many, where it pays for holding at all times at once.
 
-*Cost*: as :class:`.OrderStatistic`, and O(log n) logarithms.  *Reference*: this library; for mixtures see H. Robbins
-(1970).
+*Cost*: that of :class:`.OrderStatistic`, and O(log n) logarithms.  *Reference*: this library; for mixtures see
+H. Robbins (1970).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EXAMPLE: dict[str, object] = {}
 
 @validated
 class MixtureOrderStatistic(OrderStatistic):
-    """Upper confidence bound of a quantile that holds at all times at once, for :class:`.RobustUCB`.
+    """Upper confidence bound on a quantile that holds at all times at once, for :class:`.RobustUCB`.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class MixtureOrderStatistic(OrderStatistic):
     """
 
     def check(self) -> None:
-        """Refuse the maximum, of which nothing is known."""
+        """Refuse level 1, the maximum, about which nothing is known."""
         if self.quantile == 1.0:
             raise ValueError("MixtureOrderStatistic: quantile must be below 1, got 1.0")
 

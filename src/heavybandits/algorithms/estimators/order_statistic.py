@@ -1,20 +1,20 @@
-r"""Order statistics as upper confidence bounds of a quantile: no scale, no moment, any law.
+r"""Order statistics as upper confidence bounds on a quantile: no scale, no moment, any law.
 
-*Assumes* nothing but that the arms are to be compared by their medians, or another quantile.  *Must be told* nothing.
-*When that fails*: an arm of higher mean whose median is lower is given up.
+*Assumes* nothing but that the arms are to be compared by their medians, or another quantile.  *Needs* no prior
+knowledge.  *When that fails*: an arm with a higher mean but a lower median is given up.
 
-*Formula*: of n sorted rewards and at :math:`L = \ln(1/\delta)`,
+*Formula*: of n sorted rewards, at :math:`L = \ln(1/\delta)`, the bound is
 
 .. math::  X_{(k)}, \qquad k = \bigl\lceil n\tau + \sqrt{nL/2} \bigr\rceil,
 
-and infinity if k > n.  It is below the quantile of level :math:`\tau`, by default 1/2, with probability at most
-:math:`\delta`, by Hoeffding's inequality for the number of rewards below that.  With :math:`\delta = t^{-c}`,
-:class:`.RobustUCB` plays every arm at least :math:`2c \ln t` times, and its choices stay the same under
-every increasing map of the rewards.
+or infinity if k > n.  It is below the quantile of level :math:`\tau`, by default 1/2, with probability at most
+:math:`\delta`, by Hoeffding's inequality for the number of rewards below that quantile.  With :math:`\delta = t^{-c}`,
+:class:`.RobustUCB` plays every arm at least :math:`2c \ln t` times, and its choices stay the same under every
+increasing map of the rewards.
 
 :class:`.MixtureOrderStatistic` has a bound that holds at all times at once.
 
-*Cost*: a new reward moves those above it, O(n); 8n bytes and more per arm.  *Reference*: folklore; for quantiles in
+*Cost*: a new reward moves those above it, O(n); at most 32 bytes per reward.  *Reference*: folklore; for quantiles in
 bandits see Szörényi, Busa-Fekete, Weng, Hüllermeier (2015).
 """
 
@@ -39,7 +39,7 @@ class OrderStatisticState(NamedTuple):
 
 @validated
 class OrderStatistic(NamedTuple):
-    r"""Upper confidence bound of a quantile, for :class:`.RobustUCB`.
+    r"""Upper confidence bound on a quantile, for :class:`.RobustUCB`.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class OrderStatistic(NamedTuple):
         return 1
 
     def observe(self, state: OrderStatisticState, arm: int, reward: float) -> None:
-        """Put a reward where it belongs in the order."""
+        """Insert a reward in its place in the order."""
         end = append(state.rewards, arm)
         records, low, high = state.rewards.records, state.rewards.start[arm], end
         while low < high:
@@ -76,7 +76,7 @@ class OrderStatistic(NamedTuple):
                 low = middle + 1
             else:
                 high = middle
-        for i in range(end, low, -1):  # a bare loop, which the compiler makes quick
+        for i in range(end, low, -1):  # a plain loop, which the compiler makes fast
             records[i] = records[i - 1]
         records[low] = saturate(reward)
 
@@ -88,7 +88,7 @@ class OrderStatistic(NamedTuple):
         return float(state.rewards.records[state.rewards.start[arm] + min(int(n * self.quantile), n - 1)])
 
     def rank_of(self, n: int, log_term: float) -> int:
-        """k, counted from 1."""
+        """Return k, counted from 1."""
         return math.ceil(n * self.quantile + math.sqrt(0.5 * n * log_term))
 
     def refresh(self, state: OrderStatisticState, arm: int, log_term: float) -> float:

@@ -1,8 +1,9 @@
 r"""Truncated mean (Bubeck, Cesa-Bianchi, Lugosi 2013), kept exactly while its threshold moves.
 
-*Assumes* a raw moment :math:`E|X|^p \le u`, :math:`p = 1 + \varepsilon \in (1, 2]`, about 0 and not about the mean:
-rewards far from 0 need a large u, or a guess of their mean taken off.  *Must be told* :math:`\varepsilon` and u.  *When
-that fails*: with u too small large rewards are taken for noise and the estimate shrinks to 0, without a warning.
+*Assumes* a raw moment :math:`E|X|^p \le u`, :math:`p = 1 + \varepsilon \in (1, 2]`, about 0 and not about the mean: if
+rewards are far from 0, u must be large, or a guess of their mean must be subtracted first.  *Must be told*
+:math:`\varepsilon` and u.  *When that fails*: with u too small, large rewards are taken for noise and the estimate
+shrinks towards 0, without any warning.
 
 *Formula*: with :math:`L = \ln(1/\delta)`,
 
@@ -11,10 +12,10 @@ that fails*: with u too small large rewards are taken for noise and the estimate
 
 on each side with probability :math:`1 - \delta`.
 
-*Cost*: reward s counts while :math:`L \le \kappa_s = us/|X_s|^p`, and L only grows, so that a reward left out never
-returns.  The sum of those that count is kept with a heap of their :math:`\kappa_s`; those with
-:math:`\kappa_s \ge 4 \ln 2^{63} = 175` are not even stored.  O(log n) for a reward, and for one left out.  If the
-assumption holds, :math:`P(\kappa_s < 175) \le 175/s`, so that no more than about 175 ln n rewards are in memory.
+*Cost*: reward s counts while :math:`L \le \kappa_s = us/|X_s|^p`, and L only grows, so a reward that was left out never
+returns.  The sum of those that count is kept, with a heap of their :math:`\kappa_s`; those with
+:math:`\kappa_s \ge 4 \ln 2^{63} = 175` need not be stored.  O(log n) to add a reward, and to leave one out.  If the
+assumption holds, :math:`P(\kappa_s < 175) \le 175/s`, so no more than about 175 ln n rewards are in memory.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class TruncatedMean(NamedTuple):
 
     Notes
     -----
-    The L of successive estimates of an arm never decreases; a lower one is taken for the highest so far.
+    The L of successive estimates of an arm never decreases; a lower one is replaced by the highest so far.
 
     Examples
     --------
@@ -95,7 +96,7 @@ class TruncatedMean(NamedTuple):
         x = saturate(float(reward))
         n = state.pulls[arm] + 1
         state.pulls[arm] = n
-        # In logarithms, for |x|^p overflows.
+        # In logarithms, because |x|^p may overflow.
         log_kappa = math.inf if x == 0.0 else math.log(self.u) + math.log(n) - (1.0 + self.eps) * math.log(abs(x))
         if log_kappa >= math.log(FOR_GOOD):
             state.total[arm] = saturate(float(state.total[arm]) + x)
@@ -111,7 +112,7 @@ class TruncatedMean(NamedTuple):
         return float(state.value[arm])
 
     def refresh(self, state: TruncatedMeanState, arm: int, log_term: float) -> float:
-        """Estimate at L = ``log_term``; infinite without rewards."""
+        """Return the estimate at L = ``log_term``; infinite without rewards."""
         if state.pulls[arm] == 0:
             return math.inf
         heap, at, first = state.heap, state.heap.start[arm], math.isnan(state.value[arm])

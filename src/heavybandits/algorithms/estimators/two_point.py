@@ -1,6 +1,6 @@
 r"""Two-point zero-order descent on :math:`|x - \mu|`.
 
-Once a reward r is seen, :math:`|x - r|` can be evaluated anywhere, so with a smoothing radius :math:`\tau`
+Once a reward r is known, :math:`|x - r|` can be evaluated at any x.  With a smoothing radius :math:`\tau`, a step is
 
 .. math::  x_{k+1} = x_k - \frac{c}{k + 1 + p}\,\frac{|x_k + \tau - r| - |x_k - \tau - r|}{2},
 
@@ -42,14 +42,14 @@ class TwoPoint(NamedTuple):
     Parameters
     ----------
     tau
-        Smoothing radius; the noise's median absolute deviation is a good choice, with which H = 1/2.
+        Smoothing radius; the noise's median absolute deviation is a good choice, for which H = 1/2.
     step
         c, best at 1/H.
     spread
         Upper bound on :math:`\sqrt V/H` (1.6 for Cauchy noise of scale 1 with the two values above).  The bound
         :math:`g(k, \delta) = \text{spread} \cdot \sqrt{2 \ln(2/\delta)/(k + p)}` on :math:`|x_k - \mu|` is that of the
-        normal limit.  There is no proof for small k, and for very small :math:`\delta` it does not cover: an initial
-        median far off is forgotten slowly.
+        normal limit.  There is no proof for small k, and for very small :math:`\delta` the bound fails: an initial
+        median that is far off is forgotten slowly.
     init_pulls
         p, an odd number of first rewards whose median is the first iterate; 0 to start at 0.
 
@@ -78,7 +78,7 @@ class TwoPoint(NamedTuple):
         )
 
     def observe(self, state: TwoPointState, arm: int, reward: float) -> None:
-        """Take in a reward."""
+        """Take a step with a reward, or keep it for the initial median."""
         k = state.steps[arm]
         if k < 0:
             if collect(state.waiting, arm, reward, self.init_pulls):
@@ -86,7 +86,7 @@ class TwoPoint(NamedTuple):
                 state.steps[arm] = 0
             return
         x, reward = state.x[arm], saturate(reward)
-        # |x + tau - r| - |x - tau - r| loses tau to rounding when r is huge; then the difference is 2 tau exactly.
+        # |x + tau - r| - |x - tau - r| loses tau to rounding when r is huge; the difference is then exactly 2 tau.
         if abs(x - reward) >= self.tau:
             difference = math.copysign(2.0 * self.tau, x - reward)
         else:
