@@ -1,4 +1,4 @@
-"""The folders are the registry: a file says all that is known of a policy, and nothing else lists it."""
+"""The folders are the registry: a file defines everything about a policy, and no other list has it."""
 
 import os
 import shutil
@@ -108,7 +108,7 @@ print(hb.LipschitzAgent(hb.make("midpoint"), dim=2))
 
 @pytest.mark.slow
 def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
-    """Found by name, checked, shown, and in the table, in a copy of the package with one more file of each kind."""
+    """In a copy of the package with a new file of each kind, each is found by name, checked, shown and in the table."""
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=ignore)
     for name in ("docs/policies.md", "docs/policies.py", "benchmarks/policies.csv"):
@@ -117,7 +117,7 @@ def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
     for kind, name in NAMES.items():
         folder = tmp_path / "src/heavybandits/algorithms" / registry.KINDS[kind]
         (folder / f"{name.replace('-', '_')}.py").write_text(HEAD + NEW[kind])
-    # Interpreted: what is compiled does not depend on where the file is, and takes long.
+    # Interpreted, because compiling takes long and does not depend on where the file is.
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "NUMBA_DISABLE_JIT": "1"}
     for arguments in (["-c", USE], ["docs/policies.py"]):
         done = subprocess.run(

@@ -19,7 +19,7 @@ from heavybandits.protocols import FloatArray
 
 
 def naive_influence(z: FloatArray, c: float, p: float) -> FloatArray:
-    """psi in logarithms, good for every size: ln(1 + |z| + c |z|^p)."""
+    """Return psi(z) = sign(z) ln(1 + |z| + c |z|^p), computed in logarithms so that no z is too large."""
     with np.errstate(divide="ignore"):
         log = np.log(np.abs(z))
     return np.sign(z) * np.logaddexp(np.logaddexp(0.0, log), math.log(c) + p * log)
@@ -30,7 +30,7 @@ def constant(eps: float) -> float:
 
 
 def shape(mean: Any, n: int, log_term: float) -> tuple[float, float, float]:
-    """alpha, C and p as published."""
+    """Return alpha, C and p as published."""
     if isinstance(mean, Catoni):
         spread = mean.v + 2 * mean.v * log_term / (n - 2 * log_term)
         return math.sqrt(2 * log_term / (n * spread)), 0.5, 2.0
@@ -57,7 +57,7 @@ def test_catoni_infinite_variance_vector() -> None:
     state = fed(mean, TWENTY)
     alpha = mean.alpha(20, log_term)
     assert alpha == pytest.approx(0.445444506553, rel=1e-11)
-    assert mean.refresh(state, 0, log_term) == math.inf  # the radius asks for more rewards
+    assert mean.refresh(state, 0, log_term) == math.inf  # the radius needs more rewards
     assert 1.0 / mean.log_limit(1) * log_term == pytest.approx(34.08, abs=5e-3)
     catoni.solve(state, 0, alpha, mean.constant(), 1.5)
     assert mean.value(state, 0) == pytest.approx(5.740894720969, rel=1e-11)
@@ -114,7 +114,7 @@ def test_root_is_that_of_the_sum(mean: Any) -> None:
 
 @pytest.mark.parametrize("mean", [Catoni(1.0), Catoni(1e-300), Catoni(1e300), *MEANS[3:]])
 def test_root_among_wild_rewards(mean: Any) -> None:
-    """The sum changes its sign around the root, whatever the rewards are."""
+    """The sum changes sign at the root, whatever the rewards are."""
     for seed in range(12):
         rewards = stream(seed, 80, wild=0.1 * seed)
         if seed == 11:

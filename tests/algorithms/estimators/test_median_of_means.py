@@ -15,7 +15,7 @@ from heavybandits.protocols import FloatArray
 
 
 def block_means(rewards: FloatArray, log_term: float) -> list[tuple[Fraction, Fraction]]:
-    """Mean of each block as the definition has it, with what summing in floating point may add to it."""
+    """Return the mean of each block by the definition, and a bound on its rounding error."""
     n = len(rewards)
     k = max(1, math.floor(min(1 + 8 * log_term, n / 2)))
     length = n // k
@@ -40,7 +40,7 @@ def test_median_of_means_vectors() -> None:
     long = fed(mean, range(1, 401))
     assert mean.refresh(long, 0, 2 * math.log(3)) == 198.5
     assert (long.middle.size[0], long.length[0]) == (18, 22)
-    assert mean.refresh(long, 0, -1.0) == 200.5  # one block, of all
+    assert mean.refresh(long, 0, -1.0) == 200.5  # one block of all rewards
 
 
 def test_median_of_means_survives_what_ruins_prefix_sums() -> None:
@@ -82,7 +82,7 @@ def test_median_by_selection(values: list[float]) -> None:
 
 
 def test_median_of_means_stays_until_it_says() -> None:
-    """k is worked out from L without rounding, so that the estimate changes exactly when it was announced."""
+    """k is computed from L without rounding, so the estimate changes exactly when announced."""
     mean = MedianOfMeans(1.0, 1.0)
     state, log_term, values = fed(mean, stream(1, 1000, wild=0.0)), 0.01, set()
     while log_term < 50.0:

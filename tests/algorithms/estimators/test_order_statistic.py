@@ -1,4 +1,4 @@
-"""Order-statistic UCB: the given vector, a slow reference, coverage for any law, increasing maps."""
+"""Order-statistic UCB: a worked example, a slow reference, coverage for any law, increasing maps."""
 
 import math
 from typing import Any
@@ -27,12 +27,12 @@ def test_index_of_twelve_rewards(t: int, c: float, index: float) -> None:
 
 
 def first_of_highest(indices: list[float], seen: list[list[float]]) -> int:
-    """Return the arm of highest index; ties go to the arm with fewer rewards, then to the lower number."""
+    """Return the arm with the highest index; ties go to the arm with fewer rewards, then to the lower number."""
     return min(range(len(seen)), key=lambda arm: (-indices[arm], len(seen[arm]), arm))
 
 
 def reference(c: float, rewards: FloatArray) -> list[int]:
-    """The index of every arm from scratch in every round."""
+    """Return the arms chosen if every index is computed from scratch in every round."""
     arms: list[int] = []
     seen: list[list[float]] = [[] for _ in rewards[0]]
     for t, row in enumerate(rewards):
@@ -79,7 +79,7 @@ def test_bound_is_seldom_below_the_median(noise: Any) -> None:
         draws = np.sort(noise.sample(rng, 4000 * n).reshape(4000, n), axis=1)
         below = np.mean(draws[:, k - 1] < median) if k <= n else 0.0
         assert below <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 4000)
-        assert n < 10 or below > 0.001  # and the bound is not idle
+        assert n < 10 or below > 0.001  # and the bound is not vacuous
 
 
 def test_other_quantiles() -> None:
@@ -92,11 +92,11 @@ def test_other_quantiles() -> None:
     assert bound.refresh(state, 0, 3.0) == math.inf
 
 
-# The mixture
+# The mixture.
 
 
 def log_mixture(n: int, above: int, quantile: float) -> float:
-    """Logarithm of the average of the likelihood ratio over all p, by numerical integration."""
+    """Return the logarithm of the likelihood ratio averaged over all p, by numerical integration."""
     from scipy import integrate
 
     def ratio(p: float) -> float:
@@ -118,7 +118,7 @@ def test_the_mixture_bound_is_the_first_order_statistic_with_enough_evidence(n: 
 
 
 def test_the_mixture_bound_ever_misses_the_median_no_more_often_than_it_may() -> None:
-    """All numbers of rewards at once, where Hoeffding's bound of the same level is for one."""
+    """It holds for all numbers of rewards at once; Hoeffding's bound of the same level holds for one."""
     level, runs = 0.1, 2000
     bound = hb.MixtureOrderStatistic()
     above = np.cumsum(np.random.default_rng(8).random((runs, 300)) < 0.5, axis=1)

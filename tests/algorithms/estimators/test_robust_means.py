@@ -1,4 +1,4 @@
-"""What all robust means have in common: no NaN, radii that cover, shift and scale."""
+"""What all robust means have in common: no NaN, radii that cover, shifts and scales."""
 
 import math
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def test_without_rewards_there_is_no_estimate(mean: Any) -> None:
 
 
 def moment(law: Any, centre: float, p: float) -> float:
-    """E|X - centre|^p."""
+    """Return E|X - centre|^p."""
     left = integrate.quad(lambda x: (centre - x) ** p * law.pdf(x), -math.inf, centre)[0]
     return float(left + integrate.quad(lambda x: (x - centre) ** p * law.pdf(x), centre, math.inf)[0])
 
@@ -59,7 +59,7 @@ MAKERS: list[Callable[[float, float, float], Any]] = [
 @pytest.mark.parametrize(("make", "eps"), [*((make, 0.5) for make in MAKERS[:3]), *((make, 1.0) for make in MAKERS)])
 @pytest.mark.parametrize("law", LAWS)
 def test_radius_covers(law: str, make: Callable[[float, float, float], Any], eps: float) -> None:
-    """On each side at least as often as promised; and a radius of a tenth would not."""
+    """It covers on each side at least as often as promised; a tenth of the radius would not."""
     mu, p, n, delta = LAWS[law].mean(), 1 + eps, 120, 0.05
     mean = make(eps, moment(LAWS[law], mu, p), moment(LAWS[law], 0.0, p))
     log_term = math.log(1 / delta)

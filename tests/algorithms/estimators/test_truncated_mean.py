@@ -11,7 +11,7 @@ from heavybandits.protocols import FloatArray
 
 
 def truncated_mean(rewards: FloatArray, eps: float, u: float, log_term: float) -> tuple[float, float]:
-    """The definition, and the size of its rounding errors."""
+    """Return the mean by its definition, and the size of its rounding errors."""
     n = len(rewards)
     kept = np.abs(rewards) <= (u * np.arange(1, n + 1) / log_term) ** (1 / (1 + eps))
     return math.fsum(rewards[kept]) / n, math.fsum(np.abs(rewards[kept])) / n
@@ -47,11 +47,11 @@ def test_truncated_mean_keeps_at_equality() -> None:
 @pytest.mark.parametrize(("eps", "u"), [(1.0, 3.0), (0.5, 1.0), (0.1, 1e-3), (0.5, 1e200)])
 def test_truncated_mean_is_exact_while_its_threshold_moves(eps: float, u: float) -> None:
     rewards, mean, rng = stream(3, 3000), TruncatedMean(eps, u), np.random.default_rng(0)
-    rewards[np.abs(rewards) == math.inf] = 1e300  # for the definition; infinities are as large as can be, see below
+    rewards[np.abs(rewards) == math.inf] = 1e300  # the definition cannot take infinities; they are tested below
     state, checked = mean.init(1, len(rewards)), 0
     for n, reward in enumerate(rewards, 1):
         mean.observe(state, 0, reward)
-        if rng.random() < 0.3:  # several rewards between estimates, and before the first
+        if rng.random() < 0.3:  # so several rewards come between estimates, and before the first
             log_term = 2 * math.log(2 * n + 2)
             expected, size = truncated_mean(rewards[:n], eps, u, log_term)
             assert mean.refresh(state, 0, log_term) == pytest.approx(expected, rel=1e-12, abs=1e-12 * size)
@@ -74,7 +74,7 @@ def test_truncated_mean_estimate_changes_after_until_only() -> None:
 
 
 def test_truncated_mean_stores_little() -> None:
-    """At most 175 / s of the rewards number s, if the assumption holds; all of them if it is grossly wrong."""
+    """Reward s is stored with probability at most 175/s if the assumption holds; all are if it is grossly wrong."""
     rewards = np.random.default_rng(0).standard_normal(5000)
     assert fed(TruncatedMean(1.0, 1.0), rewards).heap.size[0] < 175 * (1 + math.log(5000 / 175))
     assert fed(TruncatedMean(1.0, 1e-9), rewards).heap.size[0] > 4900

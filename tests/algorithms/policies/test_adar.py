@@ -30,7 +30,7 @@ def interleaved(first: Any, second: Any) -> list[float]:
 
 
 def definition(rewards: Any, rounds: int) -> float:
-    """Index in the round of this number, from the pairs of rewards."""
+    """Return the index in this round, from the pairs of rewards."""
     rewards = np.clip(rewards, -1e150, 1e150)
     first, second = rewards[0::2][: len(rewards) // 2], np.abs(rewards[1::2])
     n, log = len(second), 3 * math.log(rounds)
@@ -41,7 +41,7 @@ def definition(rewards: Any, rounds: int) -> float:
         return float(np.minimum((second / m) ** 2, 1).sum() - C * log)
 
     positive = second[second > 0]
-    # Beyond the largest magnitude times sqrt(n) the sum is below 1, and at the least one all others count as 1.
+    # Beyond sqrt(n) times the largest magnitude the sum is below 1; at the smallest magnitude all terms are 1.
     low, high = math.log(positive.min()) - 1, math.log(positive.max()) + math.log(n) + 1
     m = math.exp(optimize.brentq(lambda x: excess(math.exp(x)), low, high, xtol=1e-15, rtol=1e-15))
     kept = np.where(np.abs(first) <= m, first, 0.0)
@@ -94,7 +94,7 @@ def test_index_agrees_with_its_definition(seed: int, pairs: int, decimals: int, 
 
 
 def test_pieces_hold_as_long_as_they_say() -> None:
-    """Without new rewards the index follows its formula through every magnitude that leaves."""
+    """Without new rewards the index follows its formula, past every magnitude that M falls below."""
     rewards = np.random.default_rng(1).standard_cauchy(400)
     policy = hb.AdarUCB()
     state = fed(policy, [rewards.tolist()])
@@ -106,7 +106,7 @@ def test_pieces_hold_as_long_as_they_say() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("horizon", [None, 8000])
 def test_settled_rewards_lose_nothing(horizon: int | None) -> None:
-    """Many pairs, of which few are stored, and still the index of them all."""
+    """Few of many pairs are stored, and still the index is that of all."""
     rewards = np.random.default_rng(2).standard_cauchy(6000)
     policy = hb.AdarUCB()
     state = fed(policy, [rewards.tolist()], horizon)
@@ -153,7 +153,7 @@ def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) ->
 @settings(max_examples=5, deadline=None, derandomize=True)
 @given(seeds)
 def test_permuted_arms(seed: int) -> None:
-    """Arms are chosen by their rewards."""
+    """Arms are chosen by their rewards, not by their numbers."""
     table: FloatArray = rewards_table("cauchy", seed, 400, 2)
     states = [fed(hb.AdarUCB(), columns.T.tolist()) for columns in (table, table[:, ::-1])]
     for t in (800, 3000, 9000):

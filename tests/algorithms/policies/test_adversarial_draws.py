@@ -32,12 +32,12 @@ def test_draws_follow_the_cumulative_probabilities() -> None:
     draws.chance[:] = 0.0, 0.25, 0.0, 0.75, 0.0
     for u, arm in [(0.0, 1), (0.249, 1), (0.25, 3), (1.0 - 2.0**-53, 3)]:
         assert draw(draws, Fixed(u)) == arm
-    draws.chance[3] = 0.75 - 1e-15  # a sum below one, as rounding may leave it, must not lead to the last arm
+    draws.chance[3] = 0.75 - 1e-15  # if rounding leaves the sum below one, the last arm must not be drawn
     assert draw(draws, Fixed(1.0 - 2.0**-53)) == 3
     draws.open[3] = False
     assert {draw(draws, Fixed(u)) for u in (0.0, 0.5, 0.99)} == {1}
     assert draws.awaited[1] == 1.0
-    draws.open[1] = False  # what is left has no probability at all
+    draws.open[1] = False  # the arms that are left have probability zero
     assert draw(draws, Fixed(0.5)) == 0
     assert draws.awaited[0] == 1.0
 
@@ -65,7 +65,7 @@ def test_a_late_reward_counts_by_the_probability_of_its_draw() -> None:
     for other in {0, 1, 2} - {arm}:
         policy.update(state, other, 40.0)
     state.draws.open[arm] = False
-    policy.select(state, 2, rng)  # another arm, at other probabilities
+    policy.select(state, 2, rng)  # another arm, with other probabilities
     now, before = state.draws.chance[arm], state.draws.loss[arm]
     assert abs(now - drawn) > 0.05
     policy.update(state, arm, -1.0)

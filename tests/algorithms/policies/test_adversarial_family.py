@@ -22,7 +22,7 @@ from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")
 
-# Slow references: each is its formula, on lists.
+# Slow references: each is the formula, written with lists.
 
 
 def reference_exp3(policy: hb.Exp3, n_arms: int, horizon: int) -> Any:
@@ -39,7 +39,7 @@ def reference_exp3(policy: hb.Exp3, n_arms: int, horizon: int) -> Any:
 
 
 def reference_tsallis_inf(policy: hb.TsallisINF, n_arms: int, horizon: int) -> Any:
-    """In the scaling of the paper: w = 4/(eta (L - z))^2."""
+    """Use the paper's scaling: w = 4/(eta (L - z))^2."""
     reduced = policy.estimator == "reduced-variance"
 
     def eta(t: int) -> float:
@@ -129,7 +129,7 @@ def reference_uni_inf(policy: hb.UniINF, n_arms: int, horizon: int) -> Any:
 
 
 def reference_play(reference: Any, policy: Any, table: FloatArray, seed: int, batch: int = 1) -> Any:
-    """Arms drawn by the cumulative probabilities, each played ``batch`` times; then the median reward is learned."""
+    """Draw arms by cumulative probabilities, play each ``batch`` times, and learn from the median reward."""
     horizon, n_arms = table.shape
     chances, learn = reference(policy, n_arms, horizon)
     loss, arms, rng = [0.0] * n_arms, [], np.random.default_rng(seed)
@@ -212,7 +212,7 @@ def test_a_common_shift_of_rewards_and_offset_changes_nothing(seed: int, shift: 
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(seeds, st.integers(-30, 30), st.sampled_from(["heavy", "coins", "wild"]))
 def test_scaling_by_a_power_of_two_is_exact(seed: int, power_of_two: int, kind: str) -> None:
-    """But for the policies whose scale is fixed at the start."""
+    """This leaves out the policies whose scale is fixed at the start."""
     a = 2.0**power_of_two
     table = rewards_table(kind, seed, 60, 4)
     for policy in FAMILY:
@@ -278,7 +278,7 @@ def test_a_new_arm_is_as_likely_as_the_best() -> None:
     ids=repr,
 )
 def test_the_best_arm_is_found(policy: Any, noise: Any) -> None:
-    """A uniform choice pulls it in a third of the rounds."""
+    """Choosing at random would pull it in a third of the rounds."""
     policy = policy._replace(offset=2.0) if "offset" in policy._fields else policy._replace(low=-8.0, high=8.0)
     rng = np.random.default_rng(1)
     table = np.array([0.0, 2.0, 0.0]) + noise.sample(rng, 3 * 2000).reshape(2000, 3)
@@ -292,7 +292,7 @@ def test_the_best_arm_is_found(policy: Any, noise: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", FAMILY[:3], ids=repr)
 def test_regret_is_within_the_bound_where_arms_lure(policy: Any) -> None:
-    """All arms but one are perfect for a quarter of the time, and worthless from then on; random choice loses 825."""
+    """All arms but one are perfect for a quarter of the time, then worthless; choosing at random loses 825."""
     policy, n_arms, horizon = policy._replace(low=0.0, high=1.0), 4, 2000
     table = np.zeros((horizon, n_arms))
     table[: horizon // 4] = 1.0

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("silent")
 
 
 def takes_in(policy: Any, state: Any, arm: int, loss: float) -> bool:
-    """Whether a loss would count, for a policy without offset."""
+    """Return whether a loss would count, for a policy with offset 0."""
     trial = copy.deepcopy(state)
     policy.update(trial, arm, -loss)
     return bool(trial.draws.loss[arm] != state.draws.loss[arm])
@@ -67,7 +67,7 @@ def hard_losses(n_arms: int, rng: np.random.Generator) -> list[FloatArray]:
 @pytest.mark.parametrize("q", [1.0, 1.5, 2.0, 3.0, 13 / 3, 21.0])
 @pytest.mark.parametrize("n_arms", [1, 2, 10, 1000])
 def test_newton_needs_few_steps_and_finds_the_root(n_arms: int, q: float) -> None:
-    """From the root of other losses, from the least possible one, and from far too large a one."""
+    """It may start at the root for other losses, at the least possible root, or far above."""
     rng = np.random.default_rng(n_arms)
     draws = init_draws(n_arms, 1.0)
     for loss in hard_losses(n_arms, rng):
@@ -84,7 +84,7 @@ def test_newton_needs_few_steps_and_finds_the_root(n_arms: int, q: float) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("q", [1.0, 2.0, 3.5])
 def test_the_root_is_foreseen(q: float) -> None:
-    """While losses come one by one and the rate falls, one pass over the arms is mostly enough."""
+    """While losses come one by one and the rate falls, one pass over the arms is usually enough."""
     draws, rng, passes = init_draws(20, 1.0), np.random.default_rng(0), []
     for t in range(1, 600):
         draws.rate[0] = 1.0 / math.sqrt(t)
@@ -99,7 +99,7 @@ def test_the_root_is_foreseen(q: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("q", [1.0, 2.0, 3.5, 1001.0])
 def test_what_is_foreseen_may_be_wrong(q: float) -> None:
-    """Whatever happens between two choices, and whatever the memory of the last one is, the root is found."""
+    """The root is found whatever happens between two choices, and whatever is remembered of the last one."""
     draws, rng = init_draws(300, 1.0), np.random.default_rng(1)
     for _ in range(100):
         for _ in range(int(rng.integers(4))):
@@ -160,7 +160,7 @@ def test_exp3_numbers() -> None:
 def test_exp3_explores_all_the_time_if_time_is_short() -> None:
     policy = hb.Exp3()
     for n_arms, horizon, gamma in [(3, 1, 1.0), (1, 1000, math.sqrt(2 * math.log(2) / ((math.e - 1) * 1000)))]:
-        assert policy.init(n_arms, horizon).draws.rate[0] == pytest.approx(gamma)  # one arm: as if there were two
+        assert policy.init(n_arms, horizon).draws.rate[0] == pytest.approx(gamma)  # one arm counts as two
     state = policy.init(3, 1)
     policy.update(state, 1, 1.0)
     assert choose(policy, state, 1).tolist() == pytest.approx([1 / 3] * 3)

@@ -29,13 +29,13 @@ pytestmark = pytest.mark.usefixtures("silent")
 
 
 def estimates(rewards: Any, p: float, c: float) -> list[float]:
-    """The estimate after each reward."""
+    """Return the estimate after each reward."""
     state = init_p_robust(1, len(rewards))
     return [float(observe_p_robust(state, 0, float(reward), p, c)) for reward in rewards]
 
 
 def definition(rewards: Any, p: float, c: float) -> tuple[float, float]:
-    """The estimate from scratch, and what a summand of 1 contributes to it."""
+    """Return the estimate from scratch, and what a term of 1 contributes to it."""
     n, b = len(rewards), influence_constant(p)
     z = np.clip(np.clip(rewards, -LARGEST, LARGEST) / (c * n ** (1 / p)), -LARGEST, LARGEST)
     size = np.maximum(np.abs(z), 1e-300)
@@ -73,7 +73,7 @@ def test_estimate_vectors() -> None:
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(seeds, st.sampled_from([1.05, 1.3, 1.5, 2.0]), st.sampled_from([1.0, 30.0]))
 def test_estimate_agrees_with_its_definition(seed: int, p: float, c: float) -> None:
-    """Exactly when it is worked out anew, and to second order in between."""
+    """It agrees exactly when computed anew, and to second order in between."""
     rng = np.random.default_rng(seed)
     rewards = rng.standard_cauchy(100) + rng.normal()
     wild = rng.random(100) < 0.1
@@ -131,7 +131,7 @@ def test_perturbations_follow_their_laws() -> None:
 
 
 def test_shape_of_the_heavy_perturbations() -> None:
-    """p^2/(p-1) and 1, unless ln K is larger."""
+    """Shape and scale are p^2/(p-1) and 1, or both ln K if that exceeds the shape."""
     assert hb.APE2(1.5, perturbation="pareto").init(10, None).law.tolist() == [2.0, 4.5, 1.0]
     large = hb.APE2(1.5, perturbation="frechet").init(1000, None).law
     assert large.tolist() == [3.0, math.log(1000), math.log(1000)]
@@ -162,7 +162,7 @@ def test_mr_ape_chooses_as_often_as_its_perturbed_estimate_is_highest() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_arms", [1, 4])
 def test_mr_ucb_plays_as_its_reference(kind: str, n_arms: int) -> None:
-    """Each arm's estimates are made beforehand; the policy must play the highest of what the formula makes of them."""
+    """With each arm's estimates computed in advance, the policy must play the highest index by the formula."""
     p, c, horizon = 1.5, 0.5, 200
     table = rewards_table(kind, 5, horizon, n_arms)
     after = [estimates(table[:, arm], p, c) for arm in range(n_arms)]

@@ -1,4 +1,4 @@
-"""Auto: it compares means where rewards have atoms, and locations where they are only rounded."""
+"""Auto: it compares means where rewards repeat, and locations where they are only rounded."""
 
 import math
 from typing import Any
@@ -15,7 +15,7 @@ AUTO, AUTO_MEAN, ADAPTIVE = (hb.make(name) for name in ("auto", "auto-mean", "ad
 
 
 def played(policy: Any, rewards: FloatArray) -> tuple[list[int], Any]:
-    """Arms that an agent chooses, and the agent; round t pays ``rewards[t, arm]``."""
+    """Return the arms that an agent chooses, and the agent; round t pays ``rewards[t, arm]``."""
     agent, arms = hb.Agent(policy, n_arms=rewards.shape[1]), []
     for row in rewards.tolist():
         arms.append(agent.select())
@@ -49,7 +49,7 @@ def test_rounding_changes_nothing(order: list[int], step: float) -> None:
 
 
 def test_a_goal_taken_too_early_is_given_up() -> None:
-    """Fifty zeros look like an atom; but then rewards never repeat."""
+    """Fifty zeros look as if rewards repeat, but later ones never do."""
     agent = hb.Agent(AUTO, n_arms=2)
     agent.update_many([0, 1] * 25, [0.0] * 50)
     assert AUTO.goal(agent._state) == "mean"
@@ -83,7 +83,7 @@ def test_the_mean_is_that_of_auto_mean() -> None:
 def test_a_loud_best_arm_is_found() -> None:
     noise = [hb.Cauchy()] * 9 + [hb.Cauchy(scale=5.0)]
     result = hb.simulate(hb.Instance(range(10), noise), {"auto": AUTO}, horizon=10_000, replications=100)
-    assert np.mean(result.failed) < 0.135  # before arms had scales of their own, 27%
+    assert np.mean(result.failed) < 0.135  # it was 27% before arms had scales of their own
 
 
 def test_arms_come_and_go_while_means_are_compared() -> None:

@@ -1,4 +1,4 @@
-"""Auto-mean: indices against a slow reference, invariances, rewards that are hard, arms that come and go."""
+"""Auto-mean: indices against a slow reference, invariances, hard rewards, arms that come and go."""
 
 import math
 from typing import Any
@@ -21,13 +21,13 @@ AUTO_MEAN = hb.make("auto-mean")
 
 
 class Reference:
-    """The recipe, slowly: rewards are kept, moments computed from them, and bounds found by bisection."""
+    """The recipe, slowly: all rewards are kept, moments computed from them, and bounds found by bisection."""
 
     def __init__(self, n_arms: int) -> None:
         self.n_arms, self.t, self.due = n_arms, 0, float(n_arms)
         self.own: list[list[float]] = [[] for _ in range(n_arms)]
         self.top: list[tuple[float, int]] = []  # the highest rewards and their arms, ascending
-        self.bottom: list[tuple[float, int]] = []  # the lowest, the highest of them first
+        self.bottom: list[tuple[float, int]] = []  # the lowest and their arms, descending
         self.variance, self.jump = 0.0, 0.0
         self.index = [math.inf] * n_arms
         self.rewards: list[float] = []
@@ -116,7 +116,7 @@ class Reference:
 
 
 def stream(kind: str, seed: int, rounds: int = 400, n_arms: int = 3) -> FloatArray:
-    """Rewards of every arm in every round, on a dyadic grid so that offsets lose nothing."""
+    """Return rewards of every arm in every round, on a dyadic grid so that offsets cause no rounding."""
     rng, shape = np.random.default_rng(seed), (rounds, n_arms)
     rising = np.linspace(1.0, 2.0, n_arms)
     if kind == "coins":
@@ -134,7 +134,7 @@ KINDS = ["coins", "normal", "left", "orders", "student"]
 
 
 def arms_played(rewards: FloatArray) -> list[int]:
-    """Arms that the interpreted policy chooses; round t pays ``rewards[t, arm]``."""
+    """Return the arms that the interpreted policy chooses; round t pays ``rewards[t, arm]``."""
     state, arms = AUTO_MEAN.init(rewards.shape[1], None), []
     for t, row in enumerate(rewards):
         arms.append(AUTO_MEAN.select(state, t, None))
@@ -145,7 +145,7 @@ def arms_played(rewards: FloatArray) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_indices_are_those_of_the_recipe(kind: str) -> None:
-    """For arms that are played by the policy, and for one that gets many rewards unasked."""
+    """They agree for arms that the policy plays, and for one that gets many rewards unasked."""
     n_arms = 4
     rewards = stream(kind, 1, n_arms=n_arms)
     state, slow = AUTO_MEAN.init(n_arms, None), Reference(n_arms)
@@ -166,7 +166,7 @@ def test_indices_are_those_of_the_recipe(kind: str) -> None:
 @example(math.log10(0.045))
 @example(math.log10(0.005))
 def test_roots_are_exact(exponent: float) -> None:
-    """Against the branches of Lambert's function that solve both equations, or their series where those lose digits."""
+    """They agree with the branches of Lambert's function, or with series where those lose digits."""
     y = 10.0**exponent
     s = math.sqrt(2 * y)
     if s < 1e-4:
@@ -218,7 +218,7 @@ def test_units_and_offsets_change_nothing(seed: int, kind: str, factor: float, o
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(seeds, st.sampled_from(["normal", "left", "student"]))
 def test_the_order_of_the_arms_does_not_matter(seed: int, kind: str) -> None:
-    """But for who is first: so all arms get one reward before."""
+    """Only who comes first would matter, so all arms get one reward in advance."""
     rewards = stream(kind, seed, 200)
     played = []
     for order in ([0, 1, 2], [2, 0, 1]):
@@ -245,7 +245,7 @@ def test_constant_arms_that_differ() -> None:
 
 @pytest.mark.parametrize("wild", [math.inf, -math.inf, 1e308, -1e308])
 def test_wild_rewards_leave_the_state_finite(wild: float) -> None:
-    """Early, late, and against each other; afterwards ordinary rewards are still told apart."""
+    """They come early, late and with opposite signs; afterwards arms are still told apart by ordinary rewards."""
     state = AUTO_MEAN.init(3, None)
     rng = np.random.default_rng(0)
     for t in range(300):
@@ -276,7 +276,7 @@ def test_the_better_coin_gets_nearly_all_pulls(chances: tuple[float, float]) -> 
 
 
 def test_arms_come_and_go() -> None:
-    """Those that stay keep their means, also if extreme rewards of one that goes were shared."""
+    """Arms that stay keep their means, even if extreme rewards of a removed arm were shared."""
     agent = hb.Agent(AUTO_MEAN, arms=["a", "b", "c"])
     rng = np.random.default_rng(2)
     for arm, centre in (("a", 0.0), ("b", 100.0), ("c", 1.0)):

@@ -1,4 +1,4 @@
-"""The classical policies play as their slow references do, and forget and tie as they say."""
+"""The classical policies play as their slow references do, and forget and break ties as documented."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from heavybandits.protocols import FloatArray
 pytestmark = pytest.mark.usefixtures("silent")
 
 History = list[tuple[int, float]]  # arms and rewards, in order
-Index = Callable[[History, int, int, int], float]  # of history, arm, number of arms and horizon
+Index = Callable[[History, int, int, int], float]  # (history, arm, number of arms, horizon) -> index
 
 
 def rewards_of(history: History, arm: int) -> list[float]:
@@ -25,7 +25,7 @@ def rewards_of(history: History, arm: int) -> list[float]:
 
 
 def average(values: list[float], weights: list[float] | None = None) -> float:
-    """Mean as a fraction of a sum of scaled numbers, so that nothing overflows."""
+    """Return the mean as a sum of scaled numbers, so that nothing overflows."""
     weights = weights or [1.0] * len(values)
     total = math.fsum(weights)
     return saturate(math.fsum(value * (weight / total) for value, weight in zip(values, weights, strict=True)))
@@ -71,7 +71,7 @@ INDICES: dict[str, tuple[Any, Index]] = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", INDICES)
 def test_an_index_policy_plays_its_highest_index(name: str, kind: str) -> None:
-    """Each arm once; then an index as high as any, up to rounding, and of equal ones an arm with the fewest pulls."""
+    """It plays each arm once, then the highest index up to rounding; ties go to the arm with the fewest pulls."""
     policy, index = INDICES[name]
     for seed, n_arms in ((0, 2), (1, 5)):
         table = rewards_table(kind, seed, 120, n_arms)
@@ -94,7 +94,7 @@ def test_an_index_policy_plays_its_highest_index(name: str, kind: str) -> None:
 @pytest.mark.parametrize("name", INDICES)
 def test_of_equal_indices_the_arm_with_fewer_pulls_is_chosen(name: str) -> None:
     policy = INDICES[name][0]
-    state = fed(policy, [[1e200] * 2, [1e200], [1e200]], horizon=100)  # no bonus moves these
+    state = fed(policy, [[1e200] * 2, [1e200], [1e200]], horizon=100)  # no bonus changes these
     assert policy.select(state, 4, None) == 1
 
 
@@ -152,7 +152,7 @@ def test_limited_memory_is_limited() -> None:
 
 
 def test_epsilon_greedy_explores_as_often_as_it_says() -> None:
-    """Of 4 arms, greedy play takes the best, exploration each as often."""
+    """Greedy play takes the best of 4 arms; exploration takes each equally often."""
     for policy, t, chance in (
         (hb.EpsilonGreedy(0.2), 10**6, 0.2),
         (hb.EpsilonGreedy(0.0, c=5.0), 50, 0.4),
@@ -183,7 +183,7 @@ def test_gamma_numbers_follow_their_law(shape: float) -> None:
 
 
 def test_thompson_beta_draws_from_the_posterior() -> None:
-    """How often arm 0 is chosen is how likely its posterior is above the other's."""
+    """Arm 0 is chosen as often as its posterior exceeds the other's."""
     from scipy import integrate, stats
 
     policy = hb.ThompsonBeta(low=-1.0, high=3.0)

@@ -1,4 +1,4 @@
-"""Betting UCB: the bound against a slow reference, coverage, what the scale may know, and symmetry."""
+"""Betting UCB: the bound against a slow reference, coverage, which rewards the scale depends on, and symmetry."""
 
 import math
 import runpy
@@ -19,7 +19,7 @@ BENCHMARK = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "betti
 
 
 def reference_wealth(pairs: list[tuple[float, float]], theta: float) -> float:
-    """The formula, as it stands."""
+    """Return the wealth by the formula."""
     total = 0.0
     for bet in BETS:
         z = [(reward - theta) / scale for reward, scale in pairs]
@@ -50,11 +50,11 @@ def test_few_rewards_bound_nothing() -> None:
 
 
 def test_scales_depend_on_earlier_rewards_only() -> None:
-    """Another last reward leaves all scales as they were: else the proof would not hold."""
+    """A different last reward leaves all scales as they were; otherwise the proof would fail."""
     rewards = np.random.default_rng(3).standard_cauchy(40).tolist()
     one, two = (fed(hb.BettingUCB(), [[*rewards, last], rewards]) for last in (0.0, 1e9))
     assert [scale for _, scale in bets_of(one, 0)] == [scale for _, scale in bets_of(two, 0)]
-    assert bets_of(one, 1)[0] != bets_of(two, 1)[0]  # the other arm begins with a scale that both share
+    assert bets_of(one, 1)[0] != bets_of(two, 1)[0]  # the other arm starts with a scale that both share
 
 
 @pytest.mark.parametrize(("law", "size"), [("normal", 0.67449), ("cauchy", math.sqrt(2.0))])
@@ -105,14 +105,14 @@ def test_a_removed_arm_leaves_the_others_bounds() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("law", BENCHMARK["LAWS"])
 def test_the_bound_misses_no_more_often_than_it_may(law: str) -> None:
-    """Ville: ever below the centre with probability at most the level; three standard errors more would be a bug."""
+    """By Ville's inequality it ever misses with probability at most the level; three standard errors are allowed."""
     runs = 500
     for level, share in BENCHMARK["misses"](BENCHMARK["LAWS"][law], runs=runs, n=800, seed=7).items():
         assert share <= level + 3.0 * math.sqrt(level * (1.0 - level) / runs)
 
 
 class Skewed:
-    """Log-normal noise of mean 0, whose median is below."""
+    """Log-normal noise with mean 0 and a lower median."""
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         return np.exp(rng.standard_normal(size)) - math.exp(0.5)
@@ -120,7 +120,7 @@ class Skewed:
 
 @pytest.mark.slow
 def test_the_bound_of_a_skewed_law_misses_its_mean() -> None:
-    """So the check above can fail."""
+    """This shows that the check above can fail."""
     assert BENCHMARK["misses"](Skewed(), runs=60, n=400)[0.05] > 0.5
 
 

@@ -1,4 +1,4 @@
-"""ForceMoM: published numbers, its rule written down, late and unasked rewards."""
+"""ForceMoM: published numbers, a slow reference, rewards that come late or unasked."""
 
 import math
 import statistics
@@ -34,7 +34,7 @@ def median_of_means(rewards: list[float], n_arms: int) -> float:
 
 
 def reference(rho: float, table: FloatArray) -> list[int]:
-    """Exploration in a cycle while it is due, else the arm of the largest estimate."""
+    """Explore arms in turn while exploration is due, otherwise play the arm with the largest estimate."""
     horizon, n_arms = table.shape
     explored: list[list[float]] = [[] for _ in range(n_arms)]
     pulls, arms, turns = [0] * n_arms, [], 0
@@ -69,7 +69,7 @@ def test_blocks_are_odd_and_fit(n_arms: int, n: int) -> None:
 def test_it_plays_as_its_reference(kind: str) -> None:
     for n_arms, horizon, rho in ((1, 60, 0.5), (2, 400, 0.8), (3, 300, 0.3)):
         table = rewards_table(kind, horizon, horizon, n_arms)
-        if kind == "wild":  # infinities of both signs in one block add up to whatever order they come in
+        if kind == "wild":  # the sum of infinities of both signs depends on their order
             table = np.abs(table)
         assert play(hb.ForceMOM(rho), table).tolist() == reference(rho, table)
 
@@ -85,7 +85,7 @@ def test_shifts_and_powers_of_two(seed: int, power: int, shift: int) -> None:
 
 def test_rewards_of_greedy_pulls_are_not_learned_from() -> None:
     policy = hb.ForceMOM(0.5)
-    state = fed(policy, [[0.0] * 40, [1.0] * 40])  # unasked rewards count as exploration
+    state = fed(policy, [[0.0] * 40, [1.0] * 40])  # rewards that come unasked count as exploration
     assert policy.select(state, 80, None) == 1
     policy.update(state, 1, -1e9)
     assert policy.value(state, 1) == 1.0

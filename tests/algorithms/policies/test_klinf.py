@@ -1,4 +1,4 @@
-"""KLinf-UCB: published numbers, a slow reference for its index, its choices, invariances and corners."""
+"""KLinf-UCB: published numbers, a slow reference for its index, its choices, invariances and edge cases."""
 
 import math
 from typing import Any
@@ -26,7 +26,7 @@ SAMPLE = [-1.0, 0.0, 0.5, 2.0]
 
 
 def optimum(rewards: list[float], eps: float, bound: float, budget: float) -> FloatArray:
-    """The pair and the index, in the units of the rewards."""
+    """Return the pair and the index, in the units of the rewards."""
     policy = hb.KLinfUCB(eps, bound)
     state = fed(policy, [rewards])
     solve(state.rewards, 0, state.dual, budget, eps)
@@ -39,7 +39,7 @@ def index(rewards: list[float], eps: float, bound: float, budget: float) -> floa
 
 
 def reference_index(rewards: list[float], eps: float, bound: float, budget: float) -> float:
-    """One search inside another over the dual function, written down as it stands."""
+    """Minimise the dual function as published, by one search inside another."""
     p = 1 + eps
     unit = bound ** (1 / p)
     limit = 1e250 ** (1 / p)
@@ -96,7 +96,7 @@ def test_rewards_far_from_every_law_with_the_moment(rewards: list[float]) -> Non
 
 
 def test_the_cost_of_an_outlier() -> None:
-    """One 1e6 among four is compatible with the moment from a certain divergence on.
+    """One 1e6 among four rewards is compatible with the moment from a certain divergence on.
 
     A law of moment B is within C of the rewards iff the mean of ln(r + |x|^p) is at most ln(r + B) + C for all r >= 0.
     """
@@ -136,7 +136,7 @@ def test_index_grows_with_the_budget(seed: int, eps: float, exponent: float) -> 
 
 
 def check_choices(policy: Any, table: FloatArray) -> None:
-    """Every decision is for an arm of highest index, and holds for as many pulls as it should."""
+    """Check that every decision is for an arm with the highest index, and holds for the right number of pulls."""
     horizon, n_arms = table.shape
     state = policy.init(n_arms, horizon)
     rewards: list[list[float]] = [[] for _ in range(n_arms)]
@@ -194,7 +194,7 @@ def test_equal_arms_share_the_pulls() -> None:
 
 
 def test_it_finds_the_best_arm() -> None:
-    """Far fewer pulls of bad arms than the truncated mean of Robust UCB, told the same."""
+    """It pulls bad arms far less often than Robust UCB with the truncated mean and the same knowledge."""
     instance = hb.Instance([0.0, 0.5, 1.0], hb.StudentT(df=3.0))
     policies = {"klinf": hb.KLinfUCB(0.5, 4.0), "rucb": hb.make("rucb-truncated", eps=0.5, u=4.0)}
     regret = hb.simulate(instance, policies, horizon=2000, replications=20).summary()["mean"]
@@ -202,6 +202,6 @@ def test_it_finds_the_best_arm() -> None:
 
 
 def test_the_first_pair_is_on_the_border() -> None:
-    """Where every law is allowed, and so it is a sound place to begin for any rewards."""
+    """There every law is allowed, so the search may start there for any rewards."""
     state = hb.KLinfUCB(0.5, 4.0).init(2, None)
     assert state.dual[0, LAMBDA_1] == pytest.approx(0.5 / 1.5 * (1.5 * state.dual[0, LAMBDA_2]) ** (-2.0))

@@ -25,7 +25,7 @@ AUTO, ADAPTIVE = hb.make("auto"), hb.make("adaptive-level-set-ucb")
 
 
 def fed(policy: Any, columns: list[Any]) -> Any:
-    """State after these rewards of each arm, one arm after the other."""
+    """Return the state after these rewards of each arm, one arm after the other."""
     state = policy.init(len(columns), None)
     for arm, rewards in enumerate(columns):
         for reward in rewards:
@@ -34,7 +34,7 @@ def fed(policy: Any, columns: list[Any]) -> Any:
 
 
 def arms_played(policy: Any, rewards: FloatArray) -> list[int]:
-    """Arms that the interpreted policy chooses; round t pays ``rewards[t, arm]``."""
+    """Return the arms that the interpreted policy chooses; round t pays ``rewards[t, arm]``."""
     state, arms = policy.init(rewards.shape[1], None), []
     for t, row in enumerate(rewards):
         arms.append(policy.select(state, t, None))
@@ -59,7 +59,7 @@ def test_no_residual_is_too_large() -> None:
 
 
 def test_no_residual_counts_as_far() -> None:
-    """NaN, which zero over a scale without an inverse gives, would otherwise be looked up outside of the table."""
+    """Zero over a scale without an inverse is NaN, which would otherwise be looked up outside the table."""
     losses = tabulate((hb.Cauchy(), hb.Gaussian()))
     assert at(losses.rho[0], math.nan, 2.0) == at(losses.rho[0], math.inf, 2.0) == at(losses.rho[0], 1e300, 2.0)
     by_nan, by_far = np.zeros(2), np.zeros(2)
@@ -88,7 +88,7 @@ def test_information_and_divergence_are_the_laws(noise: Any, information: float)
 
 
 def test_laws_are_put_on_a_common_footing() -> None:
-    """Whatever its own scale and place, a law makes the same table; and its centre is where Cauchy's loss is least."""
+    """Shifted and scaled, a law makes the same table, and its centre is where Cauchy's loss is least."""
     narrow, wide = tabulate((hb.LogNormal(0.5),)), tabulate((hb.ScipyNoise(_shifted_log_normal()),))
     inside = narrow.rho < 600
     np.testing.assert_allclose(narrow.rho[inside], wide.rho[inside], rtol=1e-4, atol=1e-6)
@@ -125,7 +125,7 @@ def test_levels_are_corrected_for_heavy_lower_tails_alone() -> None:
 
 
 def slow_set(rewards: FloatArray, scale: float, level: float) -> tuple[float, float]:
-    """Minimiser and upper end of the level set of Cauchy's loss, on a fine grid."""
+    """Return the minimiser and the upper end of the level set of Cauchy's loss, on a fine grid."""
     grid = np.linspace(rewards.min() - 5 * scale, rewards.max() + 60 * scale, 100_001)
     total = np.zeros_like(grid)
     for reward in rewards:
@@ -134,7 +134,7 @@ def slow_set(rewards: FloatArray, scale: float, level: float) -> tuple[float, fl
 
 
 def upper_end_at(rewards: FloatArray, scale: float, x: float, level: float) -> float:
-    """The upper end of the level set of Cauchy's loss whose minimiser is x."""
+    """Return the upper end of the level set of Cauchy's loss whose minimiser is x."""
     rho, score, mode, n = CAUCHY.rho[0], CAUCHY.score[0], float(CAUCHY.mode[0]), len(rewards)
     return upper_end(rho, score, mode, rewards, n, scale, x, level)
 
@@ -151,7 +151,7 @@ def test_upper_end_against_a_grid(rewards: list[float], scale: float, level: flo
 
 
 def test_a_set_with_a_gap_keeps_the_far_mode() -> None:
-    """Two rewards far down do not hide that the third is high; a bonus on an estimate would."""
+    """Two very low rewards do not hide that the third is high; an estimate plus a bonus would hide it."""
     rewards = np.array([-60.0, -50.0, 9.0])
     x, upper = slow_set(rewards, 1.0, 4.5)
     assert x < -40
@@ -168,7 +168,7 @@ def test_a_far_reward_does_not_blur_the_end() -> None:
 
 
 def tabulated(law: int, rewards: FloatArray, thetas: FloatArray) -> FloatArray:
-    """F of a law's table at many thetas, in units of the scale."""
+    """Return F by a law's table at many thetas, in units of the scale."""
     z = rewards[:, None] - thetas
     bins = (z / (1.0 + np.abs(z)) + 1.0) * (BINS / 2) - 0.5
     beyond = 2.0 * np.log((1.0 + np.abs(z)) / BINS)
@@ -180,7 +180,7 @@ def tabulated(law: int, rewards: FloatArray, thetas: FloatArray) -> FloatArray:
 @pytest.mark.slow
 @pytest.mark.parametrize("law", range(len(LAWS)))
 def test_the_set_of_a_young_arm_is_that_of_a_dense_grid(law: int) -> None:
-    """Whatever the rewards: the minimum is the global one, and no gap hides the upper end."""
+    """Whatever the rewards, the minimum is the global one, and no gap hides the upper end."""
     rng = np.random.default_rng(law)
     rho, score, mode = LEARNED.rho[law], LEARNED.score[law], float(LEARNED.mode[law])
     for _ in range(75):
@@ -195,8 +195,10 @@ def test_the_set_of_a_young_arm_is_that_of_a_dense_grid(law: int) -> None:
 
 
 def test_indices_follow_the_formula() -> None:
-    """A known scale, Cauchy's loss: exact for sixteen rewards, then from the divergence ln(1 + d²/4),
-    and wider at first if the last exact set was."""
+    """For a known scale and Cauchy's loss, they are exact for sixteen rewards, then from the divergence ln(1 + d²/4).
+
+    At first they are wider if the last exact set was.
+    """
     policy = hb.LevelSetUCB(hb.Cauchy(), scale=2.0, c=3.0)
     rewards = (2.0 * np.random.default_rng(1).standard_cauchy(30)).tolist()
     state, stretch = policy.init(2, None), 0.0
@@ -228,7 +230,7 @@ def test_all_indices_are_refreshed_from_time_to_time() -> None:
 
 @pytest.mark.slow
 def test_location_after_many_rewards() -> None:
-    """Stochastic approximation with the right score has the least variance there is: 2/n for Cauchy noise."""
+    """Stochastic approximation with the right score has the least possible variance: 2/n for Cauchy noise."""
     policy = hb.LevelSetUCB(scale=1.0)
     rng = np.random.default_rng(2)
     errors = [policy.value(fed(policy, [rng.standard_cauchy(400)]), 0) for _ in range(60)]
@@ -289,7 +291,7 @@ def test_powers_of_two_change_nothing(policy: Any, seed: int, kind: str, exponen
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(seeds, st.integers(-100, 100))
 def test_shifts_change_nothing(seed: int, shift: int) -> None:
-    """By whole numbers, and of rewards with few digits, so that sums are exact."""
+    """Shifts are whole numbers and rewards have few digits, so that sums are exact."""
     rewards = np.round(streams(seed, "cauchy") * 64) / 64
     rewards = np.clip(rewards, -1e6, 1e6)
     same = np.mean(np.array(arms_played(AUTO, rewards)) == arms_played(AUTO, rewards + shift))
@@ -311,7 +313,7 @@ def test_constant_arms_that_differ() -> None:
 
 
 def test_coins() -> None:
-    """Two-valued rewards: the scale is that of the difference, and locations lie between the values."""
+    """For two-valued rewards the scale is that of the difference, and locations lie between the values."""
     arms = arms_played(AUTO, (np.random.default_rng(6).random((1500, 2)) < [0.2, 0.8]).astype(float))
     assert arms.count(1) > 1200
 
@@ -320,14 +322,14 @@ def test_coins() -> None:
 @pytest.mark.parametrize("when", [0, 100])
 @pytest.mark.parametrize("outlier", [(0, 1e6), (9, -1e6), (0, math.inf), (9, -math.inf), (9, -1e308)], ids=str)
 def test_one_wild_reward_changes_little(outlier: tuple[int, float], when: int) -> None:
-    """For the worst arm, or against the best, before anything else is known or later."""
+    """It favours the worst arm or harms the best, before anything else is known or later."""
     noise = np.random.default_rng(7).standard_cauchy((30, 2000))
     calm = np.mean([best_share(row, []) for row in noise])
     assert np.mean([best_share(row, [(when, *outlier)]) for row in noise]) > calm - 0.05
 
 
 def best_share(noise: FloatArray, unasked: list[tuple[int, int, float]]) -> float:
-    """Share of pulls of the best of ten arms, one apart; at some rounds an arm gets a reward that nobody asked for."""
+    """Return the share of pulls of the best of ten arms, one apart; in some rounds an arm gets a reward unasked."""
     agent, best = hb.Agent(AUTO, n_arms=10), 0
     for t, draw in enumerate(noise.tolist()):
         for when, arm, reward in unasked:
@@ -339,13 +341,13 @@ def best_share(noise: FloatArray, unasked: list[tuple[int, int, float]]) -> floa
     return best / len(noise)
 
 
-# That they work.
+# Regret.
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [hb.Cauchy(), hb.Frechet(1.0), hb.Gaussian(), hb.SymmetricStable(0.8)], ids=repr)
 def test_regret_is_small_where_nothing_is_known(noise: Any) -> None:
-    """What 60 pulls at random cost, in 3000; and hardly a replication that does not find the best arm."""
+    """It is at most that of 60 random pulls, in 3000, and nearly all replications find the best arm."""
     result = hb.simulate(hb.env1(noise), {"auto": AUTO}, horizon=3000, replications=40)
     assert result.regret[0, :, -1].median() < 60 * 4.5
     assert result.failed.mean() <= 0.05

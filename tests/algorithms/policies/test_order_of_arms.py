@@ -27,5 +27,5 @@ def test_regret_is_the_same_if_arms_are_reversed(name: str, laws: str) -> None:
         final = result.regret.to_numpy()[0, :, -1]
         means.append(final.mean())
         variances.append(final.var(ddof=1) / REPLICATIONS)
-    last = 2 * instance.gaps.max()  # of arms that are asked in turn, perhaps in pairs, the first are asked once more
+    last = 2 * instance.gaps.max()  # if arms are played in turn, perhaps in pairs, the first may be played once more
     assert abs(means[0] - means[1]) <= SURE * math.sqrt(sum(variances)) + 1.01 * last

@@ -1,4 +1,4 @@
-"""The policies: the fact sheet's numbers, corners, bad input, and the check that all must pass."""
+"""The policies: worked examples, edge cases, bad input, and the check that all must pass."""
 
 import math
 import re
@@ -25,11 +25,11 @@ from heavybandits.algorithms.registry import examples
 
 pytestmark = pytest.mark.usefixtures("silent")
 
-# The fact sheet's numbers.
+# Worked examples.
 
 
 def test_trace_of_sgd_ucb() -> None:
-    """Section 1.9(a): indices before each pull, and the arm's iterate after it."""
+    """Compare indices before each pull, and the arm's iterate after it."""
     policy = hb.ClippedSGDUCB(m=0, n=1, coeff=1, clip=2, init_pulls=3, theta=0)
     state = policy.init(2, 100)
     rewards = [iter([1, 3, -7, 0, -4, 1e300, 2, 0, 0]), iter([0.5, 2, 0.9, 1, -1e300, 0.5])]
@@ -79,7 +79,7 @@ def test_kl_ucb_indices(c: float, expected: tuple[float, float]) -> None:
     policy = hb.KLUCB(c=c)
     state = fed(policy, [[0.0, 1.0] * 5, [0.0] * 10, [1.0] * 10])
     assert [index_of(policy, state, arm, 100) for arm in range(3)] == pytest.approx((*expected, 1.0), abs=1e-12)
-    assert index_of(policy, state, 0, 2) == bernoulli_bound(0.5, math.log(2) / 10)  # ln ln 2 is negative, and left out
+    assert index_of(policy, state, 0, 2) == bernoulli_bound(0.5, math.log(2) / 10)  # ln ln 2 is negative: left out
     moved = hb.KLUCB(low=-3, high=5, c=c)
     state = fed(moved, [[-3.0, 5.0] * 5, [-math.inf] * 10])
     back = [(index_of(moved, state, arm, 100) + 3) / 8 for arm in range(2)]
@@ -98,7 +98,7 @@ def test_kl_indices_of_location_families() -> None:
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.one_of(st.floats(0, 1), st.floats(0, 1e-6)), st.floats(-18, 3), st.booleans())
 def test_bernoulli_bound_solves_its_equation(p: float, exponent: float, mirrored: bool) -> None:
-    """Against bisection on the divergence written with log1p, which is exact to the last digits."""
+    """It agrees with bisection on the divergence written with log1p, which is exact to the last digits."""
     p = 1.0 - p if mirrored else p
     budget = 10.0**exponent
     bound = bernoulli_bound(p, budget)
@@ -129,7 +129,7 @@ def test_thompson_chooses_as_often_as_an_arm_is_best_under_the_posterior() -> No
     assert chosen == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / 4000))
 
 
-# Corners.
+# Edge cases.
 
 
 def test_equal_arms_share_the_pulls() -> None:
@@ -145,7 +145,7 @@ def test_a_horizon_shorter_than_the_initial_pulls_is_used_up_by_them(name: str) 
 
 
 def test_arms_whose_first_rewards_are_on_their_way() -> None:
-    """All arms are asked once; then known arms are played, and waiting arms are asked at most four times as often."""
+    """Every arm is asked once; then the known arm is played, and waiting arms are asked four times as often."""
     policies: list[Any] = [hb.UCB(), hb.KLUCB(), hb.ThompsonGaussian()]
     for policy in policies:
         state, rng = policy.init(3, None), np.random.default_rng(0)
@@ -171,7 +171,7 @@ def test_extreme_scales_do_not_break_thompson_sampling() -> None:
 
 
 def test_large_rewards_saturate() -> None:
-    """Twice infinity is still a number, so that a mean can come back from it."""
+    """Twice infinity stays finite, so a mean can recover from it."""
     policy = hb.UCB()
     assert value_of(policy, fed(policy, [[math.inf, math.inf]]), 0) == LARGEST
     assert value_of(policy, fed(policy, [[math.inf, -math.inf]]), 0) == 0.0

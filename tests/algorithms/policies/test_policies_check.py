@@ -194,7 +194,7 @@ class KeepsRewardsUpToTheHorizon(Sound):
 
 
 class Follower(NamedTuple):
-    """Also where it is."""
+    """Means, and the arm to stay with."""
 
     mean: FloatArray
     at: IntArray
@@ -212,7 +212,7 @@ class StaysWhereItWas(Sound):
 
 
 class Doors(NamedTuple):
-    """Says that it can choose among some arms."""
+    """A state that claims that some arms may be closed."""
 
     pulls: IntArray
     mean: FloatArray

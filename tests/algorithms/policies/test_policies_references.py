@@ -30,9 +30,9 @@ pytestmark = pytest.mark.usefixtures("silent")
 
 
 def best_arm(indices: list[float], pulls: Sequence[int], chosen: int) -> int:
-    """Return the arm of highest index, of several the one with fewest pulls, and of these the lowest.
+    """Return the arm with the highest index; ties go to the fewest pulls, then to the lowest number.
 
-    Many arms play a tournament, where rounding decides between near equals.
+    Many arms play a tournament, in which rounding decides between near ties.
     """
     highest = max(indices)
     if len(indices) > SCAN and indices[chosen] >= highest - 1e-15 * abs(highest):
@@ -78,7 +78,7 @@ def reference_kl_ucb(policy: hb.KLUCB, table: FloatArray) -> list[int]:
 
 
 def reference_sgd_ucb(policy: hb.ClippedSGDUCB, table: FloatArray, chosen: IntArray) -> list[int]:
-    """Section 1.5, line by line."""
+    """Play the practical schedule, step by step."""
     horizon, n_arms = table.shape
     size = (2 * policy.m + 1) * policy.n
     step = 1 / math.log(4 * (horizon + 1) * horizon**2)
@@ -150,7 +150,7 @@ def test_theory_schedule_is_fo_ucb_on_clipped_sgd() -> None:
     assert np.array_equal(play(policy, table), play(hb.FOUCB(hb.ClippedSGD(m=1, clip=2, init_pulls=3)), table))
 
 
-# Invariances: the table of section 0.
+# Invariances.
 
 
 @pytest.mark.slow
@@ -172,7 +172,7 @@ def test_a_common_shift_of_all_rewards_changes_nothing(seed: int, shift: float, 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(seeds, st.integers(-30, 30), st.sampled_from(["cauchy", "coins", "constant"]))
 def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) -> None:
-    """Parameters scaled too: the same arms, whatever ties there are, and estimates scaled to the last bit."""
+    """With parameters scaled too, arms are the same even where they tie, and estimates scale to the last bit."""
     a = 2.0**power
     table = rewards_table(kind, seed, 150, 4)
     sgd, smom = hb.ClippedSGDUCB(0, 1, theta=0), hb.ClippedSGDUCB(1, 2, init_pulls=0, theta=0)

@@ -1,4 +1,4 @@
-"""Restarts: when they come, what they restore, and that they work around every policy."""
+"""Restarts: when they come, what they restore, and that they work with every policy."""
 
 import copy
 import math
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("silent")
 
 
 def reference_wealth(rewards: list[float]) -> FloatArray:
-    """Wealth after the rewards of one arm, with ranks among all that came before."""
+    """Return the wealth after the rewards of one arm, from ranks among all earlier ones."""
     wealth = np.ones(len(BETS))
     for n, reward in enumerate(rewards):
         if n >= 5:
@@ -77,7 +77,7 @@ def feed(policy: Any, state: Any, rewards: FloatArray) -> None:
 
 @pytest.mark.slow
 def test_false_alarms_are_fewer_than_one_in_a_hundred_thousand_rewards() -> None:
-    """Of uniform rewards, as good as of any others: only ranks count."""
+    """Rewards are uniform, but only their ranks count."""
     policy, n, runs = hb.Restarting(hb.EpsilonGreedy(0.0)), 20_000, 100
     learn = compiled(feed, policy, policy.init(1, 1), np.zeros(n))
     rng, alarms = np.random.default_rng(5), 0
@@ -89,14 +89,14 @@ def test_false_alarms_are_fewer_than_one_in_a_hundred_thousand_rewards() -> None
 
 
 class Counter(NamedTuple):
-    """What a policy was told, and whom it met."""
+    """What the recorder has seen."""
 
     pulls: IntArray
     clock: IntArray
 
 
 class Recorder(NamedTuple):
-    """Play arms in turn, and note the clock."""
+    """A policy that plays arms in turn, and notes the clock."""
 
     step: int = 1
 
@@ -149,7 +149,7 @@ def test_before_the_first_probe_it_plays_as_the_policy_inside() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(hb.policies()) - {"restarting"}))
 def test_a_restart_restores_every_policy(name: str) -> None:
-    """Also if pools have grown: all but what lies in their records is as at first."""
+    """Everything but the contents of pools is as at first, even if pools have grown."""
     policy = hb.Restarting(hb.make(name, **examples()[name]), every=90)
     state, rng = policy.init(3, 200), np.random.default_rng(9)
     for t in range(90):
@@ -202,7 +202,7 @@ def settled(n_arms: int = 3, rounds: int = 1000) -> tuple[Any, Any]:
 
 @pytest.mark.slow
 def test_an_arm_is_probed_when_it_has_not_been_seen_for_long() -> None:
-    """Against the rule, written out: the policy inside alone would not play the arm again."""
+    """Compare with the rule written out; the policy inside alone would not play the arm again."""
     policy, state = settled()
     rng, probed = np.random.default_rng(11), 0
     for _ in range(3000):
@@ -218,7 +218,7 @@ def test_an_arm_is_probed_when_it_has_not_been_seen_for_long() -> None:
 
 
 def test_an_arm_that_rises_unseen_is_found() -> None:
-    """The policy inside alone does not look at it again."""
+    """The policy inside alone would not play it again."""
     policy, state = settled()
     alone = copy.deepcopy(state.inner)
     for one, its in ((policy, state), (policy.policy, alone)):
@@ -239,7 +239,7 @@ def test_a_probe_that_is_not_ahead_is_not_repeated() -> None:
 
 
 def test_a_probe_whose_reward_is_late_is_not_repeated() -> None:
-    """Neither while no rewards come at all, nor when those of the others come."""
+    """It is repeated neither while no rewards come, nor when those of other arms do."""
     policy, state = settled()
     pending, rng, probed = find_pending(state), np.random.default_rng(15), []
     asked = [int(policy.select(state, 0, None)) for _ in range(500)]

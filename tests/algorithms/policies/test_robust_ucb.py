@@ -1,4 +1,4 @@
-"""Robust UCB against a policy that works out every index anew in every round."""
+"""Robust UCB against a policy that computes every index anew in every round."""
 
 import copy
 import math
@@ -33,14 +33,14 @@ POLICIES = {
 
 
 def rewards_for(n: int, n_arms: int, wild: tuple[float, ...] = ()) -> FloatArray:
-    """A table of rewards (n, n_arms): heavy tails, some of them wild."""
+    """Return a table of heavy-tailed rewards, (n, n_arms), with some ``wild`` ones."""
     rng = np.random.default_rng(5)
     table = np.linspace(0.0, 1.0, n_arms) + 0.5 * rng.standard_t(1.5, (n, n_arms))
     return np.where(rng.random(table.shape) < 0.05, rng.choice(wild, table.shape), table) if wild else table
 
 
 def play(policy: Any, state: Any, table: FloatArray, arms: IntArray) -> None:
-    """The loop that is compiled."""
+    """Play; the loop is compiled."""
     for t in range(len(table)):
         arm = policy.select(state, t, None)
         policy.update(state, arm, table[t, arm])
@@ -48,7 +48,7 @@ def play(policy: Any, state: Any, table: FloatArray, arms: IntArray) -> None:
 
 
 def played(policy: Any, table: FloatArray) -> tuple[IntArray, Any]:
-    """Arms chosen by the interpreted policy, and its state at the end."""
+    """Return the arms chosen by the interpreted policy, and its final state."""
     n, n_arms = table.shape
     arms, state = np.zeros(n, np.int64), policy.init(n_arms, n)
     play(policy, state, table, arms)
@@ -56,7 +56,7 @@ def played(policy: Any, table: FloatArray) -> tuple[IntArray, Any]:
 
 
 def naive_index(policy: RobustUCB, rewards: list[float], t: int) -> float:
-    """Sections 3.1 and 3.2 as printed."""
+    """Return the index by the published formulas."""
     n, x, mean = len(rewards), np.array(rewards), policy.estimator
     log_term = policy.exponent * math.log(max(t, 2))
     if n == 0:
@@ -101,7 +101,7 @@ def test_same_arms_as_a_naive_policy(policy: RobustUCB) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", [rucb_median(1, 0.01), rucb_truncated(0.5, 0.1)])
 def test_highest_of_many_naive_indices(policy: RobustUCB) -> None:
-    """Beyond 64 arms the choice is a tournament; it may differ where indices tie to rounding."""
+    """Beyond 64 arms the choice is a tournament; it may differ where indices tie up to rounding."""
     n_arms, n = 70, 900
     table = rewards_for(n, n_arms, (0.0, 1e17, -1e17))
     arms, _ = played(policy, table)
@@ -161,7 +161,7 @@ def test_catoni_plays_arms_with_too_few_rewards_first(policy: RobustUCB) -> None
 
 
 def test_catoni_index_is_close_to_the_exact_one() -> None:
-    """The root may be a percent of n or L old; that moves the index by little of the radius."""
+    """n or L may have grown by 1% since the last root; that moves the index by a small part of the radius."""
     policy, table = rucb_catoni(2.0), rewards_for(1000, 3)
     mean, state, compared = policy.estimator, policy.init(3, 1000), 0
     for t in range(1000):
@@ -195,7 +195,7 @@ def test_finds_the_best_arm(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["median", "truncated", "infinite"])
 def test_compiled_equals_interpreted(name: str) -> None:
-    """Bit for bit, in every array of the state; and a full pool is noticed by compiled code too."""
+    """They agree bit for bit, in every array of the state; compiled code also notices a full pool."""
     policy = POLICIES[name]
     for n, n_arms, wild in ((700, 3, (0.0, 1e17, 1e300, -1e300, math.inf, -math.inf)), (300, 70, (0.0, 1e17, -1e17))):
         table = rewards_for(n, n_arms, wild)
@@ -206,7 +206,7 @@ def test_compiled_equals_interpreted(name: str) -> None:
         assert np.array_equal(arms, machine_arms)
         for (place, ours), (_, theirs) in zip(arrays(state), arrays(machine), strict=True):
             assert np.array_equal(ours, theirs, equal_nan=True), place
-    if name != "truncated":  # which keeps few of its rewards
+    if name != "truncated":  # it keeps few rewards
         with pytest.raises(IndexError, match="the pool is full"):
             kernel(policy, policy.init(n_arms, 10), table, machine_arms)
 
@@ -227,7 +227,7 @@ def test_a_horizon_does_not_matter(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 def test_arms_come_and_go(name: str) -> None:
-    """What is known of the arms that stay is carried over to the last digit."""
+    """What is known about the arms that stay is carried over to the last digit."""
     policy, table = POLICIES[name], rewards_for(600, 4)
     _, state = played(policy, table)
     rows = np.array([3, 1])
@@ -282,7 +282,7 @@ def test_shift_and_scale(name: str, shift: float, scale: float) -> None:
 
 @pytest.mark.parametrize("policy", [rucb_median(1, 0.05), rucb_median(0, 1), rucb_truncated(0.5, 200)])
 def test_relabelled_arms(policy: RobustUCB) -> None:
-    """The order of the arms is nothing; rewards depend on the round and the arm, in the initial pulls on the arm."""
+    """The order of the arms does not matter; noise depends only on the round, and initial rewards only on the arm."""
     start = 3 * policy.estimator.initial_pulls()
     table = rewards_for(300, 3)[:, :1] + np.linspace(0, 1, 3)
     table[:start] = np.linspace(1, 2, 3)

@@ -1,4 +1,4 @@
-"""Student Thompson sampling: modes and posteriors against numerical integration, invariances, corners."""
+"""Student Thompson sampling: modes and posteriors against numerical integration, invariances, edge cases."""
 
 import math
 from typing import Any
@@ -37,7 +37,7 @@ def test_with_one_reward_the_posterior_is_exact() -> None:
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seeds, st.sampled_from([1.0, 2.0, 5.0]), st.sampled_from([0.1, 1.0, 20.0]), st.integers(20, 120))
 def test_modes(seed: int, df: float, scale: float, n: int) -> None:
-    """In the middle of many rewards there is one mode, and where it is worked out it is exact."""
+    """Many rewards have one mode near their middle, and it is exact whenever it is computed anew."""
     rewards = 3.0 + scale * np.random.default_rng(seed).standard_t(df, n)
     policy = hb.StudentThompson(df, scale)
     state = fed(policy, [rewards.tolist()])
@@ -53,7 +53,7 @@ def test_modes(seed: int, df: float, scale: float, n: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("df", "n"), [(1.0, 1), (1.0, 12), (1.0, 60), (4.0, 5), (4.0, 30)])
 def test_quantiles_of_the_posterior(df: float, n: int) -> None:
-    """Against integration on a grid, on rewards that spread as the model's do."""
+    """They agree with integration on a grid, for rewards spread as in the model."""
     rewards = stats.t(df).ppf((np.arange(n) + 0.5) / n) + 1.0
     grid = np.linspace(-60, 62, 400_001)
     log = np.zeros_like(grid)
