@@ -163,9 +163,9 @@ def test_snapshots_are_taken_as_the_log_grows(storage: Storage, monkeypatch: pyt
 
 def test_migrations_bring_an_empty_database_up_to_date_once(storage: Storage) -> None:
     session = storage.connect()
-    assert session.migrate() == list(steps())
+    assert session.migrate() == list(steps(session.DIALECT))
     assert session.migrate() == []
-    assert session.schema_version() == max(steps())
+    assert session.schema_version() == max(steps(session.DIALECT))
     with session.transaction():
         session.run("INSERT INTO schema_version (version) VALUES (999)")
     with pytest.raises(ValueError, match=re.escape("the database has schema 999")):
@@ -180,11 +180,11 @@ def test_a_database_of_each_released_schema_is_brought_up_to_date(storage: Stora
     with session.transaction():
         session.run("CREATE TABLE schema_version (version BIGINT PRIMARY KEY)")
         for number in range(1, schema + 1):
-            for statement in filter(str.strip, steps()[number].split(";")):
+            for statement in filter(str.strip, steps(session.DIALECT)[number].split(";")):
                 session.run(statement)
         for name, table in tables.items():
             session.insert(name, table["columns"], [tuple(row) for row in table["rows"]])
-    assert session.migrate() == [number for number in steps() if number > schema]
+    assert session.migrate() == [number for number in steps(session.DIALECT) if number > schema]
     with running(storage, lambda: now) as server:
         report = server("GET", "/shop/report").body
         assert (report["decisions"], report["rewards"], report["pending"]) == (6, 4, 2)

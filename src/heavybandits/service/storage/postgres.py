@@ -16,13 +16,20 @@ from .session import Row, Session, StorageError, Unavailable
 # A server that hangs is given up after some seconds; what it was asked to do may have been done.
 OPTIONS: dict[str, Any] = {
     "connect_timeout": 5, "tcp_user_timeout": 10_000, "keepalives_idle": 5, "keepalives_interval": 2,
-    "keepalives_count": 3, "options": "-c lock_timeout=8s -c statement_timeout=10s -c synchronous_commit=on",
+    "keepalives_count": 3, "options": "-c lock_timeout=8s -c statement_timeout=10s -c synchronous_commit=on "
+    "-c plan_cache_mode=force_custom_plan",  # a plan that was made while a table was small reads all of it for ever
 }  # fmt: skip
 GATE = 7_205_759_403_792_794  # the advisory lock that whoever adds an experiment or changes the schema holds
 
 
 # In the order of ids, so that two servers never wait for each other.
 LOCK = "SELECT id, next_seq FROM experiment WHERE id = ANY(%s) ORDER BY id FOR UPDATE"
+# One search of an index per value.  Without OFFSET 0 the planner may read all of an experiment, which it takes to be
+# small until the table is next analysed.
+FOUND = (
+    "SELECT {fields} FROM unnest(?::text[]) AS wanted, "
+    "LATERAL (SELECT *, ctid FROM {table} WHERE exp = ? AND {column} = wanted OFFSET 0) AS found"
+)
 # Types of the columns into which many rows are inserted at once.
 NUMBERS = {"exp": "bigint", "seq": "bigint", "t": "bigint", "since": "bigint", "deadline": "bigint",
            "value": "double precision", "p": "double precision", "total": "double precision"}  # fmt: skip
@@ -31,7 +38,7 @@ NUMBERS = {"exp": "bigint", "seq": "bigint", "t": "bigint", "since": "bigint", "
 class PostgreSQL(Session):
     """A connection to a server."""
 
-    IN = "= ANY(?)"
+    DIALECT = "postgres"
 
     def __init__(self, url: str) -> None:
         try:
@@ -48,8 +55,12 @@ class PostgreSQL(Session):
         except psycopg.Error as error:
             raise StorageError(str(error)) from error
 
-    def listed(self, values: Iterable[str]) -> list[str]:
-        return list(values)
+    def look_up(self, fields: str, table: str, exp: int, column: str, values: Iterable[str]) -> list[Row]:
+        return self.run(FOUND.format(fields=fields, table=table, column=column), (list(values), exp))
+
+    def remove(self, table: str, exp: int, column: str, values: Iterable[str]) -> None:
+        found = FOUND.format(fields="ctid", table=table, column=column)
+        self.run(f"DELETE FROM {table} WHERE ctid = ANY(ARRAY({found}))", (list(values), exp))
 
     def begin(self, experiments: Sequence[int]) -> dict[int, int]:
         try:

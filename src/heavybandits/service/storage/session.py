@@ -68,15 +68,19 @@ class Token(NamedTuple):
 class Session(ABC):
     """A connection.  All that is changed is changed in a :meth:`transaction`."""
 
-    IN: str  # what follows a column that must be in a list
+    DIALECT: str  # which of the migrations' statements it runs
 
     @abstractmethod
     def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement with ``?`` for parameters, and return its rows."""
 
     @abstractmethod
-    def listed(self, values: Iterable[str]) -> Any:
-        """Return a list as the parameter that ``IN`` takes."""
+    def look_up(self, fields: str, table: str, exp: int, column: str, values: Iterable[str]) -> list[Row]:
+        """Return the rows of an experiment that have one of these values in a column."""
+
+    @abstractmethod
+    def remove(self, table: str, exp: int, column: str, values: Iterable[str]) -> None:
+        """Delete the rows of an experiment that have one of these values in a column."""
 
     @abstractmethod
     def begin(self, experiments: Sequence[int]) -> dict[int, int]:
@@ -177,8 +181,7 @@ class Session(ABC):
 
     def find(self, exp: int, keys: Iterable[str]) -> list[Event]:
         """Return the events of these keys."""
-        sql = f"SELECT {EVENT} FROM event WHERE exp = ? AND key {self.IN}"
-        return list(map(Event._make, self.run(sql, (exp, self.listed(keys)))))
+        return list(map(Event._make, self.look_up(EVENT, "event", exp, "key", keys)))
 
     def append(self, events: Sequence[Event]) -> None:
         """Add events."""
@@ -211,8 +214,7 @@ class Session(ABC):
 
     def pending(self, exp: int, keys: Iterable[str]) -> list[Pending]:
         """Return those of these decisions whose window is open."""
-        sql = f"SELECT {PENDING} FROM pending WHERE exp = ? AND key {self.IN}"
-        return [Pending(*row) for row in self.run(sql, (exp, self.listed(keys)))]
+        return [Pending(*row) for row in self.look_up(PENDING, "pending", exp, "key", keys)]
 
     def put_pending(self, rows: Sequence[Pending]) -> None:
         """Add open decisions, or write their totals."""
@@ -220,12 +222,11 @@ class Session(ABC):
 
     def drop_pending(self, exp: int, keys: Iterable[str]) -> None:
         """Forget that these decisions were open."""
-        self.run(f"DELETE FROM pending WHERE exp = ? AND key {self.IN}", (exp, self.listed(keys)))
+        self.remove("pending", exp, "key", keys)
 
     def units(self, exp: int, hashes: Iterable[str]) -> dict[str, UnitArm]:
         """Return the arms of these units."""
-        sql = f"SELECT hash, arm, p FROM unit WHERE exp = ? AND hash {self.IN}"
-        return {row[0]: UnitArm(*row) for row in self.run(sql, (exp, self.listed(hashes)))}
+        return {row[0]: UnitArm(*row) for row in self.look_up("hash, arm, p", "unit", exp, "hash", hashes)}
 
     def put_units(self, exp: int, units: Iterable[UnitArm]) -> None:
         """Note the arms of units."""

@@ -12,12 +12,18 @@ from typing import Any
 from .session import Row, Session, StorageError, Unavailable
 
 PATIENCE = 5.0  # seconds to wait for another writer
+IN = "IN (SELECT value FROM json_each(?))"  # follows a column whose value must be listed
+
+
+def listed(values: Iterable[str | int]) -> str:
+    """Return values as the parameter that ``IN`` takes."""
+    return json.dumps(list(values))
 
 
 class SQLite(Session):
     """A connection to a file."""
 
-    IN = "IN (SELECT value FROM json_each(?))"
+    DIALECT = "sqlite"
 
     def __init__(self, path: Path) -> None:
         try:
@@ -37,18 +43,19 @@ class SQLite(Session):
         except sqlite3.Error as error:
             raise StorageError(str(error)) from error
 
-    def listed(self, values: Iterable[str]) -> str:
-        return json.dumps(list(values))
+    def look_up(self, fields: str, table: str, exp: int, column: str, values: Iterable[str]) -> list[Row]:
+        return self.run(f"SELECT {fields} FROM {table} WHERE exp = ? AND {column} {IN}", (exp, listed(values)))
+
+    def remove(self, table: str, exp: int, column: str, values: Iterable[str]) -> None:
+        self.run(f"DELETE FROM {table} WHERE exp = ? AND {column} {IN}", (exp, listed(values)))
 
     def begin(self, experiments: Sequence[int]) -> dict[int, int]:
         try:
             self.run("BEGIN IMMEDIATE")  # waits for other writers now, so that no statement has to later
             if not experiments:
                 return {}
-            ids = json.dumps(list(experiments))
-            return {
-                row[0]: row[1] for row in self.run(f"SELECT id, next_seq FROM experiment WHERE id {self.IN}", (ids,))
-            }
+            rows = self.run(f"SELECT id, next_seq FROM experiment WHERE id {IN}", (listed(experiments),))
+            return {row[0]: row[1] for row in rows}
         except StorageError as error:
             self.roll_back()
             raise Unavailable(str(error)) from error

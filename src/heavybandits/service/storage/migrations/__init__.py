@@ -10,16 +10,20 @@ if TYPE_CHECKING:
     from ..session import Session
 
 
-def steps() -> dict[int, str]:
-    """Return the statements of each step by its number.
+def steps(dialect: str) -> dict[int, str]:
+    """Return the statements of each step by its number; a step of another database has none.
 
     Examples
     --------
-    >>> min(steps())
+    >>> min(steps("sqlite"))
     1
     """
-    files = [file for file in resources.files(__name__).iterdir() if re.fullmatch(r"\d{3}_\w+\.sql", file.name)]
-    return {int(file.name[:3]): file.read_text("utf-8") for file in sorted(files, key=lambda file: file.name)}
+    found = {}
+    for file in sorted(resources.files(__name__).iterdir(), key=lambda file: file.name):
+        if match := re.fullmatch(r"(\d{3})_\w+?(?:\.(\w+))?\.sql", file.name):
+            number, only = match.groups()
+            found[int(number)] = file.read_text("utf-8") if only in (None, dialect) else ""
+    return found
 
 
 def migrate(session: Session) -> list[int]:
@@ -27,7 +31,7 @@ def migrate(session: Session) -> list[int]:
     with session.transaction():
         session.lock_experiments()
         session.run("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY)")
-        seen, known = version(session), steps()
+        seen, known = version(session), steps(session.DIALECT)
         if seen > max(known):
             raise ValueError(f"serve: the database has schema {seen}, this version of heavybandits knows {max(known)}; "
                              "use the version that wrote it, or a later one")  # fmt: skip
