@@ -1,4 +1,4 @@
-"""Adaptive Huber regression the slow and obvious way, and the linear policies that stand on it."""
+"""Adaptive Huber regression the slow and obvious way, and the linear policies based on it."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ from heavybandits.protocols import FloatArray
 
 
 def projected(theta: FloatArray, gram: FloatArray, bound: float) -> FloatArray:
-    """The nearest point of the ball in the norm of the Gram matrix, by bisection."""
+    """Return the nearest point of the ball in the norm of the Gram matrix, by bisection."""
     if np.linalg.norm(theta) <= bound:
         return theta
 
@@ -117,7 +117,7 @@ class AdaOFUL(AdaptiveHuber):
 
 
 class HvtUCB(AdaptiveHuber):
-    """One pass: nothing is refreshed, and rows count a quarter."""
+    """One pass: the estimate is never recomputed, and rows have weight 1/4."""
 
     def gram(self) -> FloatArray:
         return self.ridge * np.eye(self.size) + (super().gram() - self.ridge * np.eye(self.size)) / 4
@@ -141,4 +141,4 @@ class HvtUCB(AdaptiveHuber):
         return scale, tau * math.sqrt(1 + w * w) / w
 
     def refresh(self) -> None:
-        """Leave the estimate as the pass has made it."""
+        """Leave the estimate as the single pass made it."""

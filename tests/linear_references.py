@@ -1,7 +1,7 @@
-"""Linear policies the slow and obvious way: everything is worked out anew from all rewards, with NumPy and SciPy.
+"""Linear policies the slow and obvious way: everything is recomputed from all rewards, with NumPy and SciPy.
 
-A reference says the ``index`` of every row and learns from a row and its reward; features come with the 1 appended, if
-there is to be one.
+A reference returns the ``index`` of every row and learns from a row and its reward.  If there is an intercept, features
+come with the 1 appended.
 """
 
 import math
@@ -66,7 +66,7 @@ class LinUCB(Reference):
 
 
 class ClippedSGD(Reference):
-    """Both orders: the estimate depends on the order of rewards, so it is followed."""
+    """Both orders; the estimate depends on the order of rewards, so it is updated with each of them."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -99,7 +99,7 @@ class CRT(Reference):
 
 
 class Repeating(Reference):
-    """Policies that learn from groups of rewards of one row, as features stay the same in these tests."""
+    """Policies that learn from groups of rewards of one row; features stay the same in these tests."""
 
     repeats: int
 
@@ -191,7 +191,7 @@ class BMM(Ensemble):
 
 
 class Refreshed(Reference):
-    """Policies that work out their estimate when the number of rewards has grown by 5%."""
+    """Policies that recompute their estimate when the number of rewards has grown by 5%."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

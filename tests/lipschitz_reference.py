@@ -1,4 +1,4 @@
-"""Slow, obvious references of the zooming policies and of HOO."""
+"""Slow, obvious references for the zooming policies and HOO."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def zoom(
     radius: Callable[[int, int], float],
     initial: float,
 ) -> list[Point]:
-    """Points that zooming plays, with rewards in lists and every radius worked out anew in every round."""
+    """Return the points that zooming plays, with rewards in lists and every radius recomputed in every round."""
     net = [tuple(x) for x in halton(1024, dim).tolist()]
     rewards: dict[Point, list[float]] = {}
     played: list[Point] = []
@@ -44,7 +44,7 @@ def _far(x: Point, y: Point) -> float:
 
 
 def truncated(nu: float, eps: float, log_term: float) -> Callable[[list[float]], float]:
-    """Mean of rewards in which those beyond their threshold are 0."""
+    """Return the function that averages rewards, where those beyond their threshold count as 0."""
 
     def mean(rewards: list[float]) -> float:
         limits = [(nu * (i + 1) / log_term) ** (1.0 / (1.0 + eps)) for i in range(len(rewards))]
@@ -54,7 +54,7 @@ def truncated(nu: float, eps: float, log_term: float) -> Callable[[list[float]],
 
 
 def median_of_means(log_term: float) -> Callable[[list[float]], float]:
-    """Median of means of the groups of ADMM; 0 if there are too few rewards."""
+    """Return the function that takes the median of means of ADMM's groups, 0 if there are too few rewards."""
     groups = math.floor(8.0 * log_term + 1.0)
 
     def mean(rewards: list[float]) -> float:
@@ -95,7 +95,7 @@ class Node:
 def hoo(
     dim: int, pays: Callable[[Point, int], float], horizon: int, nu1: float, rho: float, c: float
 ) -> list[Point]:  # fmt: skip
-    """Points that truncated HOO plays."""
+    """Return the points that truncated HOO plays."""
     deepest = max(1, math.ceil((math.log(horizon) / 2 - math.log(1 / nu1)) / math.log(1 / rho)))
     root = Node([0.0] * dim, [1.0] * dim, 0)
     played: list[Point] = []

@@ -1,4 +1,4 @@
-"""A plain linear policy for tests of what is around policies: ridge regression and a width, with an optional gamble."""
+"""A plain linear policy, ridge regression plus a width, and a gambling one, to test the code around policies."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ class RidgeState(NamedTuple):
 
 
 class Ridge(NamedTuple):
-    """LinUCB."""
+    """LinUCB, written plainly."""
 
     radius: float = 1.0
 
@@ -47,7 +47,7 @@ class Ridge(NamedTuple):
 
 
 class Gamble(NamedTuple):
-    """Ridge regression, but every other row is drawn by chance."""
+    """Ridge regression, but every other row is drawn at random."""
 
     inner: Ridge = Ridge()
 

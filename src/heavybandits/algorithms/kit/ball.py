@@ -2,7 +2,7 @@ r"""Projection onto a ball in the norm of a design.
 
 Among :math:`|\theta| \le S` the point with the least :math:`|\theta - \theta_0|_A` is
 :math:`\theta(m) = (I + m P)^{-1} \theta_0`, where :math:`P = A^{-1}` and m is such that the point has length S.
-Newton's steps for :math:`1/|\theta(m)| = 1/S` increase from m = 0 and never overshoot.
+Newton steps for :math:`1/|\theta(m)| = 1/S` increase from m = 0 and never overshoot.
 """
 
 from __future__ import annotations

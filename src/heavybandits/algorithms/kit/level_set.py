@@ -17,7 +17,7 @@ What the arms share is learned from all of them: the scale, as the median size o
 recursion; and the law, as the likeliest of several.  An arm that is clearly louder or quieter than the others has its
 own scale: see :mod:`.spreads`.  Indices are stored.  That of an arm is updated when the arm gets a reward, and all of
 them are when t has grown by a tenth and by K.  An arm's loudness and the width d of its bonus change slowly: they are
-recomputed for each of its first sixteen rewards, then whenever their number has grown by a thirty-second.
+recomputed for each of its first sixteen rewards, then whenever the number of its rewards has grown by a thirty-second.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 r"""Probes of arms that a policy no longer plays, since one of them may have risen.
 
-The arm played most is the *leader*.  Any other arm is *probed* when it has had no reward for long.  Since the last
-restart, let it have n rewards, and all arms t, of which i came after its own last one.  It is probed when
+The arm played most is the *leader*.  Any other arm is *probed* when it has had no reward for a long time.  Suppose
+that, since the last restart, it has had n rewards and all arms together t, of which i came after its own last one.  It
+is probed when
 
 .. math::  i\,\sqrt{\max\{n, 3\}} \ge t/0.8, \qquad t \ge 40 K.
 
 So waits grow with t, and a good policy, which plays an arm of gap :math:`\Delta` about :math:`1/\Delta^2` times, pays
 about the same to probe each arm.  If the reward is above the median of the leader's, the arm is looked at again.  Each
-such reward adds one more look, and any other takes one away, until none is left or the arm leads.
+such reward adds a look, and any other takes one away, until none is left or the arm leads.
 
 A probe whose reward is late is not repeated before the wait has passed again.  *Reference*: this library.
 """

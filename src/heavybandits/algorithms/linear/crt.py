@@ -5,7 +5,7 @@ r"""CRT: confidence region with truncation (Medina, Yang 2016).
 that fails*: the truncation level starts at 1 and grows slowly, so rewards in large units are all dropped at first; if v
 is too small, a good row may be abandoned.
 
-*Formula*: the t-th reward is replaced by 0 for good if :math:`|r_t| > t^{1/(2(1+\varepsilon))}`.  With
+*Formula*: the t-th reward is permanently replaced by 0 if :math:`|r_t| > t^{1/(2(1+\varepsilon))}`.  With
 :math:`V = I + \sum x x'` and :math:`\hat\theta = V^{-1} \sum x r`, play the row with the highest
 :math:`x'\hat\theta + \beta_t\,|x|_{V^{-1}}`,
 
