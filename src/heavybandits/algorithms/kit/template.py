@@ -26,7 +26,7 @@ class TemplateState(NamedTuple):
     delta: FloatArray
 
     def check(self, fresh: TemplateState, n_arms: int) -> None:
-        """Refuse a state that does not match the horizon."""
+        """Refuse a state made for another horizon."""
         require_same(self, fresh, "delta")
 
 

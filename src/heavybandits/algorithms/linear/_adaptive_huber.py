@@ -56,7 +56,7 @@ class Scales(NamedTuple):
     per_root: FloatArray  # per square root of the width
 
     def check(self, fresh: Scales, n_arms: int) -> None:
-        """Refuse scales that do not match the horizon."""
+        """Refuse scales made for another horizon."""
         require_same(self, fresh, *self._fields)
 
 

@@ -27,7 +27,7 @@ class GrowingRadius(NamedTuple):
     constant: FloatArray  # c
 
     def check(self, fresh: GrowingRadius, n_arms: int) -> None:
-        """Refuse a radius that does not match the horizon."""
+        """Refuse a radius made for another horizon."""
         require_same(self, fresh, *self._fields)
 
 

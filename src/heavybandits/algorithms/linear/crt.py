@@ -51,7 +51,7 @@ class CRTState(NamedTuple):
     moment: FloatArray  # v² ln T
 
     def check(self, fresh: CRTState, n_arms: int) -> None:
-        """Refuse a state that does not match the horizon."""
+        """Refuse a state made for another horizon."""
         require_same(self, fresh, "moment")
 
 

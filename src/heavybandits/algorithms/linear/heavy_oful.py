@@ -73,7 +73,7 @@ class HeavyOFULState(NamedTuple):
     radius: GrowingRadius
 
     def check(self, fresh: HeavyOFULState, n_arms: int) -> None:
-        """Refuse a state that does not match the horizon."""
+        """Refuse a state made for another horizon."""
         require_same(self, fresh, "tau")
 
 

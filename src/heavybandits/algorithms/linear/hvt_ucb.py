@@ -71,7 +71,7 @@ class HvtUCBState(NamedTuple):
     radius: GrowingRadius
 
     def check(self, fresh: HvtUCBState, n_arms: int) -> None:
-        """Refuse a state that does not match the horizon, and an estimate too large to be projected onto the ball."""
+        """Refuse a state made for another horizon, and an estimate too large to be projected onto the ball."""
         require_same(self, fresh, "smallest", "tau")
         require_within("theta", self.fit.theta, -LARGEST_REWARD, LARGEST_REWARD)
 

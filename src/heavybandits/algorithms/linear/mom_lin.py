@@ -58,7 +58,7 @@ class MomLinState(NamedTuple):
     log_groups: FloatArray  # ln m
 
     def check(self, fresh: MomLinState, n_arms: int) -> None:
-        """Refuse a state that does not match the horizon."""
+        """Refuse a state made for another horizon."""
         require_same(self, fresh, "factor", "log_groups")
 
 

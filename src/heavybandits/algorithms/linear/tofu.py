@@ -69,7 +69,7 @@ class TOFUState(NamedTuple):
     radius: GrowingRadius
 
     def check(self, fresh: TOFUState, n_arms: int) -> None:
-        """Refuse a state that does not match the horizon."""
+        """Refuse a state made for another horizon."""
         require_same(self, fresh, "threshold")
 
 
