@@ -14,7 +14,7 @@ class Facts(NamedTuple):
     'scale'
     """
 
-    needs: str  # what it must be told: horizon, moment order, moment bound, scale, sign; or "nothing"
+    needs: str  # what it must be told, such as horizon, scale or moment bound; or "nothing"
     memory: str  # per arm
     cost: str  # per pull
     regret: str  # what is proved, and under which assumption

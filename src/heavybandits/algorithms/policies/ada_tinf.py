@@ -37,7 +37,7 @@ from .htinf import skipping_factor
 NAME = "ada-tinf"
 EXAMPLE = {"offset": 1.0}
 FACTS = Facts(
-    needs="horizon, sign",
+    needs="horizon, bound on the best location",
     memory="25 bytes",
     cost="O(1), O(K)",
     regret="as htinf, O(sigma K^(1-1/p) T^(1/p) + sqrt(K T)) for every p and sigma; nothing better for fixed laws",

@@ -47,7 +47,7 @@ from ._ranked import Ranked, init_ranked, insert, inside, magnitude, settle, sum
 NAME = "adar-ucb"
 EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
-    needs="sign",
+    needs="bound on the best mean",
     memory="O(log T)",
     cost="O(K + log n)",
     regret="O(sum_a (u/Delta_a)^(1/(p-1)) ln T) for every p and u with E|X|^p <= u, "

@@ -38,7 +38,7 @@ from ..parameters import Finite, Fraction, Positive, validated
 NAME = "htinf"
 EXAMPLE = {"eps": 0.3, "scale": 2.0, "offset": 1.0}
 FACTS = Facts(
-    needs="moment order, moment bound, sign",
+    needs="moment order, moment bound, bound on the best location",
     memory="25 bytes",
     cost="O(1), O(K)",
     regret=(

@@ -20,7 +20,7 @@ from .htinf import HTINF
 NAME = "opt-tinf"
 EXAMPLE = {"offset": 1.0}
 FACTS = Facts(
-    needs="sign",
+    needs="bound on the best location",
     memory="25 bytes",
     cost="O(1), O(K)",
     regret=(

@@ -40,7 +40,7 @@ from ..parameters import Finite, validated
 NAME = "uni-inf"
 EXAMPLE = {"offset": 1.0}
 FACTS = Facts(
-    needs="horizon, sign",
+    needs="horizon, bound on the best location",
     memory="25 bytes",
     cost="O(1), O(K)",
     regret=(
