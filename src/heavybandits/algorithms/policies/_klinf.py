@@ -2,7 +2,7 @@ r"""The largest mean of a law that has a bounded moment and is near the given re
 
 In units in which the bound is 1, minimise :math:`F = \lambda_1 + \lambda_2 - G`, where
 :math:`G = e^{-C} \exp(\frac1n \sum_s \ln z_s)` and :math:`z_s = \lambda_1 - x_s + \lambda_2 |x_s|^p`, over the pairs
-for which :math:`\lambda_1 - y + \lambda_2 |y|^p` is negative for no y.  As that is least at
+for which :math:`\lambda_1 - y + \lambda_2 |y|^p` is nowhere negative.  As that is least at
 :math:`y = (p \lambda_2)^{-1/\varepsilon}`, the condition is :math:`\lambda_1 \ge \varphi(\lambda_2) = \varepsilon y/p`.
 This border is convex, with :math:`\varphi' = -y^p` and :math:`\varphi'' = p y^p/(\varepsilon \lambda_2)`.  F is convex
 too: its gradient is 1 minus G times the means of :math:`(1/z, |x|^p/z)`, and its Hessian is G times their covariance.

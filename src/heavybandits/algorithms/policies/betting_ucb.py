@@ -53,7 +53,7 @@ FACTS = Facts(
 BETS = np.array([0.003, 0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 0.95])
 BLOCK = 32  # factors that are multiplied before a logarithm is taken: each is between 0.05 and 1.95
 FEW = 9  # differences whose median starts the scale
-EXTREME = 690.0  # logarithm of the largest scale, and of the inverse of the smallest: neither overflows nor vanishes
+EXTREME = 690.0  # logarithm of the largest scale, and of the inverse of the smallest: none overflows or vanishes
 
 
 class Scales(NamedTuple):

@@ -164,7 +164,7 @@ class LBSDA(NamedTuple):
         return first if first >= 0 else leader
 
     def update(self, state: LBSDAState, arm: int, reward: float) -> None:
-        """Store the reward, and forget those that no longer count."""
+        """Store the reward, and forget older ones that no longer count."""
         state.pulls[arm] += 1
         x = clip(reward, SUMMABLE)
         state.total[arm] += x

@@ -1,4 +1,4 @@
-"""Level-set UCB that knows the noise: how much there is to gain from learning it; see :mod:`.level_set_ucb`."""
+"""Level-set UCB that knows the noise, and so shows how much learning it could gain; see :mod:`.level_set_ucb`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SGD-UCB: Clipped-SGD-UCB with a step for every reward; see :mod:`.clipped_sgd_ucb`."""
+"""SGD-UCB: Clipped-SGD-UCB with a step for each reward; see :mod:`.clipped_sgd_ucb`."""
 
 from __future__ import annotations
 

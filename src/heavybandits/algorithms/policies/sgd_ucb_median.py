@@ -1,4 +1,4 @@
-"""SGD-UCB-Median: Clipped-SGD-UCB with a step for the median of three rewards; see :mod:`.clipped_sgd_ucb`."""
+"""SGD-UCB-Median: Clipped-SGD-UCB with a step for each median of three rewards; see :mod:`.clipped_sgd_ucb`."""
 
 from __future__ import annotations
 

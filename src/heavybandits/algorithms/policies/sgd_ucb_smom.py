@@ -1,4 +1,4 @@
-"""SGD-UCB-SMoM: Clipped-SGD-UCB with a step for the median of three means of two; see :mod:`.clipped_sgd_ucb`."""
+"""SGD-UCB-SMoM: Clipped-SGD-UCB with a step for each median of three means of two; see :mod:`.clipped_sgd_ucb`."""
 
 from __future__ import annotations
 
