@@ -64,7 +64,7 @@ class Arms(NamedTuple):
         require_within("leverage", self.leverage, 0.0, math.inf)
 
     def with_rows(self, n_rows: int) -> Arms:
-        """Return arms with room for at least ``n_rows`` rows; if new, they keep none."""
+        """Return arms with room for at least ``n_rows`` rows: these, or new ones that keep none."""
         return self if n_rows <= len(self.rows) else init_arms(len(self.first), n_rows)
 
 

@@ -50,7 +50,7 @@ class Losses(NamedTuple):
 
 @compilable
 def at(table: FloatArray, z: float, tail: float) -> float:
-    """Return a table's value at z; beyond its ends, ``tail`` times the growth of ln(1 + |z|) is added.
+    """Return a table's value at z; beyond its ends, ``tail`` times the growth of ``ln(1 + |z|)`` is added.
 
     Examples
     --------

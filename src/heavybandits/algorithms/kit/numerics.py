@@ -12,7 +12,7 @@ SUMMABLE = 1e290  # rewards clipped to this may be summed: even 1e18 of them do 
 
 @compilable
 def clip(x: float, limit: float) -> float:
-    """Clip ``x`` to [-limit, limit]; the formula min(1, limit/|x|) x would turn infinity into NaN.
+    """Clip ``x`` to [-limit, limit]; the formula ``min(1, limit/|x|) x`` would turn infinity into NaN.
 
     Examples
     --------

@@ -33,7 +33,7 @@ from ..kit.pool import Pool, append, init_pool
 GROWTH = 1.05  # refit when the number of rewards has grown by this factor
 MOST_STEPS = 30
 PRECISE = 1e-12  # stop when a step gains less than this: it was shorter than a millionth of a width
-LEAST = 1e-150  # least width, so that a row of zeros does not divide by zero
+LEAST = 1e-150  # least width, so that a row of zeros causes no division by zero
 
 
 class AdaptiveHuber(NamedTuple):

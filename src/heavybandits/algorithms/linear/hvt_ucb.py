@@ -57,7 +57,7 @@ FACTS = Facts(
     reference="Wang, Zhang, Zhao, Zhou 2025",
 )
 ALPHA = 4.0
-LEAST = 1e-150  # least w, so that a row of zeros does not divide by zero
+LEAST = 1e-150  # least w, so that a row of zeros causes no division by zero
 
 
 class HvtUCBState(NamedTuple):
