@@ -1,6 +1,6 @@
 """How often the bound of betting-ucb ever misses the centre, and its regret: the tables of docs/betting.md.
 
-``python benchmarks/betting.py`` prints them in some minutes.
+``python benchmarks/betting.py`` prints them in a few minutes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def feed(policy: Any, state: Any, rewards: FloatArray) -> None:
 
 
 def wealth_at(centre: float, noise: Any, runs: int, n: int, seed: int) -> Iterator[FloatArray]:
-    """Yield the logarithm of the wealth at the centre after each bet, run by run, with the scales that were learned."""
+    """Yield, for each run, the logarithm of the wealth at the centre after each bet, with the learned scales."""
     policy = hb.BettingUCB()
     learn = compiled(feed, policy, policy.init(1, n), np.zeros(n))
     rng = np.random.default_rng(seed)
@@ -49,7 +49,7 @@ def wealth_at(centre: float, noise: Any, runs: int, n: int, seed: int) -> Iterat
 
 
 def misses(noise: Any, runs: int = RUNS, n: int = REWARDS, seed: int = 1) -> dict[float, float]:
-    """Return the share of runs in which the bound is ever below the centre, per level."""
+    """Return, for each level, the share of runs in which the bound is ever below the centre."""
     highest = np.array([log.max() for log in wealth_at(CENTRE, noise, runs, n, seed)])
     return {level: float(np.mean(highest >= -np.log(level))) for level in LEVELS}
 

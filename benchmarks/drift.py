@@ -1,8 +1,8 @@
-"""Restarts on arms that change in ways nobody chose, against the best of many windows: ``python benchmarks/drift.py``.
+"""Restarts on arms that change at random, against the best of many windows: ``python benchmarks/drift.py``.
 
-From 4 to 10 arms, four changes at random times in 20,000 rounds: the best arm falls, then another rises above all, and
-so again.  The rises are what a policy that plays the best arm does not see.  Windows, discounts and widths are the best
-in hindsight of each instance.  The instances were drawn after the restarts were finished.
+There are 4 to 10 arms and four changes at random times in 20,000 rounds: the best arm falls, then another rises above
+all, and both happen once more.  A policy that plays the best arm does not see the rises.  Windows, discounts and
+widths are the best in hindsight for each instance.  The instances were drawn after the restarts were finished.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a work item of a study costs beyond its play: in threads, and on a Dask cluster of two workers on this machine.
+"""The overhead of a work item of a study, in threads and on a Dask cluster of two workers on this machine.
 
 Run with ``python benchmarks/items.py``; it needs the extra ``distributed``.
 """
@@ -48,7 +48,7 @@ def dask(role: str, *options: str) -> subprocess.Popen[bytes]:
 
 
 def main() -> None:
-    """Print both, medians of three runs in turn."""
+    """Print the medians of both, from three runs in turns."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         contact = folder / "scheduler.json"

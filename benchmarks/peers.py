@@ -1,8 +1,8 @@
 """Adapters that put river, mabwiser and pymab in one shape, so that their speed can be measured.
 
 `PAIRS[name](arms)` makes the `(select, update)` of an online bandit; `LOOPS[name](arms, pulls)` is the peer's
-quickest full run and returns how many pulls it made.
-The kind "ucb" is a peer's UCB1; "greedy" is its epsilon-greedy, often the quickest of its learning policies.
+fastest full run and returns how many pulls it made.
+The kind "ucb" is a peer's UCB1; "greedy" is its epsilon-greedy, often the fastest of its learning policies.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def drive(pair: Pair, arms: int, pulls: int, noise: Noise = "gaussian", seed: in
 
 
 def seconds_per_pull(pair: Pair, arms: int, pulls: int, repeats: int = 5) -> float:
-    """Median seconds of one select and update on Cauchy rewards, after `arms` untimed pulls."""
+    """Return the median seconds of one select and update on Cauchy rewards, after `arms` untimed pulls."""
     drive(pair, arms, arms, "cauchy")
     marks = [time.perf_counter()]
     for seed in range(repeats):
@@ -59,7 +59,7 @@ def seconds_per_pull(pair: Pair, arms: int, pulls: int, repeats: int = 5) -> flo
 
 
 def river_pair(arms: int, kind: Kind = "ucb", seed: int = 0) -> Pair:
-    """River: a policy picks from a list of arms, going through all of them in Python."""
+    """Return river's pair: a policy picks from a list of arms, going through all of them in Python."""
     bandit = _need("river.bandit")
     policy = bandit.UCB(delta=1, seed=seed) if kind == "ucb" else bandit.EpsilonGreedy(0.1, seed=seed)
     ids, pull = list(range(arms)), policy.pull
@@ -67,12 +67,12 @@ def river_pair(arms: int, kind: Kind = "ucb", seed: int = 0) -> Pair:
 
 
 def river_loop(arms: int, pulls: int, kind: Kind = "ucb", noise: Noise = "gaussian", seed: int = 0) -> int:
-    """River: the online pair, as `bandit.evaluate` makes the same calls and builds a dict for each pull."""
+    """Play river's online pair, because `bandit.evaluate` makes the same calls and builds a dict for each pull."""
     return drive(river_pair(arms, kind, seed), arms, pulls, noise, seed)
 
 
 def mabwiser_pair(arms: int, kind: Kind = "ucb", seed: int = 0) -> Pair:
-    """Mabwiser: `predict`, then `partial_fit`; the first reward of every arm goes into one `fit`."""
+    """Return mabwiser's pair: `predict`, then `partial_fit`; the first reward of every arm goes into one `fit`."""
     mab = _need("mabwiser.mab")
     policy = mab.LearningPolicy.UCB1(1) if kind == "ucb" else mab.LearningPolicy.EpsilonGreedy(0.1)
     model = mab.MAB(list(range(arms)), policy, seed=seed)
@@ -93,7 +93,7 @@ def mabwiser_pair(arms: int, kind: Kind = "ucb", seed: int = 0) -> Pair:
 
 
 def mabwiser_loop(arms: int, pulls: int, kind: Kind = "ucb", noise: Noise = "gaussian", seed: int = 0) -> int:
-    """Mabwiser: the online pair, as its `Simulator` replays a log, and more slowly row by row."""
+    """Play mabwiser's online pair, because its `Simulator` replays a log, row by row and more slowly."""
     return drive(mabwiser_pair(arms, kind, seed), arms, pulls, noise, seed)
 
 
@@ -103,7 +103,7 @@ def _pymab_policy(arms: int, kind: Kind) -> Any:
 
 
 def pymab_pair(arms: int, kind: Kind = "ucb", seed: int = 0, native: bool = True) -> Pair:
-    """Pymab: a policy in Rust, by its inner handle (`native`, quicker) or by its public Python methods."""
+    """Return pymab's pair: a policy in Rust, through its inner handle (`native`, faster) or its public methods."""
     policy = _pymab_policy(arms, kind)
     if not native:
         rng = np.random.default_rng(seed)
@@ -122,7 +122,7 @@ def pymab_loop(
     copies: int = 16,
     threads: int = 1,
 ) -> int:
-    """Pymab: its experiment, a loop in Rust, or the online pair if quicker; makes at least `pulls` pulls.
+    """Play pymab's experiment, a loop in Rust, or its online pair if that is faster, for at least `pulls` pulls.
 
     Each of `copies` policies draws its own rewards. "rust" is the inner runner, which frees the GIL, hence
     `threads`; "public" is `Experiment`, which then checks each recorded number in Python, at a greater cost.

@@ -1,7 +1,7 @@
-"""What a pull costs, for every policy: measured here, kept in policies.csv, shown in docs/policies.md.
+"""The cost of a pull for every policy: measured here, stored in policies.csv, shown in docs/policies.md.
 
-``python benchmarks/policies.py`` measures every policy, some seconds each; ``python benchmarks/policies.py ucb ape2``
-only these.  Then ``python docs/policies.py`` writes the page.
+``python benchmarks/policies.py`` measures every policy, which takes a few seconds each, and ``python
+benchmarks/policies.py ucb ape2`` only the given ones.  Then ``python docs/policies.py`` writes the page.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read() -> dict[tuple[str, int], float]:
 
 
 def write(costs: dict[tuple[str, int], float]) -> None:
-    """Keep costs for the page."""
+    """Store the costs for the page."""
     with DATA.open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["policy", "arms", "ns"])
@@ -49,7 +49,7 @@ def write(costs: dict[tuple[str, int], float]) -> None:
 
 
 def main() -> None:
-    """Measure what was asked for."""
+    """Measure the policies named on the command line, or all."""
     write({**read(), **measure(sys.argv[1:] or list(hb.policies()))})
 
 

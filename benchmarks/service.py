@@ -1,4 +1,4 @@
-"""The decision service next to its own empty handler, as ratios within one run.
+"""The decision service beside an empty handler of the same server, as ratios within one run.
 
 Run from the repository: ``pip install '.[test]' && python benchmarks/service.py``.  Takes about five minutes.
 """
@@ -60,7 +60,7 @@ uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, server_hea
 
 
 class Measured(NamedTuple):
-    """What a load saw."""
+    """What was measured under a load."""
 
     rate: float  # requests per second
     p99: float  # seconds
@@ -95,7 +95,7 @@ def request(method: str, path: str, body: Any) -> bytes:
 
 
 class Client(asyncio.Protocol):
-    """A connection that sends its next request when an answer has come."""
+    """A connection that sends its next request when it has received an answer."""
 
     def __init__(self, requests: Iterator[bytes], end: float, times: list[float], done: asyncio.Future[None]) -> None:
         self._requests, self._end, self._times, self._done = requests, end, times, done
@@ -130,7 +130,7 @@ class Client(asyncio.Protocol):
 
 
 def decisions_and_rewards(number: int, run: str) -> Iterator[bytes]:
-    """Yield requests in turns: for a decision, and with its reward."""
+    """Yield in turns a request for a decision and one with its reward."""
     count = 0
     while True:
         count += 1
@@ -185,7 +185,7 @@ def measured(running: list[tuple[int, psutil.Process]], requests: Any, seconds: 
 
 
 def make_experiment(port: int) -> None:
-    """Make the experiment that is loaded."""
+    """Create the experiment that is put under load."""
     import heavybandits as hb
 
     hb.Client(f"http://127.0.0.1:{port}").create("x", ["a", "b", "c", "d"], policy="ucb")
@@ -226,7 +226,7 @@ def turns(cases: dict[str, tuple[Any, Any]], seen: dict[str, list[Measured]], se
 
 
 def recovery(folder: Path, n_events: int) -> None:
-    """Print how long it takes to read an experiment again, without a snapshot and with one."""
+    """Print how long it takes to rebuild an experiment from its log, without a snapshot and with one."""
     storage = open_storage(f"sqlite:///{folder}/big.db")
     session = storage.connect()
     session.migrate()
@@ -251,7 +251,7 @@ def recovery(folder: Path, n_events: int) -> None:
 
 
 def first_paint(folder: Path) -> None:
-    """Print when Chromium first paints the page of the experiment that was read, as a median of five visits."""
+    """Print when Chromium first paints the page of the rebuilt experiment, as a median of five visits."""
     from playwright.sync_api import sync_playwright
 
     seen = []
@@ -296,7 +296,7 @@ def fill(session: Any, spec: Experiment, n_events: int) -> None:
 
 
 def memory(folder: Path, n_events: int) -> None:
-    """Print the memory of a process through whose log many events go: every second one a decision, then its reward."""
+    """Print the memory of a process that logs many events, decisions and their rewards in turns."""
     storage = open_storage(f"sqlite:///{folder}/long.db")
     session = storage.connect()
     session.migrate()

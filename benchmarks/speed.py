@@ -1,4 +1,4 @@
-"""Speed and memory as ratios within one run, next to river, mabwiser and pymab.
+"""Speed and memory as ratios within one run, beside river, mabwiser and pymab.
 
 Run from the repository: ``pip install '.[bench]' && python benchmarks/speed.py``.  Takes about three minutes.
 """
@@ -32,7 +32,7 @@ MEDIAN = hb.make("rucb-median", eps=1, v=1)
 
 
 def median_seconds(*tasks: Callable[[], object], repeats: int = 7) -> list[float]:
-    """Median time of each task, measured in turns so that a slow moment of the machine hits all of them."""
+    """Return the median time of each task, measured in turns so that a slow moment of the machine hits all of them."""
     times: list[list[float]] = [[] for _ in tasks]
     for _ in range(repeats):
         for task, record in zip(tasks, times, strict=True):
@@ -43,14 +43,14 @@ def median_seconds(*tasks: Callable[[], object], repeats: int = 7) -> list[float
 
 
 def study(policy: Any, pulls: int, replications: int, workers: int = 1, copies: int = 1) -> Callable[[], object]:
-    """A simulation with noise and all, Cauchy noise, ten arms."""
+    """Return a task: a whole simulation of ten arms, Cauchy noise included."""
     instance, policies = hb.env2(hb.Cauchy()), {f"copy {i}": policy for i in range(copies)}
     hb.simulate(instance, policies, horizon=pulls, replications=1)  # compiled before it is timed
     return lambda: hb.simulate(instance, policies, horizon=pulls, replications=replications, workers=workers)
 
 
 def naive_rucb_median(pulls: int) -> Callable[[], object]:
-    """Robust UCB with the median of means as published: every arm's estimate from scratch in every round."""
+    """Return a task: Robust UCB with the median of means as published, every estimate from scratch in every round."""
     means, noise = np.arange(10) / 10, np.random.default_rng(0).standard_cauchy(pulls)
 
     def run() -> None:
@@ -73,7 +73,7 @@ def naive_rucb_median(pulls: int) -> Callable[[], object]:
 
 
 def per_pull(policy: Any, n_arms: int, pulls: int = 200_000) -> float:
-    """Median nanoseconds per pull, noise included, initial pulls made beforehand."""
+    """Return the median nanoseconds per pull, noise included, with initial pulls made beforehand."""
     first = 4 * n_arms
     means = np.linspace(0, 1, n_arms)
     game, horizon = ArmsGame(hb.Instance(means, hb.Cauchy())), first + 6 * pulls
@@ -90,7 +90,7 @@ def per_pull(policy: Any, n_arms: int, pulls: int = 200_000) -> float:
 
 
 def online(policy: Any, n_arms: int) -> Callable[[], object]:
-    """A thousand decisions from Python."""
+    """Return a task: a thousand decisions from Python."""
     agent = hb.Agent(policy, n_arms, horizon=10**6)
     rewards = np.random.default_rng(0).standard_cauchy(1000).tolist()
     agent.update_many([arm for arm in range(n_arms) for _ in range(3)], rewards[:3] * n_arms)
@@ -103,7 +103,7 @@ def online(policy: Any, n_arms: int) -> Callable[[], object]:
 
 
 def process_seconds(code: str, **env: str) -> float:
-    """What a fresh process prints."""
+    """Return the seconds that a fresh process prints."""
     done = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, **env}, capture_output=True, text=True, check=True
     )
@@ -111,18 +111,18 @@ def process_seconds(code: str, **env: str) -> float:
 
 
 def nanoseconds(*tasks: tuple[int, Callable[[], object]], repeats: int = 5) -> list[float]:
-    """Median time of one pull, given how many pulls each task makes."""
+    """Return the median time of one pull, given how many pulls each task makes."""
     seconds = median_seconds(*(task for _, task in tasks), repeats=repeats)
     return [1e9 * second / pulls for second, (pulls, _) in zip(seconds, tasks, strict=True)]
 
 
 def own(policy: Any, copies: int = 1) -> tuple[int, Callable[[], object]]:
-    """Two million pulls of each copy of a policy."""
+    """Return a task: two million pulls of each copy of a policy."""
     return 2_000_000 * copies, study(policy, 100_000, 20, copies=copies)
 
 
 def loops() -> Iterator[list[str]]:
-    """The whole loop, noise included, one thread, ten arms."""
+    """Measure the whole loop, noise included, with one thread and ten arms."""
     n, rng = 8192, np.random.default_rng(0)
     draw, sgd, ucb, auto, mean, short_sgd, short_auto, median, naive = nanoseconds(
         (100 * n, lambda: [np.tan(np.pi * (rng.random(n) - 0.5)) for _ in range(100)]),
@@ -144,7 +144,7 @@ def loops() -> Iterator[list[str]]:
 
 
 def against_peers() -> Iterator[list[str]]:
-    """Each peer's loop in turns with ours, which plays as many policies at once as the peer does."""
+    """Measure each peer's loop in turns with ours, which plays as many policies at once as the peer does."""
     ours = {copies: (own(SGD, copies), own(hb.UCB(), copies)) for copies in (1, 16)}
     for label, copies, pulls, task in peer_loops():
         peer, sgd, ucb = nanoseconds((pulls, task), *ours[copies])
@@ -152,11 +152,11 @@ def against_peers() -> Iterator[list[str]]:
 
 
 def peer_loops() -> Iterator[tuple[str, int, int, Callable[[], object]]]:
-    """The loops of the peers: those they document, and pymab's inner Rust loop, which it does not."""
+    """Return the loops of the peers: those they document, and pymab's inner Rust loop, which it does not."""
     from river import bandit
 
     class Casino:
-        """As much of a Gymnasium environment as river asks for."""
+        """The part of a Gymnasium environment that river needs."""
 
         action_space = SimpleNamespace(n=10, seed=lambda _: None)
 
@@ -190,7 +190,7 @@ def peer_loops() -> Iterator[tuple[str, int, int, Callable[[], object]]]:
 
 
 def growth() -> Iterator[list[str]]:
-    """Cost of a pull as the arms become many."""
+    """Measure how the cost of a pull grows with the number of arms."""
     sizes = (10, 100, 1000, 10_000, 100_000)
     yield ["", *(f"K = {k:,}" for k in sizes), "last / first (at most 30)"]
     fo, zo = hb.FOUCB(hb.ClippedSGD()), hb.ZOUCB(hb.TwoPoint(init_pulls=3))
@@ -200,7 +200,7 @@ def growth() -> Iterator[list[str]]:
 
 
 def decisions() -> Iterator[list[str]]:
-    """One online decision, select and update, from Python."""
+    """Measure one online decision, select and update, from Python."""
     tasks = {(name, k): online(policy, k) for name, policy in (("sgd-ucb", SGD), ("ucb", hb.UCB())) for k in (10, 1000)}
     seconds = dict(zip(tasks, median_seconds(*tasks.values(), repeats=15), strict=True))
     ours = {key: 1e6 * value / 1000 for key, value in seconds.items()}
@@ -218,7 +218,7 @@ def decisions() -> Iterator[list[str]]:
 
 
 def memory() -> Iterator[list[str]]:
-    """Bytes of state, and what a run allocates beyond its state and its noise."""
+    """Measure the bytes of a state, and what a run allocates beyond its state and its noise."""
     for name in ("ucb", "sgd-ucb", "sgd-ucb-smom", "thompson-gaussian", "kl-ucb"):
         policy = hb.make(name)
         small, large = (sum(array.nbytes for _, array in arrays(policy.init(k, 10**6))) for k in (1000, 101_000))
@@ -238,13 +238,13 @@ def memory() -> Iterator[list[str]]:
 
 
 def starting() -> Iterator[list[str]]:
-    """Latency of first use, in fresh processes."""
+    """Measure the latency of first use, in fresh processes."""
     timed = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
     imports = [process_seconds(timed.format("import heavybandits")) for _ in range(7)]
     numpy = [process_seconds(timed.format("import numpy")) for _ in range(7)]
     yield ["`import heavybandits`", f"{statistics.median(imports):.2f} s (at most 0.3)",
            f"of which NumPy {statistics.median(numpy):.2f} s"]  # fmt: skip
-    # numba's own start (reading its registries) is not compilation, so a function of no importance goes first
+    # numba's own start (reading its registries) is not compilation, so compile a trivial function first
     code = """
 import time, numba, numpy as np, heavybandits as hb
 from heavybandits.engine.arms import ArmsGame
@@ -262,7 +262,7 @@ print(time.perf_counter() - start)
 
 
 def workers() -> Iterator[list[str]]:
-    """Threads, in turns with processes that share nothing and do the same."""
+    """Measure threads in turns with processes that do the same and share nothing."""
     code = """
 import speed, sys
 task = speed.study(speed.SGD, 100_000, 200)

@@ -1,9 +1,9 @@
-"""Speed of linear policies as ratios within one run, next to mabwiser and vowpalwabbit.
+"""Speed of linear policies as ratios within one run, beside mabwiser and vowpalwabbit.
 
 Run from the repository: ``pip install '.[bench]' && python benchmarks/structured.py``.  Takes about three minutes.
-Times are the processor's, and the quickest of several repeats counts, for all alike: on a machine that others share
-this is what least depends on them.  Costs in the simulator are beyond the drawing of contexts and noise; fits to the
-first rewards are part of them.
+Times are processor times, and the fastest of several repeats counts, for all alike: on a shared machine this depends
+least on other programs.  Costs in the simulator exclude drawing contexts and noise; they include the fits to the
+first rewards.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Pair = tuple[Callable[[NDArray[np.float64]], int], Callable[[NDArray[np.float64]
 
 
 class First(NamedTuple):
-    """Plays the first row: what is left is the drawing of contexts and noise."""
+    """A policy that plays the first row, so that only drawing contexts and noise takes time."""
 
     c: float = 1.0
 
@@ -46,7 +46,7 @@ class Nothing(NamedTuple):
 
 
 def simulated(policy: Any, contexts: Any, horizon: int, repeats: int) -> float:
-    """Return the microseconds of a round in the simulator beyond those of drawing."""
+    """Return the microseconds of a round in the simulator, without drawing."""
     n_features = contexts.sample(np.random.default_rng(0), 1).shape[2]
     instance = hb.LinearInstance(hb.Sphere(1, n_features), contexts, hb.StudentT(df=3))
     spent: dict[Any, list[float]] = {policy: [], First(): []}
@@ -77,7 +77,7 @@ def mabwiser(policy: str) -> Pair:
 
 
 def vowpal() -> Pair:
-    """Return vowpalwabbit's epsilon-greedy with features of actions, told in its text format."""
+    """Return vowpalwabbit's epsilon-greedy with features of actions, given in its text format."""
     workspace: Any = importlib.import_module("vowpalwabbit").Workspace
     model, draws = workspace("--cb_explore_adf --epsilon 0.1 --quiet"), random.Random(0)
 
@@ -97,7 +97,7 @@ def vowpal() -> Pair:
 
 
 def online(pair: Pair, contexts: NDArray[np.float64], rounds: int, repeats: int = 15) -> float:
-    """Return the microseconds of a decision and its reward, in the quickest of some repeats."""
+    """Return the microseconds of a decision and its reward, in the fastest of several repeats."""
     select, update = pair
     rng, times = np.random.default_rng(1), []
     theta = rng.normal(size=FEATURES)
