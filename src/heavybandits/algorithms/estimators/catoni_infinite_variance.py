@@ -1,6 +1,8 @@
-"""Catoni's M-estimator for rewards without a variance.
+r"""Catoni's M-estimator for rewards without a variance.
 
-:mod:`._catoni` has what its two forms share.
+The estimate is the root m of :math:`\sum_s \psi(\alpha (X_s - m)) = 0`, where
+:math:`\psi(z) = \mathrm{sign}(z) \ln(1 + |z| + C |z|^p)`.  With :math:`L = \ln(1/\delta)`, each side of its radius
+holds with probability :math:`1 - \delta`.  See :mod:`._catoni` for what its two forms share.
 """
 
 from __future__ import annotations
