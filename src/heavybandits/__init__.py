@@ -2,9 +2,9 @@
 
 Start with :func:`simulate` (many policies on one :class:`Instance`, on the same noise) or with :class:`Agent` (one
 decision at a time).  :func:`make` makes a policy by name; ``list(policies())``, ``list(noises())``,
-``list(estimators())`` and ``list(instances())`` say what there is.  The docstring of a policy says what it assumes and
-what happens when that fails: ``help(UCB)``.  For policies and noises of your own there are :func:`check_policy` and
-:func:`check_noise`; for rewards that were logged, :func:`diagnose`; the regret bounds of the theory are in
+``list(estimators())`` and ``list(instances())`` show what is available.  The docstring of a policy says what it assumes
+and what happens when that fails: ``help(UCB)``.  Check your own policies and noises with :func:`check_policy` and
+:func:`check_noise`, and examine logged rewards with :func:`diagnose`.  The theory's regret bounds are in
 :mod:`heavybandits.theory`.
 """
 
@@ -12,6 +12,6 @@ import lazy_loader
 
 from ._version import __version__ as __version__
 
-# The stub beside this file lists the public names.  Each is imported when it is first used, so that importing the
-# package is quick, and a process that plays one policy does not load all of them.
+# The stub beside this file lists the public names.  Each is imported when it is first used, so importing the package
+# is quick, and a process that plays one policy does not load all of them.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

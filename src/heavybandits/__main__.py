@@ -1,11 +1,11 @@
-"""``python -m heavybandits`` is the command line tool."""
+"""Entry point of ``python -m heavybandits``, the command-line tool."""
 
 import sys
 from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run the tool, which takes a moment to import."""
+    """Run the tool; Ctrl-C is handled here too, because importing it takes a moment."""
     try:
         from .cli import main as run
     except KeyboardInterrupt:

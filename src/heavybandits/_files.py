@@ -1,4 +1,4 @@
-"""Errors of the file system that say which file."""
+"""File system errors that name the file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def named(path: str | Path) -> Iterator[None]:
-    """Name what was being written in errors of the system that do not: a full disk's has no path.
+    """Add the path being written to errors that lack one, such as that of a full disk.
 
     Examples
     --------

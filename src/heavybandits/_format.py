@@ -1,4 +1,4 @@
-"""Numbers and small tables as readers see them; tables for notebooks need no JavaScript."""
+"""Formatting of numbers and small tables for readers; tables for notebooks need no JavaScript."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._validate import visible
 
 
 def number(value: Any) -> str:
-    """Write a number with three digits that count.
+    """Format a number, rounded to about three significant digits.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def number(value: Any) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Write how many there are of something.
+    """Return a count with its noun, in the plural unless there is one.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table for a terminal, its first column flush left and the others flush right.
+    """Return a table for a terminal, with the first column aligned left and the others right.
 
     Examples
     --------

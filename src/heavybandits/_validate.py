@@ -1,7 +1,7 @@
-"""Checks of arguments: each returns the value in its canonical type, or raises one clear sentence.
+"""Argument checks: each returns the value in its canonical type, or raises an error with one clear sentence.
 
-``TypeError`` means the wrong kind of object, ``ValueError`` the wrong value.  ``owner`` is whoever asks, so
-that the sentence reads "Cauchy: scale must be a positive finite number, got -1".
+``TypeError`` means the wrong kind of object, ``ValueError`` the wrong value.  ``owner`` is the caller, so that the
+sentence reads "Cauchy: scale must be a positive finite number, got -1".
 """
 
 import difflib
@@ -29,7 +29,7 @@ def non_negative(owner: str, name: str, value: object) -> float:
 
 
 def in_range(owner: str, name: str, value: object, low: float, high: float, ends: str = "[]") -> float:
-    """Return a number from ``low`` to ``high`` as a float; ``ends``, such as "(]", says which ends belong."""
+    """Return a number from ``low`` to ``high`` as a float; ``ends``, such as "(]", says which ends are included."""
 
     def inside(x: float) -> bool:
         return low < x < high or (x == low and ends[0] == "[") or (x == high and ends[1] == "]")
@@ -43,7 +43,7 @@ def fraction(owner: str, name: str, value: object) -> float:
 
 
 def count(owner: str, name: str, value: object) -> int:
-    """Return one of 1, 2, 3, ... as an int, as far as floats can count; 3.0 is not one of them."""
+    """Return one of 1, 2, 3, ... as an int, up to where floats can count; 3.0 is not one of them."""
     number = _integer(owner, name, value, "a positive whole number", lambda n: n > 0)
     if number > LARGEST_COUNT:
         raise ValueError(f"{owner}: {name} must be at most {LARGEST_COUNT}, got {value!r}")
@@ -62,26 +62,26 @@ def odd_or_zero(owner: str, name: str, value: object) -> int:
 
 
 def required_horizon(owner: str, horizon: int | None, tuned: str) -> int:
-    """Return the horizon, which a policy cannot do without that has something ``tuned`` to it."""
+    """Return the horizon; refuse ``None`` for a policy that has something ``tuned`` to it."""
     if horizon is None:
         raise ValueError(f"{owner}: its {tuned} is tuned to a horizon, so horizon must be given, got None")
     return horizon
 
 
 def require_range(owner: str, low: float, high: float) -> None:
-    """Refuse a range of rewards that is empty, or too wide for its width to be a number."""
+    """Refuse a range of rewards that is empty or infinitely wide."""
     if not 0.0 < high - low < math.inf:
         raise ValueError(f"{owner}: high must be above low by a finite amount, got low={low}, high={high}")
 
 
 def require_within(name: str, values: Any, low: float, high: float) -> None:
-    """Refuse an array with a number outside ``low``, ..., ``high``; what is missing (NaN) is not judged."""
+    """Refuse an array with a number outside ``low``, ..., ``high``; missing values (NaN) pass."""
     for wrong in values[(values < low) | (values > high)].tolist():
         raise ValueError(f"{name} must be from {low} to {high}, got {wrong}")
 
 
 def require_same(part: Any, fresh: Any, *fields: str) -> None:
-    """Refuse a part of a state if arrays that never change are not those of a fresh one, but for how machines round."""
+    """Refuse a part of a state whose constant arrays differ from those of a fresh one by more than rounding."""
     for name in fields:
         for wrong, right in zip(
             getattr(part, name).ravel().tolist(), getattr(fresh, name).ravel().tolist(), strict=True
@@ -91,7 +91,7 @@ def require_same(part: Any, fresh: Any, *fields: str) -> None:
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> str:
-    """Word the error for a name that nothing is registered under, with the nearest one that is."""
+    """Return the message for an unknown name, with the closest known one."""
     names = list(known)
     lower = {name.lower(): name for name in names}
     near = difflib.get_close_matches(str(name).lower(), lower, n=1)
@@ -100,7 +100,7 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return a text with its control characters written out, so that no name can move the cursor of a terminal.
+    r"""Return the text with its control characters escaped, so that no name can move the cursor of a terminal.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def _real(owner: str, name: str, value: object, rule: str, test: Callable[[float
         raise TypeError(f"{owner}: {name} must be {rule}, got {value!r}")
     try:
         number = float(value)
-    except OverflowError:  # an int beyond the doubles
+    except OverflowError:  # an int too large for a float
         number = math.inf
     if not (math.isfinite(number) and test(number)):
         raise ValueError(f"{owner}: {name} must be {rule}, got {value!r}")

@@ -1,3 +1,3 @@
-"""The version; nothing else states it."""
+"""The version, stated only here."""
 
 __version__ = "0.2.0"

@@ -1,4 +1,4 @@
-"""The command line tool: one function of the library behind each command."""
+"""The command-line tool: each command calls one function of the library."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ INTERRUPTED = 130  # the exit status that shells expect
 
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results and report.")]
 Store = Annotated[
-    str | None, typer.Option(metavar="URL", help="Where to keep results if not in that folder: any fsspec address.")
+    str | None, typer.Option(metavar="URL", help="Where results are stored if not in the folder: any fsspec URL.")
 ]
-Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Threads; by default one per core.")]
+Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of threads; by default one per core.")]
 Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to run on instead, such as tcp://host:8786.")
 ]
@@ -44,12 +44,16 @@ Scheduler = Annotated[
 def reproduce(
     out: Out = None,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="An experiment; may be given several times.")
+        list[str] | None, typer.Option(metavar="NAME", help="Run only this experiment; may be given several times.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A twentieth of the replications, and no remarks.")] = False,
-    paper_only: Annotated[bool, typer.Option("--paper-only", help="Leave out the curve of auto.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run a twentieth of the replications, and skip the remarks.")
+    ] = False,
+    paper_only: Annotated[
+        bool, typer.Option("--paper-only", help="Leave out auto, which is not in the paper.")
+    ] = False,
     decide: Annotated[
-        bool, typer.Option("--decide", help="Play on where claims are undecided, for about ten minutes on two cores.")
+        bool, typer.Option("--decide", help="Run undecided claims for longer: about ten minutes on two cores.")
     ] = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -77,7 +81,7 @@ def reproduce(
 
 @app.command()
 def run(
-    study: Annotated[str, typer.Argument(help="A study file *.toml, or the name of one that comes with the package.")],
+    study: Annotated[str, typer.Argument(help="A study file (*.toml), or the name of a study in the package.")],
     out: Out = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -95,7 +99,7 @@ def run(
 
 @app.command()
 def report(
-    directory: Annotated[Path, typer.Argument(help="Folder of a study that was run.")], store: Store = None
+    directory: Annotated[Path, typer.Argument(help="Folder of a study that has been run.")], store: Store = None
 ) -> None:
     """Write figures, tables and report.html from stored results.
 
@@ -108,26 +112,31 @@ def report(
 
 @app.command()
 def diagnose(
-    rewards: Annotated[str, typer.Argument(help="A CSV or Parquet file with columns arm, reward, perhaps time; or -.")],
+    rewards: Annotated[
+        str,
+        typer.Argument(
+            help="A CSV or Parquet file with columns arm, reward and optionally time; - reads standard input."
+        ),
+    ],
     goal: Annotated[
-        str | None, typer.Option(help="mean or location; by default the mean where it exists.", show_default=False)
+        str | None, typer.Option(help="mean or location; by default the mean if it exists.", show_default=False)
     ] = None,
-    minimise: Annotated[bool, typer.Option("--minimise", help="Rewards are costs: less is better.")] = False,
-    arm_column: Annotated[str, typer.Option(metavar="NAME", help="Column of the arm.")] = "arm",
-    reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column of the reward.")] = "reward",
+    minimise: Annotated[bool, typer.Option("--minimise", help="Rewards are costs: lower is better.")] = False,
+    arm_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the arm.")] = "arm",
+    reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the reward.")] = "reward",
     feature_column: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Column of what was known beforehand; may be given several times."),
+        typer.Option(metavar="NAME", help="Column with a feature of the decision; may be given several times."),
     ] = None,
-    plots: Annotated[Path | None, typer.Option(help="Folder for pictures: Hill plot, tails, drift.")] = None,
+    plots: Annotated[Path | None, typer.Option(help="Folder for plots: Hill plot, tails, drift.")] = None,
 ) -> None:
-    """Look at logged rewards: which arm is best, tails, drift, which policy fits, and what it would have earned.
+    """Examine logged rewards: the best arm, tails, drift, the policy that fits, and what it would have earned.
 
     Example: heavybandits diagnose latencies.csv --minimise --arm-column server --reward-column ms
     """
     from .diagnosis import diagnose as look
 
-    chosen: Any = goal  # which the library checks
+    chosen: Any = goal  # the library checks it
     found = look(
         rewards, goal=chosen, minimise=minimise, arm_column=arm_column, reward_column=reward_column,
         feature_columns=feature_column or (), plots=plots,
@@ -139,7 +148,7 @@ def diagnose(
 def list_(
     what: Annotated[str, typer.Argument(help="policies, estimators, noises, instances or studies.")],
 ) -> None:
-    """List what there is.
+    """List what is available.
 
     Example: heavybandits list policies
     """
@@ -156,7 +165,7 @@ service_commands.add_to(app)
 
 
 def _listed(what: str) -> dict[str, dict[str, str]]:
-    """Return groups of names with a line on each, by the title of the group."""
+    """Return a line about each name, in groups by title."""
     from .algorithms.registry import TITLES, estimators, policies
     from .studies.study import studies
     from .world.environments import instances
@@ -176,7 +185,7 @@ def _listed(what: str) -> dict[str, dict[str, str]]:
 
 
 def _first_line(thing: Any) -> str:
-    """Return the first line of a docstring, and the parameters that are fixed, if any."""
+    """Return the first line of a docstring, with the fixed parameters, if any."""
     if not isinstance(thing, functools.partial):
         return re.sub(r":\w+:`|`|\\", "", str(thing.__doc__).strip().splitlines()[0])
     fixed = ", ".join(
@@ -201,7 +210,7 @@ def _options(
 
 
 class Interrupted(Exception):
-    """Ctrl-C in a run, with what to know of it; typer would turn a KeyboardInterrupt into a bare exit status."""
+    """Ctrl-C during a run, with notes for the user; typer would turn a KeyboardInterrupt into a bare exit status."""
 
 
 def _run(
@@ -216,7 +225,7 @@ def _run(
 
 
 def _show(reported: Reported) -> None:
-    """Print what a report says, and where it is."""
+    """Print a summary of a report, and where it is."""
     from .report import terminal_summary
 
     for item in reported.damaged:
@@ -230,7 +239,7 @@ def _show(reported: Reported) -> None:
 
 
 def main() -> NoReturn:
-    """Run the tool; what goes wrong is one line on standard error and the exit status."""
+    """Run the tool; an error becomes one line on standard error and the exit status."""
     try:
         if app(standalone_mode=False) == INTERRUPTED:  # newer versions of typer return it, older ones raise
             raise KeyboardInterrupt
@@ -238,7 +247,7 @@ def main() -> NoReturn:
     except (Interrupted, KeyboardInterrupt, typer.Abort) as error:
         print(f"\ninterrupted{error}", file=sys.stderr, flush=True)
         sys.stdout.flush()
-        os._exit(INTERRUPTED)  # not waiting for threads in compiled code; chunks are stored whole or not at all
+        os._exit(INTERRUPTED)  # without waiting for threads in compiled code; chunks are stored whole or not at all
     except ImportError as error:
         status = _complain(f"{error}; addresses such as s3://bucket need fsspec, and the package that it asks for")
     except OSError as error:
@@ -247,7 +256,7 @@ def main() -> NoReturn:
     except (ValueError, TypeError) as error:
         status = _complain(f"{error}{_notes(error)}")
     except Exception as error:
-        if not hasattr(error, "format_message"):  # what typer raises for wrong usage
+        if not hasattr(error, "format_message"):  # typer's errors about wrong usage have it
             raise
         message: str = error.format_message()
         status = _complain(message) if "\n" not in message else _help(message)
@@ -255,13 +264,13 @@ def main() -> NoReturn:
 
 
 def _help(text: str) -> int:
-    """Show how a command is used that was given nothing at all."""
+    """Print the help of a command that was called without arguments."""
     print(text, file=sys.stderr)
     return 2
 
 
 def _notes(error: BaseException) -> str:
-    """Return what else to know about a command that stopped half-way."""
+    """Return the notes of an error, which say what a command that stopped half-way left behind."""
     return "".join(f". {note}" for note in getattr(error, "__notes__", ()))
 
 

@@ -1,24 +1,24 @@
-"""How policies look in figures, pages and terminals: one colour and one line for each name."""
+"""How policies look in figures, pages and terminals: one colour and one line style for each name."""
 
 from __future__ import annotations
 
 import zlib
 from typing import Any, NamedTuple
 
-# Eight colours that stay apart for colour-blind readers (Okabe and Ito 2008), the pale yellow left out.
+# Eight colours that colour-blind readers can tell apart (Okabe and Ito 2008), without the pale yellow.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 
 # The same hues for policies.  Orange, sky blue and grey are darker than the originals: thin lines must show on white.
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY, BROWN = (
     "#0072b2", "#d55e00", "#009e73", "#b8629a", "#cc8400", "#3f9ed8", "#707070", "#7b4b2a",
 )  # fmt: skip
-HERO = "#c2185b"  # of `auto`, and of nobody else
+HERO = "#c2185b"  # only for `auto` and its kin
 SOLID, DASHED, DASH_DOT, DASH_DOT_DOT, SHORT = LINES = (
     (), (5.0, 2.0), (6.0, 1.5, 1.2, 1.5), (6.0, 1.5, 1.2, 1.5, 1.2, 1.5), (2.2, 1.2),
 )  # fmt: skip
-LONG = (10.0, 2.0)  # for policies of the library only
-INK, FAINT = "#333a45", "#c9ced6"  # of text and axes
-WHITE, NIGHT = "#ffffff", "#14171c"  # the two backgrounds of a page
+LONG = (10.0, 2.0)  # only for the library's own policies
+INK, FAINT = "#333a45", "#c9ced6"  # for text and axes
+WHITE, NIGHT = "#ffffff", "#14171c"  # the light and the dark background of a page
 
 _KNOWN: dict[str, tuple[str, tuple[float, ...]]] = {
     "auto": (HERO, SOLID), "auto-mean": (HERO, DASHED), "linear-auto": (HERO, DASH_DOT),
@@ -63,10 +63,10 @@ class Look(NamedTuple):
 
 
 def look(name: str) -> Look:
-    """Return how the policy of this name is drawn, everywhere.
+    """Return how the policy of this name is drawn everywhere.
 
-    The policies of the library have looks of their own.  Any other name always gets the same look, which it may share.
-    A known name followed by a space and parameters keeps its colour and gets another line.
+    Each policy of the library has its own look.  Any other name always gets the same look, which it may share with
+    others.  A known name followed by a space and parameters keeps its colour and gets another line style.
 
     Examples
     --------
@@ -88,9 +88,9 @@ def look(name: str) -> Look:
 
 
 def readable(colour: str, background: str, contrast: float = 4.5) -> str:
-    """Return the colour, mixed with black or white until it has this contrast to the background.
+    """Return the colour, mixed with black or white until it has this contrast against the background.
 
-    Contrast is that of the Web Content Accessibility Guidelines, which ask for 4.5 in text.
+    Contrast is defined by the Web Content Accessibility Guidelines, which ask for 4.5 in text.
 
     Examples
     --------

@@ -1,17 +1,17 @@
 """What a policy (of each kind), an estimator and a noise are, in types and in words.
 
 A *policy* or an *estimator* is a ``NamedTuple`` of parameters that never changes.  All that changes is its *state*, a
-``NamedTuple`` of NumPy arrays, updated in place: a number that changes is an array of one.  State may be nested.  Its
-arrays are of two sorts, told apart by their shape: one row per arm (first axis ``n_arms``), or a shape that has nothing
-to do with the number of arms.  Anything else belongs into a nested state of its own with a method ``carry`` (see
-:class:`.Tournament`), which says what survives when arms come and go.  A nested state whose numbers index arrays has a
-method ``check(fresh, n_arms)``, which refuses those out of range: compiled code does not check indices, and agents are
-loaded from files.
+``NamedTuple`` of NumPy arrays, updated in place: a number that changes is an array of one.  States may be nested.
+Their arrays are of two kinds, told apart by their shape: one row per arm (first axis ``n_arms``), or a shape that has
+nothing to do with the number of arms.  Anything else belongs in a nested state of its own with a method ``carry`` (see
+:class:`.Tournament`), which says what survives when arms come and go.  A nested state that holds indices of arrays has
+a method ``check(fresh, n_arms)``, which refuses those out of range: compiled code does not check indices, and agents
+are loaded from files.
 
 The methods are plain Python that numba can compile: scalars, loops, arrays, :mod:`math`.  The engine and the online
 agent compile these very methods; a debugger steps through them when ``NUMBA_DISABLE_JIT=1`` is set.  Only ``init`` is
-always plain Python, so text and ``None`` among the parameters may be read there and nowhere else.  A module-level
-function that such methods call is marked :func:`compilable`.
+always plain Python, so text and ``None`` among the parameters may be read there and nowhere else.  Mark module-level
+functions that these methods call with :func:`compilable`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ IntArray = npt.NDArray[np.int64]
 State = TypeVar("State")
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
-COMPILABLE: dict[Callable[..., Any], bool] = {}  # and whether to inline
+COMPILABLE: dict[Callable[..., Any], bool] = {}  # the marked functions, and whether to inline each
 
 
 def compilable(function: AnyFunction, inline: bool = True) -> AnyFunction:
     """Mark a module-level function as one that compiled policies and estimators may call.
 
     It stays an ordinary function; numba, which is slow to import, learns of it when something is first compiled.  It is
-    inlined, because passing a state on costs more than most functions do; ``inline=False`` keeps one that is rarely
-    called out of the way of the rest.
+    inlined, because passing a state costs more than most functions do; ``inline=False`` keeps a function that is rarely
+    called out of line.
 
     Examples
     --------
@@ -65,9 +65,9 @@ def is_named_tuple(value: object) -> bool:
 
 
 def copy_into(target: Any, source: Any) -> None:
-    """Copy the arrays of a state into those of another; compiled policies may call it.
+    """Copy the arrays of one state into those of another; compiled policies may call it.
 
-    Where one array is longer than the other, as that of a pool that has grown, the rest of it stays as it is.
+    If one array is longer than the other, as when a pool has grown, the rest of it is left alone.
 
     Examples
     --------
@@ -85,10 +85,10 @@ def copy_into(target: Any, source: Any) -> None:
 
 
 class Policy(Protocol[State]):
-    """Chooses arms.
+    """A policy that chooses among K arms.
 
-    ``select`` may change the state: it counts initial pulls and batches.  ``t`` is the number of rewards seen so far.
-    A deterministic policy does not read ``rng``, and then gets ``None``.  ``update`` may be called for any arm at any
+    ``select`` may change the state, for example to count initial pulls.  ``t`` is the number of rewards seen so far.
+    A deterministic policy does not read ``rng`` and gets ``None`` for it.  ``update`` may be called for any arm at any
     time: rewards come late, in any order, or for arms that were never selected.
     """
 
@@ -106,10 +106,10 @@ class Policy(Protocol[State]):
 
 
 class IndexPolicy(Policy[State], Protocol):
-    """A policy that plays the arm with the highest index; what the agent's table shows."""
+    """A policy that plays the arm with the highest index, which the agent's table shows with the estimate."""
 
     def value(self, state: State, arm: int) -> float:
-        """Estimate of the arm's location; NaN before there is one."""
+        """Return the estimate of the arm's location; NaN before there is one."""
         ...
 
     def index_of(self, state: State, arm: int, t: int) -> float:
@@ -118,13 +118,13 @@ class IndexPolicy(Policy[State], Protocol):
 
 
 class LinearPolicy(Protocol[State]):
-    """Chooses rows of features, whose rewards are linear in them.
+    """A policy that chooses among rows of features, in which rewards are linear.
 
     ``features`` is an array of K rows of d numbers, all finite; rows may differ in number and content from round to
-    round.  It is only lent: whoever needs it later copies it.  A policy that saves work while rows stay the same
+    round.  It is only lent: a policy that needs it later copies it.  A policy that saves work while rows stay the same
     compares them with its copy, number by number: the same array may come with new content.  What it keeps per row
-    belongs into a part of the state with a method ``with_rows(n_rows)``, plain Python, which returns that part with
-    room for so many rows: the simulator calls it once, the agent when more rows come.
+    belongs in a part of the state with a method ``with_rows(n_rows)``, plain Python, which returns that part with room
+    for that many rows: the simulator calls it once, the agent whenever there are more rows than before.
 
     Rewards come late, in any order, or for rows that were never selected: ``update`` is told the row itself, not its
     number.  For decisions whose rewards are not yet known, the agent looks for a part of the state with the methods
@@ -145,10 +145,10 @@ class LinearPolicy(Protocol[State]):
 
 
 class LinearIndexPolicy(LinearPolicy[State], Protocol):
-    """A linear policy that plays the row with the highest index; what the agent's table shows."""
+    """A linear policy that plays the row with the highest index, which the agent's table shows with the estimate."""
 
     def value(self, state: State, x: FloatArray) -> float:
-        """Estimate of the row's expected reward; NaN before there is one."""
+        """Return the estimate of the row's expected reward; NaN before there is one."""
         ...
 
     def index_of(self, state: State, x: FloatArray, t: int) -> float:
@@ -157,7 +157,7 @@ class LinearIndexPolicy(LinearPolicy[State], Protocol):
 
 
 class LipschitzPolicy(Protocol[State]):
-    """Chooses points of the cube [0, 1]^dim, whose rewards vary little between points that are near.
+    """A policy that chooses points of the cube [0, 1]^dim, where nearby points have similar rewards.
 
     A policy plays cells, which it numbers as it makes them: 0, 1, 2, ...  A cell always keeps its number and its point.
     """
@@ -175,7 +175,7 @@ class LipschitzPolicy(Protocol[State]):
         ...
 
     def n_cells(self, state: State) -> int:
-        """Return how many cells there are now; plain Python, as ``point`` is."""
+        """Return how many cells there are now; plain Python, like ``point``."""
         ...
 
     def update(self, state: State, cell: int, reward: float) -> None:
@@ -199,7 +199,7 @@ def kind_of(policy: Any) -> str:
 
 
 def require_kind(what: str, kind: str, policy: Any) -> None:
-    """Refuse a policy of another kind than an instance or an agent takes.
+    """Refuse a policy that is not of the kind that an instance or an agent takes.
 
     Examples
     --------
@@ -207,15 +207,15 @@ def require_kind(what: str, kind: str, policy: Any) -> None:
     >>> require_kind("policy", "linear", hb.UCB())
     Traceback (most recent call last):
         ...
-    TypeError: policy must be of the kind 'linear' here, got one of the kind 'arms': UCB(c=1.0)
+    TypeError: policy must be of kind 'linear' here, got one of kind 'arms': UCB(c=1.0)
     """
     found = kind_of(policy)
     if found != kind:
-        raise TypeError(f"{what} must be of the kind {kind!r} here, got one of the kind {found!r}: {policy!r}")
+        raise TypeError(f"{what} must be of kind {kind!r} here, got one of kind {found!r}: {policy!r}")
 
 
 class Estimator(Protocol[State]):
-    """Follows the location of each arm: a streaming optimiser, or a robust mean."""
+    """An estimator of each arm's location: a streaming optimiser or a robust mean."""
 
     def init(self, n_arms: int, horizon: int | None) -> State:
         """Return a fresh state."""
@@ -239,12 +239,12 @@ class BoundedEstimator(Estimator[State], Protocol):
     """
 
     def bound(self, state: State, arm: int, delta: float) -> float:
-        """Return g(k, delta) at the arm's present number of steps k; infinite before the first."""
+        """Return g(k, delta) at the arm's current number of steps k; infinite before the first."""
         ...
 
 
 class Sampler(Protocol):
-    """The least that a noise must offer to be simulated."""
+    """The minimum that a noise must offer to be simulated."""
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Return ``size`` independent draws."""

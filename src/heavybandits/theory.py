@@ -5,7 +5,7 @@ An optimiser is *g-bounded* if after k steps :math:`f(x_k) - f^* \le g(k, \delta
 bound (:func:`fo_regret_bound`, :func:`zo_regret_bound`); clipped SGD has the g printed in the paper
 (:func:`printed_rate`), hence :func:`clipped_sgd_ucb_regret_bound`.
 
-Four readings differ from the print.  The pairs (:math:`\delta = 1/T^2`, constant 2) and
+Four readings differ from the paper as printed.  The pairs (:math:`\delta = 1/T^2`, constant 2) and
 (:math:`\delta = 1/(T(T+1))`, constant 1) are both right; a mixture of them is not.  The gap-free bound has the constant
 :math:`4\sqrt 2`, which is what minimising :math:`T\Delta + 8 C A \ell^2 K/\Delta` gives.  The regret bounds print
 :math:`\ln((T + 1) T R^2)`, but the rate that they are derived from has :math:`\ell = \ln((T + 1) R^2)`, which is used
@@ -38,7 +38,7 @@ def confidence(horizon: int) -> float:
 
 @compilable
 def log_factor(horizon: float, delta: float) -> float:
-    r""":math:`A = \ln(4 (T + 1)/\delta)`.
+    r"""Return :math:`A = \ln(4 (T + 1)/\delta)`.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def practical_step(horizon: int) -> float:
 
 @compilable
 def distance_factor(horizon: float, radius: float) -> float:
-    r""":math:`\ell = \ln(\max(2, (T + 1) R^2))`; without the maximum, which is not in print, it may be zero.
+    r"""Return :math:`\ell = \ln(\max(2, (T + 1) R^2))`; without the maximum, which the paper lacks, it may be zero.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def distance_factor(horizon: float, radius: float) -> float:
 
 
 def printed_step(horizon: int, radius: float, delta: float) -> float:
-    r""":math:`\gamma = \min\{1/(400 A),\ \ell/(T + 1)\}`.
+    r"""Return the step :math:`\gamma = \min\{1/(400 A),\ \ell/(T + 1)\}`.
 
     Examples
     --------
@@ -83,12 +83,13 @@ def printed_step(horizon: int, radius: float, delta: float) -> float:
 
 
 def proven_step(horizon: int, radius: float, delta: float, sigma: float) -> float:
-    r""":math:`\gamma = \min\{1/(400 A),\ \ln(B)/(T + 1)\}` with
-    :math:`B = \max\{2, (T + 1) R^2/(5400\,\sigma^2 A \ln^2 B)\}`, as the cited theorem has it.
+    r"""Return the step of the cited theorem, :math:`\gamma = \min\{1/(400 A),\ \ln(B)/(T + 1)\}`.
+
+    Here :math:`B = \max\{2, (T + 1) R^2/(5400\,\sigma^2 A \ln^2 B)\}`.
 
     Examples
     --------
-    The two steps part when the horizon is long; at T = 10,000 and R = 10 the first term decides both.
+    The two steps differ when the horizon is long; at T = 10,000 and R = 10 the first term decides both.
 
     >>> proven_step(10**6, 10.0, 1e-12, 1.0) < 0.2 * printed_step(10**6, 10.0, 1e-12)
     True
@@ -96,8 +97,8 @@ def proven_step(horizon: int, radius: float, delta: float, sigma: float) -> floa
     True
     """
     factor = log_factor(horizon, delta)
-    # y = ln B solves y + 2 ln y = ln S, unless that y is below ln 2.  The left side increases, so bisection finds it;
-    # to put B into its own definition again and again does not: that jumps to and fro between two numbers.
+    # y = ln B solves y + 2 ln y = ln S, unless that y is below ln 2.  The left side increases, so bisection finds y;
+    # iterating the definition of B does not: it jumps back and forth between two numbers.
     log_scale = math.log(horizon + 1.0) + 2.0 * math.log(radius / sigma) - math.log(5400.0 * factor)
     low, high = math.log(2.0), max(math.log(2.0), log_scale - 2.0 * math.log(math.log(2.0)))
     for _ in range(60):
@@ -107,13 +108,13 @@ def proven_step(horizon: int, radius: float, delta: float, sigma: float) -> floa
 
 
 def first_clip(step: float, radius: float, horizon: int, delta: float) -> float:
-    r""":math:`\lambda_0` of the clipping levels :math:`\lambda_k = R e^{-\gamma (1 + k/2)}/(120 \gamma A)`."""
+    r"""Return :math:`\lambda_0` of the clipping levels :math:`\lambda_k = R e^{-\gamma (1 + k/2)}/(120 \gamma A)`."""
     return radius * math.exp(-step) / (120.0 * step * log_factor(horizon, delta))
 
 
 @compilable
 def printed_rate(k: float, delta: float, horizon: float, radius: float, sigma: float) -> float:
-    r""":math:`g(k, \delta) = 5400\,\sigma^2 A\,\ell^2/(k + 1)`.
+    r"""Return the rate :math:`g(k, \delta) = 5400\,\sigma^2 A\,\ell^2/(k + 1)`.
 
     Examples
     --------
@@ -138,7 +139,9 @@ def inverse_printed_rate(value: float, delta: float, horizon: int, radius: float
 
 @compilable
 def exponential_rate(k: float, step: float, radius: float) -> float:
-    r""":math:`g(k) = R^2 e^{-\gamma k}`: what the cited theorem proves, a radius of :math:`\sqrt 2 R e^{-\gamma k/2}`.
+    r"""Return the rate :math:`g(k) = R^2 e^{-\gamma k}` that the cited theorem proves.
+
+    As a radius it is :math:`\sqrt 2 R e^{-\gamma k/2}`.
 
     Examples
     --------
@@ -160,14 +163,14 @@ def inverse_exponential_rate(value: float, step: float, radius: float) -> float:
 
 
 def fo_regret_bound(gaps: Iterable[float], horizon: int, inverse: Inverse) -> float:
-    r""":math:`R_T \le \sum_i \Delta_i (\lceil g^{-1}(\Delta_i^2/8, 1/T^2)\rceil + 2)`, and :math:`\le T \max \Delta_i`.
+    r"""Return :math:`\sum_i \Delta_i (\lceil g^{-1}(\Delta_i^2/8, 1/T^2)\rceil + 2)`, at most :math:`T \max \Delta_i`.
 
-    ``inverse(value, delta)`` is the number of pulls after which g is at most ``value``, and no less than the initial
-    pulls of an arm if these are more than one.
+    ``inverse(value, delta)`` is the number of pulls after which g is at most ``value``; if a policy starts with more
+    than one pull of each arm, it must return at least that number.
 
     Examples
     --------
-    The mean of k rewards with normal noise has :math:`g(k, \delta) = \sigma^2 \ln(2/\delta)/k`, here sigma is 0.1.
+    The mean of k rewards with normal noise has :math:`g(k, \delta) = \sigma^2 \ln(2/\delta)/k`.  Here sigma is 0.1.
 
     >>> round(fo_regret_bound([0.0, 0.5, 1.0], 1000, lambda value, delta: 0.01 * math.log(2 / delta) / value), 9)
     7.5
@@ -176,9 +179,13 @@ def fo_regret_bound(gaps: Iterable[float], horizon: int, inverse: Inverse) -> fl
 
 
 def zo_regret_bound(gaps: Iterable[float], horizon: int, inverse: Inverse) -> float:
-    r""":math:`R_T \le \sum_i \Delta_i (\lceil g^{-1}(\Delta_i/2, 1/T^2)\rceil + 2)`, and :math:`\le T \max \Delta_i`.
+    r"""Return :math:`\sum_i \Delta_i (\lceil g^{-1}(\Delta_i/2, 1/T^2)\rceil + 2)`, at most :math:`T \max \Delta_i`.
 
-    See :func:`fo_regret_bound`.  As a radius the rate above is :math:`\sqrt{2 g}`:
+    See :func:`fo_regret_bound` for ``inverse``.
+
+    Examples
+    --------
+    As a radius, the rate in the example of :func:`fo_regret_bound` is :math:`\sqrt{2 g}`.
 
     >>> round(zo_regret_bound([0.0, 0.5, 1.0], 1000, lambda value, delta: 0.02 * math.log(2 / delta) / value**2), 9)
     7.5
@@ -192,11 +199,11 @@ def _regret_bound(pulls: list[tuple[float, float]], horizon: int) -> float:
 
 
 def clipped_sgd_ucb_regret_bound(gaps: Iterable[float], horizon: int, radius: float, sigma: float) -> float:
-    r""":math:`R_T \le \sum_i [\Delta_i + 8 C \ln(4 T (T + 1)^2)\,\ell^2/\Delta_i]`, :math:`C = 5400\,\sigma^2`.
+    r"""Return :math:`\sum_i [\Delta_i + 8 C \ln(4 T (T + 1)^2)\,\ell^2/\Delta_i]` with :math:`C = 5400\,\sigma^2`.
 
     Examples
     --------
-    It says nothing before T is about a billion times the squared ratio of sigma and the gap.
+    The bound says nothing until T is about a billion times the squared ratio of sigma to the gap.
 
     >>> clipped_sgd_ucb_regret_bound([0.0, 1.0], 10**4, 2.0, 1.0) > 10**4
     True
@@ -207,7 +214,7 @@ def clipped_sgd_ucb_regret_bound(gaps: Iterable[float], horizon: int, radius: fl
 
 
 def clipped_sgd_ucb_worst_case(gaps: Iterable[float], horizon: int, radius: float, sigma: float) -> float:
-    r""":math:`R_T \le 4\sqrt 2\,\ell \sqrt{C \ln(4 T (T + 1)^2) T K} + \sum_i \Delta_i`, whatever the gaps are.
+    r"""Return :math:`4\sqrt 2\,\ell \sqrt{C \ln(4 T (T + 1)^2) T K} + \sum_i \Delta_i`, a bound for any gaps.
 
     Examples
     --------

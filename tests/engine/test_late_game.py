@@ -160,7 +160,7 @@ def test_arms_that_change_may_have_late_rewards() -> None:
 
 def test_delays_of_points_are_refused() -> None:
     instance = hb.LipschitzInstance("peak", hb.Gaussian())
-    with pytest.raises(ValueError, match="simulate: delay and lost must be 0 but for an Instance or a LinearInstance"):
+    with pytest.raises(ValueError, match="delay and lost must be 0 except for an Instance or a LinearInstance"):
         hb.simulate(instance, {"": hb.make("lipschitz-auto")}, horizon=10, replications=1, delay=3)
 
 

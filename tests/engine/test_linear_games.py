@@ -144,9 +144,9 @@ def test_states_get_room_for_all_rows() -> None:
 
 
 def test_policies_must_be_of_the_instances_kind() -> None:
-    with pytest.raises(TypeError, match="policies must be of the kind 'linear' here, got one of the kind 'arms'"):
+    with pytest.raises(TypeError, match="policies must be of kind 'linear' here, got one of kind 'arms'"):
         hb.simulate(FRESH, {"x": hb.UCB()}, horizon=5)
-    with pytest.raises(TypeError, match="policies must be of the kind 'arms' here, got one of the kind 'linear'"):
+    with pytest.raises(TypeError, match="policies must be of kind 'arms' here, got one of kind 'linear'"):
         hb.simulate(hb.env1(hb.Cauchy()), {"x": Ridge()}, horizon=5)
     with pytest.raises(TypeError, match="instance must be an Instance or LinearInstance"):
         hb.simulate("env1", {"x": Ridge()}, horizon=5)  # type: ignore[arg-type]

@@ -88,9 +88,9 @@ def test_points_outside_the_cube_are_refused() -> None:
 
 
 def test_policies_of_other_kinds_are_refused() -> None:
-    with pytest.raises(TypeError, match="must be of the kind 'lipschitz' here, got one of the kind 'arms'"):
+    with pytest.raises(TypeError, match="must be of kind 'lipschitz' here, got one of kind 'arms'"):
         hb.simulate(hb.LipschitzInstance("peak", hb.Gaussian()), {"UCB": hb.UCB()}, horizon=10)
-    with pytest.raises(TypeError, match="must be of the kind 'arms' here, got one of the kind 'lipschitz'"):
+    with pytest.raises(TypeError, match="must be of kind 'arms' here, got one of kind 'lipschitz'"):
         hb.simulate(hb.env1(hb.Gaussian()), {"auto": hb.make("lipschitz-auto")}, horizon=10)
 
 

@@ -181,7 +181,7 @@ def test_plot_takes_an_axis_policies_a_band_and_a_scale() -> None:
             made.plot(**wrong)
     with pytest.raises(TypeError, match="policies must be a list of labels, got 'a'"):
         made.plot(policies="a")
-    with pytest.raises(TypeError, match="ax must be an axis of matplotlib, got 3"):
+    with pytest.raises(TypeError, match="ax must be a matplotlib axis, got 3"):
         made.plot(ax=3)  # type: ignore[arg-type]
 
 

@@ -13,9 +13,9 @@ from ..world.linear import LinearInstance
 from .game import Game, Record, blank_record
 from .streams import draw, generator, stream_key
 
-# Rounds whose noise is drawn at once, and how many numbers that may be if each arm has a law of its own.  Long enough
-# that threads seldom meet at the interpreter lock, short enough for the cache.  They are part of what a seed means, so
-# they never change.
+# Rounds of noise drawn at once, and the most numbers drawn at once if each arm has its own law.  Blocks are long enough
+# that threads rarely wait for the interpreter lock, and short enough for the cache.  What a seed yields depends on
+# these sizes, so they never change.
 BLOCK, NUMBERS = 131_072, 4_194_304
 
 
@@ -75,12 +75,12 @@ class ArmsGame(Game):
 
 
 def select(policy: Any, state: Any, t: int, rng: Any) -> int:
-    """Call the policy's own method, in compiled copies of the kernel."""
+    """Call the policy's ``select``; copies of the kernel call it directly."""
     return policy.select(state, t, rng)  # type: ignore[no-any-return]
 
 
 def update(policy: Any, state: Any, arm: int, reward: float) -> None:
-    """Call the policy's own method, in compiled copies of the kernel."""
+    """Call the policy's ``update``; copies of the kernel call it directly."""
     policy.update(state, arm, reward)
 
 

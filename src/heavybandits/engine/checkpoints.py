@@ -8,7 +8,7 @@ import numpy as np
 
 from ..protocols import IntArray
 
-MOST = 10**7  # what "all" may record; a number is kept for each policy and replication
+MOST = 10**7  # the longest horizon for "all", which keeps a number per round for each policy and replication
 
 
 def checkpoint_rounds(horizon: int, checkpoints: Sequence[int] | str = "log") -> IntArray:
@@ -28,7 +28,7 @@ def checkpoint_rounds(horizon: int, checkpoints: Sequence[int] | str = "log") ->
                     f"simulate: checkpoints = 'all' takes a horizon of at most {MOST:,}, got {horizon:,}; use 'log'"
                 )
             return np.arange(1, horizon + 1)
-        end = [max(1, horizon - horizon // 10), horizon]  # nine tenths, so that the slope at the end can be told
+        end = [max(1, horizon - horizon // 10), horizon]  # nine tenths, to measure the slope at the end
         if checkpoints == "end":
             return np.unique(end)
         if checkpoints != "log":

@@ -1,8 +1,8 @@
-"""What the loop must know of a kind of instance: how policies begin, the compiled kernel that plays, and its blocks.
+"""What the loop must know about a kind of instance: how policies begin, the compiled kernel, and its blocks.
 
 A kind of instance is a class with the methods of :class:`Game`, in a file of its own.  Its kernel is a plain function
 ``play(policy, state, rng, start, rounds, *record, *block)``, compiled for each policy: it plays one round per row of
-the block, from round ``start`` on, and notes regret and pulls in the record.
+the block, from round ``start`` on, and writes regret and pulls to the record.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..protocols import FloatArray, IntArray
 
 
 class Record(NamedTuple):
-    """What a kernel notes of a replication under way."""
+    """What a kernel records during a replication."""
 
     regret: FloatArray  # at checkpoints
     pulls: IntArray
@@ -45,7 +45,7 @@ class Game(Protocol):
     key
         The instance's key, for random streams.
     n_arms
-        Whose pulls are counted.
+        The number of arms whose pulls are counted.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class Game(Protocol):
         ...
 
     def reveal(self, policy: Any, state: Any, record: Any) -> None:
-        """Write into the record what the kernel stopped for; most never stop."""
+        """Write what the kernel stopped for into the record; most kernels never stop."""
         return
 
     def fresh(self, policy: Any, horizon: int) -> Any:

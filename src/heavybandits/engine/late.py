@@ -1,9 +1,9 @@
-"""The loop for late rewards: decisions are noted when they are made, and policies learn when their rewards come.
+"""The loop for late rewards: decisions are recorded when they are made, and policies learn when their rewards come.
 
-When the reward of each decision comes is drawn beforehand, from a stream keyed by (seed, instance, "delay",
-replication), and is the same for all policies.  Before each decision the policy is given the rewards that are due, in
-the order of their decisions, and is then told which decision is given up.  Policies that draw arms by chance are told
-the probability of the decision whose reward comes.  Regret counts when a decision is made.
+The times at which rewards come are drawn beforehand, from a stream keyed by (seed, instance, "delay", replication), and
+are the same for all policies.  Before each decision the policy is given the rewards that are due, in the order of their
+decisions, and is then told which decision is given up.  Policies that draw arms at random are told the probability of
+the decision whose reward comes.  Regret counts when a decision is made.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from .streams import generator, stream_key
 
 
 class Arrivals(NamedTuple):
-    """When rewards come in a replication; a field has one number per decision unless said otherwise."""
+    """When the rewards of a replication come; fields have one number per decision unless noted otherwise."""
 
-    due: IntArray  # the round before whose decision the reward comes
-    order: IntArray  # the decisions whose rewards come at all, in the order of coming
+    due: IntArray  # the reward comes before the decision of this round
+    order: IntArray  # the decisions whose rewards come at all, in the order in which they come
     window: IntArray  # array of one: rounds after which a decision is given up
 
 
 class Decisions(NamedTuple):
-    """What was decided so far, one number per decision, and in ``come`` how many rewards have come."""
+    """The decisions so far, one number for each, and in ``come`` the number of rewards that have come."""
 
     arm: IntArray
     reward: FloatArray
-    chance: FloatArray  # probability of the decision, if the policy draws arms by chance
+    chance: FloatArray  # probability of the decision, if the policy draws arms at random
     come: IntArray
 
 
 class LateState(NamedTuple):
-    """A policy's state, the parts of it that have to do with pending decisions, and what was decided."""
+    """A policy's state, the parts of it that track pending decisions, and the decisions so far."""
 
     inner: Any
     pending: Pending
@@ -68,7 +68,7 @@ def init_decisions(horizon: int) -> Decisions:
 
 @compilable
 def chance_of(awaited: FloatArray | None, arm: int) -> float:
-    """Return the probability of the decision just made; 0 if the policy does not draw arms by chance."""
+    """Return the probability of the decision just made; 0 if the policy does not draw arms at random."""
     if awaited is None:
         return 0.0
     return float(awaited[arm])
@@ -76,7 +76,7 @@ def chance_of(awaited: FloatArray | None, arm: int) -> float:
 
 @compilable
 def recall(awaited: FloatArray | None, arm: int, chance: float) -> None:
-    """Tell a policy that draws arms by chance the probability of the decision whose reward comes next."""
+    """Tell a policy that draws arms at random the probability of the decision whose reward comes next."""
     if awaited is None:
         return
     awaited[arm] = chance
@@ -135,7 +135,7 @@ class LateGame(ArmsGame):
         return *super().example(), draw_arrivals(Delays(0, 0.0, None), np.random.default_rng(0), 1)
 
     def deal(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """Yield stretches of rounds in which no arm changes: shifts, noise, gaps, and when all rewards come."""
+        """Yield stretches of rounds in which no arm changes: shifts, noise, gaps, and the arrivals of all rewards."""
         rng = generator(stream_key(seed, self.key, "delay"), replication)
         arrivals = draw_arrivals(self.delays, rng, horizon)
         for start, block in super().deal(seed, replication, horizon):

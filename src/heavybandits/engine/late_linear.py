@@ -1,6 +1,6 @@
-"""The loop for late rewards of linear bandits: as :mod:`.late`, with rows of features in place of arms.
+"""The loop for late rewards of linear bandits: like :mod:`.late`, with rows of features in place of arms.
 
-A decision that is given up is settled: the design then counts it no more.
+A decision that is given up is settled: the design no longer counts it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .streams import generator, stream_key
 
 
 class RowDecisions(NamedTuple):
-    """What was decided so far, one row per decision, and in ``come`` how many rewards have come."""
+    """The decisions so far, one row for each, and in ``come`` the number of rewards that have come."""
 
     x: FloatArray
     reward: FloatArray
@@ -29,7 +29,7 @@ class RowDecisions(NamedTuple):
 
 
 class LateLinearState(NamedTuple):
-    """A policy's state, the part of it that is told of pending rows, and what was decided."""
+    """A policy's state, the part of it that tracks pending rows, and the decisions so far."""
 
     inner: Any
     asking: Any
@@ -49,7 +49,7 @@ class LateLinearGame(LinearGame):
         regret: FloatArray, pulls: IntArray, total: FloatArray, recorded: IntArray,
         contexts: FloatArray, means: FloatArray, best: FloatArray, step: int, noise: FloatArray, arrivals: Arrivals,
     ) -> None:  # fmt: skip
-        """Play one round per row of ``noise``; with a ``step`` of 0 all rounds have the first context."""
+        """Play one round per row of ``noise``; with a ``step`` of 0, all rounds use the first context."""
         inner, asking, x, reward = state.inner, state.asking, state.decisions.x, state.decisions.reward
         due, order, window = arrivals.due, arrivals.order, arrivals.window[0]
         lost, checkpoint, come = total[0], recorded[0], state.decisions.come[0]
@@ -89,7 +89,7 @@ class LateLinearGame(LinearGame):
         return *super().example(), draw_arrivals(Delays(0, 0.0, None), np.random.default_rng(0), 1)
 
     def deal(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """Yield stretches of rounds as those of a linear game, each with when all rewards come."""
+        """Yield the blocks of a linear game, each with the arrivals of all rewards."""
         rng = generator(stream_key(seed, self.key, "delay"), replication)
         arrivals = draw_arrivals(self.delays, rng, horizon)
         for start, block in super().deal(seed, replication, horizon):

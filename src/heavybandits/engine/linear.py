@@ -15,8 +15,8 @@ from .arms import block_length, columns, draw_noise
 from .game import Game, Record, blank_record
 from .streams import generator, stream_key
 
-# How many numbers the contexts may be that are drawn at once: few enough for the cache, so many that threads seldom
-# meet at the interpreter lock.  It is part of what a seed means, so it never changes.
+# The most numbers of contexts drawn at once: few enough for the cache, and enough that threads rarely wait for the
+# interpreter lock.  What a seed yields depends on it, so it never changes.
 NUMBERS = 262_144
 
 
@@ -35,7 +35,7 @@ class LinearGame(Game):
         regret: FloatArray, pulls: IntArray, total: FloatArray, recorded: IntArray,
         contexts: FloatArray, means: FloatArray, best: FloatArray, step: int, noise: FloatArray,
     ) -> None:  # fmt: skip
-        """Play one round per row of ``noise``; with a ``step`` of 0 all rounds have the first context."""
+        """Play one round per row of ``noise``; with a ``step`` of 0, all rounds use the first context."""
         lost, checkpoint = total[0], recorded[0]
         for i in range(noise.shape[0]):
             features = contexts[i * step]
@@ -64,7 +64,7 @@ class LinearGame(Game):
         return np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros(1), 1, columns(np.zeros(1), 2)
 
     def deal(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """Yield stretches of rounds: contexts, what their rows pay, the best of that, the step, and noise."""
+        """Yield blocks of rounds: contexts, the expected rewards of their rows, the best of these, step and noise."""
         noise_rng = generator(stream_key(seed, self.key), replication)
         context_rng = generator(stream_key(seed, self.key, "contexts"), replication)
         instance = self.instance.begin()
@@ -87,10 +87,10 @@ class LinearGame(Game):
 
 
 def select(policy: Any, state: Any, features: FloatArray, t: int, rng: Any) -> int:
-    """Call the policy's own method, in compiled copies of the kernel."""
+    """Call the policy's ``select``; copies of the kernel call it directly."""
     return policy.select(state, features, t, rng)  # type: ignore[no-any-return]
 
 
 def update(policy: Any, state: Any, x: FloatArray, reward: float) -> None:
-    """Call the policy's own method, in compiled copies of the kernel."""
+    """Call the policy's ``update``; copies of the kernel call it directly."""
     policy.update(state, x, reward)

@@ -1,8 +1,8 @@
 """Arms that are points: how they are played, and the noise of a replication, drawn in blocks.
 
-The function of an instance is plain Python, so the kernel cannot call it.  It need not, for a policy plays few points,
-each of them often.  When a cell is played for the first time the kernel stops, the loop asks :meth:`reveal` for what
-the cell's point pays, and the kernel goes on.
+The function of an instance is plain Python, so the kernel cannot call it.  It need not: a policy plays few points, each
+of them often.  When a cell is played for the first time, the kernel stops, the loop asks :meth:`reveal` what the cell's
+point pays, and the kernel resumes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .arms import BLOCK, select, update
 from .game import Game, blank_record
 from .streams import draw, generator, stream_key
 
-FIRST_ROOM = 64  # cells for which there is room at first
-DONE, CELL = range(2)  # columns of LipschitzRecord.turn: rounds played; the cell that waits to be revealed, or -1
+FIRST_ROOM = 64  # the number of cells that there is room for at first
+DONE, CELL = range(2)  # entries of LipschitzRecord.turn: rounds played; the cell that waits to be revealed, or -1
 
 
 class LipschitzRecord(NamedTuple):
-    """What the kernel notes of a replication under way, and what it knows of the cells played so far."""
+    """What the kernel records during a replication, and what it knows about the cells played so far."""
 
     regret: FloatArray  # at checkpoints
     pulls: IntArray  # per box of the instance
@@ -48,7 +48,7 @@ class LipschitzGame(Game):
         regret: FloatArray, pulls: IntArray, total: FloatArray, recorded: IntArray, turn: IntArray, cells: FloatArray,
         noise: FloatArray,
     ) -> bool:  # fmt: skip
-        """Play one round per number of ``noise``; stop and return true when a cell is to be revealed."""
+        """Play one round per number of ``noise``; stop and return true when a cell must be revealed."""
         sum_of_gaps, checkpoint = total[0], recorded[0]
         for t in range(turn[DONE], start + len(noise)):
             cell = turn[CELL] if turn[CELL] >= 0 else select(policy, state, t, rng)
@@ -68,11 +68,11 @@ class LipschitzGame(Game):
         return False
 
     def reveal(self, policy: Any, state: Any, record: Any) -> None:
-        """Write down what the point of the cell pays that the kernel stopped for."""
+        """Record what the point of the cell at which the kernel stopped pays."""
         cell, cells = int(record.turn[CELL]), record.cells
         if cell >= len(cells):
             known = len(cells)
-            cells.resize((2 * max(cell, known), 3), refcheck=False)  # in place, for the kernel is given this array
+            cells.resize((2 * max(cell, known), 3), refcheck=False)  # in place: the record keeps this array
             cells[known:] = np.nan
         point = np.array(policy.point(state, cell), dtype=float).reshape(1, -1)
         if point.shape[1] != self.instance.dim or not ((point >= 0.0) & (point <= 1.0)).all():
@@ -98,7 +98,7 @@ class LipschitzGame(Game):
         return (np.zeros(1),)
 
     def deal(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """Yield noise, in blocks."""
+        """Yield the noise in blocks."""
         rng, noise = generator(stream_key(seed, self.key), replication), self.instance.begin().noise
         for start in range(0, horizon, BLOCK):
             yield start, (draw(noise, rng, min(BLOCK, horizon - start)),)

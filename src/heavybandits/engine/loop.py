@@ -1,8 +1,8 @@
 """The loop: many replications of many policies on one instance, on the same noise, compiled and in threads.
 
-Streams come from keys.  The noise of a replication depends on (seed, instance, replication), and is the same for all
-policies; a policy's own draws on (seed, instance, policy, replication).  So a result depends neither on the number of
-workers, nor on how replications are cut into work items, nor on which policies run beside it.
+Streams come from keys.  The noise of a replication depends on (seed, instance, replication) and is the same for all
+policies; a policy's own draws depend on (seed, instance, policy, replication).  So a result depends neither on the
+number of workers, nor on how replications are split into chunks, nor on which policies run beside it.
 """
 
 from __future__ import annotations
@@ -69,28 +69,29 @@ def simulate(
     instance
         The bandit.
     policies
-        Policies for its kind, by the label they have in the result.
+        Policies of the instance's kind, by their label in the result.
     horizon
-        Pulls in a replication.
+        Pulls per replication.
     replications
         Independent repetitions.
     seed
         Any whole number; the same seed gives the same result, whatever the machine and the number of workers.
     workers
-        Threads; by default one per core.
+        Number of threads; by default one per core.
     checkpoints
         Rounds after which regret is recorded: ``"log"`` for about a hundred log-spaced ones, ``"all"`` for every round,
-        ``"end"`` for the last and what the slope there needs, or increasing numbers; the last is always among them.
+        ``"end"`` for the last round and one at nine tenths of the horizon, or increasing numbers.  The last round is
+        always included.
     progress
         Whether to show a progress bar, in a terminal or a notebook.
     delay
-        By how many rounds rewards are late: a number, a law of it such as ``hb.Pareto(1.1, scale=10)``, whose draws are
-        rounded down, or ``hb.Batches(100)``.  Delays are the same for all policies; regret counts at decisions.
+        How many rounds late rewards come: a number, a law such as ``hb.Pareto(1.1, scale=10)``, whose draws are rounded
+        down, or ``hb.Batches(100)``.  Delays are the same for all policies.  Regret counts when a decision is made.
     lost
         Share of rewards that never come.
     window
-        After how many rounds a decision without a reward is given up, as by ``Agent.cancel``; by default never.  A
-        reward that comes later is learned from all the same.
+        Number of rounds after which a decision without a reward is given up, as by ``Agent.cancel``; by default never.
+        The policy still learns from a reward that comes later.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def simulate(
 
 
 def game_of(instance: Any, delays: Delays | None = None) -> Game:
-    """Return the instance as the loop sees it, by its kind, and by whether its rewards come late.
+    """Return the game for an instance of any kind, whose rewards may come late.
 
     Examples
     --------
@@ -132,7 +133,7 @@ def game_of(instance: Any, delays: Delays | None = None) -> Game:
             return late(instance, delays)
     if delays:
         can = " or a ".join(kind.__name__ for kind in LATE_GAMES)
-        raise ValueError(f"simulate: delay and lost must be 0 but for an {can}, got {delays!r} for {instance!r}")
+        raise ValueError(f"simulate: delay and lost must be 0 except for an {can}, got {delays!r} for {instance!r}")
     for kind, game in GAMES.items():
         if isinstance(instance, kind):
             return game(instance)
@@ -141,7 +142,7 @@ def game_of(instance: Any, delays: Delays | None = None) -> Game:
 
 
 class Run:
-    """A policy made ready to be played: compiled, and with the key of its own random stream."""
+    """A policy ready to be played: compiled, and with the key of its own random stream."""
 
     def __init__(self, game: Game, policy: Any, horizon: int, rounds: IntArray, seed: int) -> None:
         for method in ("init", "select", "update"):
@@ -159,7 +160,7 @@ class Run:
         )
 
     def memory(self) -> Memory:
-        """Return memory for one replication at a time."""
+        """Return memory for one replication at a time; each thread needs its own."""
         return Memory(lambda: self.game.fresh(self.policy, self.horizon))
 
     def begin(self, replication: int, memory: Memory) -> tuple[Any, np.random.Generator | None, Any]:
@@ -171,7 +172,7 @@ class Run:
         return state, rng, self.game.record(len(self.rounds))
 
     def advance(self, progress: tuple[Any, Any, Any], start: int, block: tuple[Any, ...]) -> int:
-        """Play the rounds of a block, and return the nanoseconds that took."""
+        """Play the rounds of a block and return the nanoseconds it took."""
         state, rng, record = progress
         took, stopped = 0, True
         while stopped:
@@ -195,7 +196,7 @@ def play_chunk(
     workers: int = 1,
     done: Callable[[], None] = _nothing,
 ) -> Chunk:
-    """Play these runs and replications."""
+    """Play these replications of the runs."""
     regret = np.empty((len(runs), len(replications), len(runs[0].rounds)))
     pulls = np.empty((len(runs), len(replications), game.n_arms), np.int64)
     took = np.zeros((len(runs), len(replications)))
@@ -220,9 +221,9 @@ def play_chunk(
 
 
 def _in_threads(worker: Callable[[], Callable[[int], None]], times: int, workers: int) -> None:
-    """Do the task of a ``worker()`` for each number below ``times``; whoever is free takes the next.
+    """Do the task of a ``worker()`` for each number below ``times``; a thread that is free takes the next one.
 
-    Each thread has a worker of its own.  An error or Ctrl-C ends it.
+    Each thread has its own worker.  An error or Ctrl-C stops all of them.
     """
     if workers == 1:
         task = worker()
@@ -247,4 +248,4 @@ def _in_threads(worker: Callable[[], Callable[[int], None]], times: int, workers
             for future in [executor.submit(work) for _ in range(min(workers, times))]:
                 future.result()
         finally:
-            over.set()  # or the executor, which waits for all, would wait for what has not begun
+            over.set()  # otherwise the executor would also wait for the tasks that have not begun

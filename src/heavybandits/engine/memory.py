@@ -1,4 +1,4 @@
-"""The memory of a run, used by one replication after the other: filling arrays is quicker than making them."""
+"""Memory that the replications of a run reuse, one after another: filling arrays is faster than making them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..algorithms.kit.state import pools, streams
 
 
 class Memory:
-    """A state that begins anew as often as asked, in the same arrays.
+    """A state that can be reset, in the same arrays, any number of times.
 
     Parameters
     ----------
     init
-        Makes the state.
+        A function that makes the state.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Memory:
     def __init__(self, init: Callable[[], Any]) -> None:
         self._init, self._state = init, init()
         self.streams = list(streams(self._state))
-        unread = {id(pool.records) for pool in pools(self._state)}  # until they are written
+        unread = {id(pool.records) for pool in pools(self._state)}  # never read before they are written
         parts = list(_parts(self._state))
         # Parts of other kinds, which only users' policies have, may hide what a replication changes.
         self._known = all(isinstance(part, np.ndarray) and not part.dtype.hasobject for part in parts)
@@ -40,7 +40,7 @@ class Memory:
         self._other = [(array, array.copy()) for array in changing if not _is_zero(array)]
 
     def renewed(self) -> Any:
-        """Return the state as it is before the first round; what it was given to before must be done with it."""
+        """Return the state as it is before the first round; the previous replication must be finished with it."""
         if not self._known:
             self._state = self._init()
             self.streams = list(streams(self._state))
@@ -52,12 +52,12 @@ class Memory:
 
 
 def _is_zero(array: np.ndarray[Any, Any]) -> bool:
-    """Say whether all bits are zero, which a negative zero is not; memory that nobody has set yet may hold anything."""
+    """Return whether all bits are zero: those of -0.0 are not, and memory that was never set may hold anything."""
     return not np.ascontiguousarray(array).view(np.uint8).any()
 
 
 def _parts(state: Any) -> Iterator[Any]:
-    """Yield what a nested state is made of and may change."""
+    """Yield the parts of a nested state that may change."""
     if isinstance(state, tuple):
         for field in state:
             yield from _parts(field)

@@ -1,4 +1,4 @@
-"""Draws regret over rounds: one line per policy with its name at the right end."""
+"""Plots of regret over rounds: one line per policy, with its name at the right end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..protocols import FloatArray, IntArray
 
 MOST_LABELS = 14  # more names do not fit beside a panel
 LONGEST_NAME = 22  # characters
-FAR = 2.0  # a policy that loses this many times what the next better one does may leave the panel
+FAR = 2.0  # a policy with more than this many times the regret of the next better one may leave the panel
 
 
 class Picture(Figure):
@@ -69,7 +69,7 @@ def plot_regret(
     looks = looks or {name: look(name) for name in regret}
     means = {name: curves.mean(axis=0) for name, curves in regret.items()}
     lines = []
-    for order, name in enumerate(sorted(means, key=lambda name: looks[name].width)):  # what is bold lies on top
+    for order, name in enumerate(sorted(means, key=lambda name: looks[name].width)):  # bold lines on top
         lines += axes.plot(rounds, means[name], label=plain(name), zorder=3 + 0.01 * order, **looks[name].line)
         if name in band:
             low, high = np.quantile(regret[name], (0.1, 0.9), axis=0)
@@ -87,7 +87,7 @@ def plot_regret(
 
 
 def visible_top(ends: Sequence[float]) -> float:
-    """Return where an axis ends so that one policy far above does not flatten the others.
+    """Return where an axis should end so that one policy far above does not flatten the others.
 
     The better half of the policies is always visible.
 
@@ -104,7 +104,7 @@ def visible_top(ends: Sequence[float]) -> float:
 
 
 def tidy(axes: Axes) -> None:
-    """Remove the box, and show thousands as 1k."""
+    """Remove the box and show thousands as 1k."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axes.spines[["top", "right"]].set_visible(False)
@@ -121,7 +121,7 @@ def tidy(axes: Axes) -> None:
 
 
 def few_log_ticks(axis: Any) -> None:
-    """Use powers of ten only, and more ticks only if there would be fewer than two."""
+    """Put ticks at powers of ten, with more between them only if there would be fewer than two."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     low, high = sorted(axis.get_view_interval())
@@ -130,7 +130,7 @@ def few_log_ticks(axis: Any) -> None:
 
 
 def short(value: float) -> str:
-    """Write a number as a tick label.
+    """Format a number as a tick label.
 
     Examples
     --------
@@ -144,9 +144,9 @@ def short(value: float) -> str:
 
 
 def name_lines(axes: Axes, lines: Sequence[Line2D], size: float | None = None) -> None:
-    """Write the name of each line at its right end; names keep apart, whatever becomes of the axis later.
+    """Write the name of each line at its right end; names stay apart even if the axis changes later.
 
-    An arrow marks a line that leaves the axis.  If there are too many names, the lowest lines are named.
+    An arrow marks a line that leaves the axis.  If there are too many names, only the lowest lines are named.
     """
     ordered = sorted(lines, key=lambda line: float(np.asarray(line.get_ydata())[-1]))
     named = ordered if len(ordered) <= MOST_LABELS else ordered[: MOST_LABELS - 1]
@@ -166,7 +166,7 @@ def name_lines(axes: Axes, lines: Sequence[Line2D], size: float | None = None) -
 
 
 class _Arranger(Artist):
-    """Moves names apart each time before they are drawn; it draws nothing itself."""
+    """An artist that moves names apart before each drawing; it draws nothing itself."""
 
     def __init__(self, axes: Axes, texts: dict[Line2D, Text]) -> None:
         super().__init__()
@@ -203,10 +203,10 @@ def _brief(name: str) -> str:
 
 
 def apart(wanted: Sequence[float], gap: float) -> list[float]:
-    """Return increasing positions at least a gap apart, as near as can be to the wanted ones, which increase.
+    """Return increasing positions at least a gap apart, as close as possible to the wanted ones, which increase.
 
-    Those that come too close form a group about the middle of what its members want.  All are at most 1, and at least 0
-    if there is room.
+    Those that would be too close form a group centred on what its members want.  All are at most 1, and at least 0 if
+    there is room.
 
     Examples
     --------

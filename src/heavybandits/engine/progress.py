@@ -11,7 +11,7 @@ from contextlib import contextmanager
 def progress_bar(total: int) -> Iterator[Callable[[], None]]:
     """Show a bar, and yield a function that moves it by one replication; threads may share it.
 
-    Where a bar cannot be drawn, as in a file, nothing is shown.
+    If a bar cannot be drawn, as when output goes to a file, nothing is shown.
 
     Examples
     --------

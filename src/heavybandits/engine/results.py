@@ -1,4 +1,4 @@
-"""What a simulation gives back: labelled arrays, a summary, a figure."""
+"""The result of a simulation: labelled arrays, a summary, a figure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHOOSING, JUDGING = slice(0, None, 2), slice(1, None, 2)
 
 
 class Chunk(NamedTuple):
-    """What some replications gave, with an axis of policies and one of replications."""
+    """The outcome of some replications; the first axis is for policies, the second for replications."""
 
     regret: FloatArray  # at checkpoints
     pulls: IntArray  # per arm
@@ -41,7 +41,7 @@ class Result:
     Attributes
     ----------
     instance, horizon, seed
-        What was played; of a result read from a store, the instance is a :class:`.StoredInstance`.
+        What was played; in a result read from a store, the instance is a :class:`.StoredInstance`.
 
     Examples
     --------
@@ -84,8 +84,8 @@ class Result:
     def to_xarray(self) -> xr.Dataset:
         """Return regret, pulls and wall time as one dataset.
 
-        Policies of a study have the parameters that were swept as coordinates, such as ``policy_c``, and the name in
-        the study file as ``family``; the parameters of the instance are single values, such as ``instance_df``.
+        Policies of a study have their swept parameters as coordinates, such as ``policy_c``, and their name in the
+        study file as ``family``; swept parameters of the instance are single values, such as ``instance_df``.
 
         Examples
         --------
@@ -119,10 +119,10 @@ class Result:
     def failed(self) -> Any:
         """Replications that end in linear regret: (policy, replication).
 
-        A replication fails if in the last tenth of the horizon a pull loses more than a fifth of what choosing arms at
-        random loses, and more than twice what the Lai-Robbins limit still adds there, or, with linear rewards, what one
-        still loses who has seen as many rows at random.  It then has settled on a bad arm.  One that loses less is
-        either close to the best arm or still exploring, as the best policies would.
+        A replication fails if, in the last tenth of the horizon, a pull loses more than a fifth of what choosing arms
+        at random loses, and also more than twice what the Lai-Robbins limit still adds there or, with linear rewards,
+        what a learner still loses that has seen as many random rows.  Such a replication has settled on a bad arm.  One
+        that loses less is either close to the best arm or still exploring, as the best policies would.
         """
         last = self._rounds >= self.horizon - self.horizon // 10
         first = int(np.argmax(last))
@@ -147,19 +147,19 @@ class Result:
 
     @property
     def lai_robbins_slope(self) -> float:
-        """What a unit of ln(t) adds to that limit; NaN if it says nothing, being unknown or zero."""
+        """What a unit of ln(t) adds to that limit; NaN if the limit is unknown or zero."""
         return self.lai_robbins / math.log(self.horizon) if self.horizon > 1 and self.lai_robbins > 0 else math.nan
 
     def summary(self) -> pd.DataFrame:
-        """One row per policy.
+        """Return a table with one row per policy.
 
-        ``mean``, its standard error ``se``, ``std``, ``median``, ``q10``, ``q90`` (quantiles) and ``worst`` are of the
-        regret at the horizon over the replications; ``failures`` is the share of replications that failed (see
-        :attr:`failed`).  ``above best`` is how much higher the mean is than that of the policy with the lowest, between
-        ``above best low`` and ``above best high`` with 95% confidence: a bootstrap over replications, in each of which
-        all policies met the same noise.  ``ns per pull`` is the median cost of a pull, noise not included; ``ratio to
-        Lai-Robbins`` is the mean divided by the regret that no policy can beat as the horizon grows.  That limit is
-        asymptotic: a good policy may be below it for long.
+        ``mean``, its standard error ``se``, ``std``, ``median``, ``q10``, ``q90`` (quantiles) and ``worst`` describe
+        the regret at the horizon over the replications; ``failures`` is the share of replications that failed (see
+        :attr:`failed`).  ``above best`` is the difference between the mean and the lowest mean of any policy; its 95%
+        confidence interval, from ``above best low`` to ``above best high``, is a bootstrap over replications, in each
+        of which all policies met the same noise.  ``ns per pull`` is the median cost of a pull, noise not included;
+        ``ratio to Lai-Robbins`` is the mean divided by the regret that no policy can beat as the horizon grows.  That
+        limit is asymptotic: a good policy may stay below it for a long time.
 
         Examples
         --------
@@ -192,7 +192,7 @@ class Result:
         Returns
         -------
         matplotlib.figure.Figure
-            The figure, to be changed or saved.  The Lai-Robbins line is part of it where it lies below all curves.
+            The figure, to be changed or saved.  It includes the Lai-Robbins line if that lies below all curves.
 
         Examples
         --------
@@ -213,14 +213,14 @@ class Result:
         final = dict(zip(self._labels, self._regret[:, :, -1].mean(axis=1), strict=True))
         banded = sorted(drawn, key=final.__getitem__)[:2] if band is None else self._known("band", band)
         if ax is not None and not hasattr(ax, "plot"):
-            raise TypeError(f"plot: ax must be an axis of matplotlib, got {ax!r}")
+            raise TypeError(f"plot: ax must be a matplotlib axis, got {ax!r}")
         if ax is None:
             ax = Picture(figsize=(7, 4.2), layout="constrained").subplots()
         regret = {label: self._regret[self._labels.index(label)] for label in drawn}
         plot_regret(ax, self._rounds, regret, banded, limit=self.lai_robbins_slope, scale=scale)
         ax.set(xlabel="pulls", ylabel="mean regret")
         figure = ax.get_figure(root=True)
-        assert figure is not None  # of an axis that can be drawn into
+        assert figure is not None  # an axis that can be drawn into has one
         return figure
 
     def _repr_html_(self) -> str:
@@ -235,7 +235,7 @@ class Result:
         return html_table(caption, head, rows, {(best, 1)}, [look(label).colour for label in self._labels])
 
     def _known(self, argument: str, labels: Sequence[str]) -> list[str]:
-        """Return the labels if all are of this result."""
+        """Return the labels; refuse those that this result does not have."""
         if isinstance(labels, str):
             raise TypeError(f"plot: {argument} must be a list of labels, got {labels!r}")
         for label in labels:

@@ -1,4 +1,4 @@
-"""What results tell of an instance."""
+"""What results know about an instance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..protocols import FloatArray
 
 
 class Shown(Protocol):
-    """What results tell of an instance, of whatever kind, played just now or read from a store."""
+    """What results know about an instance of any kind, just played or read from a store."""
 
     @property
     def means(self) -> FloatArray:
@@ -19,7 +19,7 @@ class Shown(Protocol):
 
     @property
     def gaps(self) -> FloatArray:
-        """How far each lies below the best."""
+        """How far each arm lies below the best."""
         ...
 
     @property
@@ -32,13 +32,13 @@ class Shown(Protocol):
         ...
 
     def learning_loss(self, rounds: int) -> float | None:
-        """Return what a round still loses after so many, if they told as much as rows at random; None if not known."""
+        """Return what a round still loses after this many rounds with random rows; None if it is not known."""
         ...
 
 
 @dataclass(frozen=True)
 class StoredInstance:
-    """What a stored result tells of its instance: all but the noise itself, which may be a user's code.
+    """The instance of a stored result, without the noise itself, which may be a user's code.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class StoredInstance:
         return self.limit * math.log(horizon) / math.log(self.horizon)
 
     def learning_loss(self, rounds: int) -> float | None:
-        """Return what a round still loses after so many, see :meth:`LinearInstance.learning_loss`; at its horizon."""
+        """Return :meth:`LinearInstance.learning_loss` at the stored horizon; None for any other number of rounds."""
         return self.loss if rounds == self.horizon else None
 
 

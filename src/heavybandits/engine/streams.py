@@ -1,4 +1,4 @@
-"""Random streams, found by keys: never by the order in which things happen to run."""
+"""Random streams, identified by keys and never by the order in which things happen to run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..protocols import FloatArray
 
 
 def stream_key(seed: int, *names: str) -> tuple[int, ...]:
-    """Return the numbers that key the random streams of whatever has these names, under this seed.
+    """Return the key of the random streams that belong to these names and this seed.
 
     Examples
     --------
@@ -37,9 +37,9 @@ def generator(key: tuple[int, ...], replication: int) -> np.random.Generator:
 
 
 def seeds(key: tuple[int, ...], *numbers: int) -> np.random.SeedSequence:
-    """Return the seeds that belong to a key and numbers below 2**32.
+    """Return the seeds that belong to a key and to numbers below 2**32.
 
-    They are those of ``SeedSequence(key[0], spawn_key=(*key[1:], *numbers))``, which takes three times as long.
+    They equal those of ``SeedSequence(key[0], spawn_key=(*key[1:], *numbers))``, which takes three times as long.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def _words(key: tuple[int, ...]) -> list[int]:
 
 
 def draw(noise: Any, rng: np.random.Generator, size: int) -> FloatArray:
-    """Return ``size`` draws of a noise, and refuse what is no such thing.
+    """Return ``size`` draws of a noise; refuse anything else that it returns.
 
     Examples
     --------

@@ -21,16 +21,16 @@ CASES = 6  # side by side in a notebook
 
 @dataclass(frozen=True, repr=False)
 class StudyResult:
-    """What a study gave: a result per case, and how they were made.
+    """The results of a study, one per case, and how they were made.
 
     Attributes
     ----------
     name, title, description
-        What the study is called and about.
+        What the study is called and what it is about.
     results
-        By the label of the case, in the order of the study.
+        The result of each case by its label, in the order of the study.
     families
-        The name that a policy has in the study file, by its label; a sweep of parameters makes several of one.
+        The name of each policy in the study file, by its label; a sweep makes several policies of one name.
     swept
         The parameters that were swept to make a case, by its label.
     spec
@@ -65,7 +65,7 @@ class StudyResult:
 
     @property
     def targets(self) -> list[float]:
-        """The mean regrets to reach, which the study asks about."""
+        """The mean regrets that policies are to reach, as the study asks."""
         return [float(target) for target in self.spec.get("report", {}).get("targets", (0.1, 0.05))]
 
     def to_xarray(self) -> xr.DataTree:
@@ -120,8 +120,8 @@ class StudyResult:
     def best(self) -> dict[str, str]:
         """The label of the policy of each family that has the lowest of :attr:`scores`.
 
-        Even replications choose it, so that odd ones can judge it: a policy looks better than it is on the numbers that
-        it was chosen by.
+        Even replications choose it, so that odd ones can judge it: a policy looks better than it is on the numbers it
+        was chosen by.
         """
         best: dict[str, str] = {}
         for label, family in self.families.items():

@@ -52,7 +52,7 @@ def summary_of(
 
 
 def with_error(mean: float, error: float) -> str:
-    """Write a mean with its standard error, if that is known.
+    """Format a mean with its standard error, if that is known.
 
     Examples
     --------

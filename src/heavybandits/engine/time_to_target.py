@@ -1,7 +1,7 @@
 r"""How long a policy takes until its mean regret :math:`R_t / t` falls below a target, in pulls and in seconds.
 
-The first fiftieth of the horizon does not count, where a lucky start may pass for success.  A replication that never
-gets there has *failed*: it took infinitely long.
+The first fiftieth of the horizon does not count: there a lucky start may pass for success.  A replication that never
+reaches the target has *failed*: it took infinitely long.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .results import Result
 def pulls_to_target(result: Result, target: float) -> FloatArray:
     """Return the pulls until the mean regret is below the target: (policy, replication), infinite if it never is.
 
-    Regret is looked at where it was recorded, so record it at every round: ``simulate(..., checkpoints="all")``.
+    Only checkpoints are examined, so record regret at every round: ``simulate(..., checkpoints="all")``.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def pulls_to_target(result: Result, target: float) -> FloatArray:
 def seconds_to_target(result: Result, target: float) -> FloatArray:
     """Return :func:`pulls_to_target` in seconds: pulls times the cost of a pull, noise not included.
 
-    That cost is the median over the replications, which whatever else the machine was doing hardly moves.
+    That cost is the median over the replications, which is hardly affected by what else the machine was doing.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def seconds_to_target(result: Result, target: float) -> FloatArray:
 def late_quantile(times: FloatArray, level: float = 0.9) -> FloatArray:
     """Return a quantile of the times to a target over the replications that reached it; infinite if none did.
 
-    Between two of those times it is interpolated linearly.
+    The quantile is interpolated linearly between neighbouring times.
 
     Examples
     --------

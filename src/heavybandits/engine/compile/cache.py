@@ -1,8 +1,8 @@
 """The disk cache: one file for each function and each signature, with a digest of its contents.
 
-numba's own cache trusts its files, and one flipped bit may crash the process.  Here a file that is damaged, of another
-version or not there means no more than compiling again.  Whoever writes a file moves it into place whole, so
-processes may write the same one at the same time.
+numba's own cache trusts its files, and one flipped bit may crash the process.  Here a file that is damaged, missing or
+of another version only means compiling again.  Files are moved into place when they are complete, so several processes
+may write the same one at the same time.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ _SIZE = hashlib.sha256().digest_size
 
 
 def attach(dispatcher: Any, name: str, prepare: Callable[[], None]) -> bool:
-    """Let numba's dispatcher keep what it compiles under this name, and ``prepare`` before it compiles.
+    """Let numba's dispatcher keep what it compiles under this name, and call ``prepare`` before it compiles.
 
-    Where that is impossible, return false: then it compiles in every process.
+    If that is impossible, return false; the dispatcher then compiles in every process.
     """
     folder = _folder() if is_known() else None
     if folder is None or not hasattr(dispatcher, "_cache"):
         return False
     try:
         dispatcher._cache = _cache_class()(folder, name, prepare)
-    except Exception:  # of internals that are not as expected
+    except Exception:  # numba's internals are not as expected
         return False
     return True
 
 
 @functools.cache
 def _folder() -> Path | None:
-    """Return the first of these folders that can be written to."""
+    """Return the first folder for the cache that can be written to, or None."""
     numba: Any = importlib.import_module("numba")
     system = {"win32": os.environ.get("LOCALAPPDATA", "~"), "darwin": "~/Library/Caches"}
     user = Path(os.environ.get("XDG_CACHE_HOME") or system.get(sys.platform, "~/.cache")).expanduser()
@@ -69,7 +69,7 @@ def _cache_class() -> Any:
     versions = numba.__version__, np.__version__, platform.python_implementation(), sys.version_info
 
     class Cache(caching.NullCache):  # type: ignore[misc]
-        """What numba asks before it compiles, and tells when it has."""
+        """The cache that numba asks before it compiles, and fills afterwards."""
 
         def __init__(self, folder: Path, name: str, prepare: Callable[[], None]) -> None:
             self._folder, self._name, self._prepare = folder, name, prepare
@@ -90,7 +90,7 @@ def _cache_class() -> Any:
             return None
 
         def save_overload(self, signature: Any, result: Any) -> None:
-            if result.lifted or result.library.has_dynamic_globals:  # of this process only
+            if result.lifted or result.library.has_dynamic_globals:  # valid in this process only
                 return
             with contextlib.suppress(Exception):
                 contents = serialize.dumps((signature, result._reduce()))

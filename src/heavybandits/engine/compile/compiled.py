@@ -1,8 +1,8 @@
 """From plain Python methods to machine code.
 
-The loop that is to be compiled is copied for each policy, and calls the policy's methods in the copy.  Its name tells
-the disk cache what it is made of, so a second process loads what the first compiled, and an edited policy never
-plays its old code.
+The loop to be compiled is copied for each policy, and the copy calls the policy's methods.  The copy's name tells the
+disk cache which code it is made of, so a second process loads what the first compiled, and an edited policy never plays
+its old code.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .digest import digest
 from .jit import dispatcher, machine_code
 from .teach import teach
 
-# What was compiled, by function, classes and types of arguments: it need not wait for what another thread compiles.
+# Compiled code by function, classes and argument types: finding it here does not wait for other threads to compile.
 _ready: dict[Any, Callable[..., Any]] = {}
 
 
 def without_text(parameters: Any) -> Any:
-    """Return the same NamedTuple with ``None`` for text, which only ``init`` reads: compiled code is faster without.
+    """Return the NamedTuple with ``None`` for text, which only ``init`` reads: compiled code is faster without it.
 
     Examples
     --------
@@ -47,9 +47,9 @@ def without_text(parameters: Any) -> Any:
 def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: Any) -> Callable[..., Any]:
     """Return ``function(policy, state, *arguments)`` compiled for arguments of exactly these types.
 
-    The policy comes without its text.  Where the function names ``select`` and ``update``, the compiled code calls the
-    policy's.  Calls do not check the types of their arguments, which makes them cheap: callers must keep to them.
-    With ``NUMBA_DISABLE_JIT=1`` the function is not compiled.
+    Pass the policy :func:`without_text`.  Where the function calls ``select`` and ``update``, the compiled code calls
+    the policy's methods.  Calls do not check the types of their arguments, which makes them cheap; callers must pass
+    the right ones.  With ``NUMBA_DISABLE_JIT=1`` the function is not compiled.
     """
     numba: Any = importlib.import_module("numba")
     cls = type(policy)

@@ -1,6 +1,6 @@
 """A digest of what machine code is made of.
 
-It covers every function that compiled code may call, directly or not, and every constant that these read.  Comments,
+It covers every function that compiled code may call, directly or not, and every constant that they read.  Comments,
 docstrings, line numbers and code that is not called are not part of it.
 """
 
@@ -51,7 +51,7 @@ def _room(name: str) -> CodeType:
 
 
 class _Reader:
-    """Follows names from function to function."""
+    """A reader that follows names from function to function."""
 
     def __init__(self) -> None:
         self.numbers: dict[Any, int] = {}  # functions and classes in the order they were met

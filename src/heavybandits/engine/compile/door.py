@@ -1,8 +1,8 @@
 """The one door to numba's internals, and the way around it.
 
 Behind it, :mod:`.draft` compiles faster than numba's public interface.  Internals may change with any version of numba,
-so nothing depends on them: where they are missing or fail, :mod:`.plain` does the same work in public, and one warning
-says so.
+so nothing depends on them: where they are missing or fail, :mod:`.plain` does the same work through the public
+interface, and one warning says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def is_open() -> bool:
 
 
 def through(make: Callable[[ModuleType], Made]) -> Made:
-    """Make something with :mod:`.draft`, or with :mod:`.plain` if only that succeeds; if neither does, raise its error.
+    """Make something with :mod:`.draft`, or else with :mod:`.plain`; if both fail, raise the error of the latter.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def through(make: Callable[[ModuleType], Made]) -> Made:
         try:
             made = make(_plain())
         except Exception:
-            _open = True  # numba refuses in public too, so the internals are not to blame
+            _open = True  # numba's public interface fails too, so the internals are not to blame
             raise
         _warn(reason)
         return made
@@ -70,7 +70,7 @@ def is_known() -> bool:
 @functools.cache
 def _draft() -> ModuleType:
     if not is_known():
-        raise ImportError("a version that was never tried")
+        raise ImportError("this version has not been tested")
     return importlib.import_module(f"{__package__}.draft")
 
 

@@ -1,7 +1,7 @@
 """How methods and the loop around them are compiled: the methods as *drafts*, and the loop, with them in it, in full.
 
 numba optimises every function and turns it into machine code, and then once more within each function that calls it.
-Ours are only called by compiled code.  A draft is translated for LLVM and no more, so the whole is optimised once.
+Ours are only called by compiled code.  A draft is only translated for LLVM, so the whole is optimised once.
 
 All of this overrides numba's internals, so it is imported by :mod:`.door` alone.
 """
@@ -33,7 +33,7 @@ NAME = "draft"
 
 
 class _Draft(JITCodeLibrary):
-    """Code for others to link."""
+    """Code for other code to link."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
@@ -46,7 +46,7 @@ class _Draft(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """Return whom to tell the address of the Python objects that the function needs: here, nobody yet."""
+        """Return the object to tell where the function's Python objects are: this one, which ignores it."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
@@ -58,7 +58,7 @@ class _DraftLowering(NativeLowering):
     _name = "draft_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        # Decided as late as this, because numba compiles a function anew for callers with other flags.
+        # Decided only here, because numba compiles a function again for callers with other flags.
         state.flags = state.flags.copy()
         state.flags.forceinline = COMPILABLE.get(state.func_id.func, True)
         state.library = _Draft(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -66,7 +66,7 @@ class _DraftLowering(NativeLowering):
 
 
 class _Whole(JITCodeLibrary):
-    """Code with all drafts in it, optimised in one round: numba has another for reference counts, and here are none."""
+    """Code with all drafts in it, optimised in one pass: numba's other one is for reference counts; here are none."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
@@ -94,14 +94,14 @@ class _FullLowering(NativeLowering):
 
 
 class _Compiler(CompilerBase):
-    """numba's own, with another lowering."""
+    """numba's own compiler, with another lowering."""
 
     lowering: type
 
     def define_pipelines(self) -> list[Any]:
         steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes = [(self.lowering if step is NativeLowering else step, what) for step, what in steps.passes]
-        if not self.state.flags.nrt:  # nothing is allocated: there are no expressions of whole arrays, and no lists
+        if not self.state.flags.nrt:  # nothing is allocated, so there are no whole-array expressions and no lists
             passes = [(step, what) for step, what in passes if step not in (InlineClosureLikes, NopythonRewrites)]
         steps.passes = passes
         steps.finalize()
@@ -109,18 +109,18 @@ class _Compiler(CompilerBase):
 
 
 class DraftCompiler(_Compiler):
-    """For functions that only compiled code calls."""
+    """The compiler for functions that only compiled code calls."""
 
     lowering = _DraftLowering
 
 
 class FullCompiler(_Compiler):
-    """For functions that Python calls."""
+    """The compiler for functions that Python calls."""
 
     lowering = _FullLowering
 
 
-# Options for functions that Python calls, and for those that only compiled code calls; neither gets a copy for C.
+# Options for functions that Python calls, and for those that only compiled code calls; neither gets a wrapper for C.
 WHOLE: dict[str, Any] = {"pipeline_class": FullCompiler, "no_cfunc_wrapper": True}
 PART: dict[str, Any] = {"pipeline_class": DraftCompiler, "no_cfunc_wrapper": True}
 
@@ -129,7 +129,7 @@ def teach_method(name: str) -> None:
     """Do nothing: :class:`_Methods` finds every method by the class that has it."""
 
 
-cpu_target.typing_context.refresh()  # numba's own rules come first, so a field wins over a method of its name
+cpu_target.typing_context.refresh()  # numba's own rules come first, so a field wins over a method of the same name
 
 
 @infer_getattr

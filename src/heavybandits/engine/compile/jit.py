@@ -13,7 +13,7 @@ from .digest import digest
 
 
 def jit(function: Callable[..., Any], signature: tuple[Any, ...], **options: Any) -> Any:
-    """Return the function compiled for arguments of these types, by code that does not hold the interpreter.
+    """Return the function compiled for arguments of these types; it releases the interpreter lock.
 
     Examples
     --------
@@ -28,10 +28,10 @@ def jit(function: Callable[..., Any], signature: tuple[Any, ...], **options: Any
 
 
 def dispatcher(function: Callable[..., Any], name: str | None, prepare: Callable[[], None], **options: Any) -> Any:
-    """Return what numba compiles the function by.
+    """Return numba's dispatcher of the function.
 
-    What it compiles is kept on disk by this name, if there is one.  It calls ``prepare`` before it compiles, but not if
-    it finds what was compiled before.
+    What it compiles is kept on disk under this name, if there is one.  It calls ``prepare`` before it compiles, but not
+    if it finds what was compiled before.
     """
     numba: Any = importlib.import_module("numba")
     made = numba.njit(function, nogil=True, **options)
@@ -49,7 +49,7 @@ def machine_code(made: Any, signature: tuple[Any, ...]) -> Any:
 
 @contextlib.contextmanager
 def _without_collecting_garbage() -> Iterator[None]:
-    """Pause garbage collection: few of numba's million objects become garbage, and scanning them takes a tenth."""
+    """Pause garbage collection: few of numba's million objects are garbage, and scanning them takes a tenth longer."""
     enabled = gc.isenabled()
     gc.disable()
     try:

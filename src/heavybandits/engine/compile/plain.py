@@ -1,4 +1,4 @@
-"""How methods and the loop around them are compiled by numba's public interface alone."""
+"""How methods and the loop around them are compiled through numba's public interface alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "plain"
 WHOLE: dict[str, Any] = {}  # options for functions that Python calls
 PART: dict[str, Any] = {}  # options for functions that only compiled code calls
 
-numba.njit((types.int64,))(lambda x: x)  # now numba knows its own rules, and a field wins over a method of its name
+numba.njit((types.int64,))(lambda x: x)  # loads numba's own rules, so a field wins over a method of the same name
 
 
 @functools.cache

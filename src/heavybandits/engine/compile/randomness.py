@@ -1,4 +1,4 @@
-"""Whether a policy draws random numbers, decided by its code, and generators that are set to a key."""
+"""Whether a policy draws random numbers, as its code shows, and generators that are set to a key."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def uses_rng(policy: Any) -> bool:
     """Return whether the policy draws random numbers.
 
     A policy does not if its ``select`` never mentions its generator, whatever it is called, or only hands it to the
-    ``select`` of policies among its parameters that do not draw.  In doubt it does: a generator that nobody needs costs
-    little.
+    ``select`` of policies among its parameters that do not draw.  When in doubt, the answer is yes: a generator that
+    nobody needs costs little.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def _generator(code: CodeType) -> str:
 
 
 def set_key(rng: np.random.Generator, key: bytes) -> None:
-    """Let what the generator (PCG64) draws next depend on this key alone, 32 bytes that look random.
+    """Set a PCG64 generator so that its next draws depend on this key alone, 32 bytes that look random.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def _mentions(code: CodeType, name: str) -> bool:
 
 
 def _only_hands_on(policy: Any, select: FunctionType) -> bool:
-    """Whether it only calls ``self.<field>.select(..., rng)`` with its generator, of policies that do not draw."""
+    """Return whether ``select`` only passes its generator to ``self.<field>.select`` of policies that do not draw."""
     steady = {name for name, field in zip(policy._fields, policy, strict=True)
               if hasattr(field, "select") and not uses_rng(field)}  # fmt: skip
     tree = _source_tree(select) if steady else None

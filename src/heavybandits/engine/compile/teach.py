@@ -38,7 +38,7 @@ def _teach_function(way: ModuleType, function: Callable[..., Any]) -> None:
 
 @functools.cache
 def _teach_copying(way: ModuleType) -> None:
-    """Tell numba how to copy a state: field by field, which takes other code for every type of state."""
+    """Tell numba how to copy a state: field by field, which takes different code for every type of state."""
     numba: Any = importlib.import_module("numba")
     drafted = way.NAME == "draft"
 
