@@ -87,7 +87,7 @@ def test_every_kind_has_a_name() -> None:
         (lambda: hb.Logged([1.0]), ValueError, r"values must have shape \(n, K, d\) or \(n, d\), got \(1,\)"),
         (lambda: hb.Logged([[np.nan]]), ValueError, "Logged: values must be finite"),
         (lambda: hb.Logged([["a"]]), TypeError, "Logged: values must be an array of numbers"),
-        (lambda: hb.blocks(1.0, 2), ValueError, "blocks: context must be one of p numbers"),
+        (lambda: hb.blocks(1.0, 2), ValueError, "blocks: context must be p numbers"),
         (lambda: make_contexts("spere"), ValueError, "unknown contexts 'spere'; did you mean 'sphere'"),
         (lambda: make_contexts("sphere", arms=3), ValueError, "sphere: unknown parameter 'arms'"),
         (lambda: make_contexts("sphere", n_arms=3), ValueError, "sphere: needs n_features"),

@@ -79,7 +79,7 @@ def test_what_is_no_function_is_refused() -> None:
         hb.LipschitzInstance("paek", hb.Cauchy())
     with pytest.raises(ValueError, match="dim must be 2 for 'himmelblau', got 1"):
         hb.LipschitzInstance("himmelblau", hb.Cauchy())
-    with pytest.raises(TypeError, match="function must be callable or the name of one, got 3"):
+    with pytest.raises(TypeError, match="function must be a callable or a known name, got 3"):
         hb.LipschitzInstance(3, hb.Cauchy())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="function must return 20000 finite values"):
         hb.LipschitzInstance(lambda x: x, hb.Cauchy())

@@ -85,7 +85,7 @@ DECK = Empirical([1.0, 2.0], replace=False)
         (lambda: Mixture([1.0], [DECK]), ValueError, "Mixture: each of noises must be drawn with replacement"),
         (lambda: Empirical([]), ValueError, "Empirical: values must be a sequence of at least one number, got []"),
         (lambda: Empirical([[1, 2]]), ValueError, "Empirical: values must be a sequence of at least one number"),
-        (lambda: Empirical([1.0, math.nan]), ValueError, "Empirical: values must be finite; leave out what is missing"),
+        (lambda: Empirical([1.0, math.nan]), ValueError, "Empirical: values must be finite; leave out missing values"),
         (lambda: Empirical(["a"]), TypeError, "Empirical: values must be numbers, got ['a']"),
         (lambda: Empirical([1, 2], [1]), ValueError, "Empirical: needs one weight per value, got 1 for 2"),
         (lambda: Empirical([1, 2], [1, -1]), ValueError, "Empirical: weights must not be negative, nor all zero"),
@@ -104,7 +104,7 @@ DECK = Empirical([1.0, 2.0], replace=False)
         (lambda: make_noise("cauchy", scale=-1), ValueError, "Cauchy: scale must be a positive finite number, got -1"),
         (lambda: make_noise("scipy"), ValueError, "scipy: unknown law ''"),
         (lambda: make_noise("scipy", law="norn"), ValueError, "scipy: unknown law 'norn'; did you mean 'norm'?"),
-        (lambda: make_noise("scipy", law="t", dg=3), ValueError, "scipy: t cannot be made of {'dg': 3}: "),
+        (lambda: make_noise("scipy", law="t", dg=3), ValueError, "scipy: t cannot be made with {'dg': 3}: "),
     ],
 )
 def test_refusals(make: Callable[[], Noise], error: type[Exception], message: str) -> None:

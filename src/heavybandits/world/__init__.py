@@ -1,1 +1,1 @@
-"""What is played against: noises and instances."""
+"""What policies play against: noises and instances."""

@@ -1,6 +1,6 @@
-"""Contexts: the rows of features that a linear policy chooses from, drawn anew in each round.
+"""Contexts: the rows of features that a linear policy chooses from, drawn again in each round.
 
-A sampler of contexts has a method ``sample(rng, size)``, which returns an array of shape (size, K, d); one of your own
+A sampler of contexts has a method ``sample(rng, size)``, which returns an array of shape (size, K, d); your own sampler
 needs no base class.  Those of this package are frozen dataclasses, and ``repr`` spells each out completely, because the
 random streams are keyed by it.
 """
@@ -20,7 +20,7 @@ from ..protocols import FloatArray
 
 
 class Contexts(Protocol):
-    """The least that contexts must offer to be simulated."""
+    """The minimum that contexts must offer to be simulated."""
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Return ``size`` independent arrays of rows, as one array of shape (size, K, d)."""
@@ -56,17 +56,17 @@ class Sphere:
 
 @dataclass(frozen=True)
 class Cube:
-    """Rows that are uniform in a cube, by default projected to the unit sphere.
+    """Rows that are uniform in a cube, by default projected onto the unit sphere.
 
-    Numbers from 0 to 1 give rows that are all positive, as in Xue et al. (2020); from -1 to 1, as in Kang and Kim
-    (2023).
+    Numbers from 0 to 1 give rows that are all positive, as in Xue et al. (2020); Kang and Kim (2023) use numbers from
+    -1 to 1.
 
     Parameters
     ----------
     n_arms, n_features
         Rows in a round, and numbers in a row.
     low, high
-        What each number lies between.
+        Range of the numbers.
     normalised
         Whether rows are scaled to length 1.
 
@@ -99,12 +99,12 @@ class Cube:
 
 @dataclass(frozen=True)
 class Disjoint:
-    """One context per round, in which each arm has a model of its own; see :func:`blocks`.
+    """One context per round, for arms that each have a model of their own; see :func:`blocks`.
 
     Parameters
     ----------
     n_arms
-        Arms.
+        Number of arms.
     context
         Contexts of one row.
 
@@ -131,7 +131,7 @@ class Disjoint:
 
 @dataclass(frozen=True)
 class Frozen:
-    """Rows that are drawn once for each replication, and stay as they are.
+    """Rows that are drawn once for each replication and then stay the same.
 
     Parameters
     ----------
@@ -150,16 +150,16 @@ class Frozen:
         require_contexts("Frozen", "contexts", self.contexts)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Return ``size`` arrays of rows, each of which would stay for a replication."""
+        """Return ``size`` arrays of rows, one per replication."""
         drawn: FloatArray = self.contexts.sample(rng, size)
         return drawn
 
 
 @dataclass(frozen=True)
 class Held:
-    """Rows that stay for some rounds before they are drawn anew.
+    """Rows that stay the same for some rounds before they are drawn again.
 
-    The literature plays policies that repeat a row in such a world, one round of rows for each group of repeats.
+    In the literature, policies that repeat a row are played on such contexts, with new rows for each group of repeats.
 
     Parameters
     ----------
@@ -183,14 +183,14 @@ class Held:
         object.__setattr__(self, "rounds", count("Held", "rounds", self.rounds))
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Return ``size`` arrays of rows, the first of which begin to stay."""
+        """Return ``size`` arrays of rows, beginning with new ones."""
         drawn: FloatArray = self.contexts.sample(rng, -(-size // self.rounds))
         return np.repeat(drawn, self.rounds, axis=0)[:size]
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Logged:
-    """A table of contexts that were logged, from which rounds are drawn with replacement.
+    """A table of logged contexts, from which rounds are drawn with replacement.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class Logged:
 
 
 def blocks(context: ArrayLike, n_arms: int) -> FloatArray:
-    """Return features with which each arm has a model of its own: the context in the arm's block, zeros elsewhere.
+    """Return features that give each arm its own model: the context in the arm's block, zeros elsewhere.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def blocks(context: ArrayLike, n_arms: int) -> FloatArray:
     given = finite_array("blocks", "context", context)
     n_arms = count("blocks", "n_arms", n_arms)
     if given.ndim not in (1, 2):
-        raise ValueError(f"blocks: context must be one of p numbers, or an array of such rows, got shape {given.shape}")
+        raise ValueError(f"blocks: context must be p numbers, or an array of such rows, got shape {given.shape}")
     several = np.atleast_2d(given)
     n, p = several.shape
     parts = np.zeros((n, n_arms, n_arms, p))
@@ -306,13 +306,13 @@ def _check_counts(shape: Any) -> None:
 
 
 def require_contexts(owner: str, name: str, value: Any) -> None:
-    """Refuse what is no sampler of contexts."""
+    """Refuse anything but a sampler of contexts."""
     if isinstance(value, type) or not callable(getattr(value, "sample", None)):
         raise TypeError(f"{owner}: {name} must be contexts with a method sample(rng, size), got {value!r}")
 
 
 def finite_array(owner: str, name: str, values: ArrayLike) -> FloatArray:
-    """Return finite numbers as an array of their own that cannot be written to."""
+    """Return finite numbers as a new, read-only array."""
     try:
         given = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -324,9 +324,9 @@ def finite_array(owner: str, name: str, values: ArrayLike) -> FloatArray:
 
 
 def _normalised(rows: FloatArray) -> FloatArray:
-    """Return the rows scaled to length 1, in their place."""
+    """Return the rows, scaled in place to length 1."""
     squares = rows[:, :, 0] ** 2
-    for j in range(1, rows.shape[2]):  # in this order, for the same rounding on every machine
+    for j in range(1, rows.shape[2]):  # in a fixed order, so that rounding is the same on every machine
         squares += rows[:, :, j] ** 2
     rows /= np.sqrt(squares)[:, :, None]
     return rows

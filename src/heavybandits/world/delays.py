@@ -34,7 +34,7 @@ class Batches:
         object.__setattr__(self, "size", count("Batches", "size", self.size))
 
     def delays(self, horizon: int) -> IntArray:
-        """Return by how many rounds the reward of each decision is late."""
+        """Return how many rounds late the reward of each decision is."""
         return self.size - 1 - np.arange(horizon) % self.size
 
 
@@ -48,7 +48,7 @@ class Delays:
     Parameters
     ----------
     delay
-        Rounds by which every reward is late, a law of them, whose draws are rounded down, or :class:`Batches`.
+        How many rounds late every reward is, a law of this number, whose draws are rounded down, or :class:`Batches`.
     lost
         Share of rewards that never come.
     window
@@ -81,7 +81,7 @@ class Delays:
         return self.lost > 0 or self.delay != 0
 
     def due(self, rng: np.random.Generator, horizon: int) -> IntArray:
-        """Draw the round before whose decision each reward comes; ``horizon`` if that is too late, or never."""
+        """Draw, for each reward, the round before whose decision it comes; ``horizon`` if too late or never."""
         rounds = np.arange(1, horizon + 1) + np.minimum(self._delays(rng, horizon), horizon).astype(np.int64)
         if self.lost > 0:
             rounds[rng.random(horizon) < self.lost] = horizon

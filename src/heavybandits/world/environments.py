@@ -1,4 +1,4 @@
-"""Instances of the literature, by name."""
+"""Instances from the literature, by name."""
 
 from collections.abc import Callable, Sequence
 
@@ -99,7 +99,7 @@ def delta_cauchy(delta: float) -> Instance:
 
 
 def instances() -> dict[str, Callable[..., Instance]]:
-    """Return the functions that make the instances of the literature, by name.
+    """Return the functions that make instances from the literature, by name.
 
     Examples
     --------

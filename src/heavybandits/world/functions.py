@@ -1,4 +1,4 @@
-"""Functions on the unit cube by name, to be maximised: those of the literature and a few shapes that are hard in a way.
+"""Named functions on the unit cube, to be maximised: some from the literature, and a few difficult shapes.
 
 Each takes an array of points, (n, dim), and returns n values.
 """
@@ -35,7 +35,7 @@ def lu_2019(x: FloatArray) -> FloatArray:
 
 
 def lu_2019_low(x: FloatArray) -> FloatArray:
-    """Return the same two peaks, 2 lower, which is hard for methods that must be told a raw moment.
+    """Return the same two peaks, lowered by 2: hard for methods that must be told a raw moment.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def lu_2019_low(x: FloatArray) -> FloatArray:
 
 
 def peak(x: FloatArray) -> FloatArray:
-    """Return 1 less the largest distance to 0.3 of a coordinate.
+    """Return 1 minus the largest distance of a coordinate from 0.3.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def bump(x: FloatArray) -> FloatArray:
 
 
 def garland(x: FloatArray) -> FloatArray:
-    """Return an arch with many cusps, the highest near 0.52 at 0.99777.
+    """Return an arch with many cusps, the highest near 0.52 with a value of 0.99777.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def garland(x: FloatArray) -> FloatArray:
 
 
 def double_sine(x: FloatArray) -> FloatArray:
-    """Return half the product of two sines, plus a half: six smooth hills, the highest of 0.9756.
+    """Return half the product of two sines, plus a half: six smooth hills, the highest with a value of 0.9756.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def double_sine(x: FloatArray) -> FloatArray:
 
 
 def plateau(x: FloatArray) -> FloatArray:
-    """Return 0 but for a flat top of height 0.5 from 0.55 to 0.7, with sides that are 0.05 wide.
+    """Return 0 except for a flat top of height 0.5 from 0.55 to 0.7, with sides that are 0.05 wide.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def himmelblau(x: FloatArray) -> FloatArray:
 
 
 def hartmann_3(x: FloatArray) -> FloatArray:
-    """Return minus Hartmann's function in three dimensions: four hills, the highest of 3.86278.
+    """Return minus Hartmann's function in three dimensions: four hills, the highest with a value of 3.86278.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def hartmann_3(x: FloatArray) -> FloatArray:
 
 
 def functions() -> dict[str, Named]:
-    """Return the functions that have a name.
+    """Return the functions by name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of what an instance is given: means and their changes, noises, laws and a goal."""
+"""Checks of the arguments of an instance: means and their changes, noises, laws and a goal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .identity import centres
 
 
 def locations_of(means: ArrayLike) -> FloatArray:
-    """Return the means of the arms as an array that cannot be changed."""
+    """Return the means of the arms as a read-only array."""
     try:
         given = np.asarray(means)
     except ValueError:  # nested lists of unequal lengths
@@ -39,7 +39,7 @@ def changes_of(changes: Any, n_arms: int, is_of_laws: bool) -> dict[int, FloatAr
     if changes is None:
         return {}
     if is_of_laws:
-        raise ValueError("Instance: changes are of means, so arms given as laws must have none")
+        raise ValueError("Instance: changes are new means, so arms given as laws must have none")
     if not isinstance(changes, Mapping):
         raise TypeError(f"Instance: changes must be a mapping of rounds to means, got {changes!r}")
     later = {count("Instance", "each round of changes", start): locations_of(means) for start, means in changes.items()}
@@ -51,8 +51,8 @@ def changes_of(changes: Any, n_arms: int, is_of_laws: bool) -> dict[int, FloatAr
 
 
 def per_arm(owner: str, name: str, noise: Any, n_arms: int) -> tuple[Sampler, ...]:
-    """Return a noise for each arm, from one for all or a sequence of them."""
-    # A noise may be a tuple itself, namely a NamedTuple with a method.
+    """Return a noise for each arm, given one for all or a sequence of them."""
+    # A noise may itself be a tuple, namely a NamedTuple with a method.
     several = isinstance(noise, Sequence) and not isinstance(noise, str) and not hasattr(noise, "sample")
     noises = tuple(noise) if several else (noise,) * n_arms
     for one in noises:

@@ -14,8 +14,8 @@ from .noises import Noise, ScipyNoise, noises
 def same_law(one: Any, two: Any) -> bool:
     """Return whether two laws are certainly the same.
 
-    They are if they are one object, or of one class of this package with equal parameters.  A class of your own may
-    hide what its ``repr``, its ``==`` or its attributes do not show, so two objects of it are never taken for equal.
+    They are if they are one object, or of the same class of this package with equal parameters.  A class of your own
+    may hide what its ``repr``, its ``==`` and its attributes do not show, so two objects of it are never equal here.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def same_law(one: Any, two: Any) -> bool:
 
 
 def texts(laws: Sequence[object]) -> list[str]:
-    """Describe laws such that the same laws have one text, and different laws different texts.
+    """Describe laws so that equal laws have the same text, and different laws have different texts.
 
     The texts are the same in every process.  Laws that read alike but may differ are numbered.
 
@@ -49,7 +49,7 @@ def texts(laws: Sequence[object]) -> list[str]:
     >>> texts([hb.Cauchy(), hb.Gaussian(), hb.Cauchy()])
     ['Cauchy(scale=1.0)', 'Gaussian(scale=1.0)', 'Cauchy(scale=1.0)']
     """
-    known: dict[str, list[object]] = {}  # different laws by what they read like
+    known: dict[str, list[object]] = {}  # different laws by their common text
     by_object: dict[int, str] = {}
     found = []
     for law in laws:
@@ -65,7 +65,7 @@ def texts(laws: Sequence[object]) -> list[str]:
 
 
 def describe(thing: object) -> str:
-    """Return a text that is the same in every process: ``repr``, unless cut short or with an address."""
+    """Return a text that is the same in every process: ``repr``, unless that is cut short or has an address."""
     text = repr(thing)
     if " at 0x" not in text and "..." not in text:
         return text
@@ -84,7 +84,7 @@ def describe(thing: object) -> str:
 
 
 def centres(laws: Sequence[Any]) -> list[float] | None:
-    """Return the means of the laws if all have one, else their medians; None if a law does not tell.
+    """Return the means of the laws if all have one, else their medians; None if a law is no :class:`.Noise`.
 
     Examples
     --------

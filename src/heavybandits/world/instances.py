@@ -1,4 +1,4 @@
-"""Instances: what the arms pay, what they are compared by, and what theory says of them."""
+"""Instances: what the arms pay, what they are compared by, and what theory says about them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Instance:
     arm ``i`` pays a fresh draw of ``laws[i]``.
 
     Two instances are equal if their arms are.  Laws of this package are equal if their class and parameters are.  Two
-    objects of a class of your own are never taken for the same law, however alike they look.
+    objects of your own class are never taken for the same law, however alike they look.
 
     Parameters
     ----------
     means
         Locations of the arms: their means if the noise is centred.  Regret counts differences between them, so noises
-        that differ between arms should have one centre.
+        that differ between arms should have the same centre.
     noise
         One noise for all arms, or a sequence with one per arm.  Anything with a method ``sample(rng, size)``
         will do; see :mod:`.noises`.
@@ -50,7 +50,7 @@ class Instance:
     Attributes
     ----------
     means
-        What arms are compared by, an array that cannot be written to: the locations, or the means or medians of laws.
+        What arms are compared by, as a read-only array: the locations, or the means or medians of laws.
     shifts
         What is added to each draw of an arm: the locations, or zero for laws.
     noises
@@ -62,8 +62,8 @@ class Instance:
     is_of_laws
         Whether the arms were given as laws.
     changes
-        Later locations by round, in order; empty if arms stay as they are.  ``means`` and all that follows from them
-        are those of the first round.
+        Later locations by round, in order; empty if arms never change.  ``means`` and all that is derived from them
+        describe the first round.
     key
         A digest of the arms.  It stays the same from run to run, and keys the random streams.
 
@@ -76,7 +76,7 @@ class Instance:
     >>> round(instance.lai_robbins(horizon=10_000), 6)
     67.850829
 
-    Two arms of another kind: who clicks pays little, who buys pays much.
+    Two arms given as laws: clicks that pay 1 each, and purchases that pay varying amounts.
 
     >>> arms = Instance(laws=[Bernoulli(0.04), ZeroInflated(0.03, LogNormal(1.0))])
     >>> arms.means.round(4), arms.best_arm
@@ -92,7 +92,7 @@ class Instance:
     is_of_laws: bool
     changes: dict[int, FloatArray]
     key: str
-    kind = "arms"  # of policies that play it
+    kind = "arms"  # of the policies that play it
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class Instance:
 
     @property
     def best_arm(self) -> int:
-        """The arm with the highest location, the first of them if there are several."""
+        """The arm with the highest location; the first if there are several."""
         return int(self.means.argmax())
 
     def pieces(self, horizon: int) -> Iterator[tuple[int, int, FloatArray, FloatArray]]:
@@ -227,7 +227,7 @@ class Instance:
         return None if constant is None else logarithm * constant
 
     def learning_loss(self, rounds: int) -> float | None:
-        """Return None: it is known of linear rewards only."""
+        """Return None: it is known for linear rewards only."""
         return None
 
     @cached_property

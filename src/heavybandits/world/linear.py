@@ -20,8 +20,8 @@ from .given import per_arm
 from .identity import describe, same_law, texts
 from .noises import Noise
 
-SAMPLE, LARGEST_SAMPLE = 2000, 2_000_000  # rounds, and numbers, from which averages over rounds are worked out
-SMALL_SHIFT = 0.1  # quartile distances: a shift of the noise that is as hard to see as its Fisher information says
+SAMPLE, LARGEST_SAMPLE = 2000, 2_000_000  # at most: rounds, and numbers, from which averages over rounds are computed
+SMALL_SHIFT = 0.1  # in quartile distances: small enough that the divergence of a shift gives the Fisher information
 ROUNDING = 1e-12
 
 
@@ -36,16 +36,16 @@ class Problem(NamedTuple):
 class LinearInstance:
     """A linear bandit: a round offers rows of features, and row x pays x'theta plus noise.
 
-    Regret counts how far the row that is played lies below the best of its round.  Two instances are equal if all that
-    they are made of is; two objects of a class of your own are never taken for the same.
+    Regret counts how far the row that is played lies below the best of its round.  Two instances are equal if all their
+    parts are; two objects of your own class are never taken for the same.
 
     Parameters
     ----------
     theta
-        d numbers; or a sampler, of contexts such as ``hb.Sphere(1, d)``, from which each replication draws its own.
+        d numbers; or a sampler of contexts, such as ``hb.Sphere(1, d)``, from which each replication draws its own.
     contexts
-        Rows that stay the same, an array of shape (K, d); or a sampler, of which each round gets a draw: anything with
-        a method ``sample(rng, size)`` that returns an array of shape (size, K, d); see
+        Rows that stay the same, an array of shape (K, d); or a sampler from which each round draws its rows: anything
+        with a method ``sample(rng, size)`` that returns an array of shape (size, K, d); see
         :mod:`heavybandits.world.contexts`.
     noise
         One noise for all rows, or a sequence with one per row.
@@ -57,9 +57,9 @@ class LinearInstance:
     means, gaps
         What each row pays, and how far it lies below the best, on average over rounds and replications.
     noises, shared_noise
-        As those of :class:`.Instance`.
+        As in :class:`.Instance`.
     key
-        A digest of all that the instance is made of.  It stays the same from run to run, and keys the random streams.
+        A digest of all parts of the instance.  It stays the same from run to run, and keys the random streams.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class LinearInstance:
     n_arms: int
     n_features: int
     key: str
-    kind = "linear"  # of policies that play it
+    kind = "linear"  # of the policies that play it
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class LinearInstance:
         return instance
 
     def problem(self, rng: np.random.Generator) -> Problem:
-        """Draw what a replication keeps: theta, and rows that stay the same, if they do."""
+        """Draw what stays the same throughout a replication: theta, and the rows if they do."""
         theta = _drawn_theta(self.theta, rng)
         if isinstance(self.contexts, np.ndarray):
             return Problem(theta, self.contexts)
@@ -142,7 +142,7 @@ class LinearInstance:
 
     @cached_property
     def _sampled_means(self) -> FloatArray:
-        """Expected rewards of all rows in some rounds, each of another replication."""
+        """Expected rewards of all rows in some rounds, each from a different replication."""
         if isinstance(self.contexts, np.ndarray) and isinstance(self.theta, np.ndarray):
             return expected(self.contexts[None], self.theta)
         means: FloatArray = np.einsum("ikd,id->ik", *self._sample())
@@ -170,7 +170,7 @@ class LinearInstance:
 
     @cached_property
     def theta_norm(self) -> float:
-        """Length of theta; on average, if replications draw it."""
+        """Length of theta, on average if replications draw it."""
         rng = np.random.default_rng(0)
         times = 1 if isinstance(self.theta, np.ndarray) else 200
         return float(np.mean([np.linalg.norm(_drawn_theta(self.theta, rng)) for _ in range(times)]))
@@ -180,11 +180,11 @@ class LinearInstance:
         return None
 
     def learning_loss(self, rounds: int) -> float | None:
-        """Return what a round still loses by the estimate of theta that so many rows, played at random, allow.
+        """Return what a round still loses with the best estimate of theta from this many rows played at random.
 
-        The estimate is the most precise one: its error is normal, with the inverse of the Fisher information of the
-        noise times the scatter of the rows as covariance.  A policy that plays good rows learns about as much; one
-        that knows something of theta beforehand may lose less.
+        The error of that estimate is normal.  Its covariance is the inverse of the noise's Fisher information times the
+        scatter of the rows and their number.  A policy that plays good rows learns about as much; one that knows
+        something about theta beforehand may lose less.
 
         Parameters
         ----------
@@ -194,7 +194,8 @@ class LinearInstance:
         Returns
         -------
         float or None
-            None if it is not known: if rows stay the same, if their noises differ, or if nothing is known of them.
+            None if it is not known: if rows stay the same, if their noises differ, or if the noise is not a
+            :class:`.Noise`.
 
         Examples
         --------
@@ -209,7 +210,7 @@ class LinearInstance:
             return None
         shift = SMALL_SHIFT * float(np.subtract(*noise.quantile([0.75, 0.25])))
         divergence = noise.kl_shift(shift)
-        if not 0.0 < divergence < math.inf:  # one draw tells all, or most draws are the same
+        if not 0.0 < divergence < math.inf:  # one draw reveals the shift, or most draws are the same
             return 0.0
         information = rounds * 2.0 * divergence / shift**2
         rows, thetas = self._sample()
@@ -232,13 +233,13 @@ def expected(rows: FloatArray, theta: FloatArray) -> FloatArray:
     array([[6., 6.]])
     """
     means: FloatArray = rows[:, :, 0] * theta[0]
-    for j in range(1, len(theta)):  # in this order, for the same rounding on every machine: that of @ depends on it
+    for j in range(1, len(theta)):  # in a fixed order, so that rounding is the same on every machine, unlike that of @
         means += rows[:, :, j] * theta[j]
     return means
 
 
 def draw_rows(contexts: Any, rng: np.random.Generator, size: int) -> FloatArray:
-    """Return the rows of ``size`` rounds, and refuse what is no such thing.
+    """Return the rows of ``size`` rounds; refuse anything else that a sampler returns.
 
     Examples
     --------
@@ -253,12 +254,12 @@ def draw_rows(contexts: Any, rng: np.random.Generator, size: int) -> FloatArray:
             f"contexts {contexts!r}: sample(rng, {size}) must return shape ({size}, K, d), got {drawn.shape}"
         )
     if not np.isfinite(drawn).all():
-        raise ValueError(f"contexts {contexts!r}: sample(rng, {size}) must return finite numbers, got others")
+        raise ValueError(f"contexts {contexts!r}: sample(rng, {size}) must return finite numbers, got NaN or infinity")
     return drawn
 
 
 def rows_of(contexts: Any) -> FloatArray:
-    """Return the rows of some round, to see how many there are.
+    """Return the rows of one round, to learn their shape.
 
     Examples
     --------
@@ -275,7 +276,7 @@ def _drawn_theta(theta: Any, rng: np.random.Generator) -> FloatArray:
 
 
 def _made(name: str, value: Any, dimensions: tuple[int, ...]) -> Any:
-    """Return a sampler as it is, and numbers as an array that cannot be written to."""
+    """Return a sampler as it is, and numbers as a read-only array."""
     if hasattr(value, "sample"):
         require_contexts("LinearInstance", name, value)
         return value

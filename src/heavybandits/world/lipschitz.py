@@ -1,4 +1,4 @@
-"""Lipschitz instances: arms are points of the unit cube, and near points pay alike."""
+"""Lipschitz instances: arms are points of the unit cube, and nearby points pay alike."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from .halton import halton
 from .identity import describe, same_law
 from .noises import Noise
 
-PROBES = 20_000  # points from which the search for the supremum begins
-STARTS = 20  # of them, the best, around which it goes on
-NEAR = 64  # points that are looked at around each
-SHRINK, STEPS = 0.6, 60  # of the box around them: 0.6^60 is 5e-14
-BOXES, BINNED = 64, 6  # boxes in which pulls are counted, and coordinates that these tell apart, at most
+PROBES = 20_000  # points with which the search for the supremum begins
+STARTS = 20  # per dimension: the best of them, around which it continues
+NEAR = 64  # points tried around each
+SHRINK, STEPS = 0.6, 60  # of the box around each: 0.6^60 is 5e-14
+BOXES, BINNED = 64, 6  # at most: boxes in which pulls are counted, and coordinates that tell them apart
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class LipschitzInstance:
     """A bandit whose arms are the points of the cube [0, 1]^dim.
 
-    A point x pays ``function(x)`` plus a fresh draw of the noise.  Regret is against the supremum of the function.
-    That is found numerically: of many points that fill the cube, the best are improved by looking around them in boxes
-    that shrink.  A peak that is much narrower than the distance of these points may be missed.
+    A point x pays ``function(x)`` plus a fresh draw of the noise.  Regret is against the supremum of the function,
+    which is found numerically: the best of many points that fill the cube are improved by searching shrinking boxes
+    around them.  A peak that is much narrower than the distance between these points may be missed.
 
     Parameters
     ----------
     function
-        Maps points, an array of shape (n, dim), to n finite values; or the name of one of
+        A function that maps points, an array of shape (n, dim), to n finite values; or the name of one of
         :func:`~heavybandits.world.functions.functions`.
     noise
         Anything with a method ``sample(rng, size)``; see :mod:`.noises`.
@@ -47,9 +47,9 @@ class LipschitzInstance:
     supremum
         The largest value of the function.
     means
-        Its values in the centres of equal boxes, at most 64, in which pulls are counted.
+        Its values at the centres of at most 64 equal boxes, in which pulls are counted.
     key
-        A digest of what the points pay, which keys the random streams: of the values in fixed points, and the noise.
+        A digest of its values at fixed points and of the noise.  It keys the random streams.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class LipschitzInstance:
     (1.0, 64)
     """
 
-    kind = "lipschitz"  # of policies that play it
+    kind = "lipschitz"  # of the policies that play it
     function: Function | str
     noise: Sampler
     dim: int
@@ -101,7 +101,7 @@ class LipschitzInstance:
         return hash(self.key)
 
     def values(self, points: FloatArray) -> FloatArray:
-        """Return the values of the function in points, an array of shape (n, dim).
+        """Return the values of the function at points, an array of shape (n, dim).
 
         Examples
         --------
@@ -137,20 +137,20 @@ class LipschitzInstance:
 
     @property
     def shared_noise(self) -> bool:
-        """All points share one law of noise."""
+        """True: all points have the same law of noise."""
         return True
 
     def lai_robbins(self, horizon: int) -> float | None:
-        """Return None: the limit is one of K arms."""
+        """Return None: the limit is known for K arms only."""
         return None
 
     def learning_loss(self, rounds: int) -> float | None:
-        """Return None: it is known of linear rewards only."""
+        """Return None: it is known for linear rewards only."""
         return None
 
 
 def boxes(dim: int) -> tuple[int, int]:
-    """Return into how many parts a side is divided to count pulls, and how many coordinates are.
+    """Return how many parts each side is divided into to count pulls, and how many coordinates are divided.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def boxes(dim: int) -> tuple[int, int]:
 def _callable(function: Any, dim: int) -> Function:
     if not isinstance(function, str):
         if not callable(function):
-            raise TypeError(f"LipschitzInstance: function must be callable or the name of one, got {function!r}")
+            raise TypeError(f"LipschitzInstance: function must be a callable or a known name, got {function!r}")
         return function  # type: ignore[no-any-return]
     known = functions()
     if function not in known:

@@ -1,4 +1,4 @@
-r"""Laws of rewards: as noise they are added to the location of an arm; as an arm they are its rewards.
+r"""Laws of rewards: a law is the noise that is added to the location of an arm, or gives the arm's rewards itself.
 
 Each law is a frozen dataclass of its parameters.  A simulation needs only ``sample``; the other methods serve
 theory and tests.  A law of your own needs ``cdf``, ``log_pdf`` and ``moment_order``, and inherits the rest from
@@ -96,7 +96,7 @@ def make_noise(kind: str, **parameters: Any) -> Noise:
 
 
 def _made(value: Any) -> Any:
-    """Return a parameter with its laws made, if it has any."""
+    """Return a parameter after making the laws in it."""
     if isinstance(value, list | tuple) and any(isinstance(part, Mapping) for part in value):
         return [_made(part) for part in value]
     if isinstance(value, Mapping) and "kind" in value:
@@ -105,7 +105,7 @@ def _made(value: Any) -> Any:
 
 
 def noise_spec(noise: Noise) -> dict[str, Any]:
-    """Describe a noise by plain values from which :func:`make_noise` makes it again.
+    """Return plain values from which :func:`make_noise` makes a noise again.
 
     Examples
     --------
@@ -140,4 +140,4 @@ def _make_scipy(law: str = "", **parameters: Any) -> ScipyNoise:
     try:
         return ScipyNoise(getattr(scipy.stats, law)(**parameters))
     except TypeError as error:
-        raise ValueError(f"scipy: {law} cannot be made of {parameters}: {error}") from error
+        raise ValueError(f"scipy: {law} cannot be made with {parameters}: {error}") from error

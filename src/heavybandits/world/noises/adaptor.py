@@ -25,7 +25,7 @@ class ScipyNoise(Noise):
 
     Notes
     -----
-    ``moment_order`` is read off the decay of the density far out; a tail that is no power has all moments.
+    ``moment_order`` is read off the decay of the density far out; a tail that is not a power law has all moments.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class ScipyNoise(Noise):
 
     @property
     def is_scipys_own(self) -> bool:
-        """Return whether SciPy defines the law, so that its name and parameters say all."""
+        """Whether SciPy defines the law, so that its name and parameters say everything."""
         import scipy.stats
 
         dist = self.frozen.dist
@@ -67,7 +67,7 @@ class ScipyNoise(Noise):
         dist = self.frozen.dist
         parameters = [f"{name}={value!r}" for name, value in self._parameters().items()]
         if not self.is_scipys_own:
-            # A law of the user's own, such as a histogram: its name says little, its quantiles nearly all.
+            # A user's own law, such as a histogram: its name says little, its quantiles nearly everything.
             quantiles = np.asarray(self.frozen.ppf(np.arange(1, 256) / 256), float)
             parameters.append(f"quantiles={hashlib.sha256(quantiles.tobytes()).hexdigest()[:16]}")
         return f"ScipyNoise({dist.name}({', '.join(parameters)}))"
@@ -96,7 +96,7 @@ class ScipyNoise(Noise):
 
     def _order(self, sign: float) -> float:
         """Return the moment order of one tail."""
-        for start, step in ((60, 5), (20, 3), (6, 1)):  # as far out as the density does not underflow
+        for start, step in ((60, 5), (20, 3), (6, 1)):  # as far out as the density allows without underflow
             with np.errstate(all="ignore"):
                 heights = self.log_pdf(sign * 10.0 ** np.arange(start, start + 3 * step, step))
             if np.isfinite(heights).all():

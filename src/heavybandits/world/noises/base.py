@@ -1,4 +1,4 @@
-"""What every law has, worked out from its distribution function and its density."""
+"""What every law has, derived from its distribution function and its density."""
 
 import math
 from abc import ABC, abstractmethod
@@ -14,17 +14,17 @@ from .integrals import Floats, integrate, invert
 Size = int | tuple[int, ...]
 
 LARGEST = float(np.finfo(np.float64).max)
-HALF_STEP = 2.0**-54  # half the spacing of the uniforms, which may be exactly zero where a law must not
+HALF_STEP = 2.0**-54  # half the spacing of uniform draws: takes the place of an exact zero, which may map to infinity
 
 
 class Noise(ABC):
-    """A law of the noise.
+    """A law of noise or of rewards.
 
     ``cdf``, ``log_pdf``, ``pdf`` and ``quantile`` take and return arrays of one shape.
 
     Examples
     --------
-    A law of one's own, here the logistic:
+    A law of your own, here the logistic:
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -59,14 +59,14 @@ class Noise(ABC):
         """Mean of the law, or None if it has none: if it is undefined, infinite, or too large for a float.
 
         Unless a law says otherwise, this integrates its quantiles.  A law whose moment order is only just above 1 needs
-        a formula of its own, because the integral then hangs on quantiles too close to the end for floats.
+        its own formula, because the integral then depends on quantiles too close to the end for floats.
         """
         if not self.moment_order > 1:
             return None
         return 0.0 if self.is_symmetric else self._expect(lambda x: x, self._marks())
 
     def begin(self) -> Sampler:
-        """Return what one replication draws from; a law with a memory returns a fresh start."""
+        """Return what one replication draws from; a law that remembers its draws returns a fresh copy."""
         return self
 
     def pdf(self, x: ArrayLike) -> Floats:
@@ -90,10 +90,10 @@ class Noise(ABC):
     def kl_shift(self, d: float) -> float:
         r"""Return the Kullback-Leibler divergence from the law to itself shifted up by ``d``.
 
-        It is :math:`\int f(x) \ln \frac{f(x)}{f(x - d)}\,dx`: what a draw, on average, tells against the
-        arm being better by ``d`` than it is.  For positive ``d`` and a law that is bounded below it is
-        infinite, since a draw near the lower end rules the shift out; a negative ``d`` shifts down.  Of a law
-        of whole numbers it is infinite unless ``d`` is whole, and otherwise a sum.
+        It is :math:`\int f(x) \ln \frac{f(x)}{f(x - d)}\,dx`: the average evidence of a draw against the arm
+        being better by ``d`` than it is.  For positive ``d`` and a law that is bounded below it is infinite,
+        since a draw near the lower end rules the shift out; a negative ``d`` shifts down.  For a law of whole
+        numbers it is a sum, and infinite unless ``d`` is whole.
         """
         d = finite(type(self).__name__, "d", d)
         if d == 0:
@@ -121,7 +121,7 @@ def check(noise: Noise, **rules: Callable[[str, str, object], float]) -> None:
 
 
 def finite_or_none(x: float) -> float | None:
-    """Return a number, but None if it is infinite or NaN."""
+    """Return a number, or None if it is infinite or NaN."""
     return float(x) if math.isfinite(x) else None
 
 
@@ -138,7 +138,7 @@ def bounded_exp(x: Floats) -> Floats:
 
 
 def special(name: str) -> Callable[..., Floats]:
-    """Return a function of scipy.special, imported late because that takes long."""
+    """Return a function of scipy.special, imported late because that is slow."""
     import scipy.special
 
     function: Callable[..., Floats] = getattr(scipy.special, name)

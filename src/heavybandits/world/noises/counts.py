@@ -110,7 +110,7 @@ class Poisson(_Counts):
 
 @dataclass(frozen=True)
 class NegativeBinomial(_Counts):
-    r"""Number of failures before success number ``n``: counts that vary more than Poisson's.
+    r"""Number of failures before the ``n``-th success: counts that vary more than Poisson's.
 
     The mean is :math:`n(1 - p)/p`, and the variance is :math:`1/p` times as large.
 
@@ -156,7 +156,7 @@ class NegativeBinomial(_Counts):
 
 
 def _counts(x: ArrayLike) -> tuple[Floats, np.ndarray]:
-    """Return the whole numbers among ``x``, zero for the others, and which they are."""
+    """Return ``x`` with zeros for what is not a count, and which numbers are counts."""
     x = np.asarray(x, float)
     is_count = (x >= 0) & (x < math.inf) & (x == np.floor(x))
     return np.where(is_count, x, 0.0), is_count

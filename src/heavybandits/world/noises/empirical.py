@@ -1,4 +1,4 @@
-"""Data as a law: draws from rewards that were observed."""
+"""Data as a law: draws from observed rewards."""
 
 import hashlib
 import math
@@ -15,19 +15,19 @@ from .base import Noise, Size, finite_or_none, probability
 from .integrals import Floats
 from .transformed import before
 
-SHOWN = 10  # values that a text spells out; of more it has a digest
+SHOWN = 10  # at most: values that ``repr`` spells out; for more it has a digest
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Empirical(Noise):
-    """Data as a law: each draw is one of the values that were observed.
+    """Data as a law: each draw is one of the observed values.
 
     Parameters
     ----------
     values
         The data, finite numbers.
     weights
-        How likely each value is, relative to the others; by default all are alike.
+        How likely each value is, relative to the others; by default all are equally likely.
     replace
         Whether values are drawn with replacement.  Without it, each replication of a simulation goes through all
         values in random order, one per round, then again in another order.
@@ -35,7 +35,7 @@ class Empirical(Noise):
     Attributes
     ----------
     values, weights
-        Arrays that cannot be written to, in increasing order of the values; weights have sum 1.
+        Read-only arrays, in increasing order of the values; weights have sum 1.
 
     Notes
     -----
@@ -158,7 +158,7 @@ def _numbers(name: str, given: ArrayLike) -> Floats:
         raise TypeError(f"Empirical: {name} must be numbers, got {brief(given)}")
     numbers: Floats = array.astype(float) + 0.0  # so that -0 and 0 are one number
     if not np.isfinite(numbers).all():
-        raise ValueError(f"Empirical: {name} must be finite; leave out what is missing, got {brief(given)}")
+        raise ValueError(f"Empirical: {name} must be finite; leave out missing values, got {brief(given)}")
     return numbers
 
 

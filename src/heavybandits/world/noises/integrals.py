@@ -22,7 +22,7 @@ _A0, _A1, _A2, _A3, _A4 = (
 _B0, _B1, _B2, _B3, _B4, _B5 = (
     c * math.pi ** (2 * k) for k, c in enumerate((654729075, -310134825, 18918900, -315315, 1485, -1))
 )
-_BLOCK = 4096  # numbers that stay in the cache with all that is worked out on the way
+_BLOCK = 4096  # numbers that fit in the cache with all intermediate results
 
 # The double exponential rule on (0, 1).
 _T = np.arange(-32, 33) * 0.1
@@ -37,8 +37,8 @@ _CHUNK = 256  # points of the stable law at a time, so that their nodes stay in 
 def cotangent(u: Floats, shift: float, scale: float) -> None:
     """Replace u by scale cot(pi w), w = u - shift, in place, for a contiguous array with 0 < |w| <= 1/2.
 
-    Arithmetic alone, so the result is the same on every machine, and compiled or not.  It is compiled if numba is
-    there already: that takes a fifth of the time, and threads do not wait for each other after each operation.
+    It uses arithmetic alone, so the result is the same on every machine, compiled or not.  It is compiled if numba is
+    already loaded: it then takes a fifth of the time, and threads do not wait for each other after each operation.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def _compiled() -> Any:
     numba: Any = importlib.import_module("numba")
     if numba.config.DISABLE_JIT:
         return None
-    numba.extending.register_jitable(error_model="numpy")(_cotangent)  # the model without checks for zero
+    numba.extending.register_jitable(error_model="numpy")(_cotangent)  # the model without checks for division by zero
     return jit(_each_cotangent, (numba.float64[::1], numba.float64, numba.float64), error_model="numpy")
 
 
@@ -91,7 +91,7 @@ def log_hypot(x: Floats) -> Floats:
 def invert(cdf: Callable[[Floats], Floats], u: Floats, low: ArrayLike, high: ArrayLike) -> Floats:
     """Return the smallest double x in [low, high] with cdf(x) >= u, and ``high`` where u = 1.
 
-    Bisection over the doubles in their order, not over their values: 64 steps do, however wide the bracket.
+    It bisects the doubles by their rank, not by their value, so 64 steps are enough, however wide the bracket.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def invert(cdf: Callable[[Floats], Floats], u: Floats, low: ArrayLike, high: Arr
 
 
 def _rank(x: Floats) -> NDArray[np.int64]:
-    """Return the numbers of the doubles in their order, from -inf to inf."""
+    """Return the ranks of doubles in their order from -inf to inf."""
     bits = np.array(x).view(np.int64)
     return bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
 
@@ -120,8 +120,8 @@ def _unrank(rank: NDArray[np.int64]) -> Floats:
 def integrate(function: Callable[[Floats], Floats], breaks: Floats) -> float:
     """Integrate over (0, 1) a function that is smooth between ``breaks``, though maybe singular there.
 
-    Each piece gets the double exponential rule.  A piece on which every other node gives something else hides
-    a kink, and is halved.
+    Each piece gets the double exponential rule.  A piece on which every other node alone gives another result
+    hides a kink, and is halved.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def integrate(function: Callable[[Floats], Floats], breaks: Floats) -> float:
         if np.isposinf(heights).any():
             return math.inf
         fine, coarse = heights.sum(axis=1), 2 * heights[:, ::2].sum(axis=1)
-        rough = np.abs(fine - coarse) > 1e-7  # then the error of the finer sum is about 1e-14
+        rough = np.abs(fine - coarse) > 1e-7  # otherwise the error of the finer sum is about 1e-14
         total += float(fine[~rough].sum())
         if not rough.any():
             break
@@ -151,7 +151,7 @@ def stable_tail(x: Floats, alpha: float) -> tuple[Floats, Floats]:
     """Return log P(X > x) and the log-density at x >= 0, if the characteristic function is exp(-|t|^alpha).
 
     ``alpha`` lies in (0, 2) and is not 1.  The first call for an ``alpha`` makes a table, in about 0.1 s.
-    The probability is good to eight digits after the point, and in the tail to five leading digits.
+    The probability is accurate to eight decimal places, and in the tail to five significant digits.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def _stable_integrals(x: Floats, alpha: float) -> Floats:
 
     :math:`G` is monotone, and the integrand turns where :math:`G = 1`, the more sharply the nearer
     :math:`\alpha` is to 1.  So the integral is split there, in the variable
-    :math:`s = \ln(\theta / (\pi/2 - \theta))` which resolves both ends.  On either side the trapezoidal rule
+    :math:`s = \ln(\theta / (\pi/2 - \theta))`, which resolves both ends.  On either side the trapezoidal rule
     runs over nodes that crowd double exponentially at the split, on the scale of the turn, and are evenly
     spaced far from it, where the integrand decays exponentially.
     """

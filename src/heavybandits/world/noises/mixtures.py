@@ -1,4 +1,4 @@
-"""Mixtures of laws, the two of the paper among them."""
+"""Mixtures of laws, including the two of the paper."""
 
 import math
 from abc import abstractmethod
@@ -18,7 +18,7 @@ from .transformed import Shifted, inner
 
 
 class _Mixed(Noise):
-    """A mixture of other laws; subclasses say of which."""
+    """A mixture of other laws; subclasses say which."""
 
     @abstractmethod
     def _parts(self) -> Sequence[tuple[float, Noise]]:
@@ -36,7 +36,7 @@ class _Mixed(Noise):
         return finite_or_none(math.fsum(weight * mean for weight, mean in means if mean is not None))
 
     def sample(self, rng: np.random.Generator, size: Size) -> Floats:
-        # All draws come from the likeliest part, and some are then overwritten: quicker than to select first.
+        # All draws come from the likeliest part, and some are then overwritten: this is faster than selecting first.
         (edge, main), *others = sorted(self._parts(), key=lambda part: -part[0])
         x = main.sample(rng, size)
         u = rng.random(size)

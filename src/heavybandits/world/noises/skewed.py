@@ -122,7 +122,7 @@ class Pareto(Noise):
 
 @dataclass(frozen=True)
 class LogNormal(Noise):
-    r"""Log-normal noise :math:`e^{\sigma Z}`: positive, of median 1; all moments, yet heavy in practice.
+    r"""Log-normal noise :math:`e^{\sigma Z}`: positive, with median 1 and all moments, yet heavy in practice.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class Beta(Noise):
     Parameters
     ----------
     a, b
-        Shape; the mean is :math:`a/(a + b)`.
+        Shape parameters; the mean is :math:`a/(a + b)`.
 
     Examples
     --------

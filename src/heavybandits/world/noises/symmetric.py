@@ -206,8 +206,8 @@ class SymmetricStable(Noise):
 
     Notes
     -----
-    Draws follow Chambers, Mallows and Stuck (1976).  Distribution function and density interpolate a table of
-    integrals, good to eight digits after the point.
+    Draws follow Chambers, Mallows and Stuck (1976).  The distribution function and the density interpolate a table
+    of integrals, accurate to eight decimal places.
 
     Examples
     --------
@@ -269,7 +269,7 @@ class SymmetricStable(Noise):
         return Gaussian(math.sqrt(2) * self.scale) if self.alpha == 2 else None
 
     def _expect(self, function: Callable[[Floats], Floats], marks: Floats) -> float:
-        # Quantiles are root searches here.  Those of the Cauchy law are not, and its tails are heavy enough.
+        # Quantiles need root finding here.  Those of the Cauchy law do not, and its tails are heavy enough.
         proposal = Cauchy(self.scale)
 
         def weighted(u: Floats) -> Floats:

@@ -15,7 +15,7 @@ from .integrals import Floats
 
 
 def inner(owner: str, name: str, value: Any) -> Noise:
-    """Return a law that another is made from; data without replacement remember their draws, so they stand alone."""
+    """Return a law that another is made from; refuse data without replacement, which remember their draws."""
     if not isinstance(value, Noise):
         raise TypeError(f"{owner}: {name} must be a Noise, got {value!r}")
     if value.begin() is not value:
@@ -39,7 +39,7 @@ class _Transformed(Noise):
 
 @dataclass(frozen=True)
 class Shifted(_Transformed):
-    """Another law, moved.
+    """Another law, shifted by a constant.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Negative(_Transformed):
         p = probability(u)
         upper = 1 - p
         x = self.law.quantile(upper)
-        if not self.law.has_density:  # where the distribution function meets a level exactly, the next value is meant
+        if not self.law.has_density:  # where the distribution function meets a level exactly, take the next value
             at_level = (self.law.cdf(x) <= upper) & (upper < 1)
             x = np.where(at_level, self.law.quantile(np.minimum(np.nextafter(upper, 1.0), 1.0)), x)
         return 0.0 - x
@@ -139,7 +139,7 @@ class Negative(_Transformed):
 
 @dataclass(frozen=True)
 class ZeroInflated(_Transformed):
-    """Mostly nothing, and now and then a draw of another law: revenue per visitor, claims per contract.
+    """Mostly zero, and now and then a draw from another law: revenue per visitor, claims per contract.
 
     Parameters
     ----------
@@ -150,8 +150,8 @@ class ZeroInflated(_Transformed):
 
     Notes
     -----
-    ``pdf`` at zero is the probability of a zero.  ``kl_shift`` is infinite, unless ``share`` is 1 or ``law`` can give
-    exactly what the zeros become: one zero tells the law from its shift.
+    ``pdf`` at zero is the probability of a zero.  ``kl_shift`` is infinite, because one zero tells the law from its
+    shift, unless ``share`` is 1 or ``law`` can give exactly what the zeros become.
 
     Examples
     --------
@@ -221,6 +221,6 @@ class ZeroInflated(_Transformed):
 
 
 def before(x: ArrayLike) -> Floats:
-    """Return the largest floats below ``x``: the distribution function there leaves out what is at ``x`` itself."""
+    """Return the largest floats below ``x``: the distribution function there excludes the mass at ``x`` itself."""
     below: Floats = np.nextafter(np.asarray(x, float), -np.inf)
     return below
