@@ -203,7 +203,7 @@ def test_a_long_table_shows_the_arms_pulled_most() -> None:
     agent = hb.Agent(hb.UCB(), n_arms=1000)
     agent.update_many([500, 500, 7, 999, 999, 999], [1.0] * 6)
     lines = str(agent).splitlines()
-    assert lines[0] == "ucb, 6 rewards; the 20 arms pulled most, of 1000"
+    assert lines[0] == "ucb, 6 rewards; the 20 most pulled of 1000 arms"
     assert len(lines) == 2 + 20
     assert [line.split()[0] for line in lines[2:]] == [*map(str, range(18)), "500", "999"]
 

@@ -163,7 +163,7 @@ def test_a_policy_of_ones_own_is_given_again(tmp_path: Path) -> None:
     agent.update(1, 3.0)
     agent.save(path)
     assert snapshot(hb.Agent.load(path, policy=Mine(np.int64(2)))) == snapshot(agent)
-    with pytest.raises(ValueError, match=rf"^{path}: .*Mine is not part of this package; give the policy"):
+    with pytest.raises(ValueError, match=rf"^{path}: .*Mine is not part of this package; pass the policy"):
         hb.Agent.load(path)
     with pytest.raises(ValueError, match=rf"^{path}: .*policy must be the saved one, .*'weight': 2.*got .*'weight': 3"):
         hb.Agent.load(path, policy=Mine(3))

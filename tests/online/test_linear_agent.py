@@ -171,15 +171,13 @@ def test_updates_that_are_wrong_change_nothing(x: Any, reward: Any, error: type[
 
 
 def test_arguments_that_are_wrong_are_named() -> None:
-    with pytest.raises(
-        TypeError, match="LinearAgent: policy must be of the kind 'linear' here, got one of the kind 'a"
-    ):
+    with pytest.raises(TypeError, match="LinearAgent: policy must be of kind 'linear' here, got one of kind 'a"):
         hb.LinearAgent(hb.UCB(), n_features=2)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"LinearAgent: policy must be a policy such as hb\.make\('linear-auto'\)"):
         hb.LinearAgent("lin-ucb", n_features=2)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="LinearAgent: n_features must be a positive whole number, got 0"):
         hb.LinearAgent(Ridge(), n_features=0)
-    with pytest.raises(TypeError, match=r"Agent: policy must be of the kind 'arms' .* use hb\.LinearAgent for it"):
+    with pytest.raises(TypeError, match=r"Agent: policy must be of kind 'arms' .* use hb\.LinearAgent for it"):
         hb.Agent(Ridge(), n_arms=2)  # type: ignore[arg-type]
 
 
@@ -226,9 +224,9 @@ def test_saved_agents_go_on_as_before(policy: Any, tmp_path: Path) -> None:
 def test_files_of_other_agents_are_refused(tmp_path: Path) -> None:
     trained(hb.make("lin-ucb")).save(tmp_path / "linear")
     hb.Agent(hb.UCB(), n_arms=2).save(tmp_path / "arms")
-    with pytest.raises(ValueError, match="its policy is of the kind 'linear', this agent is for 'arms'"):
+    with pytest.raises(ValueError, match="its policy is of kind 'linear', this agent is for 'arms'"):
         hb.Agent.load(tmp_path / "linear")
-    with pytest.raises(ValueError, match="its policy is of the kind 'arms', this agent is for 'linear'"):
+    with pytest.raises(ValueError, match="its policy is of kind 'arms', this agent is for 'linear'"):
         hb.LinearAgent.load(tmp_path / "arms")
     assert hb.LinearAgent.load(tmp_path / "linear").seen == 20
 

@@ -79,7 +79,7 @@ def test_agent() -> None:
     assert table.rows[1][:3] == [r"<script>alert('x')</script> \x1b[31m", "1", "1"]
     many = Table(hb.Agent(hb.UCB(), n_arms=100))
     assert len(many.rows) == 21
-    assert many.caption.endswith("the 20 arms pulled most, of 100")
+    assert many.caption.endswith("the 20 most pulled of 100 arms")
 
 
 def test_diagnosis() -> None:

@@ -1,1 +1,1 @@
-"""Decisions one at a time: the agent and the file it is saved in."""
+"""Decisions one at a time: agents and the files they are saved in."""

@@ -1,4 +1,4 @@
-"""Online use: a policy that chooses, learns, changes its arms and survives a restart."""
+"""Online use: an agent that chooses arms and learns, gains and loses arms, and survives a restart."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ from .saved_arms import Saved
 
 
 class Agent(Assigning):
-    """Chooses arms and learns from rewards, one decision at a time.
+    """An agent that chooses arms and learns from rewards, one decision at a time.
 
     Rewards may come late, in any order, in bulk, or for arms that were never selected (logged data).  Several decisions
     may be pending at once, and the next one takes them into account.  A call that is refused, such as an update with
-    NaN, changes nothing; infinite rewards are welcome.  Threads may share an agent: each call sees the agent between
-    two other calls.
+    NaN, changes nothing; infinite rewards are accepted.  Threads may share an agent: its calls run one after another.
 
     Parameters
     ----------
     policy
-        For instance ``hb.make("sgd-ucb")``.
+        The policy, such as ``hb.make("sgd-ucb")``.
     n_arms
-        Number of arms, which are then called 0, 1, 2, ...
+        Number of arms, which are then named 0, 1, 2, ...
     arms
         Names of the arms, instead of ``n_arms``.
     horizon
@@ -38,7 +37,7 @@ class Agent(Assigning):
     seed
         Seed of a randomised policy; by default a fresh one.
     drift
-        Whether arms may change: the policy is then played as ``hb.Restarting(policy)``.
+        Whether arms may change; if so, the policy is played as ``hb.Restarting(policy)``.
 
     Examples
     --------
@@ -75,7 +74,7 @@ class Agent(Assigning):
             names = Arms(range(count("Agent", "n_arms", n_arms)) if arms is None else listed("arms", arms))
         except (MemoryError, OverflowError):
             given = f"n_arms={n_arms}" if arms is None else f"arms={brief(arms)}"
-            raise ValueError(f"Agent: there must be no more arms than fit into memory, got {given}") from None
+            raise ValueError(f"Agent: arms must fit into memory, got {given}") from None
         none = [0] * len(names.labels)
         start = self._start(policy, len(names.labels), horizon, seed)
         self.__setstate__(Saved(
@@ -84,7 +83,7 @@ class Agent(Assigning):
         ))  # fmt: skip
 
     def select(self, among: Iterable[Arm] | None = None) -> Any:
-        """Return the arm to pull next; if only some are available now, ``among`` these.
+        """Return the arm to pull next; if only some are available now, name them in ``among``.
 
         The decision is pending until a reward of the arm comes, or until it is given up by :meth:`cancel`.
 
@@ -108,10 +107,10 @@ class Agent(Assigning):
             self._release()
 
     def cancel(self, arm: Arm, *, chance: float | None = None) -> None:
-        """Give up a pending decision of the arm, whose reward will never come.
+        """Give up a pending decision for the arm, whose reward will never come.
 
-        Decisions that stay pending make the agent ask the arm less, so give up those that took too long.  ``chance`` is
-        as in :meth:`update`.
+        Decisions that stay pending make the agent select the arm less often, so cancel those that take too long.
+        ``chance`` is as in :meth:`update`.
 
         Examples
         --------
@@ -135,9 +134,9 @@ class Agent(Assigning):
     def update(self, arm: Arm, reward: float, *, asked: bool = True, chance: float | None = None) -> None:
         """Learn from a reward.
 
-        It settles a pending decision of the arm, if there is one.  Say ``asked=False`` if no selection led to it.
-        Policies that draw arms weigh the reward by the probability of its decision.  If you know that, say it as
-        ``chance``; otherwise the reward is taken to belong to the oldest decision that is pending.
+        It settles a pending decision for the arm, if there is one.  Pass ``asked=False`` if no selection led to it.
+        Policies that draw arms at random weight the reward by the probability of its decision.  If you know that, pass
+        it as ``chance``; otherwise the reward is taken to belong to the oldest pending decision.
 
         Examples
         --------
@@ -147,9 +146,9 @@ class Agent(Assigning):
         >>> agent.update(1, float("nan"))
         Traceback (most recent call last):
             ...
-        ValueError: Agent: reward must not be NaN (leave out what is missing), got nan
+        ValueError: Agent: reward must not be NaN (leave out missing rewards), got nan
         """
-        if type(reward) is not float or reward != reward:  # what is a number needs no call
+        if type(reward) is not float or reward != reward:  # a float that is a number needs no call
             reward = reward_of(reward)
         if chance is not None:
             in_range("Agent", "chance", chance, 0, 1)
@@ -162,7 +161,7 @@ class Agent(Assigning):
     def update_many(self, arms: Iterable[Arm], rewards: Iterable[float], *, asked: bool = True) -> None:
         """Learn from many rewards, in this order: from all of them or, if one is refused, from none.
 
-        ``asked`` is as in :meth:`update`, for all of them.
+        ``asked`` is as in :meth:`update`, and the same for all of them.
 
         Examples
         --------
@@ -177,7 +176,8 @@ class Agent(Assigning):
         with self._lock:
             slots = [self._slot(arm) for arm in names]
             if len(slots) != len(values):
-                raise ValueError(f"Agent: arms and rewards must be of one length, got {len(slots)} and {len(values)}")
+                given = f"{len(slots)} and {len(values)}"
+                raise ValueError(f"Agent: arms and rewards must have the same length, got {given}")
             for slot, value in zip(slots, values, strict=True):
                 self._learn(slot, value, bool(asked))
 

@@ -1,9 +1,8 @@
 """The file an agent is saved in: a line that says what it is, a line of JSON, then the state's arrays byte for byte.
 
-The first line holds the format, its version and the SHA-256 of everything else, so a damaged file is always noticed;
-but a checksum is no signature: load only files that you trust.  There is no pickle in a file, and nothing in it is ever
-run.  Agents of all kinds are saved in this way; what each has to say besides its policy, its generator and its state is
-its own affair.
+The first line holds the format, its version and the SHA-256 of everything else, so damage is always noticed.  But a
+checksum is not a signature: load only files that you trust.  A file contains no pickle, and nothing in it is ever run.
+Agents of all kinds are saved in this way; each decides what to store besides its policy, its generator and its state.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Made = TypeVar("Made")
 
 
 class Storable(Protocol):
-    """All that an agent is."""
+    """Everything that makes up an agent."""
 
     @property
     def policy(self) -> Any:
@@ -40,7 +39,7 @@ class Storable(Protocol):
 
     @property
     def rng(self) -> np.random.Generator | None:
-        """The generator, if the policy draws."""
+        """The generator, if the policy draws random numbers."""
         ...
 
     @property
@@ -49,12 +48,12 @@ class Storable(Protocol):
         ...
 
     def header(self) -> dict[str, Any]:
-        """Return the rest in JSON's types."""
+        """Return the rest in JSON types."""
         ...
 
 
 class Contents(NamedTuple):
-    """What a file holds, once its checksum and its policy are known to be right."""
+    """What a file holds, after its checksum and its policy were checked."""
 
     header: dict[str, Any]
     policy: Any
@@ -69,19 +68,19 @@ class Contents(NamedTuple):
         return None if horizon is None else count("agent", "horizon", horizon)
 
     def state(self, template: Any, n_arms: int) -> Any:
-        """Return the state, which must have the arrays of ``template``, a fresh one."""
+        """Return the state, which must have the arrays of ``template``, a fresh state."""
         today, values = dict(arrays(template)), self.values
         if self.version == "1":
             values = agent_file_v1.converted(values, today)
         if list(values) != list(today):
-            raise ValueError(f"its state is one of another version of {self.header['policy']['kind']}")
+            raise ValueError(f"its state is from another version of {self.header['policy']['kind']}")
         state = rebuilt(template, values)
         check_state(state, template, n_arms)
         return state
 
 
 def counted(*numbers: Any) -> None:
-    """Refuse what does not count rewards or decisions."""
+    """Refuse numbers that cannot be counts of rewards or decisions."""
     for n in numbers:
         if whole("agent", "pulls", n) > LARGEST_COUNT:
             raise ValueError(f"pulls must be at most {LARGEST_COUNT}, got {n}")
@@ -102,7 +101,7 @@ def encoded(agent: Storable) -> bytes:
 def decoded(
     source: str | Path, contents: bytes, kind: str, built: Callable[[Contents], Made], policy: Any = None
 ) -> Made:
-    """Return the agent of this kind that a file holds; ``policy`` is needed if the saved one is a user's own."""
+    """Return the agent of this kind that a file holds; give ``policy`` if the saved one is a user's own."""
     first, _, body = contents.partition(b"\n")
     words = first.split(b" ")
     if len(words) != 3 or words[0] != FORMAT.encode():
@@ -110,16 +109,16 @@ def decoded(
     version = words[1].decode(errors="replace")
     if version not in ("1", str(VERSION)):
         raise ValueError(f"{source}: the agent is saved in format {version!r}, but this version of heavybandits "
-                         f"knows only formats 1 to {VERSION}")  # fmt: skip
+                         f"reads only formats 1 to {VERSION}")  # fmt: skip
     head = b"" if version == "1" else b" ".join(words[:2]) + b"\n"
     if words[2] != hashlib.sha256(head + body).hexdigest().encode():
-        raise ValueError(f"{source}: the file is damaged, its contents do not match its checksum")
+        raise ValueError(f"{source}: the file is damaged: its contents do not match its checksum")
     text, _, data = body.partition(b"\n")
     try:
         header = json.loads(text)
         policy = _policy(header["policy"], policy)
         if kind_of(policy) != kind:
-            raise ValueError(f"its policy is of the kind {kind_of(policy)!r}, this agent is for {kind!r}")
+            raise ValueError(f"its policy is of kind {kind_of(policy)!r}, this agent is for {kind!r}")
         return built(Contents(header, policy, _rng(header, policy), _values(header, data), version))
     except Exception as error:  # the file is whole, so it is of another version, or not written by `encoded`
         reason = str(error) if type(error) is ValueError else f"{type(error).__name__} {error}"
@@ -129,7 +128,7 @@ def decoded(
 def read(path: Path, kind: str, built: Callable[[Contents], Made], policy: Any = None) -> Made:
     """Read and check a file."""
     with path.open("rb") as file:
-        start = file.read(len(FORMAT))  # so that a huge file of another kind is not read as a whole
+        start = file.read(len(FORMAT))  # so that a huge file of another kind is not read in full
         return decoded(path, start + (file.read() if start == FORMAT.encode() else b""), kind, built, policy)
 
 
@@ -148,17 +147,17 @@ def _values(header: dict[str, Any], data: bytes) -> dict[str, npt.NDArray[Any]]:
         values[path] = np.frombuffer(data, dtype, math.prod(shape), offset).reshape(shape).copy()
         offset += values[path].nbytes
     if offset != len(data):
-        raise ValueError(f"the state has {offset} bytes, got {len(data)}")
+        raise ValueError(f"the state must have {offset} bytes, got {len(data)}")
     return values
 
 
 def _policy(spec: dict[str, Any], policy: Any) -> Any:
-    """The policy that was saved: made by name if all of it is ours, else the one given."""
+    """Return the saved policy: made by name if all of it is ours, else the one given."""
     if policy is None:
         for kind in _kinds(spec):
             if kind not in all_policies() and kind not in estimators():
                 name = kind.removeprefix(":")
-                raise ValueError(f"{name} is not part of this package; give the policy, Agent.load(path, policy=...)")
+                raise ValueError(f"{name} is not part of this package; pass the policy: Agent.load(path, policy=...)")
         return make(**spec)
     if _described(policy) != spec:
         raise ValueError(f"policy must be the saved one, {spec}, got {_described(policy)}")
@@ -166,7 +165,7 @@ def _policy(spec: dict[str, Any], policy: Any) -> Any:
 
 
 def _described(policy: Any) -> Any:
-    """The policy as JSON keeps it; a user's own class by its bare name, for files are moved and machines differ."""
+    """Return the policy in JSON types; a user's own class has its bare name, because files move between machines."""
 
     def plain(value: Any) -> Any:
         if not isinstance(value, np.generic | np.ndarray):
@@ -181,7 +180,7 @@ def _described(policy: Any) -> Any:
 
 
 def _kinds(spec: dict[str, Any]) -> Iterator[str]:
-    """Names of all classes in a policy's description."""
+    """Yield the names of all classes in a policy's description."""
     yield spec["kind"]
     for value in spec.values():
         if isinstance(value, dict):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-RENAMED = (  # what to find at the end of a path, and what it is called today
+RENAMED = (  # the end of a path, and what it is called today
     (r"\.choice\.asked$", ".tournament.late.asked"),
     (r"\.choice\.(\w+)$", r".tournament.\1"),
     (r"\.records\.(start|room|size|plan)$", r".pool.\1"),
@@ -20,7 +20,7 @@ RENAMED = (  # what to find at the end of a path, and what it is called today
     (r"\.batch\.stream$", ".waiting.stream.number"),
     (r"\.(sizes|evidence)$", r".shared.\1"),
 )
-SPLIT = {  # the end of a path, and for each of the numbers that it held where it is today
+SPLIT = {  # the end of a path, and where each of the numbers in it is today
     ".draws.root": ("draws.root.nu", "draws.root.low", "draws.root.rate", "draws.root.slope", "draws.root.q"),
     ".batch.plan": ("turn.arm", "turn.left"),
     ".pool": ("shared.scale", "shared.seen", "shared.seen", "shared.latest", "shared.clock", "shared.due", "shared.law",
@@ -28,14 +28,15 @@ SPLIT = {  # the end of a path, and for each of the numbers that it held where i
 }  # fmt: skip
 CACHES = re.compile(
     r"(\.middle\.\w+|\.losses\.(beside|mode)|\.log_term|\.unit|\.(stretch|loud|width|until|taken)|\.spreads\.\w+)$"
-)  # new since: a fresh state's do
-DROPPED = re.compile(r"(\.blocks|\.waiting\.stream\.number)$")  # if a state has none today
+)  # new since then: those of a fresh state will do
+DROPPED = re.compile(r"(\.blocks|\.waiting\.stream\.number)$")  # if a state no longer has them
 
 
 def converted(values: Arrays, today: Arrays) -> Arrays:
     """Return the arrays of a file by the names, and in the order, of ``today``, the arrays of a fresh state.
 
-    A state that is not ours has kept its names.  One that cannot be converted is returned as far as it could be.
+    A user's own state has kept its names.  If a state cannot be converted completely, the arrays that could be are
+    returned.
 
     Examples
     --------
@@ -84,9 +85,9 @@ def _with_more_kept(sets: str, found: Arrays, width: int) -> npt.NDArray[Any]:
 
 
 def _widen(found: Arrays, today: Arrays, tournament: str) -> None:
-    """Add to a tournament what it needs for late rewards, of which format 1 knew little."""
+    """Add to a tournament what it needs for late rewards, about which format 1 knew little."""
     owner = tournament.removesuffix(".tournament")
     turn, line = found[f"{tournament}.turn"], found[f"{tournament}.line"]
-    centre = found.get(f"{owner}.x", line[:, 0])  # level sets have an estimate apart from their bound
+    centre = found.get(f"{owner}.x", line[:, 0])  # level sets have an estimate besides their bound
     found[f"{tournament}.turn"] = np.concatenate([turn, today[f"{tournament}.turn"][len(turn) :]])
     found[f"{tournament}.base"] = np.column_stack([line, centre])

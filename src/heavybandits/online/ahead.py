@@ -1,4 +1,4 @@
-"""Code compiled ahead, so that an agent that grows does not stall when it needs other code."""
+"""Compiling ahead, so that a growing agent does not stall when it needs other code."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..algorithms.kit.state import fresh_state
 from ..algorithms.kit.tournament import SCAN
 from .decisions import compiled_for
 
-_begun: set[tuple[Any, bool]] = set()  # kinds of policies, and whether their horizon is known
+_begun: set[tuple[Any, bool]] = set()  # kinds of policies, and whether their horizon is unknown
 
 
 def compile_ahead(policy: Any, bare: Any, horizon: int | None, rng: Any) -> threading.Thread | None:
     """Compile the policy for more than ``SCAN`` arms in the background, once; return the thread if there is one.
 
-    Whatever goes wrong there is left to whoever needs the code.  The thread does not keep the process from ending.
+    Errors there are left to whoever needs the code.  The thread does not keep the process from ending.
 
     Examples
     --------

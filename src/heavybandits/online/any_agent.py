@@ -29,7 +29,7 @@ class Start(NamedTuple):
 
 
 def bounds(shown: Sequence[tuple[float, float]]) -> dict[str, FloatArray]:
-    """Return columns of estimates with their indices, and with what lies as far below them.
+    """Return columns of estimates, of their indices, and of what lies equally far below the estimates.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def bounds(shown: Sequence[tuple[float, float]]) -> dict[str, FloatArray]:
 
 
 class AnyAgent(Kept):
-    """A policy, its state, its random numbers, and the number of rewards that it has learnt from."""
+    """A policy, its state, its random numbers, and the number of rewards it has learned from."""
 
     _seen: int
 
@@ -62,23 +62,23 @@ class AnyAgent(Kept):
         self._adopt(agent.state)
 
     def _adopt(self, state: Any) -> None:
-        """Take this state."""
+        """Use this state from now on."""
         self._state, self._pools = state, list(pools(state))
 
     def _make_room(self) -> None:
-        """Give the state room for another reward, which it rarely needs."""
+        """Give the state room for another reward, if it has none left."""
         if any(pool.grown() is not pool for pool in self._pools):
             self._adopt(with_room(self._state))
 
     @property
     def seen(self) -> int:
-        """Rewards seen."""
+        """Number of rewards seen."""
         return self._seen
 
     def _shown(self, arm: Any, state: Any = None) -> tuple[float, float]:
-        """Return the estimate and the index of an arm, a row or a cell, for whoever holds the lock; NaN if none.
+        """Return the estimate and the index of an arm, a row or a cell, NaN if there is none; needs the lock.
 
-        A policy that writes down what it is asked about is shown a copy of its state.
+        Give a copy of the state if the policy may change it when it is asked.
         """
         state = self._state if state is None else state
         with np.errstate(all="ignore"):  # as silent as compiled code
@@ -86,7 +86,7 @@ class AnyAgent(Kept):
 
     @abstractmethod
     def _table(self) -> tuple[str, list[list[str]]]:
-        """Return what there is to say of the agent, and a table with its head."""
+        """Return a title, and a table with its head."""
 
     def __str__(self) -> str:
         """Return what is known, as a table."""

@@ -1,4 +1,4 @@
-"""What is known of the arms as a data frame and as text."""
+"""What is known about the arms, as a data frame and as text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = 20  # rows of a table that is printed
+SHOWN = 20  # at most: rows of a table that is printed
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is known of one arm; NaN where the policy has no estimate or no index."""
+    """What is known about one arm; NaN where the policy has no estimate or no index."""
 
     arm: Any
     pulls: int
@@ -27,7 +27,7 @@ HEAD = tuple(field.name for field in fields(Row))
 
 
 def as_frame(rows: list[Row]) -> pd.DataFrame:
-    """Return the arms as a data frame, with the share of all pulls that each of them had."""
+    """Return the arms as a data frame, with each arm's share of all pulls."""
     import pandas as pd
 
     columns = {name: [getattr(row, name) for row in rows] for name in HEAD}
@@ -38,7 +38,7 @@ def as_frame(rows: list[Row]) -> pd.DataFrame:
 
 
 def as_text(rows: list[Row]) -> list[list[str]]:
-    """Return the cells of a table of the arms, with its head; a column that would be nil is left out."""
+    """Return the cells of a table of the arms, with its head; without pending decisions, their column is left out."""
     numbers = [name for name in HEAD[1:] if name != "pending" or any(row.pending for row in rows)]
     return [["arm", *numbers], *([str(row.arm), *(_text(getattr(row, name)) for name in numbers)] for row in rows)]
 

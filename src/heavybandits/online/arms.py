@@ -1,4 +1,4 @@
-"""Names of arms, and where in a policy's state each of them is."""
+"""Names of arms, and the place of each in a policy's state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Arms:
     names
         One or more hashable names.
     unused
-        The first number that may name a new arm: those below may have been names of arms that are gone.
+        The first number that may name a new arm; lower ones may have named arms that were removed.
 
     Examples
     --------
@@ -55,19 +55,19 @@ class Arms:
             label = self.labels[slot]
             if type(arm) is type(label):
                 return slot
-            # 1.0 and True are found where 1 is, but are no numbers of arms.
+            # 1.0 and True are found where 1 is, but do not name that arm.
             arm = _plain(arm)
             if isinstance(arm, type(label)) and not isinstance(arm, bool):
                 return slot
         if self.labels == list(range(len(self.labels))):
             raise ValueError(f"Agent: arm must be a whole number from 0 to {len(self.labels) - 1}, got {brief(arm)}")
-        near = difflib.get_close_matches(str(arm), map(str, self.labels[:1000]), n=1)  # more would take long
+        near = difflib.get_close_matches(str(arm), map(str, self.labels[:1000]), n=1)  # more would take too long
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"Agent: arm must be one of {brief(self.labels)}, got {brief(arm)}{hint}")
 
 
 def listed(name: str, values: Any) -> list[Any]:
-    """Return the values as a list; a text is not taken for a list of letters.
+    """Return the values as a list; a string is not taken for a list of letters.
 
     Examples
     --------
@@ -87,5 +87,5 @@ def listed(name: str, values: Any) -> list[Any]:
 
 
 def _plain(name: Any) -> Any:
-    """Return the name in one of Python's own types, if it has one of NumPy's."""
+    """Return the name in a type of Python's own, if it has one of NumPy's."""
     return name.item() if isinstance(name, np.generic) else name

@@ -1,4 +1,4 @@
-"""Decisions in which others than the policy have a part: for a given arm, or among some of the arms only."""
+"""Decisions that the policy does not make alone: for a given arm, or among only some of the arms."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .known_arms import Arm, KnownArms
 
 
 class Assigning(KnownArms):
-    """An agent whose decisions may be made by others, and which knows the probabilities of its own."""
+    """An agent for which others may decide, and which knows the probabilities of its own decisions."""
 
     def assign(self, arm: Arm | None = None, among: Iterable[Arm] | None = None, key: bytes | None = None) -> Assigned:
-        """Make a decision for this arm, whatever the policy would pull; without an arm, for the one that it would.
+        """Make a decision for this arm, whatever the policy would pull, or for the policy's own choice if None.
 
         The policy is consulted either way, so repeating the calls of an agent, with the arms that it returned, leads to
-        the same state.  What a randomised policy draws depends on ``key`` alone, 32 bytes, if there is one.
+        the same state.  With a ``key`` of 32 bytes, the draws of a randomised policy depend on that alone.
 
         Examples
         --------
@@ -58,7 +58,7 @@ class Assigning(KnownArms):
             return Assigned(arm=self._labels[given], chosen=chosen, chance=chance)
 
     def _chance(self, slot: int, chosen: int) -> float | None:
-        """Return the probability with which the policy selected this arm just now, None if it does not know."""
+        """Return the probability with which the policy selected this arm just now; None if it is not known."""
         draws = self._draws
         if draws is None:
             return None if self._rng is not None else float(slot == chosen)
@@ -67,7 +67,7 @@ class Assigning(KnownArms):
 
     @property
     def draws(self) -> bool:
-        """Whether the policy draws arms by probabilities, and weighs rewards by them.
+        """Whether the policy draws arms by probabilities, and weights rewards by them.
 
         Examples
         --------
@@ -78,9 +78,9 @@ class Assigning(KnownArms):
         return self._draws is not None
 
     def correct_chance(self, arm: Arm, probability: float) -> None:
-        """Say with which probability the arm's latest decision was made, if others than the policy had a part in it.
+        """Correct the probability of the arm's latest decision, if the policy did not make it alone.
 
-        Policies that draw arms by probabilities weigh the reward by it.
+        Policies that draw arms by probabilities weight the reward by it.
 
         Examples
         --------
@@ -88,7 +88,7 @@ class Assigning(KnownArms):
         >>> agent = hb.Agent(hb.TsallisINF(), arms=["red", "green"], seed=0)
         >>> agent.assign("red").chance
         0.5
-        >>> agent.correct_chance("red", 0.75)  # one decision in two is fixed to be for this arm
+        >>> agent.correct_chance("red", 0.75)  # if half of all decisions are fixed to this arm
         """
         with self._lock:
             self._awaited.correct(self._slot(arm), in_range("Agent", "probability", probability, 0, 1))
@@ -108,7 +108,7 @@ class Assigning(KnownArms):
         True
         """
         with self._lock:
-            _, state = self._look_ahead(None)  # a policy works them out when it draws
+            _, state = self._look_ahead(None)  # a policy computes them when it draws
             draws = find_draws(state)
             if draws is None:
                 raise TypeError(f"Agent: {type(self.policy).__name__} does not draw arms by probabilities")
@@ -138,7 +138,7 @@ class Assigning(KnownArms):
         return slot, state
 
     def _restrict(self, names: list[Any], state: Any) -> Callable[[IntArray | None], None]:
-        """Let only these arms be chosen, and return what lifts that again."""
+        """Let only these arms be chosen, and return the function that lifts this again."""
         slots = sorted({self._slot(arm) for arm in names})
         if not slots:
             raise ValueError("Agent: among must name at least one arm, got none")

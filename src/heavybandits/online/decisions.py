@@ -1,7 +1,7 @@
-"""A decision and a reward in compiled code, and what an agent remembers of decisions whose rewards have not come.
+"""A decision and a reward in compiled code, and what an agent remembers about decisions whose rewards have not come.
 
-Counts are enough, for any of an arm's rewards settles any of its decisions.  Policies that draw arms by chance weigh a
-reward by the probability of its decision; these probabilities wait in a queue per arm.
+Counts are enough, because any reward of an arm settles any of its decisions.  Policies that draw arms at random weight
+a reward by the probability of its decision; these probabilities wait in a queue per arm.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from ..algorithms.kit.pending import Pending, ask, settle
 from ..engine.compile.compiled import compiled
 from ..protocols import FloatArray
 
-KEPT = 10_000  # probabilities kept per arm: rewards may get lost for ever
+KEPT = 10_000  # at most: probabilities kept per arm, because some rewards never come
 
 
 def select(policy: Any, state: Any, t: int, rng: Any) -> int:
-    """Stand for the policy's own, in compiled copies of :func:`decide`."""
+    """Call the policy's ``select``; copies of :func:`decide` call it directly."""
     return policy.select(state, t, rng)  # type: ignore[no-any-return]
 
 
 def update(policy: Any, state: Any, arm: int, reward: float) -> None:
-    """Stand for the policy's own, in compiled copies of :func:`learn`."""
+    """Call the policy's ``update``; copies of :func:`learn` call it directly."""
     policy.update(state, arm, reward)
 
 
 def decide(policy: Any, state: Any, pending: Pending, t: int, rng: Any, n_arms: int, given: int) -> int:
-    """Return the arm that the policy selects, and note the decision: for this arm, or for another that is ``given``."""
+    """Return the arm that the policy selects, and record a decision for it, or for the arm ``given`` instead."""
     arm = select(policy, state, t, rng)
     asked = arm if given < 0 else given
     if 0 <= asked < n_arms:
@@ -54,22 +54,22 @@ def compiled_for(
 
 
 class Assigned(NamedTuple):
-    """A decision, and what the policy had to do with it."""
+    """A decision, and the policy's part in it."""
 
-    arm: Any  # for which it was made
-    chosen: Any  # which the policy would have pulled
-    chance: float | None  # probability with which the policy would have pulled ``arm``, if it knows
+    arm: Any  # the arm that the decision is for
+    chosen: Any  # the arm that the policy would have pulled
+    chance: float | None  # probability with which the policy would have pulled ``arm``, if known
 
 
 class Awaited:
-    """Pending decisions of each arm, and their probabilities if the policy draws arms by chance.
+    """Pending decisions of each arm, and their probabilities if the policy draws arms at random.
 
     Parameters
     ----------
     pending
         Pending decisions per arm.
     chances
-        Arms with probabilities of the latest of them, the oldest first.
+        Arms with the probabilities of their latest pending decisions, the oldest first.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Awaited:
         return [(slot, list(queue)) for slot, queue in self._queues.items() if queue]
 
     def add(self, slot: int, probabilities: FloatArray | None) -> None:
-        """Note a decision; the policy has just written its probability."""
+        """Record a decision, whose probability the policy has just written."""
         self.pending[slot] += 1
         if probabilities is not None:
             self._queues.setdefault(slot, deque(maxlen=KEPT)).append(float(probabilities[slot]))
@@ -104,9 +104,9 @@ class Awaited:
             queue[-1] = probability
 
     def take(self, slot: int, probabilities: FloatArray | None, chance: float | None = None) -> None:
-        """Let a decision go, if there is one, and give its probability back to the policy.
+        """Remove a decision, if there is one, and give its probability back to the policy.
 
-        It is the one of this ``chance`` if that is known, else the oldest.
+        It is the one with this ``chance`` if that is known, else the oldest.
         """
         if self.pending[slot] > 0:
             self.pending[slot] -= 1
@@ -119,6 +119,6 @@ class Awaited:
             probabilities[slot] = chance
 
     def resized(self, kept: Sequence[int], n_arms: int) -> Awaited:
-        """Return what is known of the arms ``kept``, which come first, and nothing of the others."""
+        """Return the pending decisions of the arms ``kept``, which come first, and none of the others."""
         pending = [self.pending[slot] for slot in kept] + [0] * (n_arms - len(kept))
         return Awaited(pending, [(new, self._queues[old]) for new, old in enumerate(kept) if old in self._queues])

@@ -16,14 +16,14 @@ from .replace import replace
 
 
 class Kept(ABC):
-    """An agent: a lock, and all that it is in a NamedTuple from which it can be made again."""
+    """An agent with a lock, and with a NamedTuple of everything from which it can be made again."""
 
     _kind: ClassVar[str]  # of its policies
     _lock: threading.Lock
 
     @abstractmethod
     def _saved(self) -> Any:
-        """Return all that the agent is, for whoever holds the lock."""
+        """Return everything that makes up the agent; needs the lock."""
 
     @abstractmethod
     def __setstate__(self, agent: Any) -> None:
@@ -32,10 +32,10 @@ class Kept(ABC):
     @staticmethod
     @abstractmethod
     def _built(contents: Contents) -> Any:
-        """Return what a file holds, checked."""
+        """Check what a file holds, and return it."""
 
     def __getstate__(self) -> Any:
-        """Return a copy of all that the agent is."""
+        """Return a copy of everything that makes up the agent."""
         with self._lock:
             return copy.deepcopy(self._saved())
 
@@ -60,7 +60,7 @@ class Kept(ABC):
     def load(cls, path: str | Path, policy: Any = None) -> Self:
         """Read an agent that decides exactly as the saved one would have; see :meth:`save`.
 
-        Reading a file never runs code that it names, so a policy of your own must be given again as ``policy``.
+        Reading a file never runs code that it names, so give a policy of your own again as ``policy``.
         """
         return cls._restored(agent_file.read(Path(path), cls._kind, cls._built, cls._given(policy)))
 
@@ -80,7 +80,7 @@ class Kept(ABC):
 
     @classmethod
     def loads(cls, contents: bytes, policy: Any = None) -> Self:
-        """Return the agent that :meth:`dumps` made these bytes of; ``policy`` is as in :meth:`load`."""
+        """Return the agent from the bytes that :meth:`dumps` returned; ``policy`` is as in :meth:`load`."""
         if not isinstance(contents, bytes):
             raise TypeError(f"{cls.__name__}: contents must be bytes, got {brief(contents)}")
         return cls._restored(agent_file.decoded("contents", contents, cls._kind, cls._built, cls._given(policy)))

@@ -1,4 +1,4 @@
-"""The arms of an agent: their names, what is known of them, and how they come and go."""
+"""The arms of an agent: their names, what is known about them, and how they come and go."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Arm = Hashable
-NEAR = 48  # arms from which on the code for more than SCAN of them is compiled ahead
+NEAR = 48  # from this many arms on, the code for more than SCAN arms is compiled ahead
 
 
 class KnownArms(AnyAgent):
@@ -42,7 +42,7 @@ class KnownArms(AnyAgent):
 
     def __setstate__(self, agent: Saved) -> None:
         super().__setstate__(agent)
-        self._acquire, self._release = self._lock.acquire, self._lock.release  # half the time of a with statement
+        self._acquire, self._release = self._lock.acquire, self._lock.release  # takes half the time of a with statement
         self._name_arms(Arms(agent.labels, agent.unused), agent.pulls, Awaited(agent.pending, agent.chances))
 
     def _adopt(self, state: Any) -> None:
@@ -52,7 +52,7 @@ class KnownArms(AnyAgent):
         self._pending, self._draws = pending, find_draws(state)
 
     def _name_arms(self, arms: Arms, pulls: list[int], awaited: Awaited) -> None:
-        """Take these arms, which the state is of."""
+        """Use these arms, to which the state belongs."""
         self._arms, self._pulls, self._awaited = arms, pulls, awaited
         self._labels, self._slot = arms.labels, arms.slot
         if NEAR <= len(arms.labels) <= SCAN:
@@ -72,7 +72,7 @@ class KnownArms(AnyAgent):
 
     @property
     def pulls(self) -> dict[Any, int]:
-        """Rewards seen per arm.
+        """Number of rewards seen per arm.
 
         Examples
         --------
@@ -87,7 +87,7 @@ class KnownArms(AnyAgent):
 
     @property
     def pending(self) -> dict[Any, int]:
-        """Decisions per arm whose rewards have not come.
+        """Number of decisions per arm whose rewards have not come.
 
         Examples
         --------
@@ -102,9 +102,9 @@ class KnownArms(AnyAgent):
             return dict(zip(self._labels, self._awaited.pending, strict=True))
 
     def add_arm(self, name: Arm | None = None) -> Any:
-        """Add an arm that nothing is known of, and return its name: by default the first number never used.
+        """Add an arm without any rewards, and return its name, by default the first number never used.
 
-        The 65th arm needs other code, which an agent of 48 arms or more compiles ahead, in the background.
+        The 65th arm needs other code, which an agent with 48 arms or more compiles ahead, in the background.
 
         Examples
         --------
@@ -122,7 +122,7 @@ class KnownArms(AnyAgent):
             return arms.labels[-1]
 
     def remove_arm(self, arm: Arm) -> None:
-        """Forget an arm; the others keep their names and what is known of them.  Its late rewards are refused.
+        """Forget an arm; the others keep their names and what is known about them.  Its late rewards are refused.
 
         Examples
         --------
@@ -140,7 +140,7 @@ class KnownArms(AnyAgent):
             self._resize(Arms([self._labels[i] for i in kept], self._arms.unused), kept)
 
     def _resize(self, arms: Arms, kept: IntArray) -> None:
-        """Take these arms, of which the first are those in the slots ``kept``."""
+        """Use these arms, the first of which are now in the slots ``kept``."""
         n_arms = len(arms.labels)
         same, fresh = (fresh_state(self.policy, len(labels), self.horizon) for labels in (self._labels, arms.labels))
         pulls = [self._pulls[slot] for slot in kept] + [0] * (n_arms - len(kept))
@@ -150,7 +150,7 @@ class KnownArms(AnyAgent):
 
     @property
     def estimates(self) -> pd.DataFrame:
-        """What is known of each arm, a row per arm.
+        """What is known about the arms, one row per arm.
 
         ``pulls`` is the number of rewards seen, and ``share`` its share of all arms' pulls.  ``pending`` is the number
         of decisions whose rewards have not come.  ``estimate`` and ``index`` are missing (NaN) if the policy has none.
@@ -168,7 +168,7 @@ class KnownArms(AnyAgent):
         return arm_table.as_frame(self.rows())
 
     def rows(self) -> list[Row]:
-        """Return what is known of each arm: :attr:`estimates` without a data frame.
+        """Return what is known about each arm: :attr:`estimates` without a data frame.
 
         Examples
         --------
@@ -182,7 +182,7 @@ class KnownArms(AnyAgent):
             return [self._row(slot) for slot in range(len(self._labels))]
 
     def _row(self, slot: int) -> Row:
-        """Return what is known of an arm, for whoever holds the lock."""
+        """Return what is known about an arm; needs the lock."""
         value, index = self._shown(slot)
         return Row(
             arm=self._labels[slot], pulls=self._pulls[slot], pending=self._awaited.pending[slot], estimate=value,
@@ -193,10 +193,10 @@ class KnownArms(AnyAgent):
         return f"Agent({self.policy!r}, {len(self._labels)} arms, {self._seen} rewards)"
 
     def _table(self) -> tuple[str, list[list[str]]]:
-        """Return what there is to say of all arms, and a table of those that were pulled most."""
+        """Return a title for all arms, and a table of those that were pulled most."""
         with self._lock:
             n_arms = len(self._labels)
             rows = [self._row(slot) for slot in sorted(heapq.nlargest(SHOWN, range(n_arms), self._pulls.__getitem__))]
             goal = f", arms compared by {self.policy.goal(self._state)}" if hasattr(self.policy, "goal") else ""
-            more = f"; the {SHOWN} arms pulled most, of {n_arms}" if n_arms > SHOWN else ""
+            more = f"; the {SHOWN} most pulled of {n_arms} arms" if n_arms > SHOWN else ""
             return f"{plural(self._seen, 'reward')}{goal}{more}", arm_table.as_text(rows)

@@ -1,4 +1,4 @@
-"""Online use with features: a linear policy that chooses among rows, one decision at a time."""
+"""Online use with features: an agent that chooses among rows, one decision at a time."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 class LinearAgent(AnyAgent):
-    """Chooses rows of features and learns from rewards that are linear in them, one decision at a time.
+    """An agent that chooses rows of features and learns from rewards that are linear in them, one decision at a time.
 
     Rewards may come late, in any order, in bulk, or for rows that were never selected (logged data).  Several decisions
-    may be pending at once: a policy that knows widths narrows them by what is pending, as GP-BUCB does.  A call that is
-    refused, such as one with NaN among the features, changes nothing; infinite rewards are welcome.  Threads may share
-    an agent.
+    may be pending at once: a policy with confidence widths narrows them by what is pending, as GP-BUCB does.  A call
+    that is refused, such as one with NaN among the features, changes nothing; infinite rewards are accepted.  Threads
+    may share an agent.
 
     Parameters
     ----------
     policy
-        For instance ``hb.make("lin-ucb")``.
+        The policy, such as ``hb.make("lin-ucb")``.
     n_features
-        Numbers in a row.  For models of their own per arm see :func:`.blocks`.
+        Numbers in a row.  To give each arm its own model, see :func:`.blocks`.
     horizon
         Planned number of rounds, for policies that must know it.
     seed
@@ -111,10 +111,10 @@ class LinearAgent(AnyAgent):
         return self.assign(features).arm
 
     def assign(self, features: Any, row: Any = None, key: bytes | None = None) -> Assigned:
-        """Make a decision for this row, whatever the policy would play; without one, for the one that it would.
+        """Make a decision for this row, whatever the policy would play, or for the policy's own choice if None.
 
         The policy is consulted either way, so repeating the calls of an agent, with the rows that it returned, leads to
-        the same state.  What a randomised policy draws depends on ``key`` alone, 32 bytes, if there is one.
+        the same state.  With a ``key`` of 32 bytes, the draws of a randomised policy depend on that alone.
 
         Examples
         --------
@@ -173,7 +173,8 @@ class LinearAgent(AnyAgent):
     def update(self, x: Any, reward: float, *, asked: bool = True) -> None:
         """Learn from the reward of a row.
 
-        It settles a pending decision for an equal row, if there is one.  Say ``asked=False`` if no selection led to it.
+        It settles a pending decision for an equal row, if there is one.  Pass ``asked=False`` if no selection led to
+        it.
 
         Examples
         --------
@@ -190,7 +191,7 @@ class LinearAgent(AnyAgent):
             self._take_in(row, value, asked)
 
     def update_many(self, rows: Any, rewards: Iterable[float], *, asked: bool = True) -> None:
-        """Learn from the rewards of several rows, all or none of them.
+        """Learn from the rewards of several rows: from all of them or, if one is refused, from none.
 
         Examples
         --------
@@ -252,14 +253,14 @@ class LinearAgent(AnyAgent):
 
     @property
     def pending(self) -> int:
-        """Decisions whose rewards have not come; of more than 10,000 the oldest are given up."""
+        """Number of decisions whose rewards have not come; beyond 10,000, the oldest are given up."""
         return self._awaited.total
 
     def estimates(self, features: Any) -> pd.DataFrame:
-        """Return what is known of each row: a data frame.
+        """Return a data frame of what is known about each row.
 
-        ``estimate`` is of its expected reward.  ``high`` is the index that the policy compares rows by, and ``low``
-        lies as far below the estimate.  They are missing (NaN) if the policy has none.
+        ``estimate`` is that of its expected reward.  ``high`` is the index by which the policy compares rows, and
+        ``low`` lies equally far below the estimate.  They are missing (NaN) if the policy has none.
 
         Examples
         --------
@@ -285,7 +286,7 @@ class LinearAgent(AnyAgent):
         return f"LinearAgent({self.policy!r}, {self.n_features} features, {self._seen} rewards)"
 
     def _table(self) -> tuple[str, list[list[str]]]:
-        """Return what there is to say, and the effects of the first features: how much a unit of each adds."""
+        """Return a title, and the effects of the first features: how much a unit of each adds."""
         with self._lock:
             state = copy.deepcopy(self._state)
             nothing, _ = self._shown(np.zeros(self.n_features), state)

@@ -11,24 +11,24 @@ from ..algorithms.kit.asking import ask, settle
 from ..protocols import FloatArray
 
 Row = tuple[float, ...]
-KEPT = 10_000  # pending decisions: rewards may get lost for ever
-NOT_FINITE = -1  # instead of a row
+KEPT = 10_000  # at most: pending decisions, because some rewards never come
+NOT_FINITE = -1  # returned instead of a row
 
 
 def select(policy: Any, state: Any, features: FloatArray, t: int, rng: Any) -> int:
-    """Stand for the policy's own, in compiled copies of :func:`decide`."""
+    """Call the policy's ``select``; copies of :func:`decide` call it directly."""
     return policy.select(state, features, t, rng)  # type: ignore[no-any-return]
 
 
 def update(policy: Any, state: Any, x: FloatArray, reward: float) -> None:
-    """Stand for the policy's own, in compiled copies of :func:`learn`."""
+    """Call the policy's ``update``; copies of :func:`learn` call it directly."""
     policy.update(state, x, reward)
 
 
 def decide(policy: Any, state: Any, asking: Any, features: FloatArray, t: int, rng: Any, given: int) -> int:
-    """Return the row that the policy selects, and note the decision: for this row, or for another that is ``given``.
+    """Return the row that the policy selects, and record a decision for it, or for the row ``given`` instead.
 
-    No row if a feature is not finite.
+    If a feature is not finite, return ``NOT_FINITE`` and record nothing.
     """
     for i in range(features.shape[0]):
         for j in range(features.shape[1]):
@@ -42,7 +42,7 @@ def decide(policy: Any, state: Any, asking: Any, features: FloatArray, t: int, r
 
 
 def learn(policy: Any, state: Any, asking: Any, x: FloatArray, reward: float, settles: bool) -> bool:
-    """Let the policy learn from the reward of a row, which may settle a decision, and return whether it is finite."""
+    """Let the policy learn from the reward of a row, if the row is finite, and return whether it is."""
     for i in range(len(x)):
         if not math.isfinite(x[i]):
             return False
@@ -74,13 +74,13 @@ class AwaitedRows:
         return [list(row) for row, times in self.times.items() for _ in range(times)]
 
     def add(self, row: Row) -> Row | None:
-        """Note a decision, and return the oldest one if that makes too many."""
+        """Record a decision, and return the oldest one if there are now too many."""
         self.times[row] = self.times.get(row, 0) + 1
         self.total += 1
         return next(iter(self.times)) if self.total > KEPT else None
 
     def take(self, row: Row) -> None:
-        """Let a decision for the row go."""
+        """Remove a decision for the row."""
         self.total -= 1
         times = self.times[row]
         if times == 1:

@@ -1,4 +1,4 @@
-"""Online use where arms are points: a policy that chooses points of a cube, one decision at a time."""
+"""Online use where arms are points: an agent that chooses points of a cube, one decision at a time."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ Point = tuple[float, ...]
 
 
 class LipschitzAgent(AnyAgent):
-    """Chooses points of the cube [0, 1]^dim and learns from rewards, one decision at a time.
+    """An agent that chooses points of the cube [0, 1]^dim and learns from rewards, one decision at a time.
 
-    Rewards may come late, in any order, in bulk, or for points that were never selected: these count for the nearest
+    Rewards may come late, in any order, in bulk, or for points that were never selected: those count for the nearest
     point that the policy plays.  Several decisions may be pending at once, and the next one takes them into account.  A
-    call that is refused, such as an update with NaN, changes nothing; infinite rewards are welcome.  Threads may share
+    call that is refused, such as an update with NaN, changes nothing; infinite rewards are accepted.  Threads may share
     an agent.
 
     Parameters
     ----------
     policy
-        For instance ``hb.make("lipschitz-auto")``.
+        The policy, such as ``hb.make("lipschitz-auto")``.
     dim
-        Numbers in a point.
+        The number of coordinates of a point.
     horizon
         Planned number of rounds, for policies that must know it.
     seed
@@ -78,7 +78,7 @@ class LipschitzAgent(AnyAgent):
         super().__setstate__(agent)
         self.dim = agent.dim
         self._pulls, self._waiting = Counter(dict(agent.pulls)), Counter(dict(agent.pending))
-        self._cells: dict[Point, int] = {}  # by point, as many as were asked for
+        self._cells: dict[Point, int] = {}  # by point, as many as have been needed so far
 
     def _adopt(self, state: Any) -> None:
         pending = find_pending(state)
@@ -119,7 +119,7 @@ class LipschitzAgent(AnyAgent):
             return self._point(state, cell)
 
     def _point(self, state: Any, cell: int) -> FloatArray:
-        """Return a copy of the point of a cell, which must be one."""
+        """Return a copy of the point of a cell; refuse a number that is not a cell."""
         n_cells = self.policy.n_cells(state)
         if not 0 <= cell < n_cells:
             owner = type(self.policy).__name__
@@ -129,7 +129,7 @@ class LipschitzAgent(AnyAgent):
     def update(self, x: Any, reward: float, *, asked: bool = True) -> None:
         """Learn from the reward of a point.
 
-        It settles a pending decision for the point, if there is one.  Say ``asked=False`` if no selection led to it.
+        It settles a pending decision for the point, if there is one.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class LipschitzAgent(AnyAgent):
         reward
             Any number but NaN.
         asked
-            Whether a selection led to it.
+            Whether a selection led to the reward.
 
         Examples
         --------
@@ -202,7 +202,7 @@ class LipschitzAgent(AnyAgent):
             self._settle(cell)
 
     def _settle(self, cell: int) -> None:
-        """Let a decision go, if there is one."""
+        """Remove a pending decision, if there is one."""
         self._waiting -= Counter({cell: 1})
 
     def cancel(self, x: Any) -> None:
@@ -230,16 +230,16 @@ class LipschitzAgent(AnyAgent):
 
     @property
     def pending(self) -> int:
-        """Decisions whose rewards have not come."""
+        """Number of decisions whose rewards have not come."""
         with self._lock:
             return self._waiting.total()
 
     @property
     def estimates(self) -> pd.DataFrame:
-        """What is known of the points that have rewards or pending decisions: a data frame, the most played first.
+        """What is known about the points that have rewards or pending decisions, the most played first.
 
-        ``x0``, ``x1``, ... are the point.  ``high`` is the index that the policy compares points by, and ``low`` lies
-        as far below the estimate.  They are missing (NaN) if the policy has none.
+        ``x0``, ``x1``, ... are the coordinates.  ``high`` is the index by which the policy compares points, and ``low``
+        lies equally far below the estimate.  They are missing (NaN) if the policy has none.
 
         Examples
         --------
@@ -264,7 +264,7 @@ class LipschitzAgent(AnyAgent):
         return f"LipschitzAgent({self.policy!r}, dim={self.dim}, {self._seen} rewards)"
 
     def _table(self) -> tuple[str, list[list[str]]]:
-        """Return what there is to say, and a table of the points that were played most."""
+        """Return a title, and a table of the points that were played most."""
         table = self.estimates.drop(columns="low").rename(columns={"high": "index"})
         more = f"; the {SHOWN} most played of {len(table)} points" if len(table) > SHOWN else ""
         rows = [[f"{number:.4g}" if number == number else "-" for number in row] for row in table.to_numpy()[:SHOWN]]

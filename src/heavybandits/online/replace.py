@@ -1,4 +1,4 @@
-"""Files that are replaced whole: whoever reads one sees the old contents or the new, whatever happens meanwhile."""
+"""Files that are replaced whole: a reader sees either the old contents or the new, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if sys.platform != "win32":
 
 
 def replace(path: Path, contents: bytes) -> None:
-    """Write to another file beside ``path``, and move it there.
+    """Write the contents to another file beside ``path``, and move it there.
 
     The old file's mode is kept, and a link stays a link.  Only regular files are replaced: a pipe or a device is not
     ours to remove.
@@ -41,7 +41,7 @@ def replace(path: Path, contents: bytes) -> None:
                 file.flush()
                 if mode is not None:
                     os.chmod(temporary, mode)
-                os.fsync(file.fileno())  # else a crash of the machine could leave the new name with no contents
+                os.fsync(file.fileno())  # otherwise a crash of the machine could leave the target empty
                 os.replace(temporary, target)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -52,7 +52,7 @@ def replace(path: Path, contents: bytes) -> None:
 
 
 def _mode(target: Path, path: Path) -> int | None:
-    """Return the mode of the file to be replaced, None if there is none yet."""
+    """Return the mode of the file to be replaced, or None if there is none yet."""
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
@@ -67,8 +67,8 @@ def _mode(target: Path, path: Path) -> int | None:
 def _beside(target: Path) -> tuple[Path, BinaryIO]:
     """Open an empty file beside the target.
 
-    Its name is always the same for a target.  So what a killed process left behind is used again, and goes when the
-    target is replaced.  If another process is writing to it, which holds a lock on it, a random name is used.
+    Its name depends only on the target, so a file that a killed process left behind is used again, and disappears when
+    the target is replaced.  If another process is writing to it, and so holds its lock, a random name is used.
     """
     name = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
     usual = target.with_name(f".heavybandits-{name}")
@@ -78,7 +78,7 @@ def _beside(target: Path) -> tuple[Path, BinaryIO]:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if not os.path.samestat(os.fstat(file.fileno()), os.stat(usual)):
-                    raise FileNotFoundError(usual)  # it was moved to the target meanwhile
+                    raise FileNotFoundError(usual)  # it has been moved to the target since
                 file.truncate()
                 return usual, file
             except BaseException:

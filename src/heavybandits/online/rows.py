@@ -1,4 +1,4 @@
-"""Rows of features as users have them: an array, a mapping of names to vectors, or a data frame."""
+"""Rows of features as users give them: an array, a mapping of names to vectors, or a data frame."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def rows_of(features: Any, n_features: int) -> Rows:
 
 
 def row_of(x: Any, n_features: int) -> FloatArray:
-    """Return one row as an array, finite or not; refuse what is none.
+    """Return one row as an array, finite or not; refuse anything else.
 
     Examples
     --------
@@ -66,13 +66,13 @@ def row_of(x: Any, n_features: int) -> FloatArray:
 
 
 def culprit_of(row: FloatArray) -> ValueError:
-    """Return the error that names the first feature of a row which is not finite."""
+    """Return the error that names the first feature of a row that is not finite."""
     at = int(np.argmin(np.isfinite(row)))
     return ValueError(f"{OWNER}: x must be finite, got {row[at]} in feature {at}")
 
 
 def culprit(rows: Rows) -> ValueError:
-    """Return the error that names the first feature which is not finite."""
+    """Return the error that names the first feature that is not finite, and its row."""
     row, column = np.argwhere(~np.isfinite(rows.features))[0]
     value, name, feature = rows.features[row, column], rows.names[row], rows.columns[column]
     return ValueError(f"{OWNER}: features must be finite, got {value} in row {name!r}, feature {feature!r}")

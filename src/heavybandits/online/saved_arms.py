@@ -1,4 +1,4 @@
-"""What a file holds of an agent for K arms."""
+"""What is saved of an agent for K arms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .agent_file import Contents, counted
 
 
 class Saved(NamedTuple):
-    """All that an agent is."""
+    """Everything that makes up an agent."""
 
     policy: Any
     horizon: int | None
@@ -23,10 +23,10 @@ class Saved(NamedTuple):
     rng: np.random.Generator | None
     state: Any
     pending: list[int]  # decisions whose rewards have not come, per arm
-    chances: list[tuple[int, list[float]]]  # and probabilities of the latest by arm, if arms are drawn by chance
+    chances: list[tuple[int, list[float]]]  # and probabilities of the latest by arm, if arms are drawn at random
 
     def header(self) -> dict[str, Any]:
-        """Return all but policy, generator and state, in JSON's types."""
+        """Return the fields, in JSON types except for policy, generator and state, which the file replaces."""
         for label in self.labels:
             if not isinstance(label, str | int | float):
                 raise TypeError(f"Agent: to be saved, arms must be named by text or numbers, got {label!r}")
@@ -34,7 +34,7 @@ class Saved(NamedTuple):
 
 
 def built(contents: Contents) -> Saved:
-    """Return the agent that a file holds, checked."""
+    """Check the agent that a file holds, and return it."""
     header, policy = contents.header, contents.policy
     labels, horizon = header["labels"], contents.horizon
     whole("agent", "unused", header["unused"])
@@ -45,6 +45,6 @@ def built(contents: Contents) -> Saved:
         raise ValueError("there must be as many labels as pulls and as pending decisions")
     chances = [(whole("agent", "arm", arm), list(map(float, queue))) for arm, queue in header["chances"]]
     if not all(arm < len(labels) and all(0.0 <= p <= 1.0 for p in queue) for arm, queue in chances):
-        raise ValueError("probabilities of pending decisions must be of arms and from 0 to 1")
+        raise ValueError("probabilities of pending decisions must belong to arms and lie between 0 and 1")
     state = contents.state(fresh_state(policy, len(labels), horizon), len(labels))
     return Saved(**{**header, "policy": policy, "rng": contents.rng, "state": state, "chances": chances})

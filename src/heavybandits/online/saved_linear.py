@@ -1,4 +1,4 @@
-"""What a file holds of an agent for rewards that are linear in features."""
+"""What is saved of an agent for rewards that are linear in features."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .agent_file import Contents, counted
 
 
 class SavedLinear(NamedTuple):
-    """All that an agent is."""
+    """Everything that makes up an agent."""
 
     policy: Any
     horizon: int | None
@@ -24,12 +24,12 @@ class SavedLinear(NamedTuple):
     pending: list[list[float]]  # rows whose rewards have not come, the oldest first
 
     def header(self) -> dict[str, Any]:
-        """Return all but policy, generator and state, in JSON's types."""
+        """Return the fields, in JSON types except for policy, generator and state, which the file replaces."""
         return self._asdict()
 
 
 def built(contents: Contents) -> SavedLinear:
-    """Return the agent that a file holds, checked."""
+    """Check the agent that a file holds, and return it."""
     header, policy = contents.header, contents.policy
     n_features, n_rows = (count("agent", name, header[name]) for name in ("n_features", "n_rows"))
     counted(header["seen"])

@@ -1,4 +1,4 @@
-"""What a file holds of an agent whose arms are points."""
+"""What is saved of an agent whose arms are points."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .agent_file import Contents, counted
 
 
 class SavedLipschitz(NamedTuple):
-    """All that an agent is."""
+    """Everything that makes up an agent."""
 
     policy: Any
     horizon: int | None
@@ -25,7 +25,7 @@ class SavedLipschitz(NamedTuple):
     pending: list[tuple[int, int]]  # cells, and decisions of each whose rewards have not come
 
     def header(self) -> dict[str, Any]:
-        """Return all but policy, generator and state, in JSON's types."""
+        """Return the fields, in JSON types except for policy, generator and state, which the file replaces."""
         return self._asdict()
 
 
@@ -36,7 +36,7 @@ def room_for(state: Any) -> int | None:
 
 
 def built(contents: Contents) -> SavedLipschitz:
-    """Return the agent that a file holds, checked."""
+    """Check the agent that a file holds, and return it."""
     header, policy = contents.header, contents.policy
     dim = count("agent", "dim", header["dim"])
     template = fresh_state(policy, dim, contents.horizon)
@@ -45,6 +45,6 @@ def built(contents: Contents) -> SavedLipschitz:
     pulls, pending = ([(whole("agent", "cell", cell), n) for cell, n in header[name]] for name in ("pulls", "pending"))
     counted(header["seen"], *(n for _, n in [*pulls, *pending]))
     if any(cell >= n_cells for cell, _ in [*pulls, *pending]):
-        raise ValueError(f"rewards and pending decisions must be of the {n_cells} cells")
+        raise ValueError(f"rewards and pending decisions must belong to the {n_cells} cells")
     parts = {"policy": policy, "rng": contents.rng, "state": state, "pulls": pulls, "pending": pending}
     return SavedLipschitz(**{**header, **parts})
