@@ -203,7 +203,7 @@ def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
             "heavybandits: bad.toml: policy.UCB: UCB: c must be a non-negative finite number, got -1",
         ),
         (("run", "two.toml", "--workers", "0"), "heavybandits: Invalid value for '--workers'"),
-        (("run", "two.toml", "--workers", "1", "--scheduler", "tcp://x:1"), "exclude each other"),
+        (("run", "two.toml", "--workers", "1", "--scheduler", "tcp://x:1"), "must not both be given"),
         (("run", "two.toml", "--out", "two.toml"), "heavybandits: "),
         (("report", "."), ": no results yet; run the study first"),
         (("report", "none"), "heavybandits: there is no folder "),

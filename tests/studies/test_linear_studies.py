@@ -134,5 +134,5 @@ def test_what_is_wrong_is_named(table: dict[str, Any], message: str) -> None:
 
 
 def test_policies_of_another_kind_are_refused() -> None:
-    with pytest.raises(StudyError, match=r"mine: policy\.UCB: policy must be of the kind 'linear' here"):
+    with pytest.raises(StudyError, match=r"mine: policy\.UCB: policy must be of kind 'linear' here"):
         study(policy={"UCB": {"kind": "ucb"}}, fixed=FIXED)

@@ -160,7 +160,7 @@ def test_edited_coordinates_are_refused_and_mended(played: Path, folder: Path, n
     root = zarr.open_group(folder / "two.zarr", mode="r+")
     array: Any = root[f"tails df=3/{name}"]
     array[...] = "other" if name in ("policy", "family") else 7
-    with pytest.raises(StoreError, match="damaged: coordinates of tails df=3; run the study again to mend them"):
+    with pytest.raises(StoreError, match="damaged: coordinates of tails df=3; run the study again to fix them"):
         hb.load_study(folder)
     assert resumed(folder) == 0
     assert same(hb.load_study(folder), hb.load_study(played))

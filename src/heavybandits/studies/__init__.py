@@ -1,1 +1,1 @@
-"""Studies: files that say what is played, and stores that keep what came out."""
+"""Studies: files that say what is played, and stores that keep the results."""

@@ -1,4 +1,4 @@
-"""Executors that play the work of studies: threads of this process, or the workers of a Dask cluster."""
+"""Executors that do the work of studies: threads of this process, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .._version import __version__
 
 @contextmanager
 def workers(threads: int | None = None, scheduler: str | None = None) -> Iterator[Executor]:
-    """Yield threads of this process, by default one per core; or the workers of a Dask cluster.
+    """Yield an executor: threads of this process, by default one per core, or the workers of a Dask cluster.
 
-    When an exception ends it, work that has not begun is dropped, and work that has is not waited for.
+    If an exception ends the block, work that has not begun is dropped, and work that has is not waited for.
     """
     if threads and scheduler:
-        raise ValueError("workers and scheduler exclude each other")
+        raise ValueError(f"workers and scheduler must not both be given, got {threads} and {scheduler!r}")
     if scheduler:
         try:
             from distributed import Client
@@ -46,7 +46,7 @@ def workers(threads: int | None = None, scheduler: str | None = None) -> Iterato
 
 @contextmanager
 def _quiet_dask() -> Iterator[None]:
-    """Keep Dask from logging the tracebacks of errors that are raised as well."""
+    """Keep Dask from logging the tracebacks of errors that it also raises."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "tornado.application")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

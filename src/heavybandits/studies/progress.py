@@ -10,7 +10,7 @@ from rich.console import Console
 
 
 class Step(NamedTuple):
-    """How far a run is."""
+    """How far a run has got."""
 
     last: str  # what was finished last
     pulls: int  # done in this session
@@ -18,7 +18,7 @@ class Step(NamedTuple):
 
 
 class Progress:
-    """Shows how far a run is."""
+    """A display of how far a run has got."""
 
     def __init__(self) -> None:
         self._start = self._shown = time.monotonic()
@@ -29,7 +29,7 @@ class Progress:
         return self
 
     def __call__(self, step: Step) -> None:
-        """Take a step."""
+        """Show a step."""
         notebook = self._console.is_jupyter and importlib.util.find_spec("ipywidgets")
         if not step.total:
             print("Everything is stored already.")

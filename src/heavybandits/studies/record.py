@@ -1,4 +1,4 @@
-"""What a store says of its study: everything that reports need, in plain values under one seal.
+"""What a store says about its study: everything that reports need, in plain values under one seal.
 
 Reading a record runs no code that a study names: instances and policies are not made again.
 """
@@ -38,7 +38,7 @@ class Item(NamedTuple):
 
 
 class CaseRecord(Table):
-    """A case: how long and how often it is played, and what reports show of its instance."""
+    """A case: how long and how often it is played, and what reports show about its instance."""
 
     horizon: Count
     replications: Count
@@ -71,7 +71,7 @@ class Record(Table):
     Attributes
     ----------
     version, versions
-        Of heavybandits, and of what it ran with.
+        Versions of heavybandits, and of the packages it ran with.
     sources
         Digests of the users' files that the study names.
     cases, policies
@@ -117,7 +117,7 @@ class Record(Table):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that the results depend on, in plain values."""
+        """Everything that the results depend on, in plain values."""
         return identity(self.spec, self.sources, self.version)
 
     @property
@@ -158,7 +158,7 @@ def _columns(prefix: str, settings: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def identity(spec: StudyFile, sources: dict[str, str], version: str = __version__) -> dict[str, Any]:
-    """Return all that a replication depends on, in plain values: not titles and figures, nor how many there are."""
+    """Return what a replication depends on, in plain values: not titles, figures or the number of replications."""
     plain = spec.plain()
     head = _without(plain["study"], "title", "description", "replications")
     instances = {label: _without(table, "replications") for label, table in plain["instance"].items()}

@@ -1,4 +1,4 @@
-"""Runs studies: work items go to an executor, and whoever plays one stores it."""
+"""Running studies: work items go to an executor, and the worker that plays one stores it."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def run_study(
     source
         A study file ``*.toml``, the name of a study that comes with the package, or a study from :func:`read_study`.
     out
-        The folder for the results, by default called as the study.
+        The folder for the results, by default named after the study.
     workers
-        Threads, by default one per core.
+        Number of threads, by default one per core.
     scheduler
         The address of a Dask scheduler whose workers play instead, such as ``tcp://host:8786``.
     progress
-        Whether to show how far the run is.
+        Whether to show how far the run has got.
 
     Examples
     --------
@@ -85,8 +85,8 @@ def run_studies(
 ) -> list[str]:
     """Play what is missing of these studies, given by the location of their stores; return what was found damaged.
 
-    ``watch`` is called before the first item and after each, ``finished`` when the last item of a study is stored;
-    meanwhile the workers go on.
+    ``watch`` is called before the first item and after each, ``finished`` when the last item of a study is stored.  The
+    workers continue meanwhile.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def run_studies(
 
 @contextmanager
 def resumable(is_saved: Callable[[], bool]) -> Iterator[None]:
-    """Note on what ends a run early that finished work is saved, if any is.
+    """Add to an exception that ends a run early the note that finished work is saved, if any is.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def resumable(is_saved: Callable[[], bool]) -> Iterator[None]:
 def _run(
     stores: dict[Writer, Study], executor: Executor, watch: Callable[[Step], None], finished: Callable[[str], None]
 ) -> list[str]:
-    """Do it, when the stores are open and no other run writes to them."""
+    """Play what is missing; the stores are open, and no other run writes to them."""
     began, start = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     work, damaged = [], []
     for store in stores:
@@ -154,7 +154,7 @@ def _run(
         for future in futures:
             future.add_done_callback(ready.put)
         while left.total():
-            for future in sorted(_take(ready), key=order.__getitem__):  # of several errors, raise the first item's
+            for future in sorted(_take(ready), key=order.__getitem__):  # raise the error of the first item
                 store, item = futures[future]
                 _outcome(future, f"{store.record.name}: {item}")
                 done[store] += _pulls(store, item)
@@ -167,14 +167,14 @@ def _run(
     finally:
         for future in futures:
             future.cancel()
-        with suppress(OSError):  # a full disk, of which the first error tells
+        with suppress(OSError):  # a full disk, which the first error reports
             for store in list(done):
                 close(store)
     return damaged
 
 
 def _take(ready: SimpleQueue[Future[None]]) -> list[Future[None]]:
-    """Wait for something in the queue, and take all that is there."""
+    """Wait for something in the queue, and take everything that is there."""
     taken = [ready.get()]
     while not ready.empty():
         taken.append(ready.get())
@@ -182,7 +182,7 @@ def _take(ready: SimpleQueue[Future[None]]) -> list[Future[None]]:
 
 
 def _outcome(future: Future[None], what: str) -> None:
-    """Raise what ended a piece of work; one that nobody here cancelled has lost its cluster."""
+    """Raise the error that ended a piece of work, if any; nobody here cancels, so a cancelled one lost its cluster."""
     try:
         future.result()
     except CancelledError:
@@ -194,7 +194,7 @@ def _outcome(future: Future[None], what: str) -> None:
 
 
 def play_item(version: str, location: str, study: Study, item: Item) -> None:
-    """Play an item and store it: what a worker does, be it a thread or another machine."""
+    """Play an item and store it; a worker calls this, in a thread or on another machine."""
     if version != __version__:
         raise StudyError(f"a worker has heavybandits {__version__}, this run needs {version}; install the same version")
     with _compiling:

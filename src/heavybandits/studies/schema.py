@@ -18,16 +18,16 @@ class StudyError(ValueError):
 
 def _printable(text: str) -> str:
     if not all(character.isprintable() or character == "\n" for character in text):
-        raise ValueError("must not have control characters")
+        raise ValueError("must not contain control characters")
     return text
 
 
 def _plain(value: Any) -> Any:
-    """Refuse what JSON cannot hold: TOML has dates and times."""
+    """Refuse values that JSON cannot hold: TOML also has dates and times."""
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         _plain(part)
     if not isinstance(value, dict | list | str | int | float):
-        raise ValueError("must not have dates or times")
+        raise ValueError("must not contain dates or times")
     return value
 
 
@@ -36,7 +36,7 @@ Text = Annotated[str, AfterValidator(_printable)]
 
 
 class Table(BaseModel):
-    """A table without further keys."""
+    """A table that refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -108,7 +108,7 @@ class StudyFile(Table):
 
 _shortened = reprlib.Repr().repr  # a file may hold anything
 
-# What a value must be, by the type of pydantic's error; a brace is filled in from the error's context.
+# What a value must be, by the type of pydantic's error; braces are filled in from the error's context.
 RULES = {
     "int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
     "string_type": "a string", "list_type": "a list", "dict_type": "a table", "model_type": "a table",
@@ -118,7 +118,7 @@ RULES = {
 
 
 def _sentence(error: ValidationError) -> str:
-    """Return what is wrong first, in one sentence; a key that is not known may be the one that is missing."""
+    """Return one sentence on the first error; unknown keys come first, since one may be a missing key misspelt."""
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     *parents, last = first["loc"]
     key = ".".join(str(part) for part in first["loc"])

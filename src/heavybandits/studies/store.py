@@ -3,7 +3,7 @@
 Each case is a group with ``regret`` (policy, replication, round), ``pulls`` (policy, replication, arm), ``wall_time``
 (policy, replication; nanoseconds per pull) and ``checksum`` (chunk), and with the parameters that were swept as
 coordinates.  A chunk is some replications of all policies.  Its checksum is written last and covers the study too, so a
-chunk counts only if it is complete, as it was written, and of this study.  The root's attributes are a
+chunk counts only if it is complete, undamaged and part of this study.  The root's attributes are a
 :class:`~heavybandits.studies.record.Record`.
 
 Reading runs no code that the store names; :mod:`.writer` writes.
@@ -29,11 +29,11 @@ ARRAYS = Chunk._fields
 
 
 def accept_consolidation() -> None:
-    """Silence Zarr's warning that its format does not name consolidated metadata yet, which xarray asks for."""
+    """Silence Zarr's warning that its format does not specify consolidated metadata yet, which xarray asks for."""
     warnings.filterwarnings("ignore", "Consolidated metadata", zarr.errors.ZarrUserWarning)
 
 
-accept_consolidation()  # for all threads: a filter that one sets for a while can be undone by another
+accept_consolidation()  # for all threads: one could undo a filter that another sets temporarily
 
 
 class StoreError(ValueError):
@@ -51,7 +51,7 @@ class Store:
     Attributes
     ----------
     record
-        What the store says of its study.
+        What the store says about its study.
     """
 
     def __init__(self, location: str | Path) -> None:
@@ -60,17 +60,17 @@ class Store:
             self._root = zarr.open_group(self.location, mode="r")
             self.record = Record.unsealed(self._root.attrs.asdict())
         except RecordError as error:
-            raise StoreError(f"{self.location}: {error}; run the study again to rebuild it: whole results are kept"
+            raise StoreError(f"{self.location}: {error}; run the study again to rebuild it: intact results are kept"
                              ) from None  # fmt: skip
         except FileNotFoundError as error:
             raise StoreError(f"{self.location} is not the store of a study: {error}") from None
         except ValueError as error:
             raise StoreError(f"{self.location} is not the store of a study, or its description is damaged ({error}); "
-                             "if it is one, run the study again to rebuild it: whole results are kept"
+                             "if it is one, run the study again to rebuild it: intact results are kept"
                              ) from None  # fmt: skip
 
     def missing(self) -> tuple[list[Item], list[Item]]:
-        """Return the work that is not done, and which of it was stored but is damaged."""
+        """Return the work that is missing, and the part of it that was stored but is damaged."""
         missing, damaged = [], []
         for item in self.record.items():
             stored, chunk = self.read(item)
@@ -81,7 +81,7 @@ class Store:
         return missing, damaged
 
     def read(self, item: Item) -> tuple[bool, Chunk | None]:
-        """Return whether a chunk was stored; and the chunk, or None if it is not what was written."""
+        """Return whether a chunk was stored; and the chunk, or None if it is missing or damaged."""
         where = slice(item.replications.start, item.replications.stop)
         try:
             stored = self._array(item.case, "checksum")[item.chunk]
@@ -122,7 +122,7 @@ class Store:
         results = {}
         for label in filter(parts.__getitem__, record.cases):
             if not self.has_coordinates(label):
-                raise StoreError(f"{self.location}: damaged: coordinates of {label}; run the study again to mend them")
+                raise StoreError(f"{self.location}: damaged: coordinates of {label}; run the study again to fix them")
             whole = Chunk(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts[label], strict=True)))
             case = record.cases[label]
             results[label] = Result(
@@ -174,7 +174,7 @@ def checksum(digest: str, item: Item, chunk: Chunk) -> int:
 
 
 def absolute(location: str | Path) -> str:
-    """Return a folder as an absolute path, so that workers elsewhere mean the same one; another address as it is."""
+    """Return a folder as an absolute path, which means the same to all workers; any other address is left as it is."""
     path = re.sub("^(file|local)://", "", str(location))
     return path if "://" in path else os.path.abspath(path)
 
@@ -205,7 +205,7 @@ def find_stores(location: str | Path) -> list[str]:
 
 
 def load_study(folder: str | Path) -> StudyResult:
-    """Read the results of a study that was run; this runs no code that the study names.
+    """Read the results of a study that has been run; this runs no code that the study names.
 
     Parameters
     ----------

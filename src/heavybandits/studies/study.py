@@ -1,8 +1,8 @@
-"""A study: instances and policies in a file, checked and spread out into cases.
+"""A study: instances and policies in a file, checked and expanded into cases.
 
 A study file is TOML.  ``[study]`` has horizon, replications and seed, each ``[instance.LABEL]`` an instance, each
-``[policy.LABEL]`` a policy.  A list where a single value belongs makes a sweep, ``{ linspace = [0, 1, 5] }`` is a list,
-and ``{ instance = "largest-mean" }`` is taken from the instance that is played; ``times`` beside it is a factor.
+``[policy.LABEL]`` a policy.  A list where a single value belongs makes a sweep, ``{ linspace = [0, 1, 5] }`` is such a
+list, and ``{ instance = "largest-mean" }`` is taken from the instance that is played; ``times`` beside it is a factor.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ class Study:
     Parameters
     ----------
     name
-        What it is called, usually as its file.
+        The name of the study, usually that of its file.
     spec
-        The file, checked.
+        The checked contents of the file.
     folder
-        Where users' files are looked for.
+        The folder of the users' files that the study names.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Study:
 
     def __post_init__(self) -> None:
         if not self.name.isprintable():
-            raise StudyError(f"{self.name}: the name of a study must not have control characters, got {self.name!r}")
+            raise StudyError(f"{self.name}: the name of a study must not contain control characters, got {self.name!r}")
         if len(self.cases) * len(self.choices) > MOST:
             raise StudyError(f"{self.name}: has {len(self.cases):,} cases and {len(self.choices):,} policies; "
                              f"a study may have at most {MOST:,} pairs of them")  # fmt: skip
@@ -109,7 +109,7 @@ class Study:
 
     @cached_property
     def choices(self) -> dict[str, PolicyChoice]:
-        """The policies by label, before they are told of an instance."""
+        """The policies by label, before they are told about an instance."""
         found, labels = {}, _Labels(self.name, "policy", str)
         for family, table in self.spec.policy.items():
             with _located(self.name, f"policy.{family}"):
@@ -120,11 +120,11 @@ class Study:
 
     @property
     def families(self) -> dict[str, str]:
-        """The name in the file of each policy that a sweep makes, by label."""
+        """The name in the file of each policy, by label; a sweep makes several policies of one name."""
         return {label: choice.family for label, choice in self.choices.items()}
 
     def policies(self, case: str) -> dict[str, Any]:
-        """Make the policies, as they are told of this instance; by label."""
+        """Make the policies, with what they are told about this instance, by label."""
         made, instance = {}, self.cases[case].instance
         for label, (family, _, values) in self.choices.items():
             with _located(self.name, f"policy.{family}"):
@@ -152,7 +152,7 @@ class Study:
         return Study(self.name, StudyFile.checked(self.name, spec), self.folder)
 
     def repeated(self, times: int) -> Study:
-        """Return the same study with this many times the replications, of which the first are the same."""
+        """Return the same study with this many times the replications; the first of them stay the same."""
         spec = self.spec.plain()
         for table in (spec["study"], *spec["instance"].values()):
             if "replications" in table:
@@ -160,7 +160,7 @@ class Study:
         return Study(self.name, StudyFile.checked(self.name, spec), self.folder)
 
     def only(self, labels: Collection[str]) -> Study:
-        """Return the same study with these policies only, at most one of a family, each called as its family.
+        """Return the same study with these policies only, at most one of a family, each named after its family.
 
         Examples
         --------
@@ -183,7 +183,7 @@ class Study:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """All that results depend on, in plain values."""
+        """Everything that results depend on, in plain values."""
         return identity(self.spec, self.sources)
 
     @cached_property
@@ -195,7 +195,7 @@ class Study:
 class _Labels:
     """The labels of a study's cases or policies.
 
-    Those of cases name folders, some of which do not tell upper from lower case: ``key`` says which labels are one.
+    Those of cases name folders, and some file systems ignore case: labels with the same ``key`` count as equal.
     """
 
     def __init__(self, name: str, table: str, key: Callable[[str], str]) -> None:
@@ -205,7 +205,7 @@ class _Labels:
     def add(self, label: str, base: str) -> None:
         """Refuse a label that cannot be used; ``base`` is the name of its table."""
         if not re.fullmatch(r"[\w(][\w .,=()+-]*", label):
-            rule = "may have letters, digits, spaces and . , = ( ) + - _ only, and begin with a letter or digit"
+            rule = "must begin with a letter or digit and contain only letters, digits, spaces and . , = ( ) + - _"
             raise StudyError(f"{self._name}: a label {rule}, got {label!r}")
         if len(label.encode()) > LONGEST:
             raise StudyError(f"{self._name}: a label must have at most {LONGEST} bytes, got {label!r}")
@@ -215,18 +215,18 @@ class _Labels:
         if key in self._taken:
             other, where = self._taken[key]
             raise StudyError(f"{self._name}: {self._table}.{where} makes {other!r} and {self._table}.{base} makes "
-                             f"{label!r}; labels must differ, of instances not only in case")  # fmt: skip
+                             f"{label!r}; labels must differ, and those of instances not only in case")  # fmt: skip
         self._taken[key] = label, base
 
 
 @functools.lru_cache(maxsize=64)
 def _restored(name: str, spec: str, folder: str) -> Study:
-    """Return a study that was sent to a worker, checked once there."""
+    """Return a study that was sent to a worker, where it is checked only once."""
     return Study(name, StudyFile.checked(name, json.loads(spec)), folder)
 
 
 class _located:
-    """Says where in the file an error comes from."""
+    """A context in which errors say where in the file they come from."""
 
     def __init__(self, name: str, key: str) -> None:
         self.where = f"{name}: {key}"
@@ -242,7 +242,7 @@ class _located:
 
 
 def read_study(source: str | Path) -> Study:
-    """Read and check a study: a file, or one of those that come with the package by its name.
+    """Read and check a study, given by its file or by the name of one that comes with the package.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def read_study(source: str | Path) -> Study:
     if path.suffix != ".toml":
         shipped = studies()
         if str(source) not in shipped:
-            raise StudyError(unknown("study", str(source), shipped) + "; a study of your own is a file *.toml")
+            raise StudyError(unknown("study", str(source), shipped) + "; your own study must be a file *.toml")
         path = shipped[str(source)]
     try:
         plain = tomllib.loads(path.read_text("utf-8"))

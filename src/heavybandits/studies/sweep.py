@@ -92,7 +92,7 @@ def _names(paths: list[Path]) -> dict[Path, str]:
 
 
 def _texts(values: list[Any]) -> list[str]:
-    """Return the values in as few digits as tell them apart."""
+    """Return the values with as many digits as it takes to tell them apart, at least six."""
     for digits in range(6, 18):
         texts = [f"{value:.{digits}g}" if isinstance(value, float) else str(value) for value in values]
         if len(set(texts)) == len(set(values)):
@@ -101,7 +101,7 @@ def _texts(values: list[Any]) -> list[str]:
 
 
 def _filled(value: Any, taken: dict[Path, Any], path: Path = ()) -> Any:
-    """Return a table with the values that were taken instead of the lists."""
+    """Return a table with the chosen values in place of the lists."""
     if path in taken:
         return taken[path]
     if isinstance(value, dict):

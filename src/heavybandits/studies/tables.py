@@ -1,4 +1,4 @@
-"""From the tables of a study file to instances: by their means, their laws, their kind or their name."""
+"""Instances from the tables of a study file, given by their means, their laws, their kind or their name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..world.noises import make_noise
 
 
 def make_instance(values: dict[str, Any], folder: str) -> Any:
-    """Make the instance of a table; users' files are looked for in the folder.
+    """Make the instance that a table describes; users' files are looked up in the folder.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def make_instance(values: dict[str, Any], folder: str) -> Any:
 
 
 def pop_delays(values: dict[str, Any], folder: str) -> Delays:
-    """Take what the table of an instance says of late rewards out of it.
+    """Take what the table of an instance says about late rewards out of it, and return it.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def pop_delays(values: dict[str, Any], folder: str) -> Delays:
 
 
 def in_folder(kind: str, folder: str) -> str:
-    """Return what a study calls a policy or a law, with the path of a user's file from where we are.
+    """Return the kind of a policy or a law, with the folder of the study before the path of a user's file.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def in_folder(kind: str, folder: str) -> str:
 
 
 def _arms(values: dict[str, Any], folder: str) -> Instance:
-    if isinstance(values.get("changes"), dict):  # the keys of a table are text
+    if isinstance(values.get("changes"), dict):  # the keys of a TOML table are strings
         values["changes"] = {_round(key): means for key, means in values["changes"].items()}
     if "laws" in values:
         laws = values.pop("laws")
@@ -79,7 +79,7 @@ def _linear(values: dict[str, Any], folder: str) -> LinearInstance:
     """Make a linear instance; contexts and theta are numbers, or tables with the kind of a sampler."""
     _require(values, ("theta", "contexts", "noise"), "as every linear instance does")
     values["contexts"] = _sampler(values["contexts"], folder)
-    if isinstance(values["theta"], dict):  # has as many numbers as there are features, if it does not say
+    if isinstance(values["theta"], dict):  # by default it has as many numbers as there are features
         n_arms = values["theta"].get("n_arms", 1)
         if values["theta"].get("kind") in ("sphere", "cube") and isinstance(n_arms, int) and n_arms > 0:
             n_features = rows_of(values["contexts"]).shape[-1] // n_arms
@@ -100,7 +100,7 @@ def _require(values: dict[str, Any], keys: tuple[str, ...], reason: str) -> None
 
 
 def _sampler(table: Any, folder: str) -> Any:
-    """Return a sampler of contexts, of ours or of a user's file; numbers as they are."""
+    """Return a sampler of contexts, ours or from a user's file; numbers are returned as they are."""
     if not isinstance(table, dict):
         return table
     if not isinstance(table.get("kind"), str):
@@ -117,7 +117,7 @@ def _noise(table: Any, folder: str) -> Any:
 
 
 def _made(make: Callable[..., Any], kind: str, values: dict[str, Any], folder: str) -> Any:
-    """Make something by its name, or of the class in a user's file that its kind names."""
+    """Make something by its name, or from the class in a user's file that its kind names."""
     path, _, name = in_folder(kind, folder).rpartition(":")
     return class_from_file(path, name)(**values) if path.endswith(".py") else make(kind, **values)
 

@@ -1,4 +1,4 @@
-"""What a policy may be told of the instance that it plays: ``{ instance = "largest-mean" }`` in a study file."""
+"""What a policy may be told about the instance that it plays: ``{ instance = "largest-mean" }`` in a study file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from .._validate import unknown
 
 DRAWS = 200_000  # of each arm's noise, from which its spread is estimated
-GAUSSIAN_SPREAD = 1.3489795003921634  # between the quartiles of a standard Gaussian
+GAUSSIAN_SPREAD = 1.3489795003921634  # the distance between the quartiles of a standard Gaussian
 
 
 def _draws(instance: Any) -> list[Any]:
@@ -22,7 +22,7 @@ def _draws(instance: Any) -> list[Any]:
 
 @functools.lru_cache(maxsize=64)
 def _deviation(instance: Any) -> float:
-    """Return the largest standard deviation of an arm's draws, which laws of infinite variance have too."""
+    """Return the largest standard deviation of an arm's draws, which is finite even if the law's variance is not."""
     return max(float(np.std(drawn)) for drawn in _draws(instance))
 
 
@@ -38,7 +38,7 @@ def _theta_norm(instance: Any) -> float:
     return float(instance.theta_norm)
 
 
-# As the paper tells its policies the largest location.
+# The paper tells its policies the largest location in this way.
 PROVIDED: dict[str, Callable[[Any], Any]] = {
     "largest-mean": lambda instance: float(np.abs(instance.means).max()) or 1.0,  # in absolute value; 1 if all are 0
     "lowest": lambda instance: float(instance.means.min()),
@@ -69,5 +69,5 @@ def told(value: Any, instance: Any) -> Any:
     if "times" not in value:
         return provided
     if not isinstance(provided, float) or not isinstance(value["times"], int | float):
-        raise ValueError(f"times must be a number, and {value['instance']} one too, got {value['times']!r}")
+        raise ValueError(f"times must be a number, and so must {value['instance']}, got {value['times']!r}")
     return value["times"] * provided

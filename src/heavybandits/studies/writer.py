@@ -1,4 +1,4 @@
-"""Writing to the store of a study: making it, mending it, and filling it chunk by chunk."""
+"""Writing to the store of a study: making it, repairing it, and filling it chunk by chunk."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Writer(Store):
     Parameters
     ----------
     location
-        Where it is.
+        Where the store is.
     study
-        The study that it must be of.
+        The study that it must belong to.
     """
 
     def __init__(self, location: str, study: Study) -> None:
@@ -64,7 +64,7 @@ class Writer(Store):
             self._array(item.case, "checksum")[item.chunk] = checksum(self.record.digest, item, chunk)
 
     def add_session(self, **session: Any) -> None:
-        """Note a session of work in the record."""
+        """Add a session of work to the record."""
         self.record = self.record.model_copy(update={"sessions": [*self.record.sessions, session]})
         with named(self.location):
             _write_record(self.location, self.record)
@@ -72,13 +72,13 @@ class Writer(Store):
 
     @property
     def has_results(self) -> bool:
-        """Return whether any chunk is stored."""
+        """Whether any chunk is stored."""
         return _has_results(self.location)
 
 
 @contextmanager
 def reserved(location: str | Path, study: Study) -> Iterator[Writer]:
-    """Keep other runs out of the store of a study, make or mend it, and yield it.
+    """Keep other runs out of the store of a study, make or repair it, and yield it.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def reserved(location: str | Path, study: Study) -> Iterator[Writer]:
 
 @contextmanager
 def _locked(location: str) -> Iterator[None]:
-    """Keep other runs on this machine out of a folder, until this ends, or the process does."""
+    """Keep other runs on this machine out of a folder until the block or the process ends."""
     if sys.platform == "win32" or "://" in location:
         yield
         return
@@ -123,9 +123,9 @@ def _locked(location: str) -> Iterator[None]:
 
 
 def _settled(location: str, study: Study) -> Record:
-    """Return the record that the store of a study should have; clear the store of another study without results.
+    """Return the record that the store of a study should have; clear a store that has no results.
 
-    A record that is damaged is made again from the study, if at least one chunk is of this study.
+    A record that is damaged is made again from the study, if at least one chunk belongs to it.
     """
     try:
         found = Record.unsealed(zarr.open_group(location, mode="r").attrs.asdict())
@@ -146,7 +146,7 @@ def _settled(location: str, study: Study) -> Record:
 
 
 def _extended(location: str, label: str, case: CaseRecord, replications: int) -> CaseRecord:
-    """Return a case with more replications than it has; results do not depend on how many there are."""
+    """Return a case extended to this many replications; results do not depend on how many there are."""
     if replications < case.replications:
         raise StoreError(f"{location} has {case.replications} replications of {label}, the study asks for "
                          f"{replications}; ask for at least as many, or choose another folder")  # fmt: skip
@@ -161,7 +161,7 @@ def _another(location: str, record: Record, study: Study) -> StoreError:
 
 
 def record_of(study: Study) -> Record:
-    """Describe a study by all that reports need."""
+    """Return the record of a study, with everything that reports need."""
     cases = {}
     for label, case in study.cases.items():
         limit = case.instance.lai_robbins(case.horizon)
@@ -190,7 +190,7 @@ def _write_record(location: str, record: Record) -> None:
 
 
 class _Layout(NamedTuple):
-    """An array of a case."""
+    """The layout of an array of a case."""
 
     dimensions: tuple[str, ...]
     shape: tuple[int, ...]
@@ -200,7 +200,7 @@ class _Layout(NamedTuple):
 
 
 def _layout(record: Record, label: str) -> dict[str, _Layout]:
-    """Return the arrays of a case, but for its coordinates."""
+    """Return the layout of the arrays of a case, except for its coordinates."""
     case, n_policies, along = record.cases[label], len(record.policies), ("policy", "replication")
     all_of_it, chunk = (n_policies, case.replications), (n_policies, case.chunk)
     n_rounds, n_arms, n_chunks = len(record.rounds(label)), len(case.means), -(-case.replications // case.chunk)
@@ -213,7 +213,7 @@ def _layout(record: Record, label: str) -> dict[str, _Layout]:
 
 
 def _lay_out(writer: Writer, label: str) -> None:
-    """Make the arrays of a case that are missing or damaged; a damaged coordinate is just written again."""
+    """Make all arrays of a case if one is missing or damaged; coordinates are just written again."""
     root, layout, coordinates = writer._root, _layout(writer.record, label), coordinate_arrays(writer.record, label)
     _make_room(root, label, writer.record.cases[label], layout)
     attributes: Any = {"coordinates": " ".join(name for name in coordinates if name not in ("round", "policy"))}
@@ -243,7 +243,7 @@ def _make_room(root: zarr.Group, label: str, case: CaseRecord, layout: dict[str,
         return
     if stored % case.chunk:
         arrays["checksum"][stored // case.chunk] = 0
-    for name in reversed(layout):  # regret, by whose shape the rest is known to be done, comes last
+    for name in reversed(layout):  # regret comes last: its shape tells that the rest is done
         arrays[name].resize(layout[name].shape)
 
 
@@ -270,7 +270,7 @@ def _consolidate(location: str) -> None:
 
 
 def _has_results(location: str) -> bool:
-    """Return whether any chunk is stored, of whatever study."""
+    """Return whether any chunk is stored, of any study."""
     pattern = "*/checksum/c/*"
     if "://" not in location:
         return any(Path(location).glob(pattern))
@@ -278,14 +278,14 @@ def _has_results(location: str) -> bool:
 
 
 def _is_empty(location: str) -> bool:
-    """Return whether there is nothing, but perhaps a file that was never finished."""
+    """Return whether there is nothing there, except perhaps files that were never finished."""
     if "://" not in location:
         return all(entry.suffix == ".partial" for entry in Path(location).iterdir())
     return not file_system(location).find(location)
 
 
 def _holds_some(location: str, record: Record) -> bool:
-    """Return whether at least one chunk is of the study with this record."""
+    """Return whether at least one chunk belongs to the study with this record."""
     cases = _Cases(location, record)
     return any(cases.read(item)[1] is not None for item in record.items())
 
@@ -301,7 +301,7 @@ class _Cases(Store):
 
 
 def _clear(location: str) -> None:
-    """Delete what is in a store; its folder stays, which is locked."""
+    """Delete what is in a store; its folder, which is locked, stays."""
     if "://" not in location:
         for entry in Path(location).iterdir():
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()

@@ -1,4 +1,4 @@
-"""Checks that every policy and every noise must pass; run them on your own."""
+"""Checks that every policy and every noise must pass; run them on yours."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CHECKS = {"arms": check_arms, "linear": check_linear, "lipschitz": check_lipschi
 
 
 def check_policy(policy: Any, *, horizon: int = 300) -> None:
-    """Raise ``AssertionError``, saying what is wrong, unless the policy keeps to the protocol of its kind.
+    """Raise ``AssertionError``, saying what is wrong, unless the policy follows the protocol of its kind.
 
-    A policy for K arms is played on one, three and seventy arms, with rewards that include ties and infinities,
-    compiled against interpreted, which must choose the same arms and end in the same state.  Then rewards come late, in
+    A policy for K arms is played on one, three and seventy arms, with rewards that include ties and infinities.
+    Compiled and interpreted, it must choose the same arms and end in the same state.  Then rewards come late, in
     another order, past the horizon and for arms that were never selected, and arms come and go.
 
-    A linear policy is played on rows that stay and rows that change: one row, one feature, more features than rounds,
-    features of very different scale, constant ones, and rows that span little or nothing.
+    A linear policy is played on rows that stay the same and rows that change: one row, one feature, more features than
+    rounds, features of very different scale, constant ones, and rows that span little or nothing.
 
     A policy for points is played in one, two and three dimensions; cells must keep their numbers and points.
 

@@ -26,7 +26,7 @@ from .common import (
 
 
 def check_arms(policy: Any, name: str, horizon: int) -> Callable[[], None]:
-    """Check an interpreted policy, and return what checks the compiled one against it."""
+    """Check an interpreted policy, and return a function that checks the compiled one against it."""
     _check_states(policy, name, horizon)
     played = {n_arms: _check_repetition(policy, name, n_arms, horizon) for n_arms in (1, 3, 70)}
     check_randomness(policy, name, played[3][0], lambda rng: _interpreted(policy, name, 3, horizon, rng)[0])
@@ -50,13 +50,13 @@ def _check_states(policy: Any, name: str, horizon: int) -> None:
 
 
 def _check_shapes(name: str, path: str, three: Any, four: Any) -> None:
-    """Check that states for three and four arms differ only in the first axis; those that ``carry`` are exempt."""
+    """Check that states for three and four arms differ only in the first axis; parts that ``carry`` are exempt."""
     if is_named_tuple(three):
         for field, one, two in zip(three._fields, three, four, strict=True):
             if not hasattr(one, "carry"):
                 _check_shapes(name, f"{path}.{field}", one, two)
         return
-    if three is None and four is None:  # a part that this policy does without
+    if three is None and four is None:  # a part that this policy does not use
         return
     rows = (three.shape[:1], four.shape[:1]) == ((3,), (4,)) and three.shape[1:] == four.shape[1:]
     require(rows or three.shape == four.shape, f"{name}: {path} must have a row per arm, or always the same shape")
@@ -72,7 +72,7 @@ def _check_repetition(policy: Any, name: str, n_arms: int, horizon: int) -> tupl
 
 
 def _interpreted(policy: Any, name: str, n_arms: int, horizon: int, rng: Any = None) -> tuple[IntArray, Any]:
-    """Return the arms that a fresh policy chooses, and its final state; ``rng`` defaults to what it would get."""
+    """Return the arms that a fresh policy chooses, and its final state; by default ``rng`` is what it would get."""
     bare, state, rng = without_text(policy), policy.init(n_arms, horizon), rng or rng_for(policy)
     arms = np.full(horizon, -1)
     for t, reward in enumerate(some_rewards(horizon).tolist()):
@@ -100,7 +100,7 @@ def _check_wild_rewards(policy: Any, name: str, horizon: int) -> None:
 
 
 def _numbers_after(policy: Any, table: FloatArray) -> dict[str, FloatArray]:
-    """Return all that a policy shows once each arm has had a column of rewards."""
+    """Return everything that a policy shows after each arm has had a column of rewards."""
     n_arms = table.shape[1]
     bare, state, t = without_text(policy), policy.init(n_arms, table.size), table.size
     for row in table.tolist():
@@ -113,7 +113,7 @@ def _numbers_after(policy: Any, table: FloatArray) -> dict[str, FloatArray]:
 
 
 def _check_disorder(policy: Any, name: str, horizon: int) -> None:
-    """Check pending selections, rewards nobody asked for, a horizon that passes, and arms that come and go."""
+    """Check pending selections, rewards nobody asked for, rounds beyond the horizon, and arms that come and go."""
     n_arms = 4
     bare, state, rng = without_text(policy), policy.init(n_arms, horizon), rng_for(policy)
     t = 0

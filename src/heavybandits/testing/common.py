@@ -1,4 +1,4 @@
-"""What the checks of all kinds share: rewards to play with, and how to say what is wrong."""
+"""What the checks of all kinds share: rewards to play with, and ways to say what is wrong."""
 
 from __future__ import annotations
 
@@ -53,12 +53,10 @@ def require(holds: bool, message: str) -> None:
 
 
 def check_arrays(policy: Any, name: str, first: Any, second: Any) -> None:
-    """Check that two fresh states are alike, of arrays of their own, and what ``init`` does without a horizon."""
+    """Check that two fresh states are equal but share no arrays, and what ``init`` does without a horizon."""
     for (path, array), (_, other) in zip(arrays(first), arrays(second), strict=True):
-        require(
-            isinstance(array, np.ndarray), f"{name}: {path} must be an array (a number that changes: of one element)"
-        )
-        require(array.dtype.kind in "bif", f"{name}: {path} must hold numbers or truth values, not {array.dtype}")
+        require(isinstance(array, np.ndarray), f"{name}: {path} must be an array (of one element, for a number)")
+        require(array.dtype.kind in "bif", f"{name}: {path} must hold numbers or booleans, not {array.dtype}")
         require(not np.shares_memory(array, other), f"{name}.init must make a fresh {path} each time")
         require(same(array, other), f"{name}.init must make the same {path} each time")
     try:
@@ -82,14 +80,14 @@ def check_randomness(policy: Any, name: str, chosen: IntArray, play: Callable[[A
         untouched = rng.bit_generator.state == np.random.default_rng(3).bit_generator.state
         require(
             untouched and same(chosen, given),
-            f"{name}.select must not draw random numbers: by its code it never uses its generator, so it gets None",
+            f"{name}.select must not draw random numbers: its code never uses its generator, so it gets None",
         )
 
 
 def check_compiled(
     policy: Any, name: str, noun: str, play: Callable[..., None], played: tuple[IntArray, Any], fresh: Any, *lent: Any
 ) -> None:
-    """Check that compiled code chooses the same and ends in the same state as interpreted code did.
+    """Check that compiled code makes the same choices and ends in the same state as interpreted code did.
 
     ``play(policy, state, rng, *lent, rewards, chosen)`` is compiled, and plays from the ``fresh`` state on.
     """
@@ -101,13 +99,13 @@ def check_compiled(
     except Exception as error:
         raise AssertionError(f"{name} must compile: {error}") from error
     fast(*arguments)
-    require(same(chosen, machine), f"{name} must choose the same {noun} compiled as interpreted")
+    require(same(chosen, machine), f"{name} must choose the same {noun} compiled and interpreted")
     for (path, one), (_, two) in zip(arrays(state), arrays(fresh), strict=True):
-        require(same(one, two), f"{name}: {path} must come out the same compiled as interpreted, to the last bit")
+        require(same(one, two), f"{name}: {path} must come out the same compiled and interpreted, to the last bit")
 
 
 def play_numbers(policy: Any, state: Any, rng: Any, rewards: FloatArray, chosen: IntArray) -> None:
-    """Play a policy that chooses by number: of arms, or of cells."""
+    """Play a policy that chooses arms or cells by number."""
     for t in range(len(rewards)):
         number = policy.select(state, t, rng)
         policy.update(state, number, rewards[t])

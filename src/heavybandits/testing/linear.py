@@ -1,4 +1,4 @@
-"""Checks of linear policies: the rows that users have, at their worst."""
+"""Checks of linear policies, on the worst rows that users may have."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROUNDS = 40  # in each setting but the first two
 
 
 def _settings(horizon: int) -> dict[str, FloatArray]:
-    """Return contexts of shape (rounds, K, d), by what is special of them."""
+    """Return contexts of shape (rounds, K, d), by what is special about them."""
     rng, n = np.random.default_rng(11), min(horizon, ROUNDS)
     normal = rng.standard_normal
     found = {
@@ -52,7 +52,7 @@ def _settings(horizon: int) -> dict[str, FloatArray]:
 
 
 def check_linear(policy: Any, name: str, horizon: int) -> Callable[[], None]:
-    """Check an interpreted policy, and return what checks the compiled one against it."""
+    """Check an interpreted policy, and return a function that checks the compiled one against it."""
     check_arrays(policy, name, *(policy.init(WIDTH, horizon) for _ in range(2)))
     settings = {setting: contexts for setting, contexts in _settings(horizon).items() if _takes(policy, contexts)}
     played = {setting: _check_repetition(policy, name, setting, contexts) for setting, contexts in settings.items()}
@@ -70,7 +70,7 @@ def check_linear(policy: Any, name: str, horizon: int) -> Callable[[], None]:
 
 
 def _takes(policy: Any, contexts: FloatArray) -> bool:
-    """Return whether a policy takes so many features; one that does not says so in its ``init``."""
+    """Return whether a policy takes this many features; one that does not says so in its ``init``."""
     try:
         policy.init(contexts.shape[2], len(contexts))
     except ValueError as error:
@@ -85,7 +85,7 @@ def _fresh(policy: Any, contexts: FloatArray) -> Any:
 
 
 def _check_repetition(policy: Any, name: str, setting: str, contexts: FloatArray) -> tuple[IntArray, Any]:
-    """Check that the policy plays the same rows each time, also if it is asked twice; return them and the state."""
+    """Check that the policy plays the same rows each time, even if it is asked twice; return them and the state."""
     rows, state = _interpreted(policy, name, contexts)
     again, _ = _interpreted(policy, name, contexts)
     require(
@@ -100,7 +100,7 @@ def _check_repetition(policy: Any, name: str, setting: str, contexts: FloatArray
 
 
 def _require_numbers(policy: Any, name: str, setting: str, state: Any, features: FloatArray, t: int) -> None:
-    """Check that nothing is NaN which was not in a fresh state; what is shown may use scratch space, so on a copy."""
+    """Check that nothing is NaN that is not in a fresh state; on a copy, because ``value`` may use scratch space."""
     state = copy.deepcopy(state)
     fresh = dict(arrays(with_rows(policy.init(features.shape[1], t), features.shape[0])))
     for path, array in arrays(state):
@@ -124,7 +124,7 @@ def _play(policy: Any, state: Any, rng: Any, contexts: FloatArray, rewards: Floa
 def _interpreted(
     policy: Any, name: str, contexts: FloatArray, *, rng: Any = None, times: int = 1
 ) -> tuple[IntArray, Any]:
-    """Return the rows that a fresh policy chooses, asked so many times each, and its final state."""
+    """Return the rows that a fresh policy chooses, asked this many times for each, and its final state."""
     bare, state, rng = without_text(policy), _fresh(policy, contexts), rng or rng_for(policy)
     rows = np.full(len(contexts), -1)
     for t, reward in enumerate(some_rewards(len(contexts)).tolist()):
@@ -153,7 +153,7 @@ def _check_wild_rewards(policy: Any, name: str, contexts: FloatArray) -> None:
 
 
 def _check_disorder(policy: Any, name: str, horizon: int) -> None:
-    """Check rewards nobody asked for, pending decisions, a horizon that passes, and rows that change in number."""
+    """Check rewards nobody asked for, pending decisions, rounds beyond the horizon, and a changing number of rows."""
     bare, state, rng = without_text(policy), policy.init(WIDTH, horizon), rng_for(policy)
     draw, rewards, t = np.random.default_rng(13), iter(some_rewards(6 * horizon).tolist()), 0
 

@@ -27,7 +27,7 @@ DIMS = (1, 2, 3)
 
 
 def check_lipschitz(policy: Any, name: str, horizon: int) -> Callable[[], None]:
-    """Check an interpreted policy, and return what checks the compiled one against it."""
+    """Check an interpreted policy, and return a function that checks the compiled one against it."""
     for method in ("point", "n_cells"):
         require(callable(getattr(policy, method, None)), f"{name} must have a method {method}")
     check_arrays(policy, name, *(policy.init(2, horizon) for _ in range(2)))
@@ -71,7 +71,7 @@ def _check_wild_rewards(policy: Any, name: str, horizon: int) -> None:
 
 
 def _check_disorder(policy: Any, name: str, horizon: int) -> None:
-    """Check pending selections, rewards nobody asked for, and a horizon that passes."""
+    """Check pending selections, rewards nobody asked for, and rounds beyond the horizon."""
     bare, state, rng = without_text(policy), policy.init(1, horizon), rng_for(policy)
     rewards, t = iter(some_rewards(4 * horizon).tolist()), 0
     points: dict[int, tuple[float, ...]] = {}

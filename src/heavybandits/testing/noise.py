@@ -12,10 +12,10 @@ from .common import require
 
 
 def check_noise(noise: Any, *, draws: int = 100_000) -> None:
-    """Raise ``AssertionError``, saying what is wrong, unless the noise keeps to the protocol.
+    """Raise ``AssertionError``, saying what is wrong, unless the noise follows the protocol.
 
-    A noise that can only be sampled is checked for that; one that has ``cdf``, ``quantile``, ``is_symmetric`` and
-    ``kl_shift`` is checked for their agreement with each other and with its draws.  Discrete laws are welcome.
+    If the noise can only be sampled, only its draws are checked; if it has ``cdf``, ``quantile``, ``is_symmetric`` and
+    ``kl_shift``, they must agree with each other and with the draws.  Discrete laws are fine.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def check_noise(noise: Any, *, draws: int = 100_000) -> None:
     require(callable(getattr(noise, "sample", None)), f"{name} must have a method sample(rng, size)")
     sample = noise.sample(np.random.default_rng(1), draws)
     require(
-        isinstance(sample, np.ndarray) and sample.shape == (draws,), f"{name}.sample must return an array of its size"
+        isinstance(sample, np.ndarray) and sample.shape == (draws,), f"{name}.sample must return an array of this size"
     )
     require(sample.dtype == np.float64, f"{name}.sample must return 64-bit floats, not {sample.dtype}")
     require(not np.isnan(sample).any(), f"{name}.sample must not return NaN")
@@ -34,7 +34,7 @@ def check_noise(noise: Any, *, draws: int = 100_000) -> None:
     require(np.array_equal(sample, again), f"{name}.sample must depend on its generator alone")
     if not hasattr(noise, "cdf"):
         return
-    # Just below a value the distribution function leaves out the value's own probability, if it has any.
+    # Just below a value, the distribution function excludes the value's own probability, if it has any.
     values, times = np.unique(sample, return_counts=True)
     shares = np.cumsum(times) / draws
     after, before = np.abs(noise.cdf(values) - shares), np.abs(noise.cdf(_below(values)) - (shares - times / draws))
@@ -54,5 +54,5 @@ def check_noise(noise: Any, *, draws: int = 100_000) -> None:
 
 
 def _below(x: FloatArray) -> FloatArray:
-    """Return the next floats below."""
+    """Return the next float below each number."""
     return np.nextafter(x, -np.inf)

@@ -275,7 +275,7 @@ BROKEN: list[tuple[Any, str]] = [
     (SharesItsState(), "init must make a fresh state.mean each time"),
     (StartsAtRandom(), "init must make the same state.mean each time"),
     (NumberInState(), "state.pulls must be an array"),
-    (ObjectsInState(), "state.pulls must hold numbers or truth values, not object"),
+    (ObjectsInState(), "state.pulls must hold numbers or booleans, not object"),
     (TypeDependsOnArms(), "the type of state.pulls must not depend on the number of arms"),
     (OddShape(), "state.mean must have a row per arm, or always the same shape"),
     (SilentAboutHorizon(), "init without a horizon must work, or raise a ValueError that names it"),
@@ -292,7 +292,7 @@ BROKEN: list[tuple[Any, str]] = [
     (IgnoresClosedArms(), "select must keep to the open arms 1 and 2, got 0"),
     (NeverAskedUpdatesFail(), "must not raise KeyError"),
     (CannotBeCompiled(), "must compile"),
-    (AddsInAnotherOrder(), r"state\.mean must come out the same compiled as interpreted"),
+    (AddsInAnotherOrder(), r"state\.mean must come out the same compiled and interpreted"),
 ]
 
 
