@@ -49,7 +49,7 @@ def test_policies_and_workers_do_not_change_each_others_results() -> None:
 
 
 class Wanderer(NamedTuple):
-    """Plays a new cell in every round."""
+    """A policy that plays a new cell in every round."""
 
     step: float = 0.5
 
@@ -83,7 +83,7 @@ def test_there_is_room_for_any_number_of_cells() -> None:
 
 def test_points_outside_the_cube_are_refused() -> None:
     instance = hb.LipschitzInstance("peak", hb.Gaussian())
-    with pytest.raises(ValueError, match=r"Wanderer: point must return 1 numbers from 0 to 1, got array\(\[1.5\]\)"):
+    with pytest.raises(ValueError, match=r"Wanderer: point must return 1 number from 0 to 1, got array\(\[1.5\]\)"):
         hb.simulate(instance, {"far": Wanderer(1.5)}, horizon=10, replications=1)
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._format import plural
 from ..protocols import FloatArray, IntArray
 from ..world.lipschitz import LipschitzInstance, boxes
 from .arms import BLOCK, select, update
@@ -76,7 +77,8 @@ class LipschitzGame(Game):
             cells[known:] = np.nan
         point = np.array(policy.point(state, cell), dtype=float).reshape(1, -1)
         if point.shape[1] != self.instance.dim or not ((point >= 0.0) & (point <= 1.0)).all():
-            raise ValueError(f"point must return {self.instance.dim} numbers from 0 to 1, got {point[0]!r}")
+            numbers = plural(self.instance.dim, "number")
+            raise ValueError(f"point must return {numbers} from 0 to 1, got {point[0]!r}")
         per_side, binned = boxes(self.instance.dim)
         box = 0
         for x in point[0, :binned]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._format import plural
 from ..algorithms.kit.state import arrays, with_room
 from ..engine.compile.compiled import without_text
 from ..protocols import FloatArray, IntArray
@@ -95,7 +96,7 @@ def _interpreted(
         cells[t] = _selected(bare, name, state, t, rng)
         point = np.asarray(policy.point(state, int(cells[t])))
         inside = point.shape == (dim,) and bool(((point >= 0.0) & (point <= 1.0)).all())
-        require(inside, f"{name}.point must return {dim} numbers from 0 to 1, got {point!r}")
+        require(inside, f"{name}.point must return {plural(dim, 'number')} from 0 to 1, got {point!r}")
         bare.update(state, int(cells[t]), reward)
     return cells, state
 

@@ -85,7 +85,7 @@ def test_a_policy_that_keeps_to_the_protocol_passes() -> None:
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        (Outside(), "point must return 1 numbers from 0 to 1"),
+        (Outside(), "point must return 1 number from 0 to 1"),
         (Strays(), "select must return a cell, from 0 to n_cells"),
         (Moves(), "point of a cell must stay the same"),
         (Sums(), "state.mean must not be NaN after infinite rewards"),
