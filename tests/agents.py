@@ -31,7 +31,7 @@ def make_agent(name: str, n_arms: int = 4, seed: int = 0) -> hb.Agent:
 
 
 def reward_of(rng: np.random.Generator, arm: int) -> float:
-    """Heavy tails, ties and infinities; arms of higher number are a little better."""
+    """Return a reward: heavy tails, ties and infinities; arms with higher numbers are a little better."""
     wild = (math.inf, -math.inf, 1e308, -1e308, 0.0, 1.0)
     return float(rng.choice(wild)) if rng.random() < 0.05 else 0.3 * (arm % 10) + float(rng.standard_cauchy())
 
@@ -46,14 +46,14 @@ def play(agent: hb.Agent, rng: np.random.Generator, rounds: int) -> list[Any]:
 
 
 def snapshot(agent: hb.Agent) -> tuple[Any, ...]:
-    """All that an agent is, in a form that can be compared."""
+    """Return everything that makes up an agent, in a form that can be compared."""
     state = [(path, array.dtype.str, array.shape, array.tobytes()) for path, array in arrays(agent._state)]
     rng = None if agent._rng is None else repr(agent._rng.bit_generator.state)
     return agent.policy, agent.horizon, agent.arms, agent.pulls, agent._seen, agent._arms.unused, rng, state
 
 
 def numbers(agent: hb.Agent, arm: Any) -> tuple[float, float]:
-    """Estimate and index of an arm."""
+    """Return the estimate and the index of an arm."""
     slot, policy, state = agent.arms.index(arm), agent.policy, agent._state
     with np.errstate(all="ignore"):
         return value_of(policy, state, slot), index_of(policy, state, slot, agent._seen)
@@ -64,7 +64,7 @@ class PlainState(NamedTuple):
 
 
 class Plain(NamedTuple):
-    """The least that a policy can be."""
+    """The smallest possible policy."""
 
     step: float
 

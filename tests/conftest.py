@@ -1,4 +1,4 @@
-"""What tests ask for by name."""
+"""Fixtures that all tests share."""
 
 import os
 import shutil
@@ -14,14 +14,14 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 @pytest.fixture
 def silent() -> Iterator[None]:
-    """Interpreted code as silent as compiled code when numbers overflow."""
+    """Keep interpreted code as silent as compiled code when numbers overflow."""
     with np.errstate(all="ignore"):
         yield
 
 
 @pytest.fixture
 def browser() -> Iterator[Any]:
-    """Chromium of this machine; with CI=true its absence is an error."""
+    """Return the path of Chromium on this machine; with CI=true its absence is an error."""
     if not os.environ.get("CI"):
         pytest.importorskip("playwright")
         if not CHROMIUM:
@@ -37,7 +37,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a PostgreSQL that was started for these tests."""
+    """Yield the address of a PostgreSQL server that was started for these tests."""
     from services import postgres_server
 
     with postgres_server(tmp_path_factory.mktemp("server")) as uri:
@@ -46,7 +46,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    """An empty database of either kind for the service."""
+    """Return an empty database of either kind for the service."""
     from services import new_storage
 
     return new_storage(request, tmp_path)

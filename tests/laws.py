@@ -1,4 +1,4 @@
-"""Laws of every kind, and one that leaves to the base class all it can."""
+"""Laws of every kind, and one that leaves as much as it can to the base class."""
 
 import math
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ each_law = pytest.mark.parametrize("noise", LAWS, ids=name)
 
 @dataclass(frozen=True)
 class Logistic(Noise):
-    """A law that leaves to the base class all it can."""
+    """A law that leaves as much as it can to the base class."""
 
     moment_order = math.inf
 
@@ -109,7 +109,7 @@ class Logistic(Noise):
 
 
 class Plain:
-    """A user's noise that offers the least, and whose ``repr`` is an address."""
+    """A user's noise that offers the minimum, and whose ``repr`` is an address."""
 
     def __init__(self, **parameters: Any) -> None:
         self.__dict__.update(parameters)

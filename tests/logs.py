@@ -15,7 +15,7 @@ def parse(text: str) -> Rewards:
 
 
 def logged(arms: dict[str, FloatArray], seed: int = 0) -> pd.DataFrame:
-    """The rewards of the arms in random order."""
+    """Return the rewards of the arms in random order."""
     frame = pd.DataFrame(
         [(arm, reward) for arm, rewards in arms.items() for reward in rewards], columns=["arm", "reward"]
     )
@@ -23,7 +23,7 @@ def logged(arms: dict[str, FloatArray], seed: int = 0) -> pd.DataFrame:
 
 
 def noise_of(law: str, size: int = 6000) -> FloatArray:
-    """Draws from a law, in the same order each time."""
+    """Return draws from a law, in the same order each time."""
     rng = np.random.default_rng(1)
     draws: dict[str, Callable[[], FloatArray]] = {
         "normal": lambda: rng.standard_normal(size),

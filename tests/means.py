@@ -18,13 +18,13 @@ MEANS = [MedianOfMeans(0.5, 2.0), TruncatedMean(0.5, 2.0), Catoni(2.0), CatoniIn
 
 
 def stream(seed: int, n: int, wild: float = 0.1) -> FloatArray:
-    """Rewards of which a share is wild."""
+    """Return rewards, some of them wild."""
     rng = np.random.default_rng(seed)
     return np.where(rng.random(n) < wild, rng.choice(WILD, n), rng.standard_t(2, n))
 
 
 def fed(mean: Any, rewards: Any) -> Any:
-    """State after these rewards of the only arm."""
+    """Return the state after these rewards of the only arm."""
     state = mean.init(1, len(rewards))
     for reward in rewards:
         mean.observe(state, 0, reward)

@@ -14,7 +14,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def play(policy: Any, table: FloatArray, seed: int = 0) -> IntArray:
-    """Arms that the interpreted policy chooses; an arm's k-th pull pays the k-th number of its column."""
+    """Return the arms that the interpreted policy chooses; an arm's k-th pull pays the k-th number of its column."""
     horizon, n_arms = table.shape
     state, rng = policy.init(n_arms, horizon), np.random.default_rng(seed)
     arms, pulls = np.zeros(horizon, np.int64), np.zeros(n_arms, np.int64)
@@ -26,7 +26,7 @@ def play(policy: Any, table: FloatArray, seed: int = 0) -> IntArray:
 
 
 def fed(policy: Any, columns: list[list[float]], horizon: int | None = None) -> Any:
-    """State after these rewards of each arm."""
+    """Return the state after these rewards of each arm."""
     state = policy.init(len(columns), horizon)
     for arm, rewards in enumerate(columns):
         for reward in rewards:
@@ -36,7 +36,7 @@ def fed(policy: Any, columns: list[list[float]], horizon: int | None = None) -> 
 
 
 def rewards_table(kind: str, seed: int, horizon: int, n_arms: int) -> FloatArray:
-    """Streams that are hard in different ways; means rise with the arm, except where ties matter."""
+    """Return rewards that are hard in different ways; means rise with the arm, except where ties matter."""
     rng = np.random.default_rng(seed)
     shape = (horizon, n_arms)
     if kind == "normal":

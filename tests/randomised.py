@@ -24,7 +24,7 @@ def rewards_table(kind: str, seed: int, horizon: int, n_arms: int) -> FloatArray
 
 
 def play(policy: Any, table: FloatArray, seed: int = 0) -> tuple[list[int], Any]:
-    """Arms that the interpreted policy draws, and its state; round t pays row t."""
+    """Return the arms that the interpreted policy draws, and its state; round t pays row t."""
     horizon, n_arms = table.shape
     state, rng, arms = policy.init(n_arms, horizon), np.random.default_rng(seed), []
     for t in range(horizon):
@@ -34,14 +34,14 @@ def play(policy: Any, table: FloatArray, seed: int = 0) -> tuple[list[int], Any]
 
 
 def choose(policy: Any, state: Any, t: int) -> FloatArray:
-    """Probabilities of round t + 1; whatever is drawn is forgotten, so that any arm may get a reward."""
+    """Return the probabilities of round t + 1; the draw is forgotten, so that any arm may get a reward."""
     policy.select(state, t, np.random.default_rng(0))
     state.draws.awaited[:] = 0.0
     return np.array(state.draws.chance)
 
 
 def solved(loss: FloatArray, rate: float, q: float) -> FloatArray:
-    """The same by a bracketing solver."""
+    """Return the same by a bracketing solver."""
     y = rate * (loss - loss.min())
     if len(y) == 1:
         return np.ones(1)

@@ -16,7 +16,7 @@ INSTANCE = hb.Instance([0.0, 1.0], hb.Cauchy())
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a claim came to, as the page shows it."""
+    """The verdict on a claim, as the page shows it."""
 
     claim: str
     where: str = "Figure 1"
@@ -28,7 +28,7 @@ class Verdict:
 
 
 def result(*slopes: list[float], instance: hb.Instance = INSTANCE, labels: tuple[str, ...] = ()) -> Result:
-    """Regret that grows linearly: a slope for each policy and replication."""
+    """Return a result whose regret grows linearly, with a slope for each policy and replication."""
     given_slopes = np.array(slopes, float)
     regret = given_slopes[:, :, None] * ROUNDS.astype(float)
     pulls = np.zeros((*given_slopes.shape, instance.n_arms), np.int64)

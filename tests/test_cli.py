@@ -1,4 +1,4 @@
-"""The command line tool, as a real process."""
+"""The command-line tool, as a real process."""
 
 import os
 import pty
@@ -224,7 +224,7 @@ def test_bad_input_is_one_line_and_status_2(tmp_path: Path, arguments: tuple[str
 
 
 def heed_ctrl_c() -> None:
-    """What a shell starts in the background ignores it, and so do its children."""
+    """React to Ctrl-C: what a shell starts in the background ignores it, and so do its children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

@@ -1,8 +1,8 @@
-"""Results that must not move: regret bit for bit, what saved agents restore to, and the digest of a small study.
+"""Results that must not change: regret bit for bit, what saved agents restore to, and the digest of a small study.
 
 The values in ``golden/values.json`` change only on purpose, in the commit that changes a result, with the reason in the
-changelog.  To write them anew: ``python tests/test_golden.py``.  The files in ``golden/agents`` were saved by version
-0.1.0 and are never written anew: agents saved by users must load for ever.
+changelog.  To write them again: ``python tests/test_golden.py``.  The files in ``golden/agents`` were saved by version
+0.1.0 and are never written again: agents saved by users must load for ever.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ kind = "auto"
 
 
 def digest(*arrays: Any) -> str:
-    """A short name for the bytes of some arrays."""
+    """Return a short name for the bytes of some arrays."""
     found = hashlib.sha256()
     for array in arrays:
         found.update(np.ascontiguousarray(array).tobytes())
@@ -64,7 +64,7 @@ def digest(*arrays: Any) -> str:
 
 
 def regret_of(name: str) -> dict[str, str]:
-    """Digests of the regret and pulls of a policy on each instance, for two seeds."""
+    """Return digests of the regret and pulls of a policy on each instance, for two seeds."""
     policy = hb.make(name, **POLICIES[name])
     return {
         f"{label} {seed}": regret_digest(instance, name, policy, seed)
@@ -74,7 +74,7 @@ def regret_of(name: str) -> dict[str, str]:
 
 
 def structured_regret_of(kind: str, name: str) -> dict[str, str]:
-    """Digests of the regret and pulls of a policy for features or points, on each instance of its kind."""
+    """Return digests of the regret and pulls of a policy for features or points, on each instance of its kind."""
     policy = hb.make(name, **STRUCTURED[kind][name])
     return {label: regret_digest(each, name, policy, 0) for label, each in STRUCTURED_INSTANCES[kind].items()}
 
@@ -89,7 +89,7 @@ def rewards_of(seed: int, n: int) -> list[float]:
 
 
 def trained(name: str) -> hb.Agent:
-    """An agent that has learned from sixty rewards, some of them unasked."""
+    """Return an agent that has learned from sixty rewards, some of them unasked."""
     agent = hb.Agent(hb.make(name, **POLICIES[name]), arms=["a", "b", "c", "d"], horizon=1000, seed=5)
     agent.update_many(["b", "d", "d"], [1.0, 2.0, float("inf")])
     for reward in rewards_of(1, 57):
@@ -98,7 +98,7 @@ def trained(name: str) -> hb.Agent:
 
 
 def decisions_of(agent: hb.Agent) -> str:
-    """What an agent decides next, a letter a decision."""
+    """Return what an agent decides next, one letter per decision."""
     letters = []
     for reward in rewards_of(2, 60):
         letters.append(agent.select())
@@ -107,7 +107,7 @@ def decisions_of(agent: hb.Agent) -> str:
 
 
 def study_digest(folder: Path) -> str:
-    """Digest of a small study's results, played by the command line tool and read back from its store."""
+    """Return a digest of a small study's results, played by the command-line tool and read back from its store."""
     import subprocess
     import sys
 
@@ -159,7 +159,7 @@ def test_a_small_study_is_pinned(tmp_path: Path) -> None:
 
 
 def write() -> None:
-    """Write the values anew."""
+    """Write the values again."""
     values: dict[str, Any] = {"regret": {name: regret_of(name) for name in sorted(POLICIES)}}
     values["structured"] = {
         kind: {name: structured_regret_of(kind, name) for name in named} for kind, named in STRUCTURED.items()

@@ -13,7 +13,7 @@ import pytest
 import heavybandits as hb
 
 PACKAGE = Path(hb.__file__).parent
-# From the ground up: a module may import what stands on its own line or on one above it.
+# From the ground up: a module may import those on its own line or on a line above it.
 FLOORS = (
     ("_files", "_format", "_validate", "_version", "palette", "protocols", "theory"),
     ("engine.compile",),
@@ -38,7 +38,7 @@ MODULES = {module_of(file): file for file in sorted(PACKAGE.rglob("*.py"))}
 
 
 def floor(module: str) -> int:
-    """The number of the floor a module is on, by the longest name there that it begins with."""
+    """Return the number of the floor that a module is on: that of the longest room that its name begins with."""
     found = [(len(room), number) for number, rooms in enumerate(FLOORS) for room in rooms
              if module == room or module.startswith(f"{room}.")]  # fmt: skip
     assert found, f"{module} is in no room"
@@ -46,7 +46,7 @@ def floor(module: str) -> int:
 
 
 def imports(module: str) -> Iterator[str]:
-    """Our own modules that a module imports, also those it imports late, and also for type checkers only."""
+    """Yield what a module imports, including late imports and those for type checkers only."""
     file = MODULES[module]
     package = f"heavybandits.{module if file.name == '__init__.py' else module.rpartition('.')[0]}".rstrip(".")
     for node in ast.walk(ast.parse(file.read_text())):
@@ -78,7 +78,7 @@ def test_the_root_has_few_modules() -> None:
 
 
 def loaded(statement: str) -> set[str]:
-    """Our own modules that a statement loads in a fresh process."""
+    """Return our own modules that a statement loads in a fresh process."""
     script = f"import sys; {statement}; print(*(name for name in sys.modules if name.startswith('heavybandits')))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(done.stdout.split())

@@ -96,7 +96,7 @@ def test_readings_of_the_paper() -> None:
 
 @pytest.mark.parametrize(("draws", "variance"), [(5, 1.221253), (7, 0.612082), (9, 0.408659), (11, 0.306804)])
 def test_variance_of_medians_of_cauchy_noise(draws: int, variance: float) -> None:
-    """What sigma is in the coverage test below: the order statistic's density, integrated over quantiles."""
+    """This is sigma in the coverage test below: the order statistic's density, integrated over quantiles."""
     m = draws // 2
     constant = math.gamma(draws + 1) / math.gamma(m + 1) ** 2
 
@@ -110,7 +110,7 @@ def test_variance_of_medians_of_cauchy_noise(draws: int, variance: float) -> Non
 
 
 def test_the_number_b_of_the_cited_theorem() -> None:
-    """It solves B ln^2 B = 6.38 here; putting it into its definition over and over would jump between 2 and 13.3."""
+    """It solves B ln^2 B = 6.38 here; iterating its definition would jump between 2 and 13.3."""
     horizon, radius = 10_000, 10.0
     delta = appendix_delta(horizon)
     factor = theory.log_factor(horizon, delta)
@@ -162,7 +162,7 @@ def test_inverse_rates(k: int, delta: float, horizon: int, radius: float, sigma:
 
 
 def gaussian_inverse(sigma: float) -> Callable[[float, float], float]:
-    """For g(k, delta) = sigma^2 ln(2/delta)/k."""
+    """Return the inverse of g(k, delta) = sigma^2 ln(2/delta)/k."""
     return lambda value, delta: sigma**2 * math.log(2 / delta) / value
 
 
@@ -207,7 +207,7 @@ def test_clipped_sgd_ucb_regret_bounds() -> None:
 
 
 def test_constant_of_the_gap_free_bound() -> None:
-    """Minimising T D + 8 C A l^2 K/D over D gives 4 sqrt(2), not the 4 in print."""
+    """Minimising T D + 8 C A l^2 K/D over D gives 4 sqrt(2), not the printed 4."""
     horizon, radius, sigma, n_arms = 2000, 3.0, 0.2, 6
     rate = theory.printed_rate(0, appendix_delta(horizon), horizon, radius, sigma)
     found = optimize.minimize_scalar(
@@ -244,7 +244,7 @@ class Mean(NamedTuple):
 
 
 def misses(estimator: Any, table: FloatArray, delta: float, to_radius: Callable[[float], float]) -> float:
-    """Share of the columns, with locations at 0, whose estimate in the end is outside its radius."""
+    """Return the share of columns, with locations at 0, whose final estimate is outside its radius."""
     n_arms = table.shape[1]
     state = estimator.init(n_arms, 1000)
     for arm, column in enumerate(table.T.tolist()):
@@ -268,7 +268,7 @@ def test_the_mean_covers_as_promised() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", [50, 200])
 def test_two_point_descent_covers_cauchy_noise(steps: int) -> None:
-    """The normal limit's bound; the far tail of the initial median is beyond it, so delta must not be small."""
+    """The bound is that of the normal limit, which the far tail of the initial median exceeds: delta is not small."""
     zo = hb.TwoPoint()
     table = np.random.default_rng(steps).standard_cauchy((zo.init_pulls + steps, 800))
     assert 0.005 < misses(zo, table, 0.1, lambda rate: rate) < 0.1
@@ -296,7 +296,7 @@ def largest_ratios(sgd: hb.ClippedSGD, target: float, rewards: FloatArray, horiz
 
 @pytest.mark.slow
 def test_clipped_sgd_stays_within_its_radii() -> None:
-    """Medians of 9 Cauchy draws have a variance, as the theorem asks; all iterates of all runs are in."""
+    """Medians of 9 Cauchy draws have a variance, as the theorem requires; all iterates of all runs are within."""
     horizon, radius = 10_000, 2.0
     noise = np.random.default_rng(0).standard_cauchy((10, 9 * horizon))
     told: dict[str, Any] = {"m": 4, "clip": radius, "sigma": CAUCHY_MEDIAN_OF_9}
@@ -336,7 +336,7 @@ def test_regret_of_the_templates_stays_below_their_bounds() -> None:
 
 
 def test_regret_of_clipped_sgd_ucb_stays_below_its_bounds() -> None:
-    """Little noise and a long horizon, or the bounds would say nothing."""
+    """Noise is small and the horizon long; otherwise the bounds would say nothing."""
     sigma, radius, horizon = 0.01, 2.0, 2_000_000
     instance = hb.Instance([0.0, 1.0], hb.Gaussian(sigma))
     policy = hb.FOUCB(hb.ClippedSGD(clip=radius, sigma=sigma))

@@ -1,4 +1,4 @@
-"""Checks of arguments: what passes, what is refused, and how."""
+"""Argument checks: what passes, what is refused, and how."""
 
 import math
 from collections.abc import Callable

@@ -74,7 +74,7 @@ def begin(folder: Path, code: str = RUN, **env: str) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str], warnings: int = 0) -> Any:
-    """Return what the process says, once it has ended with no error and so many warnings."""
+    """Return what the process says, once it has ended without an error and with this many warnings."""
     output, errors = process.communicate()
     assert process.returncode == 0, errors
     assert errors.count("Warning:") == warnings, errors

@@ -1,4 +1,4 @@
-"""Results made by hand: worlds in which all claims of the paper hold, none does, and nothing can be told."""
+"""Results made by hand: worlds in which all claims of the paper hold, none holds, or nothing can be decided."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ MANY = 300  # replications: enough to tell a share of failures from one in twent
 
 
 def spread(mean: float, replications: int, seed: int) -> FloatArray:
-    """Numbers around a mean, with errors of a part in ten thousand."""
+    """Return numbers around a mean, with errors of up to one part in a thousand."""
     return mean * (1.0 + 1e-3 * np.random.default_rng(seed).uniform(-1.0, 1.0, replications))
 
 
@@ -28,7 +28,7 @@ def result(
     instance: hb.Instance, regret: dict[str, float], growth: dict[str, float], cost: dict[str, float], *,
     replications: int = MANY, horizon: int = 1000,
 ) -> Result:  # fmt: skip
-    """Mean regrets at the horizon; growth is what is lost per pull in the last tenth, divided by the average."""
+    """Return a result with these mean regrets; growth is the loss per pull in the last tenth over the average loss."""
     curves, times = [], []
     for number, (family, mean) in enumerate(regret.items()):
         final = spread(mean, replications, seed=number)
@@ -57,7 +57,7 @@ def environments(
     cost: dict[str, float],
     replications: int,
 ) -> StudyResult:
-    """Regrets given as shares of what choosing at random loses."""
+    """Return a study with regrets given as shares of what choosing at random loses."""
     results = {}
     for number, (label, instance) in enumerate(ENVS.items()):
         chance = 1000 * float(instance.gaps.mean())
@@ -79,7 +79,7 @@ def sweep(name: str, top: float, regrets: Callable[[str, float], float], replica
 
 
 def horizons(exponent: float, replications: int) -> StudyResult:
-    """Regret of all families that grows as a power of the horizon."""
+    """Return a study in which the regret of all families grows as a power of the horizon."""
     noises = {"Cauchy": hb.Cauchy(), "Fréchet": hb.Frechet(1.25)}
     return study("remarks-growth", {
         f"{name}, {horizon} pulls": result(
@@ -91,14 +91,17 @@ def horizons(exponent: float, replications: int) -> StudyResult:
 
 
 def costs(ours: float, others: float, replications: int) -> StudyResult:
-    """Nanoseconds that a pull takes."""
+    """Return a study in which pulls take these nanoseconds."""
     cost = dict.fromkeys(OURS, ours) | dict.fromkeys((RECOMPUTED, TRUNCATED, "KLinf-UCB", "AdaR-UCB"), others)
     regret = dict.fromkeys(cost, 100.0)
     return study("remarks-cost", {"Env1": result(ENVS["Env1"], regret, {}, cost, replications=replications)})
 
 
 def race(stop: dict[str, float], fails: dict[str, int], cost: dict[str, float], replications: int) -> StudyResult:
-    """Regret grows by one a pull up to a stop, or for ever in as many of 50 replications, even and odd, as fail."""
+    """Return a study in which regret grows by one per pull up to a stop, or for ever where a replication fails.
+
+    As many of 50 even replications fail as are given, and as many of 50 odd ones.
+    """
     rounds = np.arange(1, 1001)
     curves = np.array([
         [np.minimum(rounds, rounds[-1] if r // 2 % 50 < fails[family] else stop[family]) for r in range(replications)]

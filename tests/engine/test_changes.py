@@ -21,7 +21,7 @@ class Told(NamedTuple):
 
 
 class InTurn(NamedTuple):
-    """Play arms in turn."""
+    """A policy that plays arms in turn."""
 
     scale: float = 1.0
 
@@ -57,7 +57,7 @@ def regret_by_hand(horizon: int) -> list[float]:
 
 @pytest.mark.parametrize("block", [4, 5, 131_072])
 def test_regret_is_against_the_best_arm_of_each_round(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    """However noise is cut into blocks."""
+    """This holds however noise is split into blocks."""
     monkeypatch.setattr(arms, "BLOCK", block)
     instance = hb.Instance([1, 0], Silent(), changes=CHANGES)
     for horizon in (2, 3, 7, 12):

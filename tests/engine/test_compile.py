@@ -1,4 +1,4 @@
-"""Compilation of a user's own policies, by numba's internals and by its public interface."""
+"""Compilation of a user's own policies, through numba's internals and through its public interface."""
 
 import importlib
 import json
@@ -67,7 +67,7 @@ class Count(NamedTuple):
 
 
 class Clash(NamedTuple):
-    """A parameter and a method of the state's policy share names with fields elsewhere."""
+    """A policy that has a parameter and a method with the names of fields elsewhere."""
 
     pulls: float = 1.0
     text: str = "for init only"
@@ -86,7 +86,7 @@ class Clash(NamedTuple):
 
 
 class Allocating(NamedTuple):
-    """Allocates an array per pull, which kernels without reference counts cannot."""
+    """A policy that allocates an array per pull, which kernels without reference counts cannot."""
 
     size: int = 3
 
@@ -101,7 +101,7 @@ class Allocating(NamedTuple):
 
 
 class Uncompilable(NamedTuple):
-    """Uses what numba does not know."""
+    """A policy that uses what numba does not know."""
 
     size: int = 3
 
@@ -116,7 +116,7 @@ class Uncompilable(NamedTuple):
 
 
 class OtherClash(Clash):
-    """Has a method with the name of another, but other arguments, not all of which must be given."""
+    """A policy with a method that has the name of another, but other arguments, some of them optional."""
 
     def line(self, t: int, shift: int = 1, twice: bool = False) -> int:
         return (t + shift) % 2
@@ -126,7 +126,7 @@ class OtherClash(Clash):
 
 
 class Outer(NamedTuple):
-    """Its method and one of a parameter share a name, but not their arguments."""
+    """A policy with a method that shares its name, but not its arguments, with a method of a parameter."""
 
     inner: Clash = Clash()
 
@@ -168,7 +168,7 @@ def twice_below_five(x: int) -> int:
 
 
 class Raising(Allocating):
-    """Calls a function that raises."""
+    """A policy that calls a function that raises."""
 
     def select(self, state: Count, t: int, rng: Any) -> int:
         return twice_below_five(t) % 2
@@ -202,7 +202,7 @@ class ListState(NamedTuple):
 
 
 class Listing(Allocating):
-    """Keeps its state in a list."""
+    """A policy that keeps its state in a list."""
 
     def init(self, n_arms: int, horizon: int | None) -> Any:
         return ListState([0] * n_arms)

@@ -1,4 +1,4 @@
-"""Late rewards in the simulator: against agents that are told the same at the same time."""
+"""Late rewards in the simulator, against agents that are told the same at the same time."""
 
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ def test_without_delay_nothing_changes_to_the_last_bit(name: str) -> None:
 
 
 def arms_of_an_agent(policy: Any, delays: Delays, seed: int, replication: int) -> list[int]:
-    """Decisions of an agent that learns from each reward when it comes, and gives decisions up in time."""
+    """Return the decisions of an agent that learns from each reward when it comes, and gives decisions up in time."""
     due = delays.due(generator(stream_key(seed, INSTANCE.key, "delay"), replication), HORIZON)
     noise = draw_noise(INSTANCE, generator(stream_key(seed, INSTANCE.key), replication), HORIZON)
     window = HORIZON if delays.window is None else delays.window
@@ -87,7 +87,7 @@ def test_randomised_decisions_are_those_of_an_agent() -> None:
 
 
 class Clock:
-    """Noise that tells the round."""
+    """Noise that is the number of the round."""
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         return np.arange(size, dtype=float)
@@ -101,7 +101,7 @@ class SpyState(NamedTuple):
 
 
 class Spy(NamedTuple):
-    """Gives each decision a probability of its own, and looks at what it is told with the reward."""
+    """A policy that gives each decision its own probability, and compares it with the one it is told later."""
 
     shift: float = 2.0
 
@@ -169,7 +169,7 @@ LINEAR = hb.LinearInstance([0.3, 0.8], ROWS, hb.StudentT(2.0))
 
 
 def rows_of_an_agent(policy: Any, delays: Delays, seed: int) -> list[int]:
-    """Decisions of an agent that learns from each reward when it comes, and gives decisions up in time."""
+    """Return the decisions of an agent that learns from each reward when it comes, and gives decisions up in time."""
     due = delays.due(generator(stream_key(seed, LINEAR.key, "delay"), 0), HORIZON)
     noise = draw_noise(LINEAR, generator(stream_key(seed, LINEAR.key), 0), HORIZON)
     window = HORIZON if delays.window is None else delays.window
@@ -249,7 +249,7 @@ def test_a_study_file_with_wrong_delays_is_refused() -> None:
 
 @pytest.mark.slow
 def test_pending_decisions_halve_regret_at_a_constant_delay() -> None:
-    """A small part of the study `late`."""
+    """This is a small part of the study `late`."""
     shipped = hb.read_study("late")
     case = shipped.cases["Gaussian ladder, constant delay=300"]
     policies = {

@@ -21,7 +21,7 @@ INSTANCES = {"fresh": FRESH, "fixed": FIXED, "drawn": DRAWN}
 
 
 def slow_regret(instance: hb.LinearInstance, policy: Any, horizon: int, seed: int, replication: int) -> FloatArray:
-    """Cumulative regret after every round, by the plainest loop there is; a horizon of one block."""
+    """Return cumulative regret after every round, by the plainest loop there is; the horizon is one block."""
     rng = generator(stream_key(seed, instance.key, "contexts"), replication)
     theta, rows = instance.problem(rng)
     contexts = instance.contexts.sample(rng, horizon) if rows is None else [rows] * horizon
@@ -104,7 +104,7 @@ def test_rows_may_have_noises_of_their_own() -> None:
 
 
 class Counts(NamedTuple):
-    """Something per row."""
+    """A state with a number per row."""
 
     times: IntArray
 
@@ -120,7 +120,7 @@ class TurnState(NamedTuple):
 
 
 class InTurn(NamedTuple):
-    """Plays the row that it has played least; it must know how many there are."""
+    """A policy that plays the row that it has played least, and must know how many there are."""
 
     scale: float = 1.0
 
@@ -153,7 +153,7 @@ def test_policies_must_be_of_the_instances_kind() -> None:
 
 
 class Stray(NamedTuple):
-    """Selects a row that is not there."""
+    """A policy that selects a row that does not exist."""
 
     row: int = 9
 

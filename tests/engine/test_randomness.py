@@ -16,7 +16,7 @@ class Count(NamedTuple):
 
 
 class Steady(NamedTuple):
-    """Does not draw."""
+    """A policy that does not draw."""
 
     inner: Any = None
 
@@ -31,7 +31,7 @@ class Steady(NamedTuple):
 
 
 class Around(Steady):
-    """Only hands its generator on."""
+    """A policy that only passes its generator on."""
 
     def select(self, state: Any, t: int, rng: Any) -> int:
         if t < 0:
@@ -45,7 +45,7 @@ class OtherName(Around):
 
 
 class EpsilonGreedy(NamedTuple):
-    """Draws, though the policy inside does not."""
+    """A policy that draws, though the policy inside does not."""
 
     policy: Any
     epsilon: float = 0.5
@@ -179,5 +179,5 @@ def test_the_checks_refuse_a_policy_that_draws_when_it_should_not(monkeypatch: p
             return t % len(state.pulls) if rng is None else coin(rng) % len(state.pulls)
 
     monkeypatch.setattr("heavybandits.testing.common.uses_rng", lambda _: False)
-    with pytest.raises(AssertionError, match=r"Sneaky.select must not draw random numbers: by its code"):
+    with pytest.raises(AssertionError, match=r"Sneaky.select must not draw random numbers: its code"):
         testing.check_policy(Sneaky(), horizon=40)

@@ -1,4 +1,4 @@
-"""What a result says of its replications: which of them failed."""
+"""What a result says about its replications: which of them failed."""
 
 import math
 
@@ -11,7 +11,7 @@ from heavybandits.protocols import FloatArray
 
 
 def ending(instance: hb.Instance | hb.LinearInstance, slopes: list[float], horizon: int) -> Result:
-    """Regret that is zero up to nine tenths of the horizon, and then grows by a slope per pull."""
+    """Return a result whose regret is zero up to nine tenths of the horizon, and then grows by a slope per pull."""
     rounds = np.array([horizon - horizon // 10, horizon])
     regret = np.array([[[0.0, slope * (horizon // 10)] for slope in slopes]])
     pulls = np.zeros((1, len(slopes), instance.n_arms), np.int64)
@@ -45,7 +45,7 @@ def test_a_replication_that_still_learns_rows_as_the_best_would_does_not_fail() 
 
 
 class Shapeless:
-    """A noise that nothing is known of."""
+    """A noise that nothing is known about."""
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         return rng.normal(size=size)

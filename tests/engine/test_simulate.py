@@ -1,4 +1,4 @@
-"""The engine: the same streams for all, whatever the order, the workers and the chunks."""
+"""The engine: the same streams for all policies, whatever the order, the workers and the chunks."""
 
 import json
 import math
@@ -27,7 +27,7 @@ INSTANCE = hb.Instance([0.0, 0.5, 1.0], hb.Cauchy())
 
 
 def slow_regret(instance: hb.Instance, policy: Any, horizon: int, seed: int, replication: int) -> np.ndarray:
-    """Cumulative regret after every round, by the plainest loop there is."""
+    """Return cumulative regret after every round, by the plainest loop there is."""
     rng = generator(stream_key(seed, instance.key), replication)
     block = block_length(instance)
     noise = np.concatenate(
@@ -187,7 +187,7 @@ def test_figure_names_every_policy() -> None:
 
 
 class Broken:
-    """A noise that is not a number now and then."""
+    """A noise that is NaN now and then."""
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         return np.full(size, math.nan)
@@ -211,7 +211,7 @@ def test_an_error_ends_the_work_of_all(workers: int) -> None:
     noise = Counted()
     with pytest.raises(RuntimeError, match="the fifth draw"):
         hb.simulate(hb.Instance([0, 1], noise), {"ucb": hb.UCB()}, horizon=10, replications=100_000, workers=workers)
-    assert 5 <= noise.draws < 20_000  # others may be quick before they hear of it
+    assert 5 <= noise.draws < 20_000  # others may be quick before they learn of it
 
 
 @pytest.mark.slow
@@ -268,7 +268,7 @@ def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
 
 @pytest.mark.slow
 def test_interpreted_equals_compiled_bit_for_bit() -> None:
-    """The same small study in two processes, one with compilation switched off."""
+    """The same simulation runs in two processes, one with compilation switched off."""
     script = """
 import json, sys
 import numpy as np, numba

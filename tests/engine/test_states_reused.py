@@ -1,4 +1,4 @@
-"""A replication begins in the memory of the one before as in memory of its own."""
+"""A replication that reuses the memory of the one before begins as if it had memory of its own."""
 
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ def test_what_a_replication_changed_is_undone(name: str) -> None:
     for t in range(30):
         policy.update(state, policy.select(state, t, rng), float(rng.integers(2)))
     for (path, array), (_, fresh) in zip(arrays(memory.renewed()), arrays(policy.init(3, 100)), strict=True):
-        if not path.endswith(".records"):  # which are read only where they were written
+        if not path.endswith(".records"):  # those are read only where they were written
             assert_array_equal(array, fresh, err_msg=path)
 
 
@@ -46,9 +46,7 @@ def test_parts_that_share_an_array_still_do() -> None:
 
 
 def test_memory_that_nobody_has_set_and_negative_zeros_come_back_bit_for_bit() -> None:
-    signalling = np.uint64(
-        0x7FF0_0000_0000_0001
-    )  # a NaN that raises "invalid value" wherever it is looked at as a number
+    signalling = np.uint64(0x7FF0_0000_0000_0001)  # a NaN that raises "invalid value" wherever it is used as a number
     bits = np.array([signalling, 1 << 63, 0], np.uint64)
     memory = Memory(lambda: (bits.copy().view(np.float64), np.zeros(2)))
     for array in memory.renewed():

@@ -119,7 +119,7 @@ def test_several_selections_before_any_reward(name: str) -> None:
 
 @every_policy
 def test_the_first_selections_spread_over_all_arms(name: str) -> None:
-    """Though no reward has come yet."""
+    """They do so though no reward has come yet."""
     agent = make_agent(name, 5)
     assert {agent.select() for _ in range(6 * 5)} == {0, 1, 2, 3, 4}
 
@@ -127,7 +127,7 @@ def test_the_first_selections_spread_over_all_arms(name: str) -> None:
 @every_policy
 @pytest.mark.parametrize("n_arms", [3, 70])
 def test_logged_rewards_replace_the_initial_pulls(name: str, n_arms: int) -> None:
-    """Before the first selection, for arms that nobody selected."""
+    """They come before the first selection, for arms that nobody selected."""
     agent = make_agent(name, n_arms)
     for arm in reversed(range(n_arms)):
         agent.update_many([arm] * 100, [1.0 if arm == 1 else -1.0] * 100)
@@ -137,7 +137,7 @@ def test_logged_rewards_replace_the_initial_pulls(name: str, n_arms: int) -> Non
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if name not in ("sgd-ucb-median", "sgd-ucb-smom")])
 def test_the_order_of_selections_and_rewards_does_not_matter_once_all_rewards_are_in(name: str) -> None:
-    """Decisions that were given up leave no trace but the initial pulls, which logged rewards have made."""
+    """Decisions that were given up leave no trace except the initial pulls, which logged rewards replace here."""
     agent, rng = make_agent(name, 3), np.random.default_rng(6)
     agent.update_many([0, 1, 2] * 7, rng.standard_cauchy(21))
     restless = copy.deepcopy(agent)
@@ -236,7 +236,7 @@ def test_printing_changes_nothing(name: str) -> None:
 
 
 def decisions() -> dict[str, list[Any]]:
-    """What each policy chooses, with arms that come and go."""
+    """Return what each policy chooses, with arms that come and go."""
     chosen: dict[str, list[Any]] = {}
     for name in POLICIES:
         for n_arms in (3, 66):

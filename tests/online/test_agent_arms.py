@@ -126,7 +126,7 @@ def test_arms_come_and_go_across_the_size_of_the_tournament(name: str) -> None:
 
 @every_policy
 def test_an_agent_that_lost_arms_decides_as_one_that_never_had_them(name: str) -> None:
-    """After the same rewards; none of the arms that are lost had any."""
+    """Both have the same rewards; none of the lost arms had any."""
     agent, other = make_agent(name, 5), make_agent(name, 3)
     rng = np.random.default_rng(11)
     kept = [0, 2, 4]
@@ -145,7 +145,7 @@ def test_an_agent_that_lost_arms_decides_as_one_that_never_had_them(name: str) -
 
 
 def test_numbers_of_removed_arms_are_never_used_again() -> None:
-    """Else a late reward of the old arm would be taken for one of the new."""
+    """Otherwise a late reward of the old arm would be taken for one of the new arm."""
     agent = hb.Agent(hb.UCB(), n_arms=3)
     agent.remove_arm(2)
     assert agent.add_arm() == 3
@@ -161,7 +161,7 @@ def test_arms_change_while_rewards_are_on_their_way(name: str) -> None:
     agent, rng = make_agent(name, 4), np.random.default_rng(12)
     waiting = [agent.select() for _ in range(24)]
     agent.add_arm("x")
-    assert agent.select() == "x"  # the others have been asked for, though nothing is known of them either
+    assert agent.select() == "x"  # the others have been selected, though nothing is known about them either
     waiting += ["x", *(agent.select() for _ in range(9))]
     agent.remove_arm(0)
     for arm in reversed(waiting):
@@ -172,7 +172,7 @@ def test_arms_change_while_rewards_are_on_their_way(name: str) -> None:
 
 
 class Pairs(NamedTuple):
-    """A policy with a state that is square in the arms, which cannot be carried over."""
+    """A policy whose state has a row and a column per arm, which cannot be carried over."""
 
     step: float
 

@@ -1,4 +1,4 @@
-"""What makes no sense is refused and changes nothing; what is extreme does not break an agent."""
+"""Nonsense is refused and changes nothing; extreme values do not break an agent."""
 
 import math
 from collections.abc import Callable
@@ -155,7 +155,7 @@ class Tally(NamedTuple):
 
 
 class Wild(NamedTuple):
-    """Selects whatever number it is made of."""
+    """A policy that selects the number it is given as a parameter."""
 
     arm: int = 7
 
@@ -183,7 +183,7 @@ def test_a_policy_that_selects_no_arm_is_named(arm: int) -> None:
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_any_reward_but_nan_is_legal(name: str, n_arms: int, data: st.DataObject) -> None:
-    """No exception, no index that is NaN, and no estimate that is NaN once it was a number."""
+    """There is no exception, no NaN as an index, and no NaN as an estimate once it was a number."""
     agent = make_agent(name, n_arms)
     extreme = st.sampled_from([math.inf, -math.inf, 1e308, -1e308, 1.7e308, -1.7e308, 5e-324, 0.0, 1.0])
     rewards = data.draw(st.lists(extreme | st.floats(allow_nan=False), min_size=60, max_size=60))

@@ -1,4 +1,4 @@
-"""What is saved comes back to the last bit, with policies of the package and of one's own."""
+"""What is saved comes back to the last bit, with policies of the package and with your own."""
 
 import copy
 import math
@@ -21,7 +21,7 @@ def through_a_file(agent: hb.Agent, folder: Path) -> hb.Agent:
 
 
 def eventful_life(agent: hb.Agent, rng: np.random.Generator, rounds: int) -> None:
-    """Selections that wait, rewards that nobody asked for, arms that come and go; it may end amid a batch."""
+    """Let selections wait, rewards come that nobody asked for, and arms come and go; it may end amid a batch."""
     for _ in range(rounds):
         arm = agent.select(among=rng.permutation(agent.arms)[:2]) if rng.random() < 0.2 else agent.select()
         if rng.random() < 0.8:
@@ -50,7 +50,7 @@ def test_a_loaded_agent_decides_as_the_saved_one_would_have(name: str, n_arms: i
     for _ in range(200):
         arm = agent.select()
         assert loaded.select() == arm
-        if rng.random() < 0.9:  # else it stays pending
+        if rng.random() < 0.9:  # otherwise it stays pending
             reward = reward_of(rng, arm)
             agent.update(arm, reward)
             loaded.update(arm, reward)
@@ -139,11 +139,11 @@ def test_a_file_is_as_large_as_what_is_known_whatever_the_horizon(name: str, tmp
     assert (tmp_path / "agent").stat().st_size < 50_000
 
 
-# What a policy of one's own needs
+# What your own policy needs
 
 
 class Mine(NamedTuple):
-    """A policy that keeps a parameter of NumPy's type, and one with text."""
+    """A policy with a parameter of a NumPy type, and one with text."""
 
     weight: Any
     mode: str = "fast"

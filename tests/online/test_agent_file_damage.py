@@ -26,7 +26,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def refused(path: Path, contents: bytes) -> str:
-    """The message that refuses a file, checked to be one sentence that names it."""
+    """Return the message that refuses a file, checked to be one sentence that names it."""
     path.write_bytes(contents)
     with pytest.raises(ValueError, match=r"\A[^\n]+\Z") as caught:
         hb.Agent.load(path)
@@ -93,7 +93,7 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
 
 
 def forged(good: bytes, change: Callable[[dict[str, Any]], Any]) -> bytes:
-    """A file with another header and the right checksum."""
+    """Return a file with another header and the right checksum."""
     _, text, data = good.split(b"\n", 2)
     header = json.loads(text)
     change(header)
@@ -128,7 +128,7 @@ def test_a_whole_file_with_nonsense_in_it_is_refused(key: str, tmp_path: Path) -
 
 
 def _shift(header: dict[str, Any]) -> None:
-    """One row from an array to another, so that there are as many bytes as before."""
+    """Move one row from an array to another, so that there are as many bytes as before."""
     alike = [entry for entry in header["state"] if entry[1:] == ["<i8", [2]]]
     alike[0][2], alike[1][2] = [1], [3]
 

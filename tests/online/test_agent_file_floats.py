@@ -1,4 +1,4 @@
-"""Files with a right checksum and absurd numbers: refused, or of no harm to select, update and the table of arms."""
+"""Files with a right checksum and absurd numbers: refused, or harmless to select, update and the table of arms."""
 
 import math
 import signal
@@ -19,7 +19,7 @@ ROWS = np.random.default_rng(0).normal(size=(3, 2))
 
 
 def an_agent(name: str, kind: str) -> tuple[Any, Callable[[Any, float], None]]:
-    """An agent that has played a while, and how it plays a round."""
+    """Return an agent that has played a while, and a function that plays a round."""
     policy, rewards = hb.make(name, **examples()[name]), np.random.default_rng(1).standard_cauchy(30).tolist()
     agent: Any
     if kind == "arms":
@@ -55,7 +55,7 @@ def no_hang(what: str) -> Iterator[None]:
 
 
 def harm_of(name: str, kind: str) -> list[str]:
-    """What goes wrong with wild numbers in the state of a policy, one at a time."""
+    """Return what goes wrong with wild numbers in the state of a policy, one at a time."""
     agent, play = an_agent(name, kind)
     rewards, wrong = np.random.default_rng(2).standard_cauchy(12).tolist(), []
     for path, array in arrays(agent._state):
@@ -106,7 +106,7 @@ def test_wild_numbers_of_lipschitz_policies(name: str) -> None:
 
 
 def test_what_never_changes_must_be_what_it_was() -> None:
-    """But for the last digits, in which machines differ."""
+    """Only the last digits may differ, as machines do."""
     agent = hb.Agent(hb.make("auto"), 2, seed=0)
     slack = agent._state.sets.losses.slack
     slack[0] *= 1.0 + 1e-9

@@ -69,7 +69,7 @@ print(loaded, refused)
 
 
 def play(policies: list[str], n_arms: int, folder: Path, *, interpreted: bool) -> tuple[int, int]:
-    """How many files were loaded and refused, if no process crashed."""
+    """Return how many files were loaded and refused; no process may crash."""
     known = json.loads(GOLDEN.read_text())
     chosen = json.dumps({name: known[name] for name in policies})
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1" if interpreted else "0"}
@@ -84,7 +84,7 @@ def play(policies: list[str], n_arms: int, folder: Path, *, interpreted: bool) -
 @pytest.mark.slow
 @pytest.mark.parametrize("half", [0, 1])
 def test_wild_numbers_in_any_policy(half: int, tmp_path: Path) -> None:
-    """Without a compiler an index that is out of range raises an error, where compiled code would just go there."""
+    """Without a compiler, an index out of range raises an error where compiled code would read or write anyway."""
     loaded, refused = play(sorted(hb.policies())[half::2], 3, tmp_path, interpreted=True)
     assert refused > 150
     assert loaded > 30
@@ -120,7 +120,7 @@ def test_every_field_of_a_pool_is_checked(field: str, at: int, value: int) -> No
 
 
 def test_numbers_of_users_policies_are_theirs() -> None:
-    """Negative whole numbers may mean something in a state of one's own."""
+    """Negative whole numbers may mean something in a user's own state."""
     from typing import NamedTuple
 
     class Mine(NamedTuple):

@@ -1,4 +1,4 @@
-"""Decisions whose rewards have not come: registered, settled, given up, saved, and weighed by their probabilities."""
+"""Decisions whose rewards have not come: recorded, settled, given up, saved, and weighted by their probabilities."""
 
 import copy
 import math
@@ -14,7 +14,7 @@ from heavybandits.online.decisions import KEPT, Awaited
 
 
 def counts(agent: hb.Agent) -> list[list[int]]:
-    """What the policy has noted: asked, pending, given up."""
+    """Return what the policy has counted: asked, pending, given up."""
     late = find_pending(agent._state).late
     assert late is not None
     return [array.tolist() for array in late]

@@ -1,4 +1,4 @@
-"""Agents with features: rows of all sorts, pending decisions, what is refused, files and threads."""
+"""Agents with features: rows of all kinds, pending decisions, what is refused, files and threads."""
 
 import copy
 import pickle
@@ -23,7 +23,7 @@ ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
 
 
 def same(one: hb.LinearAgent, two: hb.LinearAgent) -> bool:
-    """Whether two agents are the same in all that decides."""
+    """Return whether two agents agree in everything that decisions depend on."""
     states = zip(arrays(one._state), arrays(two._state), strict=True)
     equal = all(path == other and np.array_equal(a, b, equal_nan=True) for (path, a), (other, b) in states)
     return equal and (one.seen, one._awaited.rows) == (two.seen, two._awaited.rows)
@@ -76,7 +76,7 @@ def test_decisions_are_spread_while_rewards_are_out() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 2), max_size=12), st.randoms(use_true_random=False))
 def test_pending_decisions_leave_no_trace(asked: list[int], random: Any) -> None:
-    """Whatever was pending, once all is settled or given up the agent is one that was only told the rewards."""
+    """Once all decisions are settled or given up, the agent equals one that was only told the rewards."""
     agent, told = trained(rounds=3), trained(rounds=3)
     waiting = [ROWS[agent.select(ROWS)] for _ in asked]
     random.shuffle(waiting)
@@ -232,7 +232,7 @@ def test_files_of_other_agents_are_refused(tmp_path: Path) -> None:
 
 
 def edited(agent: hb.LinearAgent, **changes: Any) -> bytes:
-    """The bytes of an agent with other values in its header."""
+    """Return the bytes of an agent with other values in its header."""
     saved = agent._saved()._replace(**changes)
     from heavybandits.online.agent_file import encoded
 
@@ -280,7 +280,7 @@ def test_threads_may_share_an_agent() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", hb.policies("linear"))
 def test_every_policy_can_be_asked_told_saved_and_loaded(name: str) -> None:
-    """With few features and with more than rounds; past its horizon; on rows of rank one; with infinite rewards."""
+    """This holds for few and many features, past the horizon, on rows of rank one, and with infinite rewards."""
     rng = np.random.default_rng(1)
     for d in (2, 8):
         agent = hb.LinearAgent(hb.make(name, **examples()[name]), n_features=d, horizon=10, seed=0)

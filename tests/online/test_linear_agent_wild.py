@@ -1,4 +1,4 @@
-"""Files of linear agents with numbers that no agent writes: refused, or harmless to code without checks of indices."""
+"""Files of linear agents with numbers that no agent writes: refused, or harmless to code that checks no indices."""
 
 import os
 import subprocess

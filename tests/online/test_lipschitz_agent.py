@@ -129,7 +129,7 @@ def test_a_saved_agent_goes_on_as_if_nothing_had_happened(name: str, tmp_path: P
         ("size", 5000, "size must be from"),
         ("centre", 2, "centre must be from 0 to 1"),
         ("turn", 400, "walk"),
-        ("pulls", 1, "of the 9 cells"),
+        ("pulls", 1, "belong to the 9 cells"),
     ],
 )
 def test_files_with_numbers_out_of_range_are_refused(place: str, number: int, message: str) -> None:

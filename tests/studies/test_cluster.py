@@ -1,4 +1,4 @@
-"""Studies on a real Dask cluster: a scheduler and two workers, each a process of its own."""
+"""Studies on a real Dask cluster: a scheduler and two workers, each in its own process."""
 
 import dataclasses
 import json

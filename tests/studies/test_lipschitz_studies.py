@@ -65,7 +65,7 @@ def test_what_an_instance_needs_is_said(tmp_path: Path) -> None:
 
 
 def test_the_experiment_of_lu_et_al_is_theirs() -> None:
-    """Suprema, the noise, and the moments that the authors' code works out for Pareto(3.1) and both offsets."""
+    """So are its suprema, its noise, and the moments that the authors' code computes for both offsets."""
     lu = hb.read_study("lu-2019")
     assert [case.instance.supremum for case in lu.cases.values()] == pytest.approx([0.0, -2.0])
     assert all(case.instance.noises[0].mean == pytest.approx(0.0) for case in lu.cases.values())

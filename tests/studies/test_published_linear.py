@@ -1,4 +1,4 @@
-"""The shipped studies of published linear bandits: their settings, and what docs/structured.md says of them."""
+"""The shipped studies of published linear bandits: their settings, and what docs/structured.md says about them."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def test_settings_of_xue_and_huang(name: str, rounds: int, horizon: int) -> None
         np.testing.assert_allclose(case.instance.theta, 1 / np.sqrt(10))
         assert case.horizon == horizon
         for policy in study.policies(label).values():
-            assert getattr(policy, "repeats", rounds) == rounds  # or groups would straddle two arrays of rows
+            assert getattr(policy, "repeats", rounds) == rounds  # otherwise groups would straddle two arrays of rows
 
 
 @pytest.mark.slow

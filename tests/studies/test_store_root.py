@@ -1,4 +1,4 @@
-"""The root of a store: what it says is sealed, mended from the study file, and never runs code."""
+"""The root of a store: what it says is sealed, repaired from the study file, and never runs code."""
 
 import json
 import shutil
@@ -37,7 +37,7 @@ ALL = 2 * 2 * 60 * 4  # pulls
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a study and its store."""
+    """Return a folder with a study and its store."""
     folder = tmp_path_factory.mktemp("played")
     (folder / "two.toml").write_text(STUDY)
     hb.run_study(folder / "two.toml", out=folder, workers=1, progress=False)
@@ -46,7 +46,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(played: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
+    """Return a copy of that folder."""
     return Path(shutil.copytree(played, tmp_path / "copy"))
 
 

@@ -105,7 +105,7 @@ def test_a_policy_is_told_of_the_instance(tmp_path: Path) -> None:
 
 
 def test_a_fact_of_the_instance_may_have_a_factor(tmp_path: Path) -> None:
-    """Told the largest standard deviation, 5 here, times 0.5 and 2."""
+    """The policies are told the largest standard deviation, 5 here, times 0.5 and 2."""
     noise = "noise = [{ kind = 'gaussian', scale = 1.0 }, { kind = 'gaussian', scale = 5.0 }]"
     text = f"""
 [study]

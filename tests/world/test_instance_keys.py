@@ -1,4 +1,4 @@
-"""Keys of instances: equal for equal ones, different for others, and the same for ever."""
+"""Keys of instances: equal for equal instances, different for others, and the same for ever."""
 
 import math
 import pickle
@@ -106,7 +106,7 @@ class Slotted:
 
 
 class Terse(Slotted):
-    """A law whose ``repr`` says nothing of its parameters."""
+    """A law whose ``repr`` says nothing about its parameters."""
 
     def __repr__(self) -> str:
         return "Terse()"

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 class Tuple(NamedTuple):
-    """A user's noise that is a sequence, too."""
+    """A user's noise that is also a sequence."""
 
     df: float = 1.5
 

@@ -83,7 +83,7 @@ def test_keys_tell_laws_from_noises() -> None:
 
 
 def test_regret_is_of_true_means() -> None:
-    """With means of [0, 0], skewed noises used to cost nothing."""
+    """Given as means of 0 and skewed noises, bad arms would cost nothing."""
     laws = [hb.Exponential(2.0), hb.Negative(hb.Exponential(1.0)), hb.Bernoulli(0.5)]
     result = hb.simulate(hb.Instance(laws=laws), {"UCB": hb.UCB(c=2.0)}, horizon=500, replications=4, seed=1)
     expected = (result.pulls.values * np.array([0.0, 3.0, 1.5])).sum(axis=2)
@@ -97,7 +97,7 @@ def test_regret_is_of_true_means() -> None:
 
 
 def test_laws_are_played_as_they_are() -> None:
-    """A mirror: shifts of a law are the same arms as means and noise, reward for reward."""
+    """Shifts of a law are the same arms as means and noise, reward for reward."""
     shifted = hb.Instance(laws=[hb.Gaussian(), hb.Shifted(hb.Gaussian(), 2.0)])
     from heavybandits.engine.arms import draw_noise
 

@@ -12,7 +12,7 @@ ROWS = [[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]
 
 
 class Mine:
-    """Contexts of a user's own."""
+    """A user's own contexts."""
 
     def __init__(self, value: float = 1.0, shape: tuple[int, ...] = (2, 2)) -> None:
         self.value, self.shape = value, shape
@@ -129,7 +129,7 @@ def test_what_a_learner_loses_is_known_of_fresh_rows_with_one_noise() -> None:
     assert light is not None
     assert heavy is not None
     assert 0.0 < light < heavy  # Cauchy noise has half the information
-    assert loss(fresh, hb.Pareto(1.5)) == 0.0  # its lowest draws tell all
+    assert loss(fresh, hb.Pareto(1.5)) == 0.0  # its lowest draws reveal the shift
     assert loss(Mine(), hb.Gaussian()) == 0.0  # rows are all the same
     assert loss(ROWS, hb.Gaussian()) is None
     assert loss(hb.Frozen(fresh), hb.Gaussian()) is None

@@ -36,7 +36,7 @@ each = pytest.mark.parametrize("noise", [*DISCRETE, *MIXED], ids=name)
 
 
 def values_of(noise: Noise) -> np.ndarray:
-    """The values that a discrete law can take, but for those that are next to impossible."""
+    """Return the values that a discrete law can take, except for those that are next to impossible."""
     levels = np.arange(1, 200_000) / 200_000
     return np.unique(noise.quantile(levels))
 
@@ -64,7 +64,7 @@ def test_agrees_with_scipy(noise: Noise, reference: scipy.stats.rv_discrete) -> 
 
 @each
 def test_draws_follow_the_distribution(noise: Noise) -> None:
-    """Chi-square over the values of a discrete law; over intervals and the zeros of one that is neither."""
+    """Chi-square tests the values of a discrete law, and the intervals and zeros of a law that is neither."""
     n = 100_000
     x = noise.sample(np.random.default_rng(4), n)
     assert np.isfinite(x).all()
@@ -132,7 +132,7 @@ def test_the_public_check_finds_a_wrong_discrete_law() -> None:
 
 
 def integrated_mean(noise: Noise) -> float:
-    """The area above the distribution function less the area below it, with points crowded at the bulk."""
+    """Return the area above the distribution function minus the area below it, with points crowded at the bulk."""
     tail = np.geomspace(1e-9, 1e13, 200_001)
     with np.errstate(over="ignore"):
         upper, lower = 1 - noise.cdf(tail), noise.cdf(-tail)

@@ -1,4 +1,4 @@
-"""Draws of every law: their distribution, shape and generator, and finite ones at the extremes."""
+"""Draws of every law: their distribution, shape and generator, and that they are finite at the extremes."""
 
 import math
 import sys
@@ -110,7 +110,7 @@ def test_largest_cauchy_draw() -> None:
 
 @pytest.mark.parametrize("size", [5, 4096, 4097, 50_000])
 def test_cotangent(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled; and without numba the same to the last bit."""
+    """Compiled and without numba, it is the same to the last bit."""
     w = np.random.default_rng(size).uniform(-0.5, 0.5, size)
     w[:4] = 0.5, -0.5, 1e-300, -(2.0**-54)
     expected = np.where(np.abs(w) < 0.25, 1 / np.tan(math.pi * w), np.tan(math.pi * (np.copysign(0.5, w) - w)))
