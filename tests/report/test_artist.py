@@ -1,4 +1,4 @@
-"""The drawing process: errors and Ctrl-C are the other process's to tell, and nothing outlives it for long."""
+"""The drawing process leaves errors and Ctrl-C to the process that started it, and does not outlive it for long."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from heavybandits.studies.study import read_study
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there"),
+    pytest.mark.skipif(sys.platform == "win32", reason="signals work differently there"),
 ]
 
 
@@ -96,7 +96,7 @@ def test_ctrl_c_while_figures_are_drawn_says_that_results_are_saved(
 
 
 def script(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a script, and wait until all that could write to its streams has ended."""
+    """Run a script and wait until every process that could write to its streams has ended."""
     head = "import os, signal, sys\nfrom pathlib import Path\nfrom heavybandits.report import Artist\n"
     main = f"{head}if __name__ == '__main__':\n" + "".join(f"    {line}\n" for line in text.splitlines())
     file = Path(arguments[-1]) / "script.py"

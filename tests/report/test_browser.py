@@ -29,7 +29,7 @@ def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
     answers_the_pointer_and_the_keyboard(page)
     suits_the_dark_paper_and_a_phone(page)
     assert problems == []
-    assert len(requests) == 1  # itself
+    assert len(requests) == 1  # the page itself
 
 
 def sorts(page: Any) -> None:
@@ -44,7 +44,7 @@ def sorts(page: Any) -> None:
 
 
 def words(found: Any) -> list[str]:
-    """Texts with plain spaces: some on the page do not break."""
+    """Return the texts with ordinary spaces; some on the page are non-breaking."""
     return [text.replace("\N{NO-BREAK SPACE}", " ") for text in found.all_inner_texts()]
 
 

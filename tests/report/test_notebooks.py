@@ -16,7 +16,7 @@ NASTY = "<script>alert('x')</script> \x1b[31m"
 
 
 class Table(HTMLParser):
-    """Reads the rows of a table, and which cells are bold; every element must be closed."""
+    """A parser of a table's rows and bold cells; every element must be closed."""
 
     def __init__(self, shown: Any) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ def test_result() -> None:
     ]  # fmt: skip
     assert table.rows[1][:4] == [r"<script>alert('x')</script> \x1b[31m", "20.0 ± 10.0", "20.0", "30.0"]
     assert table.bold == ["5.00 ± 0"]
-    assert Table(result([0.1])).rows[1][1] == "10.0"  # of one replication there is no error
+    assert Table(result([0.1])).rows[1][1] == "10.0"  # one replication has no standard error
 
 
 def test_study_shows_the_best_of_each_family() -> None:

@@ -60,7 +60,7 @@ def test_lines_and_names_are_readable_on_white_and_in_the_dark() -> None:
 
 
 def axes_of(drawing: Drawing) -> list[Any]:
-    """The axes of the first panel."""
+    """Return the axes of the first panel."""
     return list(drawing.figure.subfigs[0].axes)
 
 
@@ -217,7 +217,7 @@ def test_sweep_draws_final_regret_on_a_linear_axis_from_where_arms_differ() -> N
     assert drawn(axes)["a"].get_xydata() == pytest.approx(np.array([[1, 20], [2, 60]]))
     assert axes.get_yscale() == "linear"
     assert axes.get_xlim() == (1, 2)
-    assert "Where all arms are equal, below delta = 1," in drawing.caption
+    assert "Below delta = 1 all arms are equal" in drawing.caption
     peaks = {float(band.get_paths()[0].vertices[:, 1].max()) for band in axes.collections}
     assert max(peaks) == pytest.approx(60 + 2 * np.std([50, 70], ddof=1) / math.sqrt(2))
 
@@ -269,9 +269,9 @@ def test_advice_follows_its_rules() -> None:
     careful = study({"x": result([0.09] * 10, [0.01] * 9 + [0.5])})
     assert advice(careful) == [
         "Overall: b, 1.00 times the best on average, fails in 1 of 1 instances.",
-        "When it must not fail: a, 1.53 times the best on average, never fails.",
+        "If it must never fail: a, 1.53 times the best on average, never fails.",
         "Under Cauchy(scale=1.0): a, 1.53 times the best, never fails.",
     ]
     risky = study({"x": result([0.01] * 9 + [0.9]), "y": result([0.01] * 10)})
-    assert advice(risky)[1] == "No policy never fails; most seldom: a, 1.00 times the best on average, " \
+    assert advice(risky)[1] == "Every policy fails somewhere; least often: a, 1.00 times the best on average, " \
         "fails in 1 of 2 instances."  # fmt: skip

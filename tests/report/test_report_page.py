@@ -24,7 +24,7 @@ class Difference(NamedTuple):
 
 
 class Reader(HTMLParser):
-    """Checks that elements nest, and collects references and text."""
+    """A parser that checks that elements nest, and collects references and text."""
 
     VOID = frozenset({"meta", "br"})
 
@@ -205,6 +205,6 @@ def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
 def test_studies_need_names_of_their_own(tmp_path: Path) -> None:
     made = study({"x": result([0.1])})
     for studies in ([], [made, made]):
-        with pytest.raises(ValueError, match="write_report: studies must be at least one, each with a name of its own"):
+        with pytest.raises(ValueError, match="write_report: studies must be one or more, with different names, got"):
             write_report(studies, tmp_path)
     assert list(tmp_path.iterdir()) == []

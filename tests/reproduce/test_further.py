@@ -1,4 +1,4 @@
-"""Further replications for claims that are undecided: what is played, how much of it, and what then judges."""
+"""Further replications for undecided claims: what is played, how much of it, and which replications then judge."""
 
 import shutil
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def test_looks_double_the_replications_of_the_best_variants(
     monkeypatch.setattr("heavybandits.reproduce.further.LOOKS", 3)
     told: list[str] = []
     decide_further({NAME: study}, str(results), executor, tell=told.append)
-    assert told == [f"Undecided claims: 1. Playing further replications of {NAME}."] * 2  # of three looks
+    assert told == [f"Undecided claims: 1. Playing further replications of {NAME}."] * 2  # the second and third look
     first, further = Store(results / f"{NAME}.zarr").load(), load_further(results)[NAME]
     assert list(further.families) == ["SGD-UCB", "SGD-UCB (p=3)"]
     for label, result in first.results.items():
@@ -95,7 +95,7 @@ def test_a_look_that_was_interrupted_is_finished_first(
     claims_are(True, monkeypatch)
     decide_further({NAME: study}, str(results), executor, budget=2 * LOOK)
     shutil.rmtree(results / "further" / f"{NAME}.zarr" / "10 arms, 0.1 apart" / "checksum" / "c")
-    assert load_further(results) == {}  # replications would be taken for others
+    assert load_further(results) == {}  # an incomplete look is ignored
     decide_further({NAME: study}, str(results), executor, budget=2 * LOOK)
     assert replications(results) == 16
 

@@ -1,4 +1,4 @@
-"""Claims of the paper: three worlds made by hand, in which all hold, none does, and nothing can be told."""
+"""Claims of the paper: three worlds made by hand, in which all hold, none does, and none can be decided."""
 
 import functools
 import math
@@ -26,8 +26,8 @@ from heavybandits.engine.study_results import StudyResult
 from heavybandits.reproduce import DIFFERENCES, EXPERIMENTS, verdicts
 from heavybandits.reproduce.claims import CLAIMS
 
-# The rate of an optimiser is played by the rule itself, so it does not depend on the world.
-THEOREM = "of clipped SGD holds after every number of steps"
+# The rule plays the optimiser itself, so its verdict does not depend on the world.
+THEOREM = "of clipped SGD holds after every step"
 ON_RESULTS = [claim.words for claim in CLAIMS if THEOREM not in claim.words]
 
 
@@ -50,7 +50,7 @@ def test_in_a_mirrored_world_no_claim_holds() -> None:
 def test_few_replications_decide_nothing(replications: int) -> None:
     world = papers_world(replications)
     assert of_results(world) == dict.fromkeys(ON_RESULTS, "undecided")
-    too_few = f"Not tested: {replications} replications are too few: one half chooses variants, the other judges them."
+    too_few = f"Not tested: too few replications ({replications}): half of them choose variants, the other half judge."
     assert {verdict.numbers for verdict in verdicts(world) if verdict.claim in ON_RESULTS} == {too_few}
 
 
@@ -128,7 +128,7 @@ def test_even_replications_choose_and_odd_ones_judge() -> None:
 
 
 def failing(share: float) -> StudyResult:
-    """A share of the replications, even and odd, of every algorithm loses half of what choosing at random would."""
+    """Return results in which a share of every algorithm's replications lose half of what choosing at random would."""
     made = environments("cauchy", dict.fromkeys((*OURS, "UCB", RUCB), (0.1, 0.1, 0.1)), {}, {}, 2000)
     for result in made.results.values():
         curves = result.regret.to_numpy()
@@ -158,7 +158,7 @@ def growth(name: str, x: float) -> StudyResult:
 
 
 def power(bound: Callable[[float], float]) -> float:
-    """The power of the horizon that grows as a bound does where that grows least."""
+    """Return the power of the horizon that grows like a bound does where it grows least."""
     shorter, longer = HORIZONS[-2:]
     return math.log(bound(longer) / bound(shorter)) / math.log(longer / shorter)
 
@@ -197,7 +197,7 @@ def share_of_chance(x: float) -> StudyResult:
         ("no faster than log(T)", growing, power(lambda t: math.log(t) ** 1.5 * math.sqrt(t))),
         ("than the general lower bound", growing, 0.8),
         ("A step of RUCB-Median costs much more", cost_of_ours, 5.0),
-        ("anew costs much more", cost_of_a_pull, 5.0),
+        ("recomputes its estimates costs much more", cost_of_a_pull, 5.0),
         ("Agrawal", cost_of_a_pull, 5.0),
         ("Genalti", cost_of_a_pull, 5.0),
         ("0.1 significantly faster than RUCB-Median.", cost_of_ours, 5.0),

@@ -65,7 +65,7 @@ def test_thresholds(strengths: tuple[float, ...], outcome: str) -> None:
 @pytest.mark.slow
 def test_eight_looks_err_with_probability_one_in_twenty_at_most() -> None:
     assert pytest.approx(0.05) == 8 * LEVEL
-    # and a look does so with few replications too: t tests of five numbers
+    # and a look errs no more often with few replications: t tests of five numbers
     rng, wrong = np.random.default_rng(5), 0
     for sample in rng.normal(size=(20_000, 5)):
         wrong += Comparison("", sample.mean(), sample.std(ddof=1) / math.sqrt(5), 4).speaks_for()
@@ -94,7 +94,7 @@ def test_replications_that_are_needed_decide() -> None:
             assert (outcome_of(later, papers_world()["runtime"]) != "undecided") == decided
     any_study = Evidence(papers_world()["runtime"])
     _, numbers, _ = decide(rule(0.50001 * NormalDist().inv_cdf(1.0 - LEVEL)), any_study, {})
-    assert numbers.endswith("About 1,200 replications would decide it if that margin stays; 300 were played.")
+    assert numbers.endswith("About 1,200 replications would decide it if the margin stays the same; 300 were played.")
     _, numbers, _ = decide(rule(0.0), any_study, {})
     assert numbers.endswith("More replications of this kind would not decide it.")
 
@@ -167,8 +167,8 @@ def test_numbers_of_a_verdict_are_those_of_the_results() -> None:
     ]
     assert decided.rule == f"Mean regret at the horizon in Env3: each of {SGD}, {MED}, {SMOM} below 1.25 times {RUCB}."
     assert decided.numbers == (
-        f"3 of 3 comparisons for it, 0 against. The weakest: regret, Env3: {SMOM} {shown[0]}, {RUCB} {shown[1]}; "
-        f"margin {shown[2]}."
+        f"3 of 3 comparisons support it, 0 contradict it. The weakest: regret, Env3: {SMOM} {shown[0]}, "
+        f"{RUCB} {shown[1]}; margin {shown[2]}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Draws studies in a process of its own while this one goes on: figures hold the interpreter for long."""
+"""Drawing in a separate process, because figures hold the interpreter lock for a long time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .section import Section, study_section
 
 
 class Artist:
-    """Draws the studies in stores, and returns what the page shows of them.
+    """A process that draws stored studies and returns what the page shows of them.
 
     Examples
     --------
@@ -28,7 +28,7 @@ class Artist:
     """
 
     def __init__(self, directory: Path) -> None:
-        context = multiprocessing.get_context("spawn")  # a copy of this process would have the locks of its threads
+        context = multiprocessing.get_context("spawn")  # a fork would inherit the locks of this process's threads
         self._connection, other_end = context.Pipe()
         self._process = context.Process(target=_draw, args=(other_end, directory), daemon=True)
         with _deaf_children():
@@ -38,7 +38,7 @@ class Artist:
         self._drawn: dict[str, Future[Section | None]] = {}
 
     def draw(self, location: str) -> None:
-        """Ask for the figure and the tables of the study that is stored there."""
+        """Request the figure and the tables of the study stored at a location."""
         self._drawn[location] = self._waiting.submit(self._ask, location)
 
     def _ask(self, location: str) -> Section | None:
@@ -46,7 +46,7 @@ class Artist:
         return self._connection.recv()  # type: ignore[no-any-return]
 
     def sections(self) -> dict[str, Section]:
-        """Return what was asked for, as soon as it is there; studies that could not be drawn are left out."""
+        """Wait for the requested sections and return them by location, without studies that could not be drawn."""
         drawn = {location: None if future.exception() else future.result() for location, future in self._drawn.items()}
         return {location: section for location, section in drawn.items() if section is not None}
 
@@ -56,22 +56,22 @@ class Artist:
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._connection.close()
         if error is not None:
-            self._process.terminate()  # or it would go on drawing, behind the user's back
+            self._process.terminate()  # otherwise it would keep drawing in the background
         self._waiting.shutdown(wait=error is None, cancel_futures=True)
 
 
 @contextmanager
 def _deaf_children() -> Iterator[None]:
-    """Let processes that are started now never hear of Ctrl-C; this one hears of it when they have started."""
-    if sys.platform == "win32":  # where a signal cannot be blocked
+    """Shield processes started in this block from Ctrl-C; this process receives it once they have started."""
+    if sys.platform == "win32":  # signals cannot be blocked there
         yield
         return
     heard: list[int] = []
-    here = threading.current_thread() is threading.main_thread()  # only there Ctrl-C interrupts
+    here = threading.current_thread() is threading.main_thread()  # Ctrl-C interrupts only that thread
     if here:
         handler = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
-    resource_tracker.ensure_running()  # or starting it below would unblock the signal
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which children inherit
+    resource_tracker.ensure_running()  # otherwise starting it below would unblock the signal
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # children inherit the mask
     try:
         yield
     finally:
@@ -83,7 +83,7 @@ def _deaf_children() -> Iterator[None]:
 
 
 def _draw(connection: Connection, directory: Path) -> None:
-    """Answer with sections until nobody asks any more; with None where drawing fails, for the other process to tell."""
+    """Answer requests with sections until the connection closes; answer None, for the parent to report, on failure."""
     while True:
         section = None
         try:

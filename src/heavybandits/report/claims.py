@@ -1,4 +1,4 @@
-"""The claims of a paper as the page lists them: what fails first, each note once, and the sections to filter by."""
+"""The claims of a paper as the page lists them: failures first, each note once, with sections to filter by."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEADINGS = {"does not hold": "Claims that fail", "undecided": "Undecided", "hold
 
 
 class Verdict(Protocol):
-    """What the page says of a claim."""
+    """What the page says about a claim."""
 
     @property
     def claim(self) -> str: ...
@@ -49,8 +49,8 @@ class Row(NamedTuple):
     verdict: Verdict
     section: str
     brief: str  # the numbers that matter most
-    note: str  # if no other claim has it
-    references: list[str]  # the anchors of notes that several claims share
+    note: str  # without the sentences that other claims share
+    references: list[str]  # anchors of differences and of shared notes
 
 
 class Group(NamedTuple):
@@ -62,10 +62,10 @@ class Group(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """All that the page lists."""
+    """Everything the page lists."""
 
     groups: list[Group]
-    notes: dict[str, str]  # shared by several claims, by their anchors
+    notes: dict[str, str]  # shared by several claims, by anchor
     sections: list[str]
     counts: dict[str, int]
 
@@ -73,7 +73,7 @@ class Claims(NamedTuple):
 def listed(verdicts: Sequence[Verdict], differences: Sequence[Difference] = ()) -> Claims:
     """Order the claims for the page: by verdict, and within it as in the paper.
 
-    A note that repeats what is said of a difference, or that several claims share, is told once and referred to.
+    A note that repeats a difference, or that several claims share, is given once and linked from each claim.
     """
     known = {difference.code: f"difference-{number}" for number, difference in enumerate(differences, start=1)}
     own: list[tuple[str, list[str]]] = []
@@ -115,7 +115,7 @@ def sentences(text: str) -> list[str]:
 
 
 def section(where: str) -> str:
-    """Return the first part of the paper that a claim stands in.
+    """Return the first section, appendix, figure or table in which a claim appears.
 
     Examples
     --------
@@ -131,8 +131,8 @@ def in_brief(numbers: str) -> str:
 
     Examples
     --------
-    >>> in_brief("0 of 3 comparisons for it, 3 against. The weakest: Env3, UCB 58 ± 6, KL-UCB 14 ± 3; margin -44 ± 7.")
-    'Env3, UCB 58 ± 6, KL-UCB 14 ± 3'
+    >>> in_brief("0 of 3 comparisons support it, 3 contradict it. The weakest: UCB 58 ± 6, KL-UCB 14 ± 3; margin -4.")
+    'UCB 58 ± 6, KL-UCB 14 ± 3'
     """
     weakest = numbers.partition("The weakest: ")[2] or numbers
     return weakest.partition("; margin")[0].rstrip(".")

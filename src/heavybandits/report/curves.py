@@ -1,4 +1,4 @@
-"""Regret over rounds, a panel per instance, and below it the final regret of each replication."""
+"""Regret over rounds, one panel per instance, with the final regret of each replication below."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_PANELS, POINTS = 24, 200
 MOST_STRIPS = 12  # policies whose replications are shown one by one
-MOST_DOTS = 300  # replications shown of each
+MOST_DOTS = 300  # replications shown per policy
 
 
 def draw_curves(study: StudyResult) -> Drawing:
@@ -42,7 +42,7 @@ def draw_curves(study: StudyResult) -> Drawing:
         text += " Below: the final regret of each replication, with a bar at the median."
     text += " An arrow marks a policy that leaves the panel."
     if any(limit_shown(study, result) for _, result in instances):
-        text += " The dotted line has the slope that, by Lai and Robbins, no policy can beat as the horizon grows."
+        text += " The dotted line has the slope that no policy can beat as the horizon grows (Lai and Robbins)."
     if len(study.results) > MOST_PANELS:
         text += f" Only the first {MOST_PANELS} of {len(study.results)} instances are drawn."
     return Drawing([panel(*one) for one in instances], text + variants_note(study))
@@ -63,7 +63,7 @@ def limit_shown(study: StudyResult, result: Result) -> bool:
     late = rounds >= rounds[-1] // 10
     order = list(study.families)
     means = regret[[order.index(label) for label in shown(study)]].mean(axis=1)[:, late]
-    return bool((result.lai_robbins_slope * np.log(rounds[late]) <= means).all())  # NaN is below nothing
+    return bool((result.lai_robbins_slope * np.log(rounds[late]) <= means).all())  # False for NaN
 
 
 def _draw_panel(
@@ -87,14 +87,14 @@ def _draw_panel(
 
 
 def _axes(figure: FigureBase, bottom: float, height: float) -> Axes:
-    """Add an axis, placed in inches, with room for names on its right."""
+    """Add axes at a position given in inches, with room for names on the right."""
     sheet: Any = figure  # a Figure or a SubFigure, which both have a size
     size = sheet.bbox.width / sheet.dpi, sheet.bbox.height / sheet.dpi
     return figure.add_axes((0.55 / size[0], bottom / size[1], 2.3 / size[0], height / size[1]))
 
 
 def mark_lines(axes: Axes) -> None:
-    """Let the pointer find the lines of the policies."""
+    """Tag the lines of policies, so that the page can show their values under the pointer."""
     for line in axes.lines:
         if line.get_label() != "Lai-Robbins":
             line.set_gid(str(line.get_label()).replace(r"\$", "$"))
@@ -111,7 +111,7 @@ def draw_strip(axes: Axes, final: dict[str, FloatArray]) -> None:
     floor = float(positive.min()) if len(positive) else 1.0
     for row, (name, regrets) in enumerate(final.items()):
         drawn = look(name)
-        at = np.maximum(regrets[:MOST_DOTS], floor)  # on a logarithmic axis there is no zero
+        at = np.maximum(regrets[:MOST_DOTS], floor)  # a logarithmic axis has no zero
         spread = (np.arange(len(at)) * 0.618034 % 1.0 - 0.5) * 0.6
         _dots(axes, at, row + spread, drawn)
         middle = max(float(np.median(regrets)), floor)
@@ -135,7 +135,7 @@ def _short_name(name: str) -> str:
 
 
 def _dots(axes: Axes, x: FloatArray, y: Any, drawn: Look) -> None:
-    """Draw round dots as one path, which is a tenth of the size of as many markers."""
+    """Draw round dots as one path, a tenth of the size of separate markers."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -164,7 +164,7 @@ def title(label: str, instance: Shown) -> str:
 
 
 def thinned(result: Result) -> tuple[IntArray, FloatArray]:
-    """Return rounds and regret at no more checkpoints than a curve needs, the last one included."""
+    """Return rounds and regret at no more checkpoints than a curve needs, including the last."""
     rounds, regret = result.regret["round"].to_numpy(), result.regret.to_numpy()
     if len(rounds) > POINTS:
         kept = np.unique(np.linspace(0, len(rounds) - 1, POINTS).astype(int))

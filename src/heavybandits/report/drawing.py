@@ -61,11 +61,11 @@ class Picture(NamedTuple):
 
     title: str
     svg: str
-    data: list[dict[str, Any]]  # what the pointer is told, by axis
+    data: list[dict[str, Any]]  # the values shown under the pointer, by axis
 
 
 def save(figure: Figure, stem: Path) -> None:
-    """Write ``stem.png`` and ``stem.svg``; the same figure makes the same files."""
+    """Write ``stem.png`` and ``stem.svg``; the same figure always gives the same bytes."""
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "heavybandits"}):
@@ -74,14 +74,14 @@ def save(figure: Figure, stem: Path) -> None:
 
 
 def picture(panel: Panel, name: str) -> Picture:
-    """Draw a panel for the page: an SVG in the page's font and colours, with the values that a pointer asks for.
+    """Draw a panel for the page: an SVG in the page's font and colours, with the values to show under the pointer.
 
     Parameters
     ----------
     panel
         What to draw.
     name
-        A name that no other panel of the page has.
+        A name that is unique on the page.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -96,14 +96,14 @@ def picture(panel: Panel, name: str) -> Picture:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
     svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)  # the page sets the size
-    svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # another panel has the same ones
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # other panels have the same ids
     svg = re.sub(r"\d+\.\d{3,}", lambda match: f"{float(match[0]):.2f}", svg)  # a hundredth of a point cannot be seen
     svg = re.sub(r"#[0-9a-f]{6}", lambda match: variable(match[0]), svg)
     return Picture(panel.title, svg, [values for axes in figure.axes if (values := _values(axes))])
 
 
 def _values(axes: Axes) -> dict[str, Any] | None:
-    """Return where an axis lies in its panel, as shares, and the lines on it."""
+    """Return the position of an axis in its panel, as fractions, and the lines on it."""
     lines = [line for line in axes.lines if line.get_gid()]
     if not lines:
         return None
@@ -124,13 +124,13 @@ def _rounded(value: float) -> float:
 
 
 def variable(colour: str) -> str:
-    """Return the page's name for a colour, which is another in the dark; others than ours stay as they are."""
+    """Return the CSS variable of a palette colour, which changes in dark mode; other colours stay as they are."""
     return f"var(--c-{colour[1:]})" if colour in page_colours() else colour
 
 
 @functools.cache
 def page_colours() -> Mapping[str, str]:
-    """Return the like on a dark page of each of our colours on white."""
+    """Return the dark-mode counterpart of each colour of the palette."""
     ours = [colour for hue in (HERO, *HUES) for colour in (hue, Look(hue, (), 1).text)]
     return {**{colour: readable(colour, NIGHT) for colour in ours}, INK: "#c9d1dc", FAINT: "#4a515c"}
 
@@ -171,7 +171,7 @@ def variants_note(study: StudyResult) -> str:
 
 
 def listing(words: list[str]) -> str:
-    """Join words as a sentence does.
+    """Join words with commas and a final "and".
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The figure of a study, of the kind that the study asks for."""
+"""The figure that a study asks for."""
 
 from __future__ import annotations
 

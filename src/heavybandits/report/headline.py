@@ -33,7 +33,7 @@ class Paper(Protocol):
 
 
 class Card(NamedTuple):
-    """A number, what it is, and which kind of news: "good", "bad" or "news"."""
+    """A number, what it means, and its kind: "good", "bad" or "news"."""
 
     number: str
     text: str
@@ -48,10 +48,10 @@ class Headline(NamedTuple):
 
 
 class Rival(NamedTuple):
-    """A policy that is not in the paper against the paper's best policy of each study."""
+    """A policy that is not in the paper, compared with the paper's best policy in each study."""
 
     name: str
-    ratio: float  # of mean regrets, geometric mean over the instances
+    ratio: float  # of mean regrets: the geometric mean over instances
     lower: int  # instances in which its regret is lower
     instances: int
 
@@ -72,12 +72,12 @@ def headline(studies: Sequence[StudyResult], verdicts: Sequence[Verdict], paper:
     ]
     if rival:
         text = (
-            f"the regret of the paper's best policy: that is what {rival.name} has, on average over "
-            f"{_count(rival.instances, 'instance')}. It is lower in {rival.lower} of them."
+            f"the regret of the paper's best policy is the average of {rival.name} over "
+            f"{_count(rival.instances, 'instance')}. It does better in {rival.lower} of them."
         )
         cards.append(Card(f"{rival.ratio:.2f} {TIMES}", text, "news"))
     else:
-        text = "cannot be decided with so few replications; more of them decide more claims."
+        text = "cannot be decided yet; more replications would decide more claims."
         cards.append(Card(str(counts["undecided"]), text, "news"))
     return Headline(title, cards)
 
@@ -111,7 +111,7 @@ def _clearest(verdicts: Sequence[Verdict], outcome: str) -> str:
 
 
 def clarity(verdict: Verdict) -> float:
-    """Return how many standard errors the margin is from zero; 0 if that is not known.
+    """Return how many standard errors the margin is from zero; 0 if unknown.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def clarity(verdict: Verdict) -> float:
 def best_rival(studies: Sequence[StudyResult], of_paper: Sequence[str]) -> Rival | None:
     """Return the policy that is not in the paper and beats it most, averaged over all instances; None if none does.
 
-    In each study it is compared with the one policy of the paper whose regret is lowest there.
+    In each study it is compared with the policy of the paper that has the lowest regret there.
     """
     logs: dict[str, list[float]] = {}
     for study in studies:
@@ -151,7 +151,7 @@ def best_rival(studies: Sequence[StudyResult], of_paper: Sequence[str]) -> Rival
 
 
 def final_means(study: StudyResult) -> dict[str, list[float]]:
-    """Return the mean regrets at the horizon of each family, in the instances in which arms differ."""
+    """Return each family's mean regrets at the horizon, one for each instance whose arms differ."""
     order = list(study.families)
     finals = [np.maximum(result.regret.to_numpy()[:, :, -1].mean(axis=1), 1e-12)
               for result in study.results.values() if result.instance.gaps.any()]  # fmt: skip
@@ -160,7 +160,7 @@ def final_means(study: StudyResult) -> dict[str, list[float]]:
 
 
 def _of_studies(studies: Sequence[StudyResult]) -> Headline:
-    """Say which policy wins, of studies that check no claims."""
+    """Say which policy wins, if the studies check no claims."""
     title = studies[0].title or studies[0].name
     if len(studies) > 1:
         title = f"{len(studies)} studies"
@@ -178,7 +178,7 @@ def _of_studies(studies: Sequence[StudyResult]) -> Headline:
                   "good")]  # fmt: skip
     if len(order) > 1:
         ratio = math.exp(float(np.log(table[0] / table[1]).mean()))
-        text = f"the regret of {order[1]}, the next best: that is what {best} has, on average over the instances."
+        text = f"the regret of {order[1]}, the next best, is the average of {best} over the instances."
         cards.append(Card(f"{ratio:.2f} {TIMES}", text, "news"))
     lost, runs = sum(int(some.sum()) for some in failed), sum(len(some) for some in failed)
     cards.append(

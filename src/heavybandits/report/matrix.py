@@ -1,4 +1,4 @@
-"""Policies against instances: how much more each loses than the best, where it fails, and which to take when."""
+"""Policies against instances: how much more each loses than the best, where it fails, and which to use when."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ratio_matrix(study: StudyResult) -> pd.DataFrame:
 
 
 def failure_matrix(study: StudyResult) -> pd.DataFrame:
-    """Share of failed replications: policies, in the order of the study, by instances."""
+    """Return the share of failed replications by policy, in the order of the study, and instance."""
     return _matrix(study, lambda result: result.failed.mean(axis=1))
 
 
@@ -128,9 +128,9 @@ def ratio_text(value: float) -> str:
 def advice(study: StudyResult) -> list[str]:
     """Say which policy to use when, by rules from the matrix.
 
-    The best overall has the smallest geometric mean of ratios over all instances; the best that never fails is the
-    first of those without a failure (see ``FAILS``) in any instance; the best under a noise has the smallest geometric
-    mean over the instances with that noise, among the policies that fail in none of those if there are any.
+    The best overall has the smallest geometric mean of ratios over all instances.  If it fails in some instance (see
+    ``FAILS``), the best of the policies that fail least often is named too.  The best under a noise has the smallest
+    geometric mean over the instances with that noise, among the policies that never fail there if there are any.
     """
     ratios = ratio_matrix(study)
     fails = failure_matrix(study).loc[ratios.index] >= FAILS
@@ -142,7 +142,7 @@ def advice(study: StudyResult) -> list[str]:
     if fails.loc[first].any():
         failures = fails.sum(axis=1)
         safest = failures.index[failures == failures.min()][0]
-        need = "No policy never fails; most seldom" if failures.min() else "When it must not fail"
+        need = "Every policy fails somewhere; least often" if failures.min() else "If it must never fail"
         sentences.append(
             f"{need}: {safest}, {overall[safest]:.2f} times the best on average, {_where(fails.loc[safest])}."
         )
@@ -164,7 +164,7 @@ def _where(fails: pd.Series) -> str:
 
 
 def _by_noise(study: StudyResult) -> dict[str, list[str]]:
-    """Return the instances by the law of their noise."""
+    """Group the instances by the law of their noise."""
     groups: dict[str, list[str]] = {}
     for label, result in study.results.items():
         groups.setdefault(noise_of(result.instance), []).append(label)

@@ -1,4 +1,4 @@
-"""One page that holds everything: headline, main figure, claims, and each study with its tables and its making."""
+"""One page that holds everything: headline, main figure, claims, and each study with its tables and provenance."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def write_report(
     Parameters
     ----------
     studies
-        The results of a study, or of several, which are shown in this order.
+        The results of one study, or of several, shown in this order.
     directory
-        Made if there is none; files of the same names are replaced.
+        Created if it does not exist; files of the same names are replaced.
     verdicts
-        Claims and what the studies say of them; shown after the main figure.
+        Claims and what the studies say about them; shown after the main figure.
     differences
         Where the text that makes the claims and its published code differ.
     paper
@@ -54,7 +54,7 @@ def write_report(
         raise TypeError(f"write_report: studies must be results such as hb.load_study(folder), got {studies!r}")
     if not studies or len({file_name(study.name) for study in studies}) < len(studies):
         given = [study.name for study in studies]
-        raise ValueError(f"write_report: studies must be at least one, each with a name of its own, got {given!r}")
+        raise ValueError(f"write_report: studies must be one or more, with different names, got {given!r}")
     sections = [study_section(directory, study) for study in studies]
     return write_page(directory, sections, verdicts, differences, paper)
 
@@ -63,7 +63,7 @@ def write_page(
     directory: Path, sections: Sequence[Section], verdicts: Sequence[Verdict] = (),
     differences: Sequence[Difference] = (), paper: Paper | None = None,
 ) -> Path:  # fmt: skip
-    """Write the page of studies whose figures and tables are there already: the last step of :func:`write_report`."""
+    """Write the page for studies whose figures and tables exist already: the last step of :func:`write_report`."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -86,7 +86,7 @@ def write_page(
 
 
 def unbroken(text: str) -> Markup:
-    r"""Return a text whose lines break neither at ± nor in a name, nor between a number and what is before it.
+    r"""Return a text whose lines do not break around ±, within a hyphenated name or before a number.
 
     Examples
     --------

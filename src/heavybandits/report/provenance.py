@@ -9,7 +9,7 @@ from ..engine.study_results import StudyResult
 
 
 def origin(study: StudyResult) -> dict[str, str]:
-    """Return how a study was made; what is not known is left out."""
+    """Return how a study was made, leaving out what is unknown."""
     made = study.provenance
     known = {
         "heavybandits": made.get("version"),
@@ -27,7 +27,7 @@ def _plain(value: Any) -> str:
 
 
 def missing(study: StudyResult) -> str:
-    """Say what an unfinished study lacks; nothing for a finished one."""
+    """Say what an unfinished study lacks; return an empty string for a finished one."""
     if study.provenance.get("complete", True):
         return ""
     absent = study.provenance.get("missing replications", 0)
@@ -35,7 +35,7 @@ def missing(study: StudyResult) -> str:
 
 
 def what_was_run(studies: Sequence[StudyResult]) -> str:
-    """Say what all studies together ran, and where."""
+    """Say what the studies ran in total, and where."""
     results = [result for study in studies for result in study.results.values()]
     runs = sum(result.regret.shape[0] * result.regret.shape[1] for result in results)
     sessions = _sessions(studies)
@@ -75,7 +75,7 @@ def _pulls(studies: Sequence[StudyResult]) -> int:
 
 
 def _sessions(studies: Sequence[StudyResult]) -> dict[tuple[str, str], float]:
-    """Return the seconds of each session, by machine and start; one session may have worked on several studies."""
+    """Return the seconds of each session, by machine and start; a session may have run several studies."""
     sessions: dict[tuple[str, str], float] = {}
     for session in (session for study in studies for session in study.provenance.get("sessions", [])):
         key = str(session.get("machine", "")), str(session.get("started"))

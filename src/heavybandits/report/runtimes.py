@@ -1,4 +1,4 @@
-"""How long policies take to reach a mean regret: a table, and the share of replications that got there."""
+"""How long policies take to reach a target regret per pull: a table, and the share of replications that reach it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 NOTE = (
     "Time and pulls are 90% quantiles over the replications that reach the target. Time is pulls times the policy's "
-    "median cost of a pull, without the noise. The first fiftieth of the horizon does not count. The best is bold; for "
-    "time and pulls, among policies that reach the target in at least half of the replications."
+    "median cost per pull, without drawing the noise. The first fiftieth of the horizon does not count. The best is "
+    "bold; for time and pulls, only policies that reach the target in at least half of the replications compete."
 )
 
 

@@ -27,7 +27,7 @@ SHOWN_IN_LATEX = ["instance", "policy", "mean", "se", "median", "q10", "q90", "w
 
 
 class Cell(NamedTuple):
-    """What a cell of a table shows, and what it is sorted by; text is sorted as text."""
+    """A cell of a table: what it shows, and the key it is sorted by; text is sorted as text."""
 
     text: str
     key: Any
@@ -63,7 +63,7 @@ class Section(NamedTuple):
 
 
 def file_name(name: str) -> str:
-    """Return a study's name as it can stand in names of files.
+    """Return a study's name in a form that is safe in file names.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def _write(directory: Path, name: str, frame: pd.DataFrame, latex: str) -> None:
 
 
 def policy_cell(family: str, label: str) -> Cell:
-    """Name a policy, with its line, and its setting if it has one."""
+    """Return the cell that names a policy, with its line, and its setting if it has one."""
     setting = label.removeprefix(family).strip()
     return Cell(family, label, setting, look=look(family))
 
@@ -146,7 +146,7 @@ def sheets(study: StudyResult) -> list[Sheet]:
 
 
 def times_sheets(study: StudyResult) -> list[Sheet]:
-    """Return how long each policy takes to reach each target, at the best settings; a table per instance and target."""
+    """Return a table per instance and target: how long each policy takes to reach it, at the best settings."""
     names, times, sheets = shown(study), runtime_table(study), []
     times = times[times["policy"].isin(list(names))]
     best = best_times(study, times)
@@ -165,7 +165,7 @@ def times_sheets(study: StudyResult) -> list[Sheet]:
 
 
 def all_numbers(summary: pd.DataFrame, files: str) -> Sheet:
-    """Return the summary of all settings, with columns that belong together in one."""
+    """Return the summary of all settings, with related numbers in one column."""
     rows = []
     for row in summary.to_dict("records"):
         above, low, high = row["above best"], row["above best low"], row["above best high"]
@@ -185,7 +185,7 @@ def all_numbers(summary: pd.DataFrame, files: str) -> Sheet:
 
 
 def key_style(drawn: Look) -> str:
-    """Return the CSS of a short line that looks as the policy does."""
+    """Return the CSS of a short line in the policy's look."""
     dashes = " ".join(f"{2 * part:g}" for part in drawn.dashes)
     return f"stroke:{variable(drawn.colour)};stroke-width:{drawn.width + 0.5:g}" + (
         f";stroke-dasharray:{dashes}" if dashes else ""

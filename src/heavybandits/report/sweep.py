@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def swept_parameter(study: StudyResult) -> str | None:
-    """Return the one parameter that tells the instances apart; None if there is no such."""
+    """Return the one parameter that tells the instances apart; None if there is no such parameter."""
     settings = [study.swept.get(label, {}) for label in study.results]
     names = set().union(*settings)
     varying = [name for name in names if len({setting.get(name) for setting in settings}) > 1]
@@ -27,9 +27,9 @@ def swept_parameter(study: StudyResult) -> str | None:
 
 
 def draw_sweep(study: StudyResult) -> Drawing:
-    """Draw regret at the horizon against the swept parameter, from the first value at which a choice matters."""
+    """Draw regret at the horizon against the swept parameter, from the first value at which the arms differ."""
     parameter = swept_parameter(study)
-    assert parameter is not None  # draw asks before
+    assert parameter is not None  # draw has checked
     labels = sorted(study.results, key=lambda label: study.swept[label][parameter])
     while len(labels) > 2 and not study.results[labels[0]].instance.gaps.any():
         del labels[0]
@@ -46,10 +46,10 @@ def draw_sweep(study: StudyResult) -> Drawing:
     left_out = len(study.results) - len(labels)
     caption = (
         f"Mean regret at the horizon against {parameter}, over {replications(study)} on common noise. The bands reach "
-        f"two standard errors to both sides, for {listing(band)}. An arrow marks a policy that leaves the panel."
+        f"two standard errors to either side, for {listing(band)}. An arrow marks a policy that leaves the panel."
     )
     if left_out:
-        caption += f" Where all arms are equal, below {parameter} = {values[0]:g}, every choice is as good."
+        caption += f" Below {parameter} = {values[0]:g} all arms are equal, so any choice is as good as another."
     return Drawing([Panel(study.title, 7.4, 3.6, draw)], caption + variants_note(study))
 
 

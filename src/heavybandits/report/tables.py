@@ -62,7 +62,7 @@ def lowest(frame: pd.DataFrame, column: str) -> pd.Series:
 def latex_table(frame: pd.DataFrame, bold: Mapping[str, pd.Series]) -> str:
     """Return the rows as LaTeX tables for ``\\usepackage{booktabs}``, a block per instance.
 
-    A table too long for a page goes on in another one.
+    A table too long for one page continues in another.
 
     Parameters
     ----------

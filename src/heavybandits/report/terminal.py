@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict] = ()) -> Iterator[Group | str]:
-    """Yield a table of each study, as on the page, and a count of the verdicts.
+    """Yield the tables of each study, as on the page, and a count of the verdicts.
 
     Examples
     --------
@@ -33,8 +33,8 @@ def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]
             yield terminal_table(sheet._replace(title=title))
     if verdicts:
         counts = Counter(verdict.verdict for verdict in verdicts)
-        order = ("holds", "does not hold", "undecided")
-        yield f"{len(verdicts)} claims of the paper: " + ", ".join(f"{name} {counts[name]}" for name in order)
+        words = {"holds": "hold", "does not hold": "do not hold", "undecided": "are undecided"}
+        yield f"Claims of the paper: {', '.join(f'{counts[name]} {verb}' for name, verb in words.items())}"
 
 
 def terminal_table(sheet: Sheet) -> Group:

@@ -1,8 +1,7 @@
-"""The paper's experiments: what it claims of them, and whether that is so in the results of a study.
+"""The paper's experiments: what it claims about them, and whether the results of a study bear it out.
 
-:data:`EXPERIMENTS` names the studies, :func:`verdicts` decides the claims by the rules of
-:mod:`.rules`, and :data:`DIFFERENCES` lists where the paper's text and its published code say
-different things, and what is run here.
+:data:`EXPERIMENTS` names the studies, :func:`verdicts` checks the claims against the rules of :mod:`.rules`, and
+:data:`DIFFERENCES` lists where the paper's text and its published code disagree, and what is run here.
 """
 
 from .claims import EXPERIMENTS

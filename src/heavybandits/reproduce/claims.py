@@ -1,4 +1,4 @@
-"""What the paper says of its experiments: each claim once, where it stands, and the rule that decides it."""
+"""What the paper says about its experiments: each claim once, where it appears, and the rule that decides it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EXPERIMENTS = (
     "cauchy", "remarks-cauchy", "runtime", "remarks-cost", "frechet-1.25", "remarks-growth", "gaussian",
     "remarks-gaussian", "delta-gaussian", "delta-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto",
 )  # fmt: skip
-"""The studies of the paper, in its order; the remarks are on what it says in passing."""
+"""The studies of the paper, in its order; the remarks test what it says in passing."""
 
 MEDIAN = "RUCB-Median"
 RECOMPUTED = "RUCB-Median recomputed"
@@ -51,16 +51,16 @@ BEST = (BEST_OF_OURS,)
 SGD_AND_MEDIAN = ("SGD-UCB", "SGD-UCB-Median")
 ENV1, ENV2, ENV3 = environments(1), environments(2), environments(3)
 
-COMPARED = "Read as: compared with RUCB-Median, which the paper then says is better there."
+COMPARED = "Read as a comparison with RUCB-Median, which the paper then says is better there."
 CHEAPER = "Here RUCB-Median keeps sums of blocks and refreshes only what has changed."
 AS_IN_THE_CODE = (
-    "The published code computes every estimate of RUCB-Median anew at every pull; this one does too, compiled."
+    "The published code recomputes every estimate of RUCB-Median at every pull; so does the compiled policy used here."
 )
-UNSHOWN = "The paper shows no numbers on it."
+UNSHOWN = "The paper gives no numbers for it."
 
 
 class Claim(NamedTuple):
-    """A claim of the paper in our words, where it stands there, the study and the rule that decide it."""
+    """A claim of the paper in our words, where it appears, and the study and rule that decide it."""
 
     words: str
     where: str
@@ -83,7 +83,7 @@ def _converges(noise: str, study: str, where: str) -> Claim:
 def _to_target(target: float, counts: str) -> list[Claim]:
     where, fails = "Section 3.1, Table 1", misses(target)
     published = f"In the paper SGD-UCB, SGD-UCB-Median, SGD-UCB-SMoM and RUCB-Median fail in {counts} of 100 trials."
-    left_out = "Replications that never get there are left out, which favours algorithms that often do not."
+    left_out = "Replications that never reach it are left out, which favours algorithms that often fail to."
     return [
         Claim(
             f"The proposed algorithms reach a mean regret of {target:g} significantly faster than RUCB-Median.",
@@ -91,7 +91,7 @@ def _to_target(target: float, counts: str) -> list[Claim]:
         ),
         Claim(
             f"The proposed algorithms reach a mean regret of {target:g} significantly faster than RUCB-Median that "
-            "computes its estimates anew at every pull.",
+            "recomputes its estimates at every pull.",
             where, "runtime", faster_than_recomputing(OURS, MEDIAN, RECOMPUTED, "remarks-cost", target, MUCH),
             f"{left_out} {AS_IN_THE_CODE}",
         ),
@@ -114,7 +114,7 @@ def _to_target(target: float, counts: str) -> list[Claim]:
 def _demanding(words: str, family: str, where: str) -> Claim:
     return Claim(
         words, where, "remarks-cost", below(each(OURS, [family]), EACH, COST, 1.0 / MUCH),
-        f"Read as: a pull costs at least {MUCH:g} times as much as one of the proposed algorithms.",
+        f"Read as: a pull costs at least {MUCH:g} times as much as a pull of the proposed algorithms.",
     )  # fmt: skip
 
 
@@ -177,7 +177,7 @@ CLAIMS: tuple[Claim, ...] = (
     *_to_target(0.1, "7, 17, 12 and 37"),
     *_to_target(0.05, "17, 18, 30 and 37"),
     Claim(
-        "A step of RUCB-Median that computes its estimates anew costs much more than one of the proposed algorithms.",
+        "A step of RUCB-Median that recomputes its estimates costs much more than one of the proposed algorithms.",
         "Section 1.2; Section 3.1", "remarks-cost",
         below(each(OURS, [RECOMPUTED]), EACH, COST, 1.0 / MUCH), AS_IN_THE_CODE,
     ),
@@ -228,21 +228,21 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     # Growth with the horizon
     Claim(
-        "Under symmetric noise without a mean regret grows no faster than log(T) sqrt(T log T).",
+        "Under symmetric noise without a mean, regret grows no faster than log(T) sqrt(T log T).",
         "Abstract", "remarks-growth", grows_no_faster(
             BEST, "Cauchy", lambda t: math.log(t) * math.sqrt(t * math.log(t)), "log(T) sqrt(T log T)",
         ),
     ),
     Claim(
-        "Under heavy tails with a mean regret grows more slowly than the general lower bound, T to the 1/(1 + a).",
+        "Under heavy tails with a mean, regret grows more slowly than the general lower bound, T to the 1/(1 + a).",
         "Abstract", "remarks-growth", grows_no_faster(BEST, "Fréchet", lambda t: math.pow(t, 0.8), "T^0.8"),
-        "Moments of Fréchet noise of shape 1.25 are finite below that order, so a is 0.25; the paper says so of "
-        "symmetric noise, which this is not.",
+        "Moments of Fréchet noise of shape 1.25 are finite below that order, so a is 0.25; the paper makes the claim "
+        "for symmetric noise, which this is not.",
     ),
     Claim(
-        "The rate C ln(4(K+1)/delta) ln²((K+1)R²) / (k+1) of clipped SGD holds after every number of steps k up to K.",
+        "The rate C ln(4(K+1)/delta) ln²((K+1)R²) / (k+1) of clipped SGD holds after every step k up to K.",
         "Theorem on clipped SGD", "remarks-growth", rate_holds(sigma=0.01, radius=10.0, horizon=100_000, steps=10_000),
-        "What the cited theorem proves is a distance of at most sqrt(2) R exp(-step k / 2) from the start to the end.",
+        "The cited theorem proves only that the distance is at most sqrt(2) R exp(-step k / 2) after every step.",
     ),
     # Gaussian noise
     Claim(
@@ -282,12 +282,12 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "Under Cauchy noise the proposed algorithms have smaller regret than RUCB-Median if arms are distinguishable.",
         "Section 3.4, Figure 4", "delta-cauchy", below(each(OURS, [MEDIAN]), DISTINCT_ARMS),
-        "One reading of: smaller expected regrets as arms become more distinguishable.",
+        'One reading of "smaller expected regrets as arms become more distinguishable".',
     ),
     Claim(
         "Under Cauchy noise the regret of the proposed algorithms falls as arms become more distinguishable.",
         "Section 3.4, Figure 4", "delta-cauchy", lower_in(OURS, DISTINCT_ARMS, NEARER_ARMS),
-        "The other reading of: smaller expected regrets as arms become more distinguishable.",
+        'The other reading of "smaller expected regrets as arms become more distinguishable".',
     ),
     Claim(
         "The proposed algorithms can distinguish arms with close locations even under Cauchy noise.",

@@ -1,15 +1,15 @@
 """How comparisons decide a claim, and how many replications they would need.
 
-A rule turns a claim into *comparisons*.  Each has a margin, which is positive if the comparison speaks for the claim,
-and the standard error of that margin over paired replications.  The claim
+A rule turns a claim into *comparisons*.  Each has a margin, which is positive if the comparison supports the claim, and
+the standard error of that margin over paired replications.  The claim
 
 - *holds* if every margin is above zero by Student's t test,
 - *does not hold* if one margin is below zero by that test, its level divided by the number of comparisons, because one
   of many may be low by chance (Bonferroni),
-- is *undecided* otherwise, and if the studies lack what the claim is about.
+- is *undecided* otherwise, or if the studies lack what the claim is about.
 
-A claim may be looked at eight times, each time with twice the replications of the time before.  A look may err with
-probability 5% / 8.  So the verdict on a claim is wrong with probability 5% at most, however many looks it takes.
+A claim may be looked at up to eight times, each time with twice the replications of the time before.  Each look may err
+with probability 5% / 8, so the verdict on a claim is wrong with probability at most 5%, however many looks it takes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEVEL = 0.05 / LOOKS
 
 
 class Comparison(NamedTuple):
-    """What is compared, in words with numbers; the margin, its standard error and the degrees of freedom of that."""
+    """What is compared, in words and numbers, and the margin with its standard error and its degrees of freedom."""
 
     words: str
     margin: float
@@ -38,7 +38,7 @@ class Comparison(NamedTuple):
 
     @classmethod
     def of(cls, words: str, margin: Measured) -> Comparison:
-        """Return the comparison of a margin that was measured."""
+        """Return the comparison with a measured margin."""
         return cls(words, margin.value, margin.error, margin.freedom)
 
     @property
@@ -49,11 +49,11 @@ class Comparison(NamedTuple):
         return self.margin / self.error if self.error else math.copysign(math.inf, self.margin)
 
     def speaks_for(self) -> bool:
-        """Return whether the margin is above zero, with the error that one look may have."""
+        """Return whether the margin is significantly above zero, at the level of one look."""
         return float(stdtr(self.freedom, -self.strength)) < LEVEL
 
     def speaks_against(self, comparisons: int) -> bool:
-        """Return whether the margin is below zero, being one of so many."""
+        """Return whether the margin is significantly below zero, as one of several comparisons."""
         return float(stdtr(self.freedom, self.strength)) < LEVEL / comparisons
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Comparison(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """How a claim is decided: in words, and as comparisons in the claim's study and in others that it needs."""
+    """How a claim is decided: in words, and as comparisons in the claim's study and any others that it needs."""
 
     words: str
     compare: Callable[..., Iterable[Comparison]]
@@ -69,7 +69,7 @@ class Rule(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The verdict on a claim, the numbers that decide it, and whether more replications may decide it if it is open."""
+    """The verdict on a claim, the numbers behind it, and whether it is open: more replications may decide it."""
 
     outcome: Outcome
     numbers: str
@@ -88,7 +88,7 @@ def decide(rule: Rule, study: Evidence, studies: Mapping[str, Evidence]) -> Deci
     favourable = sum(comparison.speaks_for() for comparison in comparisons)
     adverse = sum(comparison.speaks_against(len(comparisons)) for comparison in comparisons)
     weakest = min(comparisons, key=lambda comparison: comparison.strength)
-    counts = f"{favourable} of {len(comparisons)} comparisons for it, {adverse} against. The weakest: "
+    counts = f"{favourable} of {len(comparisons)} comparisons support it, {adverse} contradict it. The weakest: "
     numbers = f"{counts if len(comparisons) > 1 else ''}{weakest}."
     if favourable == len(comparisons):
         return Decision("holds", numbers)
@@ -98,9 +98,9 @@ def decide(rule: Rule, study: Evidence, studies: Mapping[str, Evidence]) -> Deci
 
 
 def growth_needed(comparisons: Sequence[Comparison]) -> float:
-    """Return by which factor replications must grow until such margins decide a claim.
+    """Return the factor by which replications must grow for these margins to decide a claim.
 
-    Errors fall with the square root of the number of replications; margins are taken to stay as they are.
+    Errors fall with the square root of the number of replications; margins are assumed to stay as they are.
 
     Examples
     --------
@@ -119,4 +119,4 @@ def _outlook(factor: float, played: int) -> str:
     if math.isinf(factor):
         return "More replications of this kind would not decide it."
     needed = math.ceil(factor * played)
-    return f"About {needed:,} replications would decide it if that margin stays; {played:,} were played."
+    return f"About {needed:,} replications would decide it if the margin stays the same; {played:,} were played."

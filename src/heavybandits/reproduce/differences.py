@@ -19,40 +19,40 @@ class Difference(NamedTuple):
     text: str  # what the paper says
     code: str  # what its published code does
     here: str  # what is run here
-    studies: tuple[str, ...] = ()  # whose claims it bears on in particular
+    studies: tuple[str, ...] = ()  # those whose claims it affects
 
 
 DIFFERENCES = (
     Difference(
         "Schedule of Clipped-SGD-UCB",
-        "The algorithm takes its step, clipping levels and bonus from the convergence theorem.",
-        "The step is 1/ln(4(T+1)T²) and the clipping level R throughout, and the bonus is a coefficient times "
+        "The algorithm takes its step size, clipping levels and bonus from the convergence theorem.",
+        "The step size is 1/ln(4(T+1)T²), the clipping level is R throughout, and the bonus is a coefficient times "
         "sqrt(ln t / n).",
-        "As in the code: with the theorem's values all arms would be played in turn up to any horizon tried.",
+        "As in the code: with the theorem's values the arms would be played in turn up to every horizon tried.",
     ),
     Difference(
         "Clipping level",
-        "R bounds the distance of the first estimate to the location.",
+        "R bounds the distance from the first estimate to the location.",
         "R is the largest absolute location of the arms, which a user would not know; 10 where runtime is measured.",
         "As in the code.",
     ),
     Difference(
         "What T counts",
-        "Rounds, in each of which the chosen arm is pulled as often as a batch needs.",
+        "Rounds; in each, the chosen arm is pulled as often as a batch requires.",
         "Pulls.",
-        "Pulls, for all algorithms alike.",
+        "Pulls, for all algorithms.",
     ),
     Difference(
         "Number of steps",
-        "Stated for runtime (10,000), Gaussian noise (3,000) and close arms (2,000) only.",
+        "Stated only for runtime (10,000), Gaussian noise (3,000) and close arms (2,000).",
         "10,000 in Env1 and Env2, 15,000 in Env3.",
         "As in the code.",
     ),
     Difference(
         "Bonus of RUCB-Median",
         "Robust UCB with a median of means, whose bonus shrinks as an arm is pulled.",
-        "The published code gives RUCB-Median a moment of order 1: the bonus is then the same for every arm, and the "
-        "policy greedy.",
+        "The published code gives RUCB-Median a moment of order 1, so the bonus is the same for every arm and the "
+        "policy is greedy.",
         "A grid of bounds on the variance; the smallest, 1e-24, makes the bonus vanish and plays as the code does.",
     ),
     Difference(
@@ -72,58 +72,58 @@ DIFFERENCES = (
     Difference(
         "Cauchy noise with close arms",
         "Scale 1.",
-        "The published code has Cauchy noise of scale 2 here, and clips at the gap, hence at 0 where there is none.",
-        "Scale 1; clipped at the gap, or at 1 where there is none.",
+        "The published code uses Cauchy noise of scale 2 here and clips at the gap, hence at 0 where the gap is 0.",
+        "Scale 1; clipped at the gap, or at 1 where the gap is 0.",
         ("delta-cauchy",),
     ),
     Difference(
         "Gaps of close arms",
         "Steps of 0.04 and of 0.4.",
-        "25 gaps, evenly spaced from 0 to 1 and from 0 to 10, which makes the steps 1/24 and 10/24.",
-        "As in the text, which makes it 26 gaps.",
+        "25 gaps, evenly spaced from 0 to 1 and from 0 to 10, so the steps are 1/24 and 10/24.",
+        "As in the text, which gives 26 gaps.",
     ),
     Difference(
         "Symmetric noise",
         "The theory is for symmetric noise, and only the two mixtures are called asymmetric.",
         "Fréchet noise is one-sided too.",
-        "As it is: all arms share the law, so the gaps are the same for any measure of location.",
+        "Kept: all arms share the law, so the gaps are the same for any measure of location.",
     ),
     Difference(
         "Distribution functions",
         "Those printed for Cauchy noise and the mixtures are densities.",
-        "Draws from the laws with these densities, but for the Pareto part.",
-        "Read as densities; for Fréchet noise it is a distribution function.",
+        "Draws from the laws with these densities, except for the Pareto part.",
+        "Read as densities; the one printed for Fréchet noise is a distribution function.",
     ),
     Difference(
         "Time to a target",
-        "The 90% quantile of the time to reach it; trials that do not are counted as fails.",
-        "Looks for the target after the first fiftieth of the rounds only, and takes the quantile over the trials that "
+        "The 90% quantile of the time to reach it; trials that do not reach it count as failures.",
+        "Looks for the target only after the first fiftieth of the rounds, and takes the quantile over the trials that "
         "reach it: an algorithm that often fails is judged by its lucky trials.",
-        "As in the code, with the fails counted beside it.",
+        "As in the code, with the failures counted separately.",
         ("runtime",),
     ),
     Difference(
         "Unit of the times",
         "Seconds.",
         'The notebook that makes the table divides milliseconds by ten and heads the column "ms".',
-        "Milliseconds, of compiled code; only ratios can be compared with the paper's.",
+        "Milliseconds of compiled code; only ratios can be compared with the paper's.",
         ("runtime",),
     ),
     Difference(
         "Cost of RUCB-Median",
         "Robust UCB is much more computationally demanding.",
-        "Every index is computed anew from all rewards at every pull.",
-        "Sums of blocks are kept. A compiled policy that computes all anew is timed too, and claims on time are "
+        "Every index is recomputed from all rewards at every pull.",
+        "Sums of blocks are kept. A compiled policy that recomputes everything is timed too, and claims about time are "
         "checked against both.",
     ),
     Difference(
         "Hyper-parameters",
-        "Those which give the best convergence; neither they nor the values that were tried are given.",
+        "Those that give the best convergence; neither they nor the values tried are stated.",
         "Coefficients 0.1 and 0.2 under heavy tails, 0.07, 0.1 and 0.12 under Gaussian noise; 0.1, 0.2, 0.5 and 1 for "
         "UCB; one setting of RUCB-Median.",
         "Four values for every algorithm: 0.1, 0.2, 0.5 and 1 for the SGD-UCBs, 0.1, 0.5, 1 and 2 for UCB, 1e-24, "
         "0.001, 0.003 and 0.01 for RUCB-Median. In each study one value is chosen by geometric mean regret over its "
-        "instances, on even replications; odd ones judge it.",
+        "instances on the even replications; the odd ones judge it.",
     ),
     Difference(
         "Smoothing",

@@ -1,4 +1,4 @@
-"""A folder with the results of studies: run studies into it, and report on what it holds."""
+"""A folder of results: run studies into it, and report on the studies it holds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reported(NamedTuple):
     studies: list[StudyResult]
     verdicts: list[Verdict]
     page: Path
-    damaged: list[str]  # what was found damaged in the stores, and computed again
+    damaged: list[str]  # parts of the stores that were damaged and have been computed again
 
 
 def run_and_report(
@@ -37,7 +37,7 @@ def run_and_report(
 ) -> Reported:  # fmt: skip
     """Run studies into a folder, drawing each as soon as it is finished, and write the report.
 
-    ``store`` is an address for the results, if they are not to be kept in the folder; ``decide`` asks for further
+    ``store`` is an address for the results, if they are not to be kept in the folder; ``decide`` plays further
     replications where claims of the paper are undecided.
     """
     stores = {absolute(f"{store or folder}/{study.name}.zarr"): study for study in studies}
@@ -59,7 +59,7 @@ def run_and_report(
 def report_folder(
     folder: Path, store: str | None = None, drawn: Mapping[str, Section] = MappingProxyType({})
 ) -> Reported:
-    """Write figures, tables and the page of all studies in a folder; ``drawn`` are done already, by their store."""
+    """Write figures, tables and the page for all studies in a folder; ``drawn`` has finished sections, by store."""
     sections = [
         drawn.get(location) or study_section(folder, Store(location).load())
         for location in find_stores(store or folder)

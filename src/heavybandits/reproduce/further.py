@@ -1,8 +1,8 @@
-"""Further replications where claims are undecided, by a rule that is fixed beforehand.
+"""Further replications where claims are undecided, by a rule fixed beforehand.
 
-The results of `reproduce` are the first look; their even replications have chosen a variant of each algorithm.  For the
-next look a study with undecided claims gets twice the replications, of the chosen variants alone.  It ends when all
-claims are decided, at the last look, or when a look would play more pulls than the budget has left.
+The results of `reproduce` are the first look; their even replications have chosen a variant of each algorithm.  Each
+further look doubles the replications of the studies with undecided claims, for the chosen variants alone.  This ends
+when all claims are decided, after the last look, or when a look would need more pulls than the budget has left.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .decisions import LOOKS
 from .verdicts import verdicts
 
 BUDGET = 15_000_000_000  # pulls: about ten minutes on two cores
-CHECKPOINTS = 400  # of a horizon, where a study asks for all: thousands of replications would not fit in memory
+CHECKPOINTS = 400  # instead of every round, which would not fit in memory for thousands of replications
 
 
 def decide_further(
     studies: Mapping[str, Study], folder: str, executor: Executor, budget: int = BUDGET,
     tell: Callable[[str], None] = lambda line: None,
 ) -> list[str]:  # fmt: skip
-    """Play further replications of studies whose results are at a folder, and return what was found damaged.
+    """Play further replications of studies whose results are in a folder, and return what was found damaged.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ def decide_further(
     folder
         The folder or address of their stores; further replications go to ``further`` in it.
     executor
-        What plays.
+        The executor that plays them.
     budget
-        The most pulls to play.
+        The maximum number of pulls.
     tell
-        Is called with a sentence before each look.
+        Called with a sentence before each look.
     """
     results = {name: Store(f"{folder}/{name}.zarr").load() for name in studies}
     damaged: list[str] = []
@@ -65,7 +65,7 @@ def decide_further(
 
 
 def load_further(folder: str | Path) -> dict[str, StudyResult]:
-    """Return the further results that are complete at a folder, by the name of their study."""
+    """Return the complete further results in a folder, by the name of their study."""
     try:
         stores = find_stores(f"{absolute(folder)}/further")
     except StoreError:
@@ -83,12 +83,12 @@ class _Look(NamedTuple):
 
 
 def _next(study: Study, result: StudyResult, complete: bool, folder: str) -> _Look | None:
-    """Return the next look at a study, or the last one if it is not complete; None after the last of all."""
+    """Return the next look at a study, or the current one if it is incomplete; None after the final look."""
     store, chosen = f"{absolute(folder)}/further/{study.name}.zarr", _chosen(study, result)
     label, replications = next(iter(study.replications.items()))
     try:
         began = Store(store).record.cases[label].replications // replications
-    except StoreError:  # there was none
+    except StoreError:  # there has been none
         began = 1
     times = 2 * began if complete or began == 1 else began
     longer = chosen.repeated(times)

@@ -3,7 +3,7 @@
 Policies play one instance on the same noise, so their replications are paired; different instances are independent.  A
 :class:`Measured` keeps the replications apart, so that the error of a difference is that of the paired differences.
 
-Each family is represented by its best policy.  :class:`Evidence` has the replications that did not choose it.
+Each family is represented by its best policy.  :class:`Evidence` holds the replications that did not choose it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Measured:
 
     @property
     def freedom(self) -> int:
-        """Return the degrees of freedom of the error, at least: those of the instance with the fewest replications."""
+        """Return the error's degrees of freedom, or a lower bound: those of the instance with fewest replications."""
         return min(len(part) for part in self.parts.values()) - 1
 
     def __add__(self, constant: float) -> Measured:
@@ -95,14 +95,14 @@ def with_error(value: float, error: float) -> str:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What judges the claims on a study: its best policies, in replications that did not choose them.
+    """The evidence on a study's claims: its best policies, in replications that were not used to choose them.
 
     Attributes
     ----------
     study
         The study whose even replications choose the best policy of each family.
     further
-        More replications of the best policies alone; all but those that chose are evidence.
+        More replications of the best policies alone; all are evidence but those used to choose.
     """
 
     study: StudyResult
@@ -110,7 +110,7 @@ class Evidence:
 
     @cached_property
     def results(self) -> dict[str, Result]:
-        """The results by label, of the replications that judge."""
+        """Return the results of the replications that judge, by label."""
         if self.further is None:
             return {label: result.at(JUDGING) for label, result in self.study.results.items()}
         return {label: self.further.results[label].at(_not_choosing(result, self.further.results[label]))
@@ -118,12 +118,12 @@ class Evidence:
 
     @property
     def swept(self) -> dict[str, dict[str, float]]:
-        """The parameters that were swept to make a case, by its label."""
+        """Return the parameters that were swept to make each case, by label."""
         return self.study.swept
 
     @property
     def played(self) -> int:
-        """How many replications were played."""
+        """Return how many replications were played."""
         last = self.further or self.study
         return max(_replications(result) for result in last.results.values())
 
@@ -138,11 +138,11 @@ class Evidence:
         result = self.results[label]
         if _replications(result) < 2:
             played = _replications(self.study.results[label])
-            raise NotRunError(f"{played} replications are too few: one half chooses variants, the other judges them")
+            raise NotRunError(f"too few replications ({played}): half of them choose variants, the other half judge")
         return result
 
     def resolve(self, family: str) -> str:
-        """Return the family itself, or the one that is the best of ours on the replications that choose."""
+        """Return the family itself, or the best of ours on the replications that choose."""
         wanted = OURS if family == BEST_OF_OURS else (family,)
         for name in wanted:
             if name not in self.study.best:
@@ -150,7 +150,7 @@ class Evidence:
         return min(wanted, key=lambda name: self.study.scores[self.study.best[name]])
 
     def position(self, family: str) -> int:
-        """Return the position, among the policies of the results, of the best of the family."""
+        """Return the position of the family's best policy among the policies of the results."""
         name = self.resolve(family)
         if self.further is None:
             return list(self.study.families).index(self.study.best[name])
@@ -168,15 +168,15 @@ def _not_choosing(chosen: Result, further: Result) -> IntArray:
 
 
 class Measure(NamedTuple):
-    """What is measured of one policy in one result: numbers whose mean over the replications the words name."""
+    """A measurement of one policy in one result: a number per replication, whose mean is what the words describe."""
 
-    name: str  # in a few words, to stand before numbers
+    name: str  # short, to precede numbers
     words: str
     of: Callable[[Result, int], FloatArray]  # the result, and the policy's position in it
     logarithmic: bool = False
 
     def show(self, measured: Measured) -> str:
-        """Return value and standard error; of a logarithm the number itself and its relative error."""
+        """Return value and standard error; for a logarithm, the number itself and its relative error."""
         return f"{math.exp(measured.value):.4g} ± {measured.error:.1%}" if self.logarithmic else str(measured)
 
 
@@ -191,8 +191,8 @@ def _late_regret(result: Result, position: int) -> FloatArray:
     return lost
 
 
-# Three numbers are not means over replications.  What stands for a replication is its influence on them, so that the
-# mean is the number and the spread gives its error (the delta method).
+# Three of the numbers are not means over replications.  Each replication then contributes its influence on the number,
+# so that the mean is the number and the spread gives its error (the delta method).
 
 
 def _log_regret(result: Result, position: int) -> FloatArray:
@@ -210,7 +210,7 @@ def _growth(result: Result, position: int) -> FloatArray:
 
 
 def _cost(result: Result, position: int) -> FloatArray:
-    # The lower quartile, because other work of the machine only ever prolongs replications.
+    # The lower quartile, because other load on the machine can only slow replications down.
     times, level = result.wall_time.to_numpy()[position], 0.25
     spread = math.sqrt(level * (1.0 - level) / len(times))
     low, quartile, high = np.quantile(times, (max(0.0, level - spread), level, min(1.0, level + spread)))
@@ -220,7 +220,7 @@ def _cost(result: Result, position: int) -> FloatArray:
 
 
 def _failed(result: Result, position: int) -> FloatArray:
-    # Two replications of each kind are added (Agresti and Coull): none of sixty does not mean none at all.
+    # Two replications of each kind are added (Agresti and Coull): no failure in sixty does not mean there are none.
     return np.append(result.failed[position], (True, True, False, False)).astype(float)
 
 
@@ -242,12 +242,12 @@ SHARE = Measure(
     "regret at the horizon as a share of that of choosing arms at random",
     lambda result, position: _regret(result, position) / (result.horizon * float(result.instance.gaps.mean())),
 )
-COST = Measure("ns a pull", "lower quartile of the cost of a pull in nanoseconds", _cost)
+COST = Measure("ns per pull", "lower quartile of the cost of a pull in nanoseconds", _cost)
 FAILED = Measure("failures", "share of replications that end in linear regret", _failed)
 
 
 class Where(NamedTuple):
-    """Which instances of a study a claim is about: groups, each of which is compared on the average of its members."""
+    """The instances of a study that a claim is about, in groups that are compared by the averages of their members."""
 
     words: str
     groups: Callable[[Evidence], list[list[str]]]
@@ -294,6 +294,6 @@ DISTINCT_ARMS = Where("over the gaps above half the largest", _deltas(0.5, 1.0))
 
 
 def measured(study: Evidence, family: str, measure: Measure, labels: list[str]) -> Measured:
-    """Return the average over these instances of what is measured of the best policy of the family."""
+    """Return the measure of the family's best policy, averaged over these instances."""
     position = study.position(family)
     return Measured({label: measure.of(study.result(label), position) / len(labels) for label in labels})

@@ -1,4 +1,4 @@
-"""Rules on the time to a mean regret: 90% quantiles over the replications that get there, as the published code has it.
+"""Rules about the time to a mean regret: 90% quantiles over the replications that reach it, as in the published code.
 
 Errors come from a bootstrap of the replications that judge.
 """
@@ -17,12 +17,12 @@ from .decisions import Comparison, Rule
 from .measures import Evidence, Where
 from .rules import Pairs, listed, names
 
-DRAWS = 1000  # of the bootstrap
+DRAWS = 1000  # bootstrap samples
 HALF = 0.5  # of what choosing at random loses: a mean regret that every algorithm reaches in every environment
 
 
 def faster(pairs: Pairs, target: float, factor: float = 1.0) -> Rule:
-    """Ask that the time of the first of each pair to a mean regret, times ``factor``, is below that of the second."""
+    """Require that the first of each pair takes less time to a mean regret, times ``factor``, than the second."""
 
     def compare(study: Evidence) -> Iterator[Comparison]:
         [label] = study.results
@@ -36,10 +36,10 @@ def faster(pairs: Pairs, target: float, factor: float = 1.0) -> Rule:
 def faster_than_recomputing(
     families: Sequence[str], rival: str, recomputed: str, costs: str, target: float, factor: float
 ) -> Rule:
-    """Ask the same against a rival that computes every estimate anew from all rewards at every pull.
+    """Require the same against a rival that recomputes every estimate from all rewards at every pull.
 
-    It makes the rival's choices.  What it costs is measured in the study ``costs``, and n pulls of it take a time in
-    proportion to n squared, because at pull t it looks at t rewards.
+    It makes the same choices as the rival.  Its cost is measured in the study ``costs``; n pulls take time proportional
+    to n squared, because pull t looks at t rewards.
     """
 
     def compare(study: Evidence, dear: Evidence) -> Iterator[Comparison]:
@@ -55,7 +55,7 @@ def faster_than_recomputing(
 
 
 def same_order(families: Sequence[str], where: Where, target: float, reference: str) -> Rule:
-    """Ask that families are in the order, by time to a target, that they have in another study.
+    """Require that families rank by time to a target as they do in another study.
 
     There the target is a mean regret; here it is half of what choosing at random loses.
     """
@@ -70,7 +70,7 @@ def same_order(families: Sequence[str], where: Where, target: float, reference: 
             yield compared(f"{label}: {first} {{}}, {second} {{}} (order of {reference})", fast, slow)
 
     return Rule(
-        f"90% quantile {where.words}, over the replications that get there, of the time to half the mean regret of "
+        f"90% quantile {where.words}, over the replications that reach it, of the time to half the mean regret of "
         f"choosing at random: {', '.join(families)} in the order of their times to {target:g} in the study {reference}",
         compare,
         (reference,),
@@ -84,10 +84,10 @@ def milliseconds(study: Evidence, label: str, family: str, target: float) -> Flo
 
 
 def compared(words: str, fast: FloatArray, slow: FloatArray, factor: float = 1.0) -> Comparison:
-    """Return whether late times of the first, times ``factor``, are below those of the second."""
+    """Compare 90% quantiles of times: the first, times ``factor``, is claimed to be below the second."""
     drawn = np.random.default_rng(0).integers(fast.size, size=(DRAWS, fast.size))
     quick, late = float(late_quantile(fast)), float(late_quantile(slow))
-    with np.errstate(invalid="ignore"):  # never minus never
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
         margins = late_quantile(slow[drawn]) - factor * late_quantile(fast[drawn])
     margins = margins[np.isfinite(margins)] if np.isfinite(margins).any() else np.zeros(1)
     margin = math.nan if math.isinf(quick) and math.isinf(late) else late - factor * quick
@@ -97,4 +97,4 @@ def compared(words: str, fast: FloatArray, slow: FloatArray, factor: float = 1.0
 
 def _time(target: float, factor: float) -> str:
     limit = "" if factor == 1.0 else f" by a factor of {factor:g}"
-    return f"90% quantile, over the replications that get there, of the time to a mean regret below {target:g}{limit}"
+    return f"90% quantile, over the replications that reach it, of the time to a mean regret below {target:g}{limit}"

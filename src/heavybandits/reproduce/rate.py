@@ -1,4 +1,4 @@
-"""The theorem on clipped SGD: whether its rate holds for every number of steps, and not for the last one only."""
+"""The theorem on clipped SGD: whether its rate holds after every step, not only after the last."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATHS = 100
 
 
 def rate_holds(sigma: float, radius: float, horizon: int, steps: int) -> Rule:
-    """Ask that clipped SGD is within the printed rate after each of its first steps, with the printed probability."""
+    """Require clipped SGD to be within the printed rate after each of its first steps, with the printed probability."""
 
     def compare(*_: Evidence) -> Iterator[Comparison]:
         distances = paths(sigma, radius, horizon, steps)
@@ -27,13 +27,13 @@ def rate_holds(sigma: float, radius: float, horizon: int, steps: int) -> Rule:
         worst = max(range(steps), key=lambda k: (beyond[k], median[k] / rates[k]))
         share = float(beyond[worst])
         words = (
-            f"after {worst + 1:,} of {horizon:,} steps f(x) - f* is {median[worst]:.3g} in the median and above the "
-            f"rate, {rates[worst]:.3g}, in {share:.0%} of {PATHS} runs"
+            f"after {worst + 1:,} of {horizon:,} steps the median of f(x) - f* is {median[worst]:.3g}, and f(x) - f* "
+            f"is above the rate, {rates[worst]:.3g}, in {share:.0%} of {PATHS} runs"
         )
         yield Comparison(words, delta - share, float(np.sqrt(share * (1.0 - share) / PATHS)), PATHS - 1)
 
     return Rule(
-        f"clipped SGD with the theorem's steps and clipping levels for {horizon:,} steps, from a distance of "
+        f"clipped SGD with the theorem's step size and clipping levels for {horizon:,} steps, from a distance of "
         f"{radius:g}, under Gaussian noise of scale {sigma:g}: within the rate, with C = 5400 times the variance, "
         f"after each of the first {steps:,} steps in all but a share delta of the runs",
         compare,

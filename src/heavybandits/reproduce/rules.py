@@ -29,7 +29,7 @@ from .measures import (
     measured,
 )  # fmt: skip
 
-Pairs = Sequence[tuple[str, str]]  # of families: the one that is to have the smaller number, and its rival
+Pairs = Sequence[tuple[str, str]]  # of families: the one claimed to have the smaller number, and its rival
 Bound = Callable[[int], float]  # on the regret up to a round
 
 SIMILAR = 1.25
@@ -38,7 +38,7 @@ ALMOST = 0.05
 
 
 def each(better: Iterable[str], worse: Iterable[str]) -> Pairs:
-    """Return every pair of one of the first with one of the second.
+    """Return every pair of a better and a worse family.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def each(better: Iterable[str], worse: Iterable[str]) -> Pairs:
 
 
 def below(pairs: Pairs, where: Where, measure: Measure = REGRET, factor: float = 1.0, slack: float = 0.0) -> Rule:
-    """Ask that what is measured of the first of each pair is below ``factor`` times that of the second plus a slack."""
+    """Require that the measure of the first of each pair is below ``factor`` times that of the second plus a slack."""
 
     def compare(study: Evidence) -> Iterator[Comparison]:
         for pair, labels in product(pairs, where.groups(study)):
@@ -63,20 +63,20 @@ def below(pairs: Pairs, where: Where, measure: Measure = REGRET, factor: float =
 
 
 def close(pairs: Pairs, where: Where) -> Rule:
-    """Ask that the regrets of each pair are within a factor of 1.25."""
+    """Require that the regrets of each pair are within a factor of 1.25."""
     rule = below([*pairs, *_turned(pairs)], where, factor=SIMILAR)
     words = f"{REGRET.words} {where.words}, within a factor of {SIMILAR:g}: {names(pairs, 'against ')}"
     return Rule(words, rule.compare)
 
 
 def almost_the_same(pairs: Pairs, where: Where) -> Rule:
-    """Ask that the mean regrets of each pair differ by at most a twentieth of what choosing at random loses."""
+    """Require that the mean regrets of each pair differ by at most a twentieth of what choosing at random loses."""
     rule = below([*pairs, *_turned(pairs)], where, SHARE, slack=ALMOST)
     return Rule(f"{SHARE.words} {where.words}, within {ALMOST:g}: {names(pairs, 'against ')}", rule.compare)
 
 
 def under(families: Sequence[str], where: Where, measure: Measure, limit: float) -> Rule:
-    """Ask that what is measured of each family is at most a limit."""
+    """Require that the measure of each family is at most a limit."""
 
     def compare(study: Evidence) -> Iterator[Comparison]:
         for family, labels in product(families, where.groups(study)):
@@ -89,7 +89,7 @@ def under(families: Sequence[str], where: Where, measure: Measure, limit: float)
 
 
 def lower_in(families: Sequence[str], low: Where, high: Where, measure: Measure = REGRET) -> Rule:
-    """Ask that what is measured of each family is smaller in some instances than in others."""
+    """Require that the measure of each family is smaller in some instances than in others."""
 
     def compare(study: Evidence) -> Iterator[Comparison]:
         for family, less, more in product(families, low.groups(study), high.groups(study)):
@@ -101,7 +101,7 @@ def lower_in(families: Sequence[str], low: Where, high: Where, measure: Measure 
 
 
 def converges(families: Sequence[str], where: Where) -> Rule:
-    """Ask that mean regret still falls at the end, and that hardly any replication ends in linear regret."""
+    """Require that mean regret still falls at the end, and that hardly any replication ends in linear regret."""
 
     def compare(study: Evidence) -> Iterator[Comparison]:
         for family, labels in product(families, where.groups(study)):
@@ -119,7 +119,7 @@ def converges(families: Sequence[str], where: Where) -> Rule:
 
 
 def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: str) -> Rule:
-    """Ask that from each horizon to the next regret grows by no larger factor than a bound does."""
+    """Require that regret grows by no larger factor from one horizon to the next than a bound does."""
 
     def compare(study: Evidence) -> Iterator[Comparison]:
         labels = [label for label in study.results if label.startswith(noise)]
@@ -144,7 +144,7 @@ def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: st
 
 
 def harder(pairs: Pairs, hard: Where, easy: Where) -> Rule:
-    """Ask that the regret of the first of each pair, divided by that of the second, is larger in one instance."""
+    """Require that the regret of the first of each pair, relative to the second, is larger in the hard instances."""
 
     def compare(study: Evidence) -> Iterator[Comparison]:
         for (first, second), more, less in product(pairs, hard.groups(study), easy.groups(study)):
@@ -161,13 +161,13 @@ def harder(pairs: Pairs, hard: Where, easy: Where) -> Rule:
 
 
 def no_worse_in_batches(single: str, batches: dict[str, int], where: Where) -> Rule:
-    """Ask that batches of size b add at most the 2 (b - 1) further pulls of each arm that the bound gives them."""
+    """Require that batches of size b add at most the 2 (b - 1) further pulls of each arm that the bound allows."""
 
     def compare(study: Evidence) -> Iterator[Comparison]:
         for (family, batch), [label] in product(batches.items(), where.groups(study)):
             one, many = (measured(study, name, REGRET, [label]) for name in (single, family))
             fixed = 2.0 * (batch - 1) * _sum_of_gaps(study.results[label])
-            words = f"{family} {many}, {single} {one}, fixed part of {batch} pulls a batch {fixed:.4g}"
+            words = f"{family} {many}, {single} {one}, fixed part for batches of {batch} pulls {fixed:.4g}"
             yield Comparison.of(f"{REGRET.name}, {label}: {words}", one - many + fixed)
 
     sizes = ", ".join(f"{family} (b = {batch})" for family, batch in batches.items())

@@ -20,19 +20,19 @@ class Verdict:
     Attributes
     ----------
     claim
-        In our words.
+        The claim in our words.
     where
-        Section, figure or table of the paper.
+        The section, figure or table of the paper in which it appears.
     study
         The study that decides it.
     verdict
         "holds", "does not hold" or "undecided".
     numbers
-        Those that decide it, with standard errors.
+        The numbers that decide it, with standard errors.
     rule
         How it is decided; see :mod:`.rules` and :mod:`.decisions`.
     note
-        Where the paper's text and its published code differ in what bears on it, and how the claim was read.
+        Relevant differences between the paper's text and its published code, and how the claim was read.
     is_open
         Whether it is undecided and more replications may decide it.
     """
@@ -88,7 +88,7 @@ def _verdict(claim: Claim, studies: Mapping[str, Evidence]) -> Verdict:
     notes = [claim.note, *(d.code for d in DIFFERENCES if claim.study in d.studies)]
     if MEDIAN in claim.rule.words and MEDIAN in best:
         notes.append(
-            f"The text gives {MEDIAN} a bonus, the published code makes it greedy; the best variant here is "
+            f"The text gives {MEDIAN} a bonus, but the published code makes it greedy; the best variant here is "
             f"{best[MEDIAN]!r}."
         )
     rule = f"{claim.rule.words[0].upper()}{claim.rule.words[1:]}."

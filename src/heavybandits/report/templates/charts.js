@@ -1,4 +1,4 @@
-// Charts answer the pointer, and the arrow keys: the values of all lines where it is.
+// Charts show the values of all lines at the pointer, which the arrow keys move too.
 const written = value => Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
 
 const valueAt = (line, x) => {

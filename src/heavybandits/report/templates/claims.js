@@ -17,7 +17,7 @@ if (filters) {
   filters.hidden = false;
 }
 
-// A link to something folded unfolds it.
+// Following a link to a folded part opens it.
 const unfold = () => {
   const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (target && target.tagName === "DETAILS") target.open = true;

@@ -1,4 +1,4 @@
-// A click, or Enter, on the head of a column sorts by it; again, the other way round.  What is not a number comes last.
+// Clicking the head of a column, or pressing Enter on it, sorts by it; doing so again reverses the order.  NaN comes last.
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0];
   heads.forEach((head, place) => head.querySelector("button").addEventListener("click", () => {
