@@ -148,4 +148,4 @@ def test_replay_says_when_there_are_too_few_data() -> None:
     assert nothing.earned == {}
     assert f"has {FEWEST - 1} rewards, fewer than {FEWEST}" in nothing.note
     assert f"has {ENOUGH - 1} rewards, fewer than {ENOUGH}" in replay([some, some], {"UCB": hb.UCB()}, "mean").note
-    assert "one arm only" in replay([some], {"UCB": hb.UCB()}, "mean").note
+    assert "only one arm" in replay([some], {"UCB": hb.UCB()}, "mean").note

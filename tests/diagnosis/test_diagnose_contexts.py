@@ -13,7 +13,7 @@ from heavybandits.protocols import FloatArray
 
 
 def logged(effect: float, noise: str = "gauss", n: int = 900, seed: int = 0) -> pd.DataFrame:
-    """Two arms whose rewards go with and against one of two features."""
+    """Return a log of two arms, whose rewards rise and fall with one of two features."""
     rng = np.random.default_rng(seed)
     arm, age, size = rng.integers(2, size=n), rng.normal(size=n), 100.0 * rng.uniform(size=n)
     errors = rng.standard_cauchy(n) if noise == "cauchy" else rng.normal(size=n)
@@ -41,10 +41,10 @@ def test_features_are_read_in_order_of_time() -> None:
 @pytest.mark.parametrize(
     ("features", "error", "message"),
     [
-        ("z", TypeError, "feature_columns must be a list of names of columns, got 'z'"),
-        ([3], TypeError, "feature_columns must be a list of names of columns"),
-        (["z", "z"], ValueError, "feature_columns must be other columns than arm, reward and time, each once"),
-        (["reward"], ValueError, "feature_columns must be other columns than arm, reward and time"),
+        ("z", TypeError, "feature_columns must be a list of column names, got 'z'"),
+        ([3], TypeError, "feature_columns must be a list of column names"),
+        (["z", "z"], ValueError, "feature_columns must be columns other than arm, reward and time, each once"),
+        (["reward"], ValueError, "feature_columns must be columns other than arm, reward and time"),
         (["size"], ValueError, "columns must be arm, reward, size and .* z; name yours with feature_columns"),
         (["z"], ValueError, "line 2 has no usable z, got inf"),
     ],
@@ -115,7 +115,7 @@ def test_a_feature_that_never_varies_and_few_rewards_do_no_harm() -> None:
 def test_the_report_speaks_of_contexts() -> None:
     report = hb.diagnose(logged(1.5), feature_columns=["age"])
     text = report.text()
-    assert "Contexts: age\nThey matter: a line for each arm lowers the error on other rows by" in text
+    assert "Contexts: age\nThey matter: a line for each arm lowers the error on held-out rows by" in text
     assert "Replay with contexts: 20 times 900 pulls" in text
     assert "the best arm in each context" in text
     assert "the best arm in each context" in report._repr_html_()

@@ -35,7 +35,7 @@ def test_infinities_spaces_blank_lines_and_other_columns_are_fine() -> None:
     [
         ("", "text: must be a CSV file: No columns"),
         ("arm,reward\n", "text: must have at least one reward, got none"),
-        ("arm;cost\na;1\n", "text: columns must be arm, reward and perhaps time, each once, got arm, cost; name"),
+        ("arm;cost\na;1\n", "text: columns must be arm, reward and optionally time, each once, got arm, cost; name"),
         ("arm;reward\na;1.234,5\n", "text: line 2 has no usable reward, got '1.234.5'"),
         ("arm,reward\na,\n,NaN\n", "text: must have at least one reward, got none"),
         ("arm,reward\na,1,2\n", "rows have more fields than its header"),
@@ -72,9 +72,9 @@ def test_columns_of_other_names_and_costs() -> None:
     log = read_rewards(io.StringIO("server,arm,ms\nx,1,5\ny,2,7\n"), arm_column="server", reward_column="ms",
                        minimise=True)  # fmt: skip
     assert (log.labels, log.rewards.tolist(), log.minimised) == (("x", "y"), [-5, -7], True)
-    with pytest.raises(ValueError, match="columns must be ad, reward and perhaps time, each once, got arm, reward"):
+    with pytest.raises(ValueError, match="columns must be ad, reward and optionally time, each once, got arm, reward"):
         read_rewards(io.StringIO("arm,reward\na,1\n"), arm_column="ad")
-    with pytest.raises(ValueError, match="arm_column and reward_column must be two columns, got 'x' for both"):
+    with pytest.raises(ValueError, match="arm_column and reward_column must be different, got 'x' for both"):
         read_rewards(io.StringIO("x\n1\n"), arm_column="x", reward_column="x")
     with pytest.raises(TypeError, match="arm_column must be the name of a column, got 3"):
         read_rewards(io.StringIO("x\n1\n"), arm_column=3)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from heavybandits.diagnosis.shape import centred_ranks, drift, measure, quantile
 
 
 def test_rewards_tie_with_those_of_their_arm_only() -> None:
-    """Not by the medians that are taken off, and not by what another arm paid."""
+    """Neither subtracting medians nor another arm's rewards make ties."""
     report = hb.diagnose(logged({"a": np.array([1.0]), "b": np.array([1.0, 2.0]), "c": np.array([3.0, 3.0, 4.0])}))
     assert report.pooled.ties == pytest.approx(2 / 6)
     assert "Ties" not in report.text()

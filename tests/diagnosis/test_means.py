@@ -30,7 +30,7 @@ def test_intervals_of_means_hold_the_truth(
     rng = np.random.default_rng(0)
     found = [levels([draw(rng, size)], "mean").arms[0].mean for _ in range(400)]
     assert 0.91 <= np.mean([one.low <= truth <= one.high for one in found]) <= 0.985
-    # Skewness matters: an interval of Student's would be as long on either side.
+    # Skewness matters: Student's interval would be equally long on either side.
     below, above = (np.mean([abs(end - one.value) for one in found for end in (one[side],)]) for side in (1, 2))
     assert (above > 1.1 * below) == (truth in (1.0, 0.1))
 
@@ -44,7 +44,7 @@ def test_intervals_of_medians_hold_the_truth() -> None:
 
 @pytest.mark.slow
 def test_chances_are_calibrated() -> None:
-    """Of two equal arms each is best by chance; with a clear lead it is certain; chances add up to 1."""
+    """Two equal arms are equally likely to be best, high chances are as rare as they should be, and all add up to 1."""
     rng = np.random.default_rng(0)
     chances = [levels([rng.exponential(1, 50), rng.exponential(1, 50)], "mean").arms[0].chance for _ in range(200)]
     assert np.mean(chances) == pytest.approx(0.5, abs=0.07)
@@ -75,7 +75,7 @@ def test_an_arm_that_never_paid_may_still_be_the_best() -> None:
 
 
 def test_pulls_needed_against_a_test_of_power_four_fifths() -> None:
-    """A z-test of so many pulls of each arm finds the difference in four of five samples."""
+    """A z-test with this many pulls of each arm finds the difference in four of five samples."""
     rng = np.random.default_rng(0)
     needed = levels([rng.normal(0, 1, 20_000), rng.normal(0.5, 2, 20_000)], "mean").pulls_needed
     assert needed == pytest.approx(7.849 * (1 + 4) / 0.25, rel=0.15)

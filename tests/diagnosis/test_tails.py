@@ -42,7 +42,7 @@ def upper(sample: FloatArray) -> Estimate:
 @pytest.mark.parametrize("size", [200, 2000, 20_000])
 @pytest.mark.parametrize(("law", "index"), LAWS)
 def test_intervals_cover_the_truth_as_often_as_promised(law: str, index: float, size: int) -> None:
-    """95% are promised; 88.5% leave room for the luck of 300 samples and for 92%, the least that was measured."""
+    """95% is promised; 88.5% leaves room for the luck of 300 samples and for 92%, the lowest coverage measured."""
     rng = np.random.default_rng(0)
     samples = 300 if size < 20_000 else 150
     covered = np.mean([low <= index <= high for _, low, high in (upper(draw(law, rng, size)) for _ in range(samples))])

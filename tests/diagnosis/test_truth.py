@@ -1,4 +1,4 @@
-"""The advice against the truth: files drawn from known laws, and the advised policy played on these very laws."""
+"""The advice checked against the truth: files drawn from known laws, and the advised policy played on those laws."""
 
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
@@ -23,7 +23,7 @@ class File(NamedTuple):
 
 
 def latencies(factor: float, timeouts: float) -> hb.Empirical:
-    """Costs that end at 1000, as rewards."""
+    """Return a law of costs capped at 1000, as rewards."""
     rng = np.random.default_rng(5)
     waits = np.where(rng.random(5000) < timeouts, 1000.0, np.minimum(factor * rng.lognormal(3, 0.7, 5000), 1000.0))
     return hb.Empirical(-waits)
@@ -54,7 +54,7 @@ FILES = {
 
 
 def diagnosed(file: File, seed: int = 0) -> Report:
-    """The report on a file drawn from the laws, whose arms are pulled at random."""
+    """Return the report on a file drawn from the laws, with arms pulled at random."""
     rng = np.random.default_rng(seed)
     arms = rng.permutation(np.repeat(np.arange(len(file.laws)), file.rows))
     drawn = np.array([law.sample(rng, len(arms)) for law in file.laws])
@@ -64,7 +64,7 @@ def diagnosed(file: File, seed: int = 0) -> Report:
 
 
 def policy_of(call: str) -> Any:
-    """The policy that a label of the replay, such as ``ucb(c=0.5)``, stands for."""
+    """Return the policy that a label of the replay, such as ``ucb(c=0.5)``, stands for."""
     name, _, given = call.rstrip(")").partition("(")
     return hb.make(
         name, **{key: float(value) for key, value in (pair.split("=") for pair in given.split(", ") if pair)}

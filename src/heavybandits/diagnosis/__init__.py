@@ -1,4 +1,4 @@
-"""Look at logged rewards: which arm is best, how heavy the tails are, which policy fits and what it would earn."""
+"""A look at logged rewards: which arm is best, how heavy the tails are, which policy fits and what it would earn."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def diagnose(
         lack a value are left out and counted.  ``ValueError`` says in one line what is wrong with the source.
     goal
         What makes an arm the best: its ``"mean"``, or its ``"location"``, the median.  By default the mean where it
-        exists, which the report explains.
+        exists; the report explains the choice.
     minimise
-        Whether the file has costs, such as latencies, so that less is better.
+        Whether rewards are costs, such as latencies, so that less is better.
     arm_column, reward_column
         Names of the columns.
     feature_columns
-        Names of columns with what was known when the arm was chosen, all numbers.  The report then says whether such
+        Names of numeric columns with what was known when the arm was chosen.  The report then says whether these
         contexts matter, and what a policy that uses them would have earned.
     plots
-        A folder for ``hill.png``, ``tails.png`` and ``drift.png``; none by default.
+        A folder for ``hill.png``, ``tails.png`` and ``drift.png``; by default nothing is plotted.
 
     Examples
     --------
@@ -75,16 +75,16 @@ def diagnose(
     medians = np.array([quantile(np.sort(values), 0.5) for values in by_arm])
     distances = np.clip(rewards.rewards - medians[rewards.arms], -LARGEST, LARGEST)
     residuals = np.where(np.isinf(rewards.rewards), rewards.rewards, distances)  # infinite only if the reward is
-    # Residuals would tie by the medians that are taken off.
+    # Ties are counted in rewards, because subtracting medians would make residuals tie.
     ties = sum(repeated(np.sort(values)) for values in by_arm) / len(residuals)
     drift = drift_of_ranks(_ranks_within_arms(rewards), residuals)
     pooled = measure(residuals)._replace(ties=ties, drift=drift)
     if goal == "mean" and pooled.infinite:
         raise ValueError(
-            f"{rewards.source}: the goal 'mean' needs finite rewards, got {pooled.infinite} that are not; leave them "
-            "out, or use the goal 'location'"
+            f"{rewards.source}: the goal 'mean' needs finite rewards, got {pooled.infinite} infinite; leave them out, "
+            "or use the goal 'location'"
         )
-    chosen, why = choose_goal(by_arm, medians, pooled) if goal is None else (goal, "You asked for it.")
+    chosen, why = choose_goal(by_arm, medians, pooled) if goal is None else (goal, "As requested.")
     largest = sorted(sorted(range(len(medians)), key=lambda arm: -len(by_arm[arm]))[:ROWS])
     shapes = {arm: measure(by_arm[arm]) for arm in largest}
     if plots is not None:
@@ -101,7 +101,7 @@ def diagnose(
 
 
 def _ranks_within_arms(rewards: Rewards) -> FloatArray:
-    """Ranks of the rewards among those of their arm: comparable, even if the arms' noises differ."""
+    """Rank rewards among those of their arm, so that ranks are comparable even if the arms' noises differ."""
     ranks = np.empty(len(rewards.rewards))
     for rows, values in zip(rewards.rows, rewards.by_arm, strict=True):
         ranks[rows] = centred_ranks(values)

@@ -1,28 +1,28 @@
 """Which policy fits: rules of thumb by the goal, and a replay that may overrule them.
 
-The goal is the *mean* where means exist: where the intervals of both tail indices are above 1, or
-where the most extreme rewards are all the same number, as timeouts are.  Otherwise it is the *location*, here the
-median, unless medians tie and cannot tell the arms apart.
+The goal is the *mean* where means exist: where the intervals of both tail indices are above 1, or where the most
+extreme rewards are all the same number, as timeouts are.  Otherwise it is the *location*, here the median, unless
+medians tie and cannot tell the arms apart.
 
 Rules of thumb; the first that applies decides.
 
-1. *Coins*: the rewards are two numbers, and the goal is the mean.  ``thompson-beta`` between the two.
-2. *Light tails*: the intervals of the tail indices, of one if the other side is nearly empty, are above 4, and at most
-   one reward in 100,000 is an outlier: the indices do not see what is rarer than the tails they are fitted to.  If the
-   goal is the mean, arms also must be alike.  ``ucb`` with the scale that a normal law of this spread has; nothing does
-   better on normal noise.
-3. *Heavy, symmetric, and easy*: an index is at most 2, or a reward infinite; the skew is not told from zero or below
-   0.1; and the best median leads by half the spread, so that an arm's first three rewards seldom mislead.  ``sgd-ucb``,
-   which asks for symmetry and no moment, with what it must be told measured: the clipping level is the largest
-   difference between medians, but at least half the spread, and the bonus 0.3 of half the spread.
-4. *Anything else*, too few data to tell included, gets a policy that need not be told anything: ``auto`` for locations,
-   and for means if the noise is symmetric and arms are alike, so that medians rank them too; else ``auto-mean``.
+1. *Coins*: rewards take two values, and the goal is the mean.  Use ``thompson-beta`` between the two.
+2. *Light tails*: the intervals of both tail indices (of one, if the other side is nearly empty) are above 4, and at
+   most one reward in 100,000 is an outlier, because the indices miss anything rarer than the tails they are fitted to.
+   If the goal is the mean, the arms must also be alike.  Use ``ucb`` with the scale of a normal law of this spread;
+   nothing does better on normal noise.
+3. *Heavy, symmetric, and easy*: an index is at most 2 or a reward is infinite; the skew is below 0.1 or cannot be told
+   from zero; and the best median leads by half the spread, so that an arm's first three rewards seldom mislead.  Use
+   ``sgd-ucb``, which requires symmetry but no moments, with measured parameters: the clipping level is the largest
+   difference between medians, but at least half the spread, and the bonus is 0.3 of half the spread.
+4. *Anything else*, including too few data, gets a policy that needs no prior knowledge: ``auto`` for locations, and for
+   means if the noise is symmetric and the arms are alike, so that medians rank them too; otherwise ``auto-mean``.
 
-Arms are alike if no spread is more than half as large again as another.  The residuals of all arms are taken together,
-for they share the noise or one arm has too few.
+Arms are alike if no spread is more than 1.5 times another.  The residuals of all arms are pooled: the arms share their
+noise, or a single arm has too few rewards.
 
-The advised policy and its rivals then play on rewards drawn from the file.  If one earns significantly more than the
-rule's choice, the one that earns most is advised.
+The advised policy and its rivals then play on rewards drawn from the file.  If any of them earns significantly more
+than the rule's choice, the one that earns most is advised instead.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from .shape import Shape
 
 LIGHT, HEAVY = 4.0, 2.0  # tail indices above and below which tails are called so
 NEARLY_SYMMETRIC = 0.1  # skew
-FEW_OUTLIERS = 1e-5  # share of rewards; of normal ones 2e-6 are outliers
-UNTOLD = {"mean": "auto-mean", "location": "auto"}  # policies that need not be told anything
+FEW_OUTLIERS = 1e-5  # share of rewards; normal noise gives 2e-6
+UNTOLD = {"mean": "auto-mean", "location": "auto"}  # policies that need no prior knowledge
 ALIKE = 1.5  # ratio of spreads
-CAPPED = 3  # times that the most extreme reward must come
+CAPPED = 3  # how often the most extreme reward must occur
 LISTED = 20  # arms that a snippet names
-FEWEST = 10  # rewards without which nothing can be told
+FEWEST = 10  # rewards, to tell anything
 
 
 @dataclass(frozen=True)
 class Advice:
-    """A policy by name, with its parameters, and why.
+    """A policy by name, its parameters, and the reason for it.
 
     Examples
     --------
@@ -102,32 +102,32 @@ def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape) -> 
     if noise.infinite:
         return "location", "Some rewards are infinite, so arms have no means and are compared by their medians."
     if sum(map(len, by_arm)) < FEWEST:
-        return "mean", "There are too few rewards to tell whether means exist; ask for a goal, or come back with more."
+        return "mean", "There are too few rewards to tell whether means exist; choose a goal, or collect more."
     if any(capped and tail.low <= 1 for tail, capped in sides) and (heaviest is None or heaviest.low > 1):
         return "mean", "The most extreme rewards are all the same number, as timeouts are, so means exist."
     if heaviest is None or heaviest.low == math.inf:
-        return "mean", "No tail reaches far: rewards are few numbers or have a limit, so means exist."
+        return "mean", "There is no tail: rewards are bounded or take few values, so means exist."
     if heaviest.low > 1:
         return "mean", f"The heavier tail has an index clearly above 1, {heaviest}, so means exist."
     if np.count_nonzero(medians == medians.max()) > 1:
         return "mean", (
-            f"The heavier tail has the index {heaviest}, so means may not exist; but medians tie, and nothing else "
+            f"The heavier tail has the index {heaviest}, so means may not exist; but medians tie, so nothing else "
             "tells the arms apart."
         )
     return "location", (
-        f"The heavier tail has the index {heaviest}, not clearly above 1, so means may not exist.  If rewards cannot "
-        "be arbitrarily large and you add them up, ask for the goal mean."
+        f"The heavier tail has the index {heaviest}, not clearly above 1, so means may not exist.  If rewards are "
+        "bounded and their sum is what matters, ask for the goal mean."
     )
 
 
 def _is_capped(by_arm: list[FloatArray], side: int) -> bool:
-    """Whether the most extreme reward on a side came several times, as timeouts do: then no tail goes on from there."""
+    """Return whether the most extreme reward on a side occurs several times, as timeouts do, and so ends the tail."""
     extreme = max(float((side * rewards).max()) for rewards in by_arm)
     return sum(int(np.count_nonzero(side * rewards == extreme)) for rewards in by_arm) >= CAPPED
 
 
 def advise(by_arm: list[FloatArray], goal: str, medians: FloatArray, noise: Shape, residuals: FloatArray) -> Advice:
-    """Apply the rules of thumb to the arms' rewards and medians, and the pooled residuals about these and their shape.
+    """Apply the rules of thumb to the arms' rewards and medians, and to the pooled residuals and their shape.
 
     Examples
     --------
@@ -138,31 +138,31 @@ def advise(by_arm: list[FloatArray], goal: str, medians: FloatArray, noise: Shap
     """
     if goal == "mean" and (range_ := two_values(by_arm)):
         low, high = range_
-        reason = f"Every reward is {low:g} or {high:g}: a coin, whose chance has a beta law given what was seen."
+        reason = f"Every reward is {low:g} or {high:g}: a coin, whose chance has a beta posterior."
         return Advice("thompson-beta", {"low": low, "high": high}, reason)
     tails = [tail for tail in (noise.upper, noise.lower) if not math.isnan(tail.value)]
     alike = _alike(by_arm) and noise.spread > 0
     shifts = alike and is_symmetric(noise)  # so that medians and means rank the arms alike
     spiky = noise.infinite > 0 or noise.outliers > FEW_OUTLIERS * noise.size
     if tails and min(tail.low for tail in tails) > LIGHT and not spiky and (goal == "location" or alike):
-        return measured_ucb(noise, residuals, "Both tails are light, so averages do well.")
+        return measured_ucb(noise, residuals, "The tails are light, so averages do well.")
     heavy = noise.infinite > 0 or min((tail.value for tail in tails), default=math.inf) <= HEAVY
     lead = float(medians.max() - np.partition(medians, -2)[-2]) if len(medians) > 1 else 0.0
     if heavy and is_symmetric(noise) and lead >= noise.spread / 2 and (goal == "location" or shifts):
-        reason = "The tails are too heavy for averages; the noise is symmetric, and the best arm well ahead."
+        reason = "The tails are too heavy for averages, but the noise is symmetric and the best arm is well ahead."
         return measured_sgd_ucb(medians, noise, reason)
     if goal == "mean" and not shifts:
-        reason = "Arms may differ in more than their level, so only means tell which earns most; it learns their noise."
+        reason = "Arms may differ in more than their level, so only means tell which earns most."
         return Advice(UNTOLD["mean"], {}, reason)
     return Advice(
-        UNTOLD["location"], {}, "No simpler policy is sure to fit, so choose one that need not know the noise."
+        UNTOLD["location"], {}, "No simpler policy is sure to fit, so use one that needs no knowledge of the noise."
     )
 
 
 def rivals(
     by_arm: list[FloatArray], goal: str, medians: FloatArray, noise: Shape, residuals: FloatArray
 ) -> list[Advice]:
-    """List the policies that the replay compares with the rule's choice."""
+    """Return the policies that the replay compares with the rule's choice."""
     if goal == "location":
         return [Advice("auto", {}, ""), measured_ucb(noise, residuals), measured_sgd_ucb(medians, noise)]
     scale = _deviation(residuals)
@@ -188,7 +188,7 @@ def overruled(advice: Advice, candidates: list[Advice], replay: Replay) -> Advic
 
 
 def two_values(by_arm: list[FloatArray]) -> tuple[float, float] | None:
-    """Return the two numbers that all rewards are; None if these are not two.
+    """Return the two values that rewards take; None if they do not take exactly two.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def _alike(by_arm: list[FloatArray]) -> bool:
 
 
 def is_symmetric(noise: Shape) -> bool:
-    """Whether the skew is not told from zero, or small.
+    """Return whether the skew is small or cannot be told from zero.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def is_symmetric(noise: Shape) -> bool:
 
 
 def measured_ucb(noise: Shape, residuals: FloatArray, reason: str = "") -> Advice:
-    """UCB with the scale that a normal law of this spread has, or with the standard deviation if the spread is zero.
+    """Return UCB with the scale of a normal law of this spread, or with the standard deviation if the spread is zero.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def measured_ucb(noise: Shape, residuals: FloatArray, reason: str = "") -> Advic
 
 
 def measured_sgd_ucb(medians: FloatArray, noise: Shape, reason: str = "") -> Advice:
-    """SGD-UCB with a clipping level and a bonus of the size of gaps and spread.
+    """Return SGD-UCB with a clipping level and a bonus measured from the gaps and the spread.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Whether contexts matter: how much better they predict rewards, and what a policy that uses them would earn.
 
 Each arm gets a line in the features, fitted by least absolute deviations, or by least squares if arms are compared by
-their means.  Its slopes are shrunk by a common factor.  What the lines say of rows that they were not fitted to is
-compared with what the arm's median, or mean, says.
+their means.  The slopes are shrunk by a common factor.  On held-out rows the lines' predictions are compared with the
+arm's median, or mean.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .read import Rewards
 from .replay import SURE, Resampled
 
 FOLDS = 5
-FACTORS = (0.25, 0.5, 0.75, 1.0)  # that slopes may be shrunk by
-STEPS = 25  # of reweighted least squares
-LEAST = 0.02  # of the scale: what smaller residuals count as in their weights
+FACTORS = (0.25, 0.5, 0.75, 1.0)  # by which slopes may be shrunk
+STEPS = 25  # iterations of reweighted least squares
+LEAST = 0.02  # of the scale: smaller residuals are weighted as if they were this large
 RIDGE = 1e-6
-ROWS = 10_000  # of a file, at most, that the replay draws contexts from
+ROWS = 10_000  # at most, from which the replay draws contexts
 PULLS, REPLAYS = 2000, 20
 LARGEST = 200  # coefficients, at most, in a replay
-COMMON, BEYOND = 0.99, 3.0  # squares are cut off at so many times this quantile of the errors without contexts
+COMMON, BEYOND = 0.99, 3.0  # a quantile of the errors without contexts; errors beyond three times it are capped
 
 
 class Contexts(NamedTuple):
@@ -37,16 +37,16 @@ class Contexts(NamedTuple):
     Attributes
     ----------
     names
-        Of the features.
+        The names of the features.
     gain
-        By how much the lines lower the loss on rows that they were not fitted to, as a share, with a 99% interval.
+        The share by which the lines lower the loss on held-out rows, with a 99% interval.
     policy, earned
         A policy that uses the features, and what it earns per pull in a replay, with the middle nine tenths of
-        replays; not a number if there was none.
+        replays; NaN if there was no replay.
     one, each
-        What the arm that is best on the whole earns, and the arm that is best in each context.
+        What the arm that is best overall earns, and what choosing the best arm in each context earns.
     pulls, replays
-        Of the replay; 0 if there was none.
+        The numbers of pulls and of replays; 0 if there was no replay.
     """
 
     names: tuple[str, ...]
@@ -60,7 +60,7 @@ class Contexts(NamedTuple):
 
     @property
     def matter(self) -> bool:
-        """Whether contexts predict rewards better than chance."""
+        """Whether contexts significantly improve the prediction of rewards."""
         return self.gain[1] > 0
 
 
@@ -161,7 +161,7 @@ def fit_line(features: FloatArray, y: FloatArray, goal: str) -> tuple[float, Flo
 def _replayed(
     found: Contexts, arms: IntArray, y: FloatArray, features: FloatArray, goal: str, factor: float
 ) -> Contexts:
-    """Play a policy with contexts drawn from the file, rewards from the lines and their residuals."""
+    """Play a policy with contexts drawn from the file, and rewards from the lines plus their residuals."""
     n_arms, width = int(arms.max()) + 1, features.shape[1] + 1
     if n_arms * width > LARGEST:
         return found

@@ -6,14 +6,15 @@ r"""How good the arms are: means and medians with intervals, which is best, and 
 .. math::  g(T) = T + \frac{\gamma}{\sqrt n}\Bigl(\frac{T^2}{3} + \frac16\Bigr) + \frac{\gamma^2 T^3}{27 n}
 
 is nearly normal although T is not.  So :math:`\mu = \bar x - s\,g^{-1}(Z)/\sqrt n`, with Student's Z, draws means that
-the rewards agree with; the interval is the middle 95% of them.  An arm whose rewards are all equal may pay something
-else with a probability of about 1/n; its draws then have what the other arms pay on average when they do.
+are consistent with the rewards; the interval is the middle 95% of them.  An arm whose rewards are all equal may still
+pay something else with a probability of about 1/n; its draws assume that this would be what the other arms pay on
+average when they pay something else.
 
-*Medians* are drawn as order statistics whose levels have the beta law that the sample median has, for any noise.
+*Medians* are drawn as order statistics whose levels have the beta law of the sample median's level, for any noise.
 
-An arm's *chance of being best* is the share of draws in which it is.  Of the intervals for means of 50 exponential
-rewards 95% held the truth, of 200 log-normal ones 94%, and of 200 coins with a chance of 5% 98%.  Where the variance is
-infinite no interval for a mean is honest, and these are too short.
+An arm's *chance of being best* is the share of draws in which it is.  The intervals held the true mean in 95% of
+samples of 50 exponential rewards, 94% of samples of 200 log-normal ones, and 98% of samples of 200 coins with a chance
+of 5%.  If the variance is infinite, no interval for a mean is honest, and these are too short.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Levels(NamedTuple):
     arms: tuple[Level, ...]
     goal: str
     best: int
-    second: int  # the best again if there is one arm only
+    second: int  # the best itself if there is only one arm
     pulls_needed: float  # of each of the best two
 
 
@@ -86,7 +87,7 @@ def levels(by_arm: list[FloatArray], goal: str) -> Levels:
 
 
 def _mean_draws(rewards: FloatArray, paid_elsewhere: float, rng: np.random.Generator) -> FloatArray:
-    """Means that the rewards agree with, by Hall's transformation."""
+    """Draw means that are consistent with the rewards, by Hall's transformation."""
     n, mean, sd = len(rewards), float(np.mean(rewards)), float(np.std(rewards))
     if not math.isfinite(sd):
         return np.full(DRAWS, math.nan)
@@ -100,23 +101,23 @@ def _mean_draws(rewards: FloatArray, paid_elsewhere: float, rng: np.random.Gener
 
 
 def _median_draws(rewards: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Medians that the rewards agree with."""
+    """Draw medians that are consistent with the rewards."""
     n = len(rewards)
     drawn = rng.beta((n + 1) / 2, (n + 1) / 2, DRAWS)
     return np.sort(rewards)[np.minimum((drawn * n).astype(np.int64), n - 1)]
 
 
 def _paid_elsewhere(by_arm: list[FloatArray], arm: int, scale: float) -> float:
-    """What arms pay on average when they do not pay what this one always does."""
+    """Return what arms pay on average when they do not pay what this one always pays."""
     own = by_arm[arm][0]
     if (by_arm[arm] != own).any():
-        return math.nan  # it is only asked of arms that always pay the same
+        return math.nan  # only needed for arms that always pay the same
     others = np.concatenate([rewards[rewards != own] for rewards in by_arm])
     return float(np.mean(others / scale)) if len(others) else float(own / scale)
 
 
 def _chances(drawn: FloatArray) -> FloatArray:
-    """The share of draws in which each arm is best; arms that are equal share it."""
+    """Return the share of draws in which each arm is best; arms that tie split it."""
     drawn = np.nan_to_num(drawn, nan=-math.inf, posinf=math.inf, neginf=-math.inf)
     ahead = drawn == drawn.max(axis=0)
     return np.asarray((ahead / ahead.sum(axis=0)).mean(axis=1))
@@ -124,7 +125,7 @@ def _chances(drawn: FloatArray) -> FloatArray:
 
 def _estimate(value: float, drawn: FloatArray) -> Estimate:
     low, high = np.quantile(drawn, (0.025, 0.975), method="inverted_cdf")
-    # All draws for an arm that always paid the same lie on one side of it.
+    # All draws for an arm that always paid the same lie on one side of that value.
     return Estimate(float(value), min(float(low), float(value)), max(float(high), float(value)))
 
 
@@ -134,7 +135,7 @@ def _mean_of_others(rewards: FloatArray, scale: float) -> float:
 
 
 def _scale(rewards: FloatArray) -> float:
-    """A number to divide by, so that no sum overflows."""
+    """Return a number to divide by, so that no sum overflows."""
     finite = np.abs(rewards[np.isfinite(rewards)])
     return float(finite.max()) if len(finite) and finite.max() > 0 else 1.0
 

@@ -1,4 +1,4 @@
-"""Pictures of logged rewards: a Hill plot, the tails, and drift."""
+"""Plots of logged rewards: a Hill plot, the tails, and drift."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-POINTS = 2000  # of a curve: more cannot be seen
-WINDOWS = 50  # of the picture of drift
-FARTHEST = 1e250  # from zero that axes can show: with margins and ticks they need room beyond
+POINTS = 2000  # per curve: more could not be seen
+WINDOWS = 50  # in the plot of drift
+FARTHEST = 1e250  # from zero that axes can show: margins and ticks need room beyond
 SIDES = {"upper": 1, "lower": -1}
 
 
 def save_plots(folder: Path, rewards: Rewards, residuals: FloatArray, pooled: Shape, arms: list[int]) -> list[Path]:
-    """Draw the pictures into a folder, which is made if need be, and return their paths."""
+    """Save the plots in a folder, which is created if needed, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     figures = {
         "hill": hill_plot(residuals, pooled),
@@ -40,7 +40,7 @@ def save_plots(folder: Path, rewards: Rewards, residuals: FloatArray, pooled: Sh
 
 
 def hill_plot(residuals: FloatArray, pooled: Shape) -> Figure:
-    """Hill's estimates against the number of largest residuals, beside the estimate in the report."""
+    """Plot Hill's estimates against the number of largest residuals used, beside the estimate in the report."""
     figure, axes = _figure("largest residuals used", "tail index", "Hill plot of the pooled residuals")
     top = 4.0
     for (side, sign), colour in zip(SIDES.items(), OKABE_ITO, strict=False):
@@ -63,10 +63,10 @@ def hill_plot(residuals: FloatArray, pooled: Shape) -> Figure:
 
 
 def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
-    """Shares of residuals beyond a distance, on logarithmic axes, beside those of a normal law of the same spread."""
+    """Plot the share of residuals beyond a distance, on logarithmic axes, beside a normal law of the same spread."""
     from scipy import special
 
-    figure, axes = _figure("distance to the median", "share of residuals beyond", "Tails: a power is a straight line")
+    figure, axes = _figure("distance to the median", "share of residuals beyond", "Tails: powers are straight lines")
     lowest, nearest = 1.0, math.inf
     for (side, sign), colour in zip(SIDES.items(), OKABE_ITO, strict=False):
         sizes = np.clip(distances(residuals, 0.0, sign), 1 / FARTHEST, FARTHEST)
@@ -86,7 +86,7 @@ def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
 
 
 def drift_plot(rewards: Rewards, arms: list[int]) -> Figure:
-    """Medians of the arms over time, in windows."""
+    """Plot the medians of the arms over time, in windows."""
     figure, axes = _figure("row, in order of time", "median in a window", "Level of the arms over time")
     for arm, colour in zip(arms, OKABE_ITO, strict=False):
         values, rows = rewards.by_arm[arm], rewards.rows[arm]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = "str | os.PathLike[str] | TextIO | pd.DataFrame"
 NAMED = 5  # bad rows that an error names one by one
-MISSING = ("", "na", "n/a", "nan", "null", "none")  # what files write for a value that is missing, in any case
+MISSING = ("", "na", "n/a", "nan", "null", "none")  # how files write a missing value, in upper or lower case
 
 
 class Rewards:
@@ -33,17 +33,17 @@ class Rewards:
     source
         What they were read from, for messages.
     labels
-        Names of the arms, in order of their first row.
+        Names of the arms, in the order in which they first appear.
     arms, rewards
-        Of each row the number of its arm, and its reward.
+        The number of each row's arm, and its reward.
     timed
-        Whether there was a column ``time``; else the order of time is that of the rows.
+        Whether there was a column ``time``; otherwise rows are taken to be in order of time.
     dropped
         How many rows were left out because a value was missing.
     minimised
-        Whether the file has costs; rewards are then the costs with their signs changed.
+        Whether the file has costs; rewards are then negated costs.
     feature_names, features
-        Names of the features, and of each row its features.
+        Names of the features, and the features of each row.
 
     Examples
     --------
@@ -84,14 +84,14 @@ class Reading(NamedTuple):
     features: tuple[str, ...] = ()
 
     def rewards(self, frame: pd.DataFrame, source: str, unit: str) -> Rewards:
-        """Take a table; its index says which ``unit`` of the source each row is."""
+        """Read a table; its index says which ``unit`` of the source, line or row, each row is."""
         import pandas as pd
 
         frame = frame.rename(columns=lambda name: str(name).strip())
         columns = list(frame.columns)
         needed = (self.arm, self.reward, *self.features)
         if any(columns.count(name) != 1 for name in needed) or columns.count("time") > 1:
-            wanted = f"{', '.join(needed)} and perhaps time"
+            wanted = f"{', '.join(needed)} and optionally time"
             found = all(columns.count(name) == 1 for name in (self.arm, self.reward))
             hint = (
                 "feature_columns (--feature-column)"
@@ -134,12 +134,12 @@ def read_rewards(
     minimise: bool = False,
     feature_columns: Sequence[str] = (),
 ) -> Rewards:
-    r"""Read a CSV file (``-``: standard input), a Parquet file, an open text file, or a pandas table.
+    r"""Read a CSV file (``-`` for standard input), a Parquet file, an open text file, or a pandas table.
 
-    The columns are those of the arm, the reward and the features, and perhaps ``time``, a number or an ISO 8601 date;
-    others are ignored.  Columns may be separated by semicolons; numbers then may have decimal commas.  Rows that lack a
-    value are left out and counted.  A file is refused if a reward, a feature or a time is not a number; the error names
-    the lines.  Infinite rewards are fine, infinite features are not.
+    The columns are those of the arm, the reward and the features, and optionally ``time``, a number or an ISO 8601
+    date; others are ignored.  Columns may be separated by semicolons; numbers may then have decimal commas.  Rows that
+    lack a value are left out and counted.  A file is refused if a reward, a feature or a time is not a number; the
+    error names the lines.  Infinite rewards are fine, infinite features are not.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def read_rewards(
         if not isinstance(column, str):
             raise TypeError(f"diagnose: {name} must be the name of a column, got {column!r}")
     if arm_column == reward_column:
-        raise ValueError(f"diagnose: arm_column and reward_column must be two columns, got {arm_column!r} for both")
+        raise ValueError(f"diagnose: arm_column and reward_column must be different, got {arm_column!r} for both")
     reading = Reading(
         arm_column.strip(), reward_column.strip(), minimise, _features(feature_columns, arm_column, reward_column)
     )
@@ -183,17 +183,17 @@ def read_rewards(
 def _features(given: Sequence[str], *others: str) -> tuple[str, ...]:
     """Return the names of the feature columns."""
     if isinstance(given, str) or not all(isinstance(name, str) for name in given):
-        raise TypeError(f"diagnose: feature_columns must be a list of names of columns, got {given!r}")
+        raise TypeError(f"diagnose: feature_columns must be a list of column names, got {given!r}")
     names = tuple(name.strip() for name in given)
     taken = {name.strip() for name in others} | {"time"}
     if len(set(names)) < len(names) or taken & set(names):
-        raise ValueError(f"diagnose: feature_columns must be other columns than arm, reward and time, each once, "
+        raise ValueError(f"diagnose: feature_columns must be columns other than arm, reward and time, each once, "
                          f"got {list(given)!r}")  # fmt: skip
     return names
 
 
 def _from_csv(file: Path | io.BytesIO, source: str, reading: Reading) -> Rewards:
-    """Read a file that can be read twice: its header says what separates the columns."""
+    """Read a CSV file twice: its header tells what separates the columns."""
     import pandas as pd
 
     try:
@@ -235,7 +235,7 @@ def _from_parquet(path: Path, reading: Reading) -> Rewards:
 
 
 def _missing(column: pd.Series[Any]) -> NDArray[np.bool_]:
-    """Which values are missing."""
+    """Return which values are missing."""
     missing = column.isna()
     if column.dtype.kind not in "biufM":
         missing |= column.astype("string").str.strip().str.lower().isin(MISSING)
@@ -243,19 +243,19 @@ def _missing(column: pd.Series[Any]) -> NDArray[np.bool_]:
 
 
 def _numbers(column: pd.Series[Any]) -> FloatArray:
-    """Numbers, NaN where there is none; what is too large for a float is infinite."""
+    """Return a column as numbers, NaN where there is none; values too large for a float become infinite."""
     import pandas as pd
 
     try:
         numbers = pd.to_numeric(column, errors="coerce")
-    except OverflowError:  # whole numbers of hundreds of digits, which a text may have and an int may not
+    except OverflowError:  # integers of hundreds of digits, which can be converted as text only
         limited = column.map(lambda value: float(str(value)) if isinstance(value, int) else value)
         numbers = pd.to_numeric(limited, errors="coerce")
     return np.asarray(numbers.to_numpy(float, na_value=np.nan))
 
 
 def _times(column: pd.Series[Any]) -> FloatArray:
-    """Times as numbers, NaN where that fails: numbers as they are, dates in nanoseconds."""
+    """Return times as numbers, NaN where that fails: numbers as they are, dates in nanoseconds."""
     import pandas as pd
 
     if column.dtype.kind != "M":
@@ -273,7 +273,7 @@ def _complaint(frame: pd.DataFrame, bad: pd.DataFrame, unit: str) -> str:
     said = []
     for row in rows[:NAMED]:
         name = bad.columns[bad.iloc[row]][0]
-        got = frame[name].iloc[[row]].tolist()[0]  # not one of NumPy's numbers, which print their type
+        got = frame[name].iloc[[row]].tolist()[0]  # a plain Python value: NumPy's numbers print their type
         said.append(f"{unit} {frame.index[row]} has no usable {name}, got {brief(got)}")
     more = f"; and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
     return "; ".join(said) + more

@@ -1,13 +1,12 @@
 """What policies would have earned on logged rewards.
 
 This is *table replay by resampling*: a pull of an arm pays one of the arm's logged rewards, drawn with replacement, and
-all policies of a replay meet the same draws.  Replay by rejection, which keeps a logged row only if the policy happens
+all policies of a replay see the same draws.  Replay by rejection, which keeps a logged row only if the policy happens
 to choose its arm, needs arms that were logged at random, and throws away all but one in K rows.  Handing out each arm's
 rewards in their order runs out of them for the arm that is chosen most.
 
-The file may be mistaken about which arm is best, the more so the fewer rewards it has.  So each of 20 worlds has a
-file of its own, resampled from the one that was given, and a policy must do well in most of them.  All of them are
-constant in time.
+The file may be wrong about which arm is best, especially if it has few rewards.  So each of 20 worlds has a file of its
+own, resampled from the given one, and a policy must do well in most of them.  No world changes over time.
 
 Rule for too little data: with fewer than 10 rewards for some arm there is no replay, and with fewer than 100 the arm's
 tail is hardly in the file, so that the replay flatters policies that average.
@@ -28,7 +27,7 @@ from ..world.instances import Instance
 from .shape import quantile
 
 FEWEST = 10  # rewards of each arm, for a replay
-ENOUGH = 100  # rewards of each arm, for one to believe
+ENOUGH = 100  # rewards of each arm, for a replay that can be relied on
 PULLS = 10_000  # at most, in a replay
 WORLDS = 20
 REPLAYS = 5  # at most, in each world
@@ -40,9 +39,9 @@ class Earned(NamedTuple):
     """What a policy earned: means over replays, with the middle nine tenths of them."""
 
     mean: tuple[float, float, float]  # mean of the pulled arms' rewards, per pull
-    median: tuple[float, float, float]  # the same of their medians
+    median: tuple[float, float, float]  # likewise of their medians
     best: tuple[float, float, float]  # share of pulls of the arm that is best in its world
-    behind: tuple[float, float, float]  # the policy that earned most, by the goal: with a 99% interval
+    behind: tuple[float, float, float]  # the policy that earned most, by the goal, with a 99% interval
 
     @property
     def is_beaten(self) -> bool:
@@ -52,7 +51,7 @@ class Earned(NamedTuple):
 
 @dataclass(frozen=True)
 class Replay:
-    """Earnings by the label of the policy; ``note`` says what to think of them, or why there are none."""
+    """Earnings by the label of the policy; ``note`` says how to read them, or why there are none."""
 
     earned: dict[str, Earned]
     pulls: int
@@ -73,13 +72,13 @@ class Resampled:
     residuals: FloatArray
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """``size`` of the residuals."""
+        """Draw ``size`` residuals."""
         drawn: FloatArray = self.residuals[rng.integers(0, len(self.residuals), size)]
         return drawn
 
 
 def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, seed: int = 0) -> Replay:
-    """Let policies choose among arms that pay resampled rewards, as many times as there are rewards.
+    """Let policies choose among arms that pay resampled rewards, for as many pulls as there are rewards, up to 10,000.
 
     Examples
     --------
@@ -92,14 +91,14 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, see
     """
     fewest = min(map(len, by_arm))
     if obstacle := _obstacle(fewest, _medians(by_arm)):
-        return Replay(earned={}, pulls=0, replays=0, note=f"Nothing to replay: {obstacle}.")
+        return Replay(earned={}, pulls=0, replays=0, note=f"No replay: {obstacle}.")
     pulls = min(sum(map(len, by_arm)), PULLS)
     replays = max(1, min(REPLAYS, DRAWS // (WORLDS * pulls * len(by_arm))))
     rng, worlds = np.random.default_rng(seed), []
     for world in range(WORLDS):
         resampled = [rewards[rng.integers(0, len(rewards), len(rewards))] for rewards in by_arm]
         if _obstacle(fewest, _medians(resampled)):
-            resampled = by_arm  # as a world must have medians
+            resampled = by_arm  # because a world must have finite medians
         worlds.append(_in_one_world(resampled, policies, goal, pulls, replays, seed + world))
     means, medians, best = np.concatenate(worlds, axis=2)
     behind = _behind(means if goal == "mean" else medians)
@@ -107,7 +106,7 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, see
         label: Earned(_band(means[row]), _band(medians[row]), _band(best[row]), behind[row])
         for row, label in enumerate(policies)
     }
-    note = "Means over replays, and where nine in ten of them lie; rare failures may pull a mean out of there."
+    note = "Means over replays, with the middle nine tenths of them; rare failures may pull a mean out of that range."
     if fewest < ENOUGH:
         note += f"  Too few data to rely on: an arm has {fewest} rewards, fewer than {ENOUGH}."
     return Replay(earned=earned, pulls=pulls, replays=WORLDS * replays, note=note)
@@ -116,7 +115,7 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, see
 def _in_one_world(
     by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, pulls: int, replays: int, seed: int
 ) -> FloatArray:
-    """Mean and median per pull and share of the best arm, by policy and replay."""
+    """Return the mean and the median per pull and the share of the best arm, by policy and replay."""
     with np.errstate(invalid="ignore", over="ignore"):
         means = np.array([float(np.mean(rewards)) for rewards in by_arm])
         medians = _medians(by_arm)
@@ -136,13 +135,13 @@ def _medians(by_arm: list[FloatArray]) -> FloatArray:
 
 
 def _worth(share: FloatArray, worth: FloatArray) -> FloatArray:
-    """What the pulls of each replay were worth, per pull."""
+    """Return what the pulls of each replay were worth, per pull."""
     with np.errstate(invalid="ignore", over="ignore"):
         return np.asarray(np.where(share > 0, share * worth, 0.0).sum(axis=1))
 
 
 def _behind(earned: FloatArray) -> list[tuple[float, float, float]]:
-    """How much less than the first each policy earned, by the pairs of replays on the same draws."""
+    """Return how much less than the first each policy earned, in replays paired by their draws."""
     with np.errstate(invalid="ignore", over="ignore"):
         first = int(np.argmax(np.nan_to_num(earned.mean(axis=1), nan=-np.inf)))
         differences = earned[first] - earned
@@ -152,16 +151,16 @@ def _behind(earned: FloatArray) -> list[tuple[float, float, float]]:
 
 
 def _band(values: FloatArray) -> tuple[float, float, float]:
-    """Mean and 5% and 95% quantile over replays."""
+    """Return the mean and the 5% and 95% quantiles over replays."""
     with np.errstate(invalid="ignore", over="ignore"):
         low, high = np.quantile(values, (0.05, 0.95), method="inverted_cdf")
         return float(values.mean()), float(low), float(high)
 
 
 def _obstacle(fewest: int, medians: FloatArray) -> str:
-    """Why there can be no replay; nothing if there can."""
+    """Return why there can be no replay; an empty string if there can."""
     if len(medians) == 1:
-        return "there is one arm only"
+        return "there is only one arm"
     if fewest < FEWEST:
         return f"an arm has {fewest} reward{'s' * (fewest != 1)}, fewer than {FEWEST}"
     with np.errstate(invalid="ignore", over="ignore"):

@@ -21,14 +21,14 @@ SURE = 0.01  # p-value of a drift that is reported
 TIED = 0.1  # share of ties from which auto may compare means
 
 LEGEND = """\
-median    the reward in the middle, of two the lower
-spread    between the quartiles
+median    the middle reward, or the lower of the middle two
+spread    distance between the quartiles
 tails     tail index with a 95% interval: moments of higher order do not exist
-skew      from -1 to 1, and 0 if symmetric, with a 95% interval
-ties      share of rewards equal to another of their arm
-outliers  rewards beyond three spreads from the quartiles
-drift     p-value: how likely such changes of level are if there is none
-pooled    all rewards, each less the median of its arm
+skew      from -1 to 1, 0 if symmetric, with a 95% interval
+ties      share of rewards equal to another reward of the arm
+outliers  rewards more than three spreads beyond the quartiles
+drift     p-value: how likely such a change of level would be by chance
+pooled    all rewards, each minus the median of its arm
 mean      with a 95% interval: Student's, corrected for skewness (Hall 1992)
 zeros     share of rewards that are zero; others: the mean of those that are not
 best      chance of being the best arm, given the rewards
@@ -37,12 +37,12 @@ best      chance of being the best arm, given the rewards
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What :func:`.diagnosis` found.
+    """What :func:`~heavybandits.diagnose` found.
 
     Attributes
     ----------
     rewards
-        The file; costs are negative rewards.
+        The rewards that were read; costs are negative rewards.
     why
         Why the goal is the mean or the location.
     levels
@@ -85,7 +85,7 @@ class Report:
         parts = [
             f"{self._heading()}Goal: {self.goal}.  {self._spoken(self.why)}\n",
             self._measured(),
-            "What this says\n" + "".join(f"- {line}\n" for line in self.findings()),
+            "What this means\n" + "".join(f"- {line}\n" for line in self.findings()),
             f"Which policy fits: {self.advice.name}\n{self._spoken(self.advice.reason)}\n\n{program}",
             self._replayed(),
             *([self._weighed(self.contexts)] if self.contexts else []),
@@ -127,7 +127,7 @@ class Report:
         return text.replace("reward", self._noun).replace("Reward", self._noun.capitalize())
 
     def _in_units(self, value: float) -> float:
-        """Return a reward as the file has it."""
+        """Return a reward in the units of the file."""
         return 0.0 - value if self.rewards.minimised else value
 
     def _heading(self) -> str:
@@ -138,7 +138,7 @@ class Report:
         return f"{self.rewards.source}: {plural(count, self._noun)} of {arms}, {order}{dropped}\n"
 
     def _arms(self) -> list[tuple[str, Shape, tuple[str, ...]]]:
-        """List label, shape and level of the arms, and last of all of them together, in the file's units."""
+        """Return the label, shape and level of each arm, and at the end of all together, in the file's units."""
         mirrored = self.rewards.minimised
         rows = []
         for arm, shape in self.arms.items():
@@ -169,14 +169,13 @@ class Report:
              _band(earned.behind) if earned.behind[0] else "-")
             for label, earned in replay.earned.items()
         ]  # fmt: skip
-        pays = "cost what their arm cost" if self.rewards.minimised else "pay rewards of their arm"
+        pays = "each costing what its arm did" if self.rewards.minimised else "each paying a reward of its arm"
         measure = "mean" if self.goal == "mean" else "median"
         return (
-            f"Replay: {replay.replays} times {replay.pulls} pulls that {pays}, drawn from resampled files\n"
+            f"Replay: {replay.replays} times {replay.pulls} pulls, {pays}, drawn from resampled files\n"
             + text_table(("policy", "mean per pull", "median per pull", "share of the best", "behind the first"), rows)
             + f"\n\n{self._spoken(replay.note)}\nMean and median are those of the arms pulled; the best arm is the one "
-            f"with the best {measure} in its resampled file.  Behind the first: by the "
-            "goal, with a 99% interval.\n"
+            f"with the best {measure} in its resampled file.  Behind the first is by the goal, with a 99% interval.\n"
         )
 
     def _weighed(self, contexts: Contexts) -> str:
@@ -184,11 +183,11 @@ class Report:
         gain = "{:.1%} ({:.1%} to {:.1%})".format(*contexts.gain)
         known = f"Contexts: {', '.join(contexts.names)}\n"
         if not contexts.matter:
-            other = f"a line for each arm changes the error on other rows by {gain}"
+            other = f"a line for each arm changes the error on held-out rows by {gain}"
             return f"{known}They do not matter, as far as one can tell: {other}.\n"
-        known += f"They matter: a line for each arm lowers the error on other rows by {gain}.\n"
+        known += f"They matter: a line for each arm lowers the error on held-out rows by {gain}.\n"
         if not contexts.pulls:
-            return known + "There are too few rewards of an arm, or too many coefficients, for a replay with them.\n"
+            return known + "An arm has too few rows, or there are too many coefficients, for a replay with contexts.\n"
         rows = [
             (contexts.policy, _band(self._band_in_units(contexts.earned))),
             ("the best arm", f"{self._in_units(contexts.one):.4g}"),
@@ -197,7 +196,7 @@ class Report:
         return (
             f"{known}\nReplay with contexts: {contexts.replays} times {contexts.pulls} pulls\n"
             + text_table(("policy", f"{self.goal} per pull"), rows)
-            + "\n\nContexts are drawn from the file, rewards from the lines and what these leave over.\n"
+            + "\n\nContexts are drawn from the file, rewards from the lines plus their residuals.\n"
         ).replace("rewards", f"{self._noun}s")
 
     def _band_in_units(self, band: tuple[float, float, float]) -> tuple[float, float, float]:
@@ -205,7 +204,7 @@ class Report:
         return middle, min(low, high), max(low, high)
 
     def findings(self) -> list[str]:
-        """Return what the numbers mean, in a sentence each."""
+        """Return what the numbers mean, one sentence each."""
         shape = self._arms()[-1][1]
         return [self._spoken(line) for line in (*self._ranking(), *_noise(shape))]
 
@@ -224,7 +223,7 @@ class Report:
         if math.isfinite(found.pulls_needed):
             enough = "the file has enough" if found.pulls_needed <= rows else f"the file has {rows:,}"
             needed = _rounded_up(found.pulls_needed)
-            said.append(f"To tell {best!r} and {second!r} apart takes about {needed} rewards of each; {enough}.")
+            said.append(f"Telling {best!r} and {second!r} apart takes about {needed} rewards of each; {enough}.")
         elif gap != math.inf:
             said.append(f"Nothing tells {best!r} and {second!r} apart so far.")
         if self.advice.name == "auto" and self.pooled.ties > TIED:
@@ -239,12 +238,12 @@ def _noise(pooled: Shape) -> list[str]:
     if math.isnan(pooled.skew.value):
         said.append("Symmetry: too few different rewards to tell.")
     elif is_symmetric(pooled):
-        said.append("Symmetry: no skew worth mentioning, so mean (if any) and median rank arms of equal noise alike.")
+        said.append("Symmetry: no skew worth mentioning, so mean (if any) and median rank arms with equal noise alike.")
     else:
         longer = "upper" if pooled.skew.value > 0 else "lower"
         said.append(f"Symmetry: the {longer} side reaches further, so mean and median may rank the arms differently.")
     if pooled.ties > 0.5:
-        said.append(f"Ties: {pooled.ties:.0%} of the rewards repeat; they are counts, rounded, or often zero.")
+        said.append(f"Ties: {pooled.ties:.0%} of the rewards repeat; they may be counts, rounded, or often zero.")
     if pooled.outliers > 0:
         share = f"{100.0 * pooled.outliers / pooled.size:.2g}%"
         said.append(f"Outliers: {plural(pooled.outliers, 'reward')}, {share}; normal noise would give 2 in a million.")
@@ -254,7 +253,7 @@ def _noise(pooled: Shape) -> list[str]:
         after, shift = pooled.drift.after, pooled.drift.shift
         said.append(
             f"Drift: the level changes, most likely after row {after} and by {shift:.3g}.  The advised policy does not "
-            "forget, so put it into hb.Restarting(policy), which starts afresh when it sees a change."
+            "forget, so wrap it in hb.Restarting(policy), which starts afresh when it detects a change."
         )
     else:
         said.append("Drift: none seen over all arms together, so old rewards are as good as new ones.")
@@ -278,7 +277,7 @@ def _tail(side: str, tail: Estimate) -> str:
     if tail.low <= 1 and tail.value <= HEAVY:
         return f"The {side} tail is very heavy, index {tail}: even the mean may not exist, and averages mislead."
     if tail.value <= HEAVY:
-        return f"The {side} tail is heavy, index {tail}: a mean seems to exist, a variance not; averages settle slowly."
+        return f"The {side} tail is heavy, index {tail}: a mean seems to exist, but no variance, so averages are slow."
     return f"The {side} tail is moderate, index {tail}: a variance seems to exist, but outliers still move averages."
 
 
@@ -289,7 +288,7 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _rounded_up(count: float) -> str:
-    """Show two digits of a count, and no fraction."""
+    """Return a count rounded up to two digits."""
     if count >= 1e6:
         return f"{count:.2g}"
     digits = max(0, len(str(int(count))) - 2)

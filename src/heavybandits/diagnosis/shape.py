@@ -1,15 +1,16 @@
-r"""What can be said of an arm's rewards without assuming that they have a mean.
+r"""What can be said about an arm's rewards without assuming that they have a mean.
 
 *Spread* is the interquartile range.  *Skew* is :math:`(q_{90} + q_{10} - 2 q_{50})/(q_{90} - q_{10})`, from -1 to 1 and
-0 for a symmetric law; quantiles exist for every law, moments do not.  Its interval is a bootstrap's: the levels at
-which three order statistics cut the law are, jointly, sums of a Dirichlet vector, so resampling need not touch the
+0 for a symmetric law; quantiles exist for every law, moments do not.  Its interval comes from a bootstrap: the levels
+at which three order statistics cut the law are jointly sums of a Dirichlet vector, so resampling need not touch the
 data.
 
-*Drift* is looked for in ranks, which outliers cannot move: a rank minus its mean, summed up over time, makes a
-bridge, and the largest height of it, over :math:`\sqrt{n/12}`, has Kolmogorov's law if nothing changes.  The
-time of that height is the likeliest moment of a change.
+*Drift* is sought in ranks, which outliers cannot move.  The ranks, centred and summed over time, form a bridge; its
+largest height, divided by :math:`\sqrt{n/12}`, follows Kolmogorov's law if nothing changes.  The time of that height is
+the most likely time of a change.
 
-*Outliers* lie more than three spreads below the lower or above the upper quartile: two of a million normal rewards do.
+*Outliers* lie more than three spreads below the lower or above the upper quartile, as two in a million normal rewards
+do.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..protocols import FloatArray
 from .tails import UNKNOWN, Estimate, distances, tail_index
 
 FEWEST = 20  # rewards, for a skew or a drift
-DRAWS = 4000  # of the bootstrap
+DRAWS = 4000  # bootstrap samples
 FENCE = 3.0  # spreads from the quartiles to an outlier
 
 
@@ -36,7 +37,7 @@ class Drift(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Rewards in numbers."""
+    """A summary of rewards in numbers."""
 
     size: int
     median: float
@@ -45,12 +46,12 @@ class Shape(NamedTuple):
     lower: Estimate  # tail index
     skew: Estimate
     ties: float  # share of rewards that are equal to another
-    outliers: int  # infinite ones among them
+    outliers: int  # including infinite rewards
     infinite: int
     drift: Drift
 
     def mirrored(self) -> Shape:
-        """Return the shape of the rewards with their signs changed: costs, if these are rewards."""
+        """Return the shape of the negated rewards: costs, if these are rewards."""
         return self._replace(
             median=0.0 - self.median, upper=self.lower, lower=self.upper, skew=self.skew.mirrored(),
             drift=self.drift._replace(shift=-self.drift.shift),
@@ -58,7 +59,7 @@ class Shape(NamedTuple):
 
 
 def measure(rewards: FloatArray) -> Shape:
-    """Describe rewards, which are in order of time.
+    """Describe rewards that are in order of time.
 
     Examples
     --------
@@ -81,7 +82,7 @@ def measure(rewards: FloatArray) -> Shape:
 
 
 def quantile(ordered: FloatArray, level: float) -> float:
-    """The value at a level, of values in rising order; between two, the lower, so that infinities do no harm.
+    """Return a quantile of sorted values: between two of them the lower, so that infinities do no harm.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def quantile(ordered: FloatArray, level: float) -> float:
 
 
 def skewness(ordered: FloatArray) -> Estimate:
-    """Quantile skewness of values in rising order, with a 95% interval.
+    """Return the quantile skewness of sorted values, with a 95% interval.
 
     Examples
     --------
@@ -134,14 +135,14 @@ def drift(rewards: FloatArray) -> Drift:
 
 
 def centred_ranks(rewards: FloatArray) -> FloatArray:
-    """Ranks from -1/2 to 1/2; equal rewards share the mean of theirs.
+    """Return ranks from -1/2 to 1/2; equal rewards share the mean of their ranks.
 
     Examples
     --------
     >>> centred_ranks(np.array([5.0, 1.0, 5.0, np.inf])).tolist()
     [0.0, -0.375, 0.0, 0.375]
     """
-    import pandas as pd  # whose ranks need not import all of scipy.stats
+    import pandas as pd  # ranks without importing all of scipy.stats
 
     return np.asarray((pd.Series(rewards).rank().to_numpy() - 0.5) / len(rewards) - 0.5)
 
@@ -162,7 +163,7 @@ def drift_of_ranks(ranks: FloatArray, rewards: FloatArray) -> Drift:
 
 
 def repeated(ordered: FloatArray) -> int:
-    """How many of the values, in rising order, are equal to another.
+    """Count the sorted values that are equal to another.
 
     Examples
     --------

@@ -1,28 +1,29 @@
-r"""How heavy a tail is: Hill's estimator with its first-order bias taken out, and an interval that may reach infinity.
+r"""How heavy a tail is: Hill's estimator with its first-order bias removed, and an interval that may reach infinity.
 
 The *tail index* :math:`\alpha` of a law with :math:`P\{X > x\} \approx x^{-\alpha}` says which moments exist: those of
 order below :math:`\alpha`.  Normal, exponential and log-normal laws have all of them, :math:`\alpha = \infty`.
 
 Let :math:`y_1 \ge y_2 \ge \dots` be the distances to the median on one side of it.  The scaled log-spacings
 :math:`Z_j = j \ln(y_j/y_{j+1})` are nearly independent and exponential, with means that approach
-:math:`\gamma = 1/\alpha` for small j/k.  Hill's estimate of :math:`\gamma` is the mean of :math:`Z_1, \dots, Z_k`.  A
-law that is Pareto's only far out biases it, and so does the median that was subtracted.  So we fit the line
+:math:`\gamma = 1/\alpha` for small j/k.  Hill's estimate of :math:`\gamma` is the mean of :math:`Z_1, \dots, Z_k`.  It
+is biased if the law is Pareto's only far out, and by the median that was subtracted.  So we fit the line
 
 .. math::  E Z_j = \gamma + b\,j/(k+1)
 
 instead, as Beirlant, Dierckx, Goegebeur and Matthys (1999) and Feuerverger and Hall (1999) do, and take the intercept.
-That costs twice the standard deviation, but lets k be a fixed share of the data: a fifth of one side, and beyond 5000
-values growing as their cube root.  The interval is the normal one for :math:`\gamma`, with the variance of exponential
+That doubles the standard deviation, but lets k be a fixed share of the data: a fifth of one side up to 5000 values, and
+growing as their cube root beyond.  The interval is the normal one for :math:`\gamma`, with the variance of exponential
 spacings.
 
-Within any sample a log-normal tail looks like a power, of an index that grows too slowly to be seen.  Its spacings fall
-as the normal law's Mills ratio does.  Only if the observed ones fall significantly less (a one-sided test of the trend
-of :math:`Z_j` over that ratio, 5%) is the index finite beyond doubt; else the interval reaches to infinity.
+Within any one sample a log-normal tail looks like a power law, whose index grows too slowly to be noticed.  Its
+spacings fall like the Mills ratio of the normal law.  Only if the observed ones fall significantly less (a one-sided
+test of the trend of :math:`Z_j` over that ratio, 5%) is the index finite beyond doubt; otherwise the interval extends
+to infinity.
 
-Measured with 100 to 100,000 rewards: the intervals hold the truth of Cauchy's law in 92 to 96% of samples, of Pareto's
-with index 1.5 and of Student's with 3 in 93 to 97%, and of the normal and the log-normal in 98% or more.  What is rarer
-than the tenth of the data that is looked at is not seen: of normal noise with 5% of Cauchy's among it, the intervals
-describe the mixture, and next to none holds the index 1 that it has far out.
+With 100 to 100,000 rewards, the intervals held the true index in 92 to 96% of Cauchy samples, in 93 to 97% of Pareto
+samples with index 1.5 and Student samples with index 3, and in 98% or more of normal and log-normal samples.  Anything
+rarer than the tenth of the data that is used goes unnoticed: for normal noise mixed with 5% Cauchy noise, the intervals
+describe the mixture, and almost none holds the index 1 that it has far out.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 
 
 def distances(rewards: FloatArray, median: float, side: int) -> FloatArray:
-    """Distances to the median on one side of it, 1 or -1, largest first; infinite rewards and ties with it left out.
+    """Return distances to the median on one side, 1 or -1, largest first, without infinities and zeros.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def distances(rewards: FloatArray, median: float, side: int) -> FloatArray:
 
 
 def order_count(size: int) -> int:
-    """How many of the largest of ``size`` values the estimate looks at.
+    """Return how many of the largest of ``size`` values the estimate uses.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def order_count(size: int) -> int:
 
 
 def tail_index(sizes: FloatArray) -> Estimate:
-    """Tail index of values in falling order, the :func:`distances` of one side.
+    """Estimate the tail index of values in falling order, the :func:`distances` on one side.
 
     Examples
     --------
@@ -104,14 +105,14 @@ def tail_index(sizes: FloatArray) -> Estimate:
     slope = float(lean @ spacings) / float(lean @ lean)
     weights = 1 / k - rank.mean() * lean / float(lean @ lean)  # of the intercept
     gamma, hill = float(weights @ spacings), float(spacings.mean())
-    # exponential spacings have standard deviations as large as their means; the line may cross zero, they do not
+    # exponential spacings have standard deviations equal to their means, which are positive even where the line is not
     error = LEVEL * math.sqrt(float(np.sum((weights * np.maximum(gamma + slope * rank, 0.2 * hill)) ** 2)))
     low = gamma - error if _falls_less_than_log_normal(spacings, len(sizes)) else 0.0
     return Estimate(_inverse(gamma), _inverse(gamma + error), _inverse(low))
 
 
 def log_spacings(sizes: FloatArray) -> FloatArray:
-    """Scaled spacings of the logarithms of values in falling order, one fewer than these.
+    """Return the scaled spacings of the logarithms of values in falling order, one fewer than the values.
 
     Examples
     --------
@@ -122,7 +123,7 @@ def log_spacings(sizes: FloatArray) -> FloatArray:
 
 
 def hill_estimates(sizes: FloatArray) -> FloatArray:
-    """Hill's own estimates of the tail index from the largest 2, 3, ... values: what a Hill plot shows.
+    """Return Hill's own estimates of the tail index from the largest 2, 3, ... values, as a Hill plot shows them.
 
     Examples
     --------
