@@ -23,7 +23,7 @@ STRICT = "default-src 'none'; script-src 'self'; style-src 'self'"
 
 
 def known(rewards: dict[str, list[float]], goal: str = "mean", **more: Any) -> Known:
-    """What is known of an experiment whose arms have had these rewards, each for a decision of its own."""
+    """Return what is known about an experiment whose arms have had these rewards, each for a decision of its own."""
     decisions = sum(map(len, rewards.values()))
     arms = [
         {
@@ -76,15 +76,15 @@ def test_an_arm_that_never_paid_is_seen_to_be_worse() -> None:
 def test_without_rewards_the_page_says_so() -> None:
     empty = known({"a": [1.0]})
     empty.report["arms"][0]["rewards"] = 0
-    assert judge(empty).sentence("mean", 2) == "No rewards yet; 2 decisions wait for theirs."
+    assert judge(empty).sentence("mean", 2) == "No rewards yet; 2 decisions are pending."
 
 
 def test_outliers_that_decide_are_named() -> None:
     calm, loud = [1.0] * 30, [0.5] * 29 + [1000.0]
     assert outliers(known({"calm": calm, "loud": loud})).verdict == (
-        "Without them calm would lead by means instead of loud."
+        "Without them calm would have the highest mean instead of loud."
     )
-    assert "does not change who leads" in outliers(known({"calm": calm, "low": [0.5] * 30})).verdict
+    assert "does not change which arm" in outliers(known({"calm": calm, "low": [0.5] * 30})).verdict
     with_context = known({"calm": calm, "loud": loud})
     with_context.report["experiment"].context = {}
     assert outliers(with_context).verdict == ""
@@ -148,7 +148,7 @@ def test_an_experiment_is_made_shown_and_changed(server: Running) -> None:
     assert post(server.address, f"{address}/arms/b", state="paused")[0] == 303
     assert 'aria-label="Resume b"' in get(server.address, address)[1]
     assert post(server.address, f"{address}/state", state="paused")[0] == 303
-    assert "Let the experiment run" in get(server.address, address)[1]
+    assert "Resume the experiment" in get(server.address, address)[1]
     assert post(server.address, f"{address}/state", state="gone")[0] == 422
     assert get(server.address, "/experiments/nobody")[0] == 404
 
@@ -205,5 +205,5 @@ def test_with_tokens_the_page_asks_for_one(tmp_path: Path) -> None:
         assert get(server.address, "/", Cookie=reader)[0] == 200
         assert post(server.address, "/experiments", cookie=reader, name="x", arms="a\nb")[0] == 403
         assert post(server.address, "/experiments", cookie=admin, name="x", arms="a\nb")[0] == 303
-        # The interface itself never takes the cookie, which browsers send along by themselves.
+        # The interface itself never accepts the cookie, which browsers send automatically.
         assert call(server.address, "GET", "/v1/experiments", Cookie=admin).status == 401

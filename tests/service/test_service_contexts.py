@@ -30,7 +30,7 @@ def features(rng: random.Random, names: str = "ab") -> dict[str, list[float]]:
 
 
 def replayed(storage: Storage, name: str = "x") -> Replica:
-    """The experiment, read from nothing but the log."""
+    """Return the experiment, read from the log alone."""
     session = storage.connect()
     head = session.head(name)
     assert head is not None
@@ -50,7 +50,7 @@ def test_an_experiment_decides_as_an_agent_with_the_same_features_does(storage: 
             arm = agent.select(context)
             answer = server("POST", "/x/decisions", {"id": f"d{i}", "context": context})
             assert (answer.status, answer.body["arm"], answer.body["p"]) == (201, arm, 1.0)
-            if i % 3:  # one in three stays pending, and counts
+            if i % 3:  # one in three stays pending and counts as such
                 reward = 2.0 * context[arm][1] + rng.gauss(0.0, 0.1)
                 agent.update(context[arm], reward)
                 assert server("PUT", f"/x/decisions/d{i}/reward", {"value": reward}).body["learned"]
@@ -87,8 +87,8 @@ def test_a_shared_context_has_a_model_per_arm(storage: Storage) -> None:
     [
         (None, "context must be given"),
         ([1, 2], "context must be a mapping of arms to vectors, got a vector"),
-        ({"a": [1, 2], "b": [1]}, "context of arm 'b' must have 2 numbers, as those before, got 1"),
-        ({"a": [1, 2, 3], "b": [1, 2, 3]}, "context of arm 'a' must have 2 numbers, as those before, got 3"),
+        ({"a": [1, 2], "b": [1]}, "context of arm 'b' must have 2 numbers, like those before, got 1"),
+        ({"a": [1, 2, 3], "b": [1, 2, 3]}, "context of arm 'a' must have 2 numbers, like those before, got 3"),
         ({"a": [1, 2], "nobody": [1, 2]}, "context must name arms of the experiment, got 'nobody'"),
         ({"a": [1, "NaN"]}, "Expected `float`, got `str` - at `$.context[...][1]`"),
         ({"a": [1, 1e7]}, "Expected `float` <= 1000000.0 - at `$.context[...][1]`"),
@@ -115,7 +115,7 @@ def test_features_that_do_not_fit_are_refused_and_change_nothing(tmp_path: Path,
 def test_contexts_are_only_for_experiments_made_with_one(tmp_path: Path) -> None:
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
         for spec, word in (
-            ({"policy": "lin-ucb"}, "policy must be one without a context, or the experiment have one"),
+            ({"policy": "lin-ucb"}, "policy must be one without features unless there is a context, got 'lin-ucb'"),
             ({"policy": "ucb", "context": {}}, "policy must be one for features"),
             ({"policy": "lin-ucb", "context": {"n_features": 300}}, "<= 256"),
             ({"policy": "lin-ucb", "context": {"n_features": 200, "shared": True}}, "at most 256 features, got 400"),
@@ -199,7 +199,7 @@ def test_windows_cancellations_and_observations_learn_from_features(storage: Sto
 
 
 def answered(server: Process, method: str, path: str, body: Any) -> Any:
-    """What is answered for good: while the server compiles the policy, it asks to come again."""
+    """Return the final answer: while the server compiles the policy, it asks to try again."""
     while (answer := server(method, path, body)).status == 503:
         time.sleep(0.1)
     assert answer.status in (200, 201), answer
@@ -270,7 +270,7 @@ def test_the_client_exports_reports_and_the_page_know_contexts(tmp_path: Path) -
         assert "decides by context" in page
         assert "b leads with a mean of about 1.35 at average features" in page
         assert "Arms, best at average features first" in page
-        assert "who leads by means" not in page
+        assert "highest mean" not in page
         assert "chart-cost" not in page
         assert "not replayed" in call(server.address, "GET", "/experiments/x/rivals").body.decode()
 

@@ -52,7 +52,7 @@ def test_the_client_makes_decides_rewards_and_reports(client: hb.Client) -> None
     client.observe("my shop", "blue", math.inf)
     report = client.report("my shop")
     assert (report["decisions"], report["rewards"], report["pending"]) == (2, 2, 0)
-    with pytest.raises(ServiceError, match="409: other value") as refused:
+    with pytest.raises(ServiceError, match="409: different value") as refused:
         client.reward("my shop", decision, 1)
     assert refused.value.status == 409
     with pytest.raises(ValueError, match="value must not be NaN"):
@@ -84,7 +84,7 @@ def test_the_client_gives_up_in_time_and_checks_its_address() -> None:
         hb.Client("127.0.0.1:80")
     unsent = hb.Client("http://127.0.0.1:1", "hb_secret")
     assert repr(unsent) == "Client('http://127.0.0.1:1')"
-    with pytest.raises(TypeError, match="Client: context must have numbers only, got 'x'"):
+    with pytest.raises(TypeError, match="Client: context must contain only numbers, got 'x'"):
         unsent.decide("x", context=[1, True, "x"])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="Client: value must be a number, got 'a'"):
         unsent.reward("x", "one", "a")  # type: ignore[arg-type]
@@ -179,7 +179,7 @@ def test_commands_refuse_a_database_that_is_not_there(tmp_path: Path) -> None:
         refused = run(*command, "--db", db)
         assert refused.returncode == 2, command
         assert (
-            refused.stderr == f"heavybandits: there is no database {db}; serve makes one, or name another with --db\n"
+            refused.stderr == f"heavybandits: there is no database {db}; serve creates one, or name another with --db\n"
         )
         assert not path.exists(), command
     assert run("token", "create", "--role", "read", "--db", db).returncode == 0

@@ -1,4 +1,4 @@
-"""The HTTP interface: each address, who may use it, and the command that it stands for."""
+"""The decision service as an ASGI application: it admits requests, asks the log, and serves the pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from . import operations as operations  # they fill the table
+from . import operations as operations  # importing these fills the table
 from . import reading as reading
 from .auth import LOOPBACK, RateLimit, Tokens, allows
 from .dashboard.pages import Pages
@@ -31,7 +31,7 @@ from .web import Refused, refuse
 
 PATIENCE = 15.0  # seconds for which a request waits for the database
 NOSNIFF = (b"x-content-type-options", b"nosniff")
-TOKENS_EVERY = 1.0  # seconds between looks at the tokens
+TOKENS_EVERY = 1.0  # seconds between reads of the tokens
 
 
 class Service:
@@ -42,11 +42,11 @@ class Service:
     storage
         The database; its schema is brought up to date.
     clock
-        What time it is.
+        Tells the time, in microseconds since 1970.
     rate
-        Requests per second and token; by default any number.
+        Requests per second for each token; unlimited by default.
     loopback
-        Whether only this machine can reach the server, which then may do without tokens.
+        Whether only this machine can reach the server, in which case tokens are optional.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Service:
         )  # fmt: skip
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the addresses of the table straight away, which halves what a request costs, and pages by Starlette."""
+        """Serve the endpoints of the table directly, which halves the cost of a request, and pages by Starlette."""
         found = located(scope["path"]) if scope["type"] == "http" else None
         if found is None:
             await self._site(scope, receive, send)
@@ -105,7 +105,7 @@ class Service:
 
     @staticmethod
     def _hand_over(loop: asyncio.AbstractEventLoop, answers: Answers) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody is waiting any more
             loop.call_soon_threadsafe(_settle, answers)
 
     async def _watch_tokens(self) -> None:
@@ -116,7 +116,7 @@ class Service:
                 self.tokens = outcome.body
 
     async def _watch_patience(self) -> None:
-        """Answer those that have waited too long; one look a second costs less than a timer for each."""
+        """Answer requests that have waited too long; checking once a second costs less than a timer for each."""
         while True:
             await asyncio.sleep(1.0)
             late = time.monotonic() - PATIENCE
@@ -124,10 +124,10 @@ class Service:
                 _settle([(self._asked.popleft()[1], UNAVAILABLE)])
 
     async def ask(self, command: Any) -> Outcome:
-        """Let a command wait for its turn, and return its outcome."""
+        """Queue a command, and return its outcome."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         if not self.log.submit(command, future):
-            return problem(503, "too many requests wait" if not self.draining else "shutting down", "come again")
+            return problem(503, "shutting down" if self.draining else "too many waiting requests", "try again")
         self._asked.append((time.monotonic(), future))
         return await future
 
@@ -146,13 +146,13 @@ class Service:
         return response
 
     def admit(self, request: Request, authorization: str | None, role: str | None) -> str | None:
-        """Return the id of the token, None if there is none; refuse those who may not."""
+        """Return the id of the token, None if none is needed; refuse requests that are not allowed."""
         if role is None:
             return None
         if self.loopback and not self.tokens.any_made:
             given = request.headers.get("host", "")
             host = given.rpartition(":")[0] or given
-            if host not in LOOPBACK:  # a page elsewhere whose name was made to point here
+            if host not in LOOPBACK:  # another site's name that was made to point here
                 raise Refused(
                     403, "wrong host", f"without tokens the host must be 127.0.0.1 or localhost, got {host!r}"
                 )
@@ -161,16 +161,16 @@ class Service:
         if found is None:
             raise Refused(401, "no valid token", "send a token: 'Authorization: Bearer hb_...'")
         if not allows(found[0], role):
-            raise Refused(403, "not allowed", f"this needs a token of role {role}, got one of role {found[0]}")
+            raise Refused(403, "not allowed", f"this needs a token with role {role}, got one with role {found[0]}")
         if self.limit is not None and not self.limit.admits(found[1]):
-            raise Refused(429, "too many requests", f"a token has {self.limit.rate:g} requests a second")
+            raise Refused(429, "too many requests", f"a token may make {self.limit.rate:g} requests per second")
         return found[1]
 
 
 async def _no_such_address(request: Request, error: Exception) -> Response:
-    """Answer a request to an address, or with a method, that is not served."""
+    """Answer a request for a path, or with a method, that is not served."""
     status = error.status_code if isinstance(error, HTTPException) else 404
-    detail = "nothing is served here; names must not have slashes, not even as %2F" if status == 404 else ""
+    detail = "nothing is served here; names must not contain slashes, not even as %2F" if status == 404 else ""
     refused = refuse(Problem(str(getattr(error, "detail", "not found")).lower(), status, detail))
     refused.headers.update(getattr(error, "headers", None) or {})
     return refused

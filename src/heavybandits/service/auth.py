@@ -1,7 +1,7 @@
 """Tokens and what they allow.
 
-A token is ``hb_<id>_<secret>``.  The database keeps the SHA-256 of the secret, 32 random bytes, so that whoever reads
-the database cannot use it.  Without any token, a server that only this machine can reach lets everybody do everything.
+A token is ``hb_<id>_<secret>``.  The database keeps only the SHA-256 of the secret, 32 random bytes, so reading the
+database does not reveal it.  If no tokens exist, a server that only this machine can reach is open to everyone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 
 
 def new_token(role: str, name: str, now: int) -> tuple[str, Token]:
-    """Return a new token, and what is stored of it.
+    """Return a new token, and the row to store for it.
 
     Examples
     --------
@@ -44,11 +44,11 @@ class Tokens:
     Parameters
     ----------
     rows
-        All tokens of the database.
+        All tokens in the database.
     """
 
     def __init__(self, rows: list[Token]) -> None:
-        self.any_made = bool(rows)  # those that were revoked count: a server that had tokens stays closed
+        self.any_made = bool(rows)  # revoked tokens count: a server that had tokens stays closed
         self._valid = {row.id: row for row in rows if row.revoked is None}
 
     @classmethod
@@ -57,7 +57,7 @@ class Tokens:
         return cls(session.tokens())
 
     def role_of(self, authorization: str | None) -> tuple[str, str] | None:
-        """Return the role and the id of the token in a header, None if it is not valid."""
+        """Return the role and the id of the token in a header; None if it is not valid."""
         scheme, _, token = (authorization or "").partition(" ")
         parts = token.strip().split("_", 2)
         if scheme.lower() != "bearer" or len(parts) != 3 or parts[0] != "hb":
@@ -81,7 +81,7 @@ def allows(role: str, needed: str) -> bool:
 
 
 class RateLimit:
-    """Requests per second for each token: a bucket that fills evenly and holds the requests of one second.
+    """A limit on requests per second for each token: a bucket that fills evenly and holds one second's requests.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Changes of experiments: their state, and arms that come, pause and go."""
+"""Changes to experiments: their state, and arms that are added, paused, resumed and retired."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .turn import Outcome, Turn, problem
 
 
 def check(spec: Experiment) -> None:
-    """Refuse an experiment that cannot be; what its policy needs is compiled on the way.
+    """Refuse an invalid experiment; what its policy needs is compiled on the way.
 
     Examples
     --------
@@ -33,14 +33,14 @@ def check(spec: Experiment) -> None:
         if arm not in names:
             raise ValueError(f"floor must name arms of the experiment, got {arm!r}")
     if sum(spec.floor.values()) > 1.0 + 1e-12:
-        raise ValueError(f"shares of the floor must add up to 1 at most, got {sum(spec.floor.values())}")
+        raise ValueError(f"shares of the floor must add up to at most 1, got {sum(spec.floor.values())}")
     if spec.reward.at_close and spec.reward.window is None:
-        raise ValueError("reward must have a window if it has a default or adds up, for only its end makes them final")
+        raise ValueError("reward must have a window if it has a default or is a sum: neither is final before its end")
     _try_out(spec)
 
 
 def _try_out(spec: Experiment) -> None:
-    """Make a decision and learn its reward; some policies cannot choose among some arms."""
+    """Make a decision and learn its reward, because some policies cannot choose among some arms."""
     trial, arm, rule = learner_of(spec), spec.arms[0].name, spec.context
     vector = None if rule is None else [1.0] * (rule.n_features or 1)
     context = vector if rule is None or rule.shared or vector is None else {arm: vector}
@@ -51,21 +51,21 @@ def _try_out(spec: Experiment) -> None:
 
 
 class Change(NamedTuple):
-    """A change of an experiment that is there."""
+    """A change to an existing experiment."""
 
     experiment: str
     config: Config
 
     def keys(self) -> Iterable[str]:
-        """Return nothing."""
+        """Return no keys."""
         return ()
 
     def units(self, replica: Replica) -> Iterable[str]:
-        """Return nothing."""
+        """Return no units."""
         return ()
 
     def run(self, turn: Turn) -> Outcome:
-        """Make the change, unless it is made already."""
+        """Make the change, unless it has been made already."""
         replica, change = turn.replica, self.config
         if change.state is not None:
             if change.state != replica.state:
@@ -79,7 +79,7 @@ class Change(NamedTuple):
             return problem(404, "unknown arm", f"there is no arm {name!r}")
         wanted = "paused" if change.pause else "running" if change.resume else "retired"
         if arm.state == "retired" != wanted:
-            return problem(409, "retired", f"arm {name!r} is retired, for good")
+            return problem(409, "retired", f"arm {name!r} is retired for good")
         if wanted == "retired" != arm.state and len(replica.agent_arms) == 1:
             return problem(409, "only arm", f"arm {name!r} is the only one left")
         if arm.state != wanted:
@@ -90,10 +90,10 @@ class Change(NamedTuple):
         arm = turn.replica.arms.get(name)
         if arm is not None:
             if arm.state == "retired" or arm.payload != self.config.payload:
-                return problem(409, "name in use", f"there is, or was, an arm {name!r} that differs")
+                return problem(409, "name in use", f"there is, or was, a different arm named {name!r}")
             return Outcome(200, arm)
         if turn.replica.spec.context is not None and turn.replica.spec.context.shared:
-            return problem(409, "arms are fixed", "arms that share a context have a model each: their number is fixed")
+            return problem(409, "arms are fixed", "each arm that shares a context has its own model: none can be added")
         if len(turn.replica.arms) >= MAX_ARMS:
             return problem(409, "too many arms", f"an experiment has at most {MAX_ARMS} arms")
         self._append(turn, name)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-PASSING = (429, 502, 503, 504)  # states of a server that come to an end
+PASSING = (429, 502, 503, 504)  # statuses of temporary problems
 
 
 class ServiceError(Exception):
@@ -40,21 +40,21 @@ class Decision(NamedTuple):
 
 
 class Client:
-    """Asks a service for decisions, and reports rewards.
+    """A client that asks a service for decisions and reports rewards.
 
-    A request that fails on the way is repeated.  That is safe: each has an id, and the service counts an id once.
+    A request that fails on the way is retried.  That is safe: each has an id, and the service counts an id once.
     Threads may share a client.
 
     Parameters
     ----------
     url
-        Where the service is.
+        The address of the service.
     token
-        A token, if it needs one.
+        A token, if the service needs one.
     timeout
-        Seconds for an answer.
+        Seconds to wait for an answer.
     patience
-        Seconds for which requests are repeated before the client gives up.
+        Seconds for which requests are retried before the client gives up.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Client:
         return f"Client({self.url!r})"
 
     def create(self, experiment: str, arms: Iterable[str] | Mapping[str, Any], **options: Any) -> dict[str, Any]:
-        """Make an experiment; ``arms`` may map names to payloads, ``options`` are those of the interface."""
+        """Create an experiment; ``arms`` may map names to payloads, ``options`` are further fields of the request."""
         pairs = arms.items() if isinstance(arms, Mapping) else ((arm, None) for arm in arms)
         listed = [{"name": name, "payload": payload} for name, payload in pairs]
         return self.send("PUT", ("experiments", experiment), {"arms": listed, **options})
@@ -115,13 +115,13 @@ class Client:
     def reward(
         self, experiment: str, decision: Decision | str, value: float, *, id: str | None = None
     ) -> dict[str, Any]:
-        """Report the reward of a decision; where rewards add up, each has an ``id``."""
+        """Report the reward of a decision; if rewards add up, each needs an ``id``."""
         key = decision if isinstance(decision, str) else decision.id
         end = ("reward",) if id is None else ("rewards", id)
         return self.send("PUT", ("experiments", experiment, "decisions", key, *end), {"value": _plain(value)})
 
     def cancel(self, experiment: str, decision: Decision | str) -> dict[str, Any]:
-        """Say that a decision was never shown."""
+        """Cancel a decision that was never shown."""
         key = decision if isinstance(decision, str) else decision.id
         return self.send("DELETE", ("experiments", experiment, "decisions", key))
 
@@ -145,7 +145,7 @@ class Client:
         return self.send("GET", ("experiments", experiment, "report"))
 
     def send(self, method: str, path: tuple[str, ...], body: Any = None) -> dict[str, Any]:
-        """Send a request, again and again while that may help, and return the answer."""
+        """Send a request, retrying while that may help, and return the answer."""
         address = "/".join([f"{self._path}/v1", *(quote(part, safe="") for part in path)])
         content = None if body is None else json.dumps(body).encode()
         end, pause = time.monotonic() + self.patience, 0.05
@@ -190,8 +190,8 @@ class Client:
 
 
 def _vector(name: str, values: Iterable[float]) -> list[float]:
-    """Return features as JSON has them."""
-    vector = [_number(f"{name} must have numbers only", value) for value in values]
+    """Return features in JSON's form."""
+    vector = [_number(f"{name} must contain only numbers", value) for value in values]
     for value in vector:
         if not math.isfinite(value):
             raise ValueError(f"Client: {name} must be finite, got {value}")
@@ -206,10 +206,10 @@ def _number(rule: str, value: Any) -> float:
 
 
 def _plain(value: float) -> Any:
-    """Return a reward as JSON has it."""
+    """Return a reward in JSON's form."""
     value = _number("value must be a number", value)
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     if math.isnan(value):
-        raise ValueError("Client: value must not be NaN (leave out what is missing), got nan")
+        raise ValueError("Client: value must not be NaN (leave out missing rewards), got nan")
     return value

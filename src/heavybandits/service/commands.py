@@ -1,4 +1,4 @@
-"""The service's commands of the command line tool; parsing and printing only."""
+"""The service's commands for the command line: parsing and printing only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._format import plural
 DEFAULT = "sqlite:///heavybandits.db"
 Db = Annotated[str, typer.Option("--db", metavar="URL", help="sqlite:///path or postgresql://user@host/name.")]
 token_app = typer.Typer(
-    help="Make, list and revoke tokens of the service.", no_args_is_help=True, rich_markup_mode=None
+    help="Create, list and revoke tokens of the service.", no_args_is_help=True, rich_markup_mode=None
 )
 
 
@@ -29,10 +29,10 @@ def add_to(app: typer.Typer) -> None:
 def serve(
     db: Db = DEFAULT,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; beyond this machine tokens are needed.")
+        str, typer.Option(help="Address to listen on; beyond loopback, tokens are required.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")] = 8765,
-    rate: Annotated[float | None, typer.Option(min=0.001, help="Requests per second and token.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")] = 8765,
+    rate: Annotated[float | None, typer.Option(min=0.001, help="Most requests per second for each token.")] = None,
 ) -> None:
     """Serve decisions over HTTP, with a page that shows what is going on.
 
@@ -61,7 +61,7 @@ def export(
         if head is None:
             raise ValueError(f"export: there is no experiment {experiment!r}")
         parts = exports.written(form, exports.rows(session, head, after))
-        first = next(parts)  # before the file is emptied: the format may need what is not installed
+        first = next(parts)  # before the file is emptied: the format may need a package that is missing
         if out is None:
             for part in itertools.chain([first], parts):
                 sys.stdout.buffer.write(part)
@@ -85,10 +85,10 @@ def verify(db: Db = DEFAULT) -> None:
 
 
 def prune(
-    days: Annotated[float, typer.Option(min=0, help="Remove events older than this.")],
+    days: Annotated[float, typer.Option(min=0, help="Remove events older than this many days.")],
     db: Db = DEFAULT,
 ) -> None:
-    """Remove old events; what they have taught stays, and so do decisions without an end.
+    """Remove old events; what was learned from them stays, and so do open decisions.
 
     Example: heavybandits prune --days 90
     """
@@ -99,7 +99,7 @@ def prune(
 
 
 def migrate(db: Db = DEFAULT) -> None:
-    """Bring the schema of a database up to date; serve does this by itself.
+    """Bring the schema of a database up to date; serve does this too.
 
     Example: heavybandits migrate --db postgresql://localhost/bandits
     """
@@ -113,17 +113,17 @@ def create_token(
     db: Db = DEFAULT,
     name: Annotated[str, typer.Option(help="What the token is for.")] = "",
 ) -> None:
-    """Make a token, and print it once: only its hash is stored."""
+    """Create a token and print it once; only its hash is stored."""
     secret, row = _needs_extra("auth").new_token(role, name, time.time_ns() // 1000)
     with _session(db, new=True) as session, session.transaction():
         session.put_token(row)
-    print(f"Token {row.id} of role {role}.  Keep what follows; it is not shown again.")
+    print(f"Token {row.id} with role {role}.  Save the next line; it is not shown again.")
     print(secret)
 
 
 @token_app.command("list")
 def list_tokens(db: Db = DEFAULT) -> None:
-    """List tokens: their ids, roles and names."""
+    """List tokens: their ids, roles, states and names."""
     with _session(db) as session:
         for row in session.tokens():
             print(f"{row.id}  {row.role:6}  {'revoked' if row.revoked else 'valid':7}  {row.name}")
@@ -133,7 +133,7 @@ def list_tokens(db: Db = DEFAULT) -> None:
 def revoke_token(
     token: Annotated[str, typer.Argument(help="Id of the token, as token list shows it.")], db: Db = DEFAULT
 ) -> None:
-    """Revoke a token; servers know within a second or two."""
+    """Revoke a token; servers notice within a second or two."""
     with _session(db) as session, session.transaction():
         if token not in {row.id for row in session.tokens()}:
             raise ValueError(f"token: there is no token {token!r}")
@@ -154,12 +154,12 @@ def _needs_extra(module: str) -> Any:
 
 
 def _session(db: str, *, new: bool = False) -> Any:
-    """Return a connection to a database whose schema is up to date, as a context; it may be a new one if asked for."""
+    """Return a context manager for a connection to a database, its schema up to date; ``new`` may create it."""
     import contextlib
 
     storage = _needs_extra("storage").open_storage(db)
     if not (new or storage.exists()):
-        raise ValueError(f"there is no database {storage.shown}; serve makes one, or name another with --db")
+        raise ValueError(f"there is no database {storage.shown}; serve creates one, or name another with --db")
     session = storage.connect()
     try:
         session.migrate()

@@ -21,7 +21,7 @@ _bodies = msgspec.json.Decoder(DecisionBody)
 
 
 def new_id(now: int) -> str:
-    """Return an id that nobody has; those made later come later, which keeps the database's index small in use."""
+    """Return a new id; later ids sort later, which keeps the part of the database's index in use small."""
     return f"{now:014x}{secrets.token_hex(9)}"
 
 
@@ -44,7 +44,7 @@ class Decide(NamedTuple):
         return (unit_hash(replica, self.unit),) if self.unit is not None and replica.spec.sticky else ()
 
     def run(self, turn: Turn) -> Outcome:
-        """Return the decision of this id: the stored one, or a new one."""
+        """Return the decision with this id: the stored one, or a new one."""
         replica = turn.replica
         unit = None if self.unit is None else unit_hash(replica, self.unit)
         among = None if self.among is None else sorted(set(self.among))
@@ -77,7 +77,7 @@ class Decide(NamedTuple):
         return Outcome(201, answer(replica, event))
 
     def _given(self, turn: Turn, unit: str | None, open_arms: list[str]) -> tuple[str, str | None, float | None]:
-        """Return the reason of the decision, and its arm with the probability, unless the policy is to choose it."""
+        """Return the reason for the decision, and its arm and probability unless the policy chooses it."""
         replica = turn.replica
         if replica.state != "running":
             return "paused", replica.control if replica.control in open_arms else open_arms[0], 1.0
@@ -104,7 +104,7 @@ def _mixed(replica: Replica, open_arms: list[str], arm: str, chance: float | Non
 
 
 def answer(replica: Replica, event: Event) -> DecisionAnswer:
-    """Return a stored decision as it is answered."""
+    """Return the answer for a stored decision."""
     window = replica.spec.reward.window
     deadline = None if window is None else iso(event.t + round(window * SECOND))
     arm, reason = str(event.arm), event.reason
@@ -113,7 +113,7 @@ def answer(replica: Replica, event: Event) -> DecisionAnswer:
 
 
 def features_of(decision: Event) -> str | None:
-    """Return the vector of the arm that was chosen, as the events that settle the decision have it."""
+    """Return the vector of the chosen arm, in the form in which events that settle the decision store it."""
     context = None if decision.body is None else _bodies.decode(decision.body).context
     if isinstance(context, dict):
         context = context[str(decision.arm)]
@@ -121,5 +121,5 @@ def features_of(decision: Event) -> str | None:
 
 
 def unit_hash(replica: Replica, unit: str) -> str:
-    """Return what is stored of a unit: enough to know it again, not to tell who it is."""
+    """Return the hash that is stored for a unit: enough to recognise it, not to tell who it is."""
     return hashlib.sha256(f"unit/{replica.spec.seed}/{replica.name}/{unit}".encode()).hexdigest()[:32]

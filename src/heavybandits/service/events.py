@@ -30,7 +30,7 @@ class Event(NamedTuple):
     """A row of the log.
 
     ``kind`` is config, decision, reward, close, cancel, observe or late.  ``key`` is the id of a decision or of an
-    observation; where rewards add up, that of a reward is "decision/reward".
+    observation; if rewards add up, the key of a reward is "decision/reward".
     """
 
     exp: int
@@ -42,5 +42,5 @@ class Event(NamedTuple):
     p: float | None
     reason: str | None
     t: int
-    since: int | None  # when the decision was made that a reward or an end belongs to
+    since: int | None  # when the decision that a reward or an end belongs to was made
     body: str | None

@@ -26,7 +26,7 @@ FORMATS = {
 
 
 def rows(session: Session, head: Head, after: int = 0) -> Iterator[dict[str, Any]]:
-    """Yield the events of an experiment as rows, those after a sequence number."""
+    """Yield the events of an experiment after a sequence number, as rows."""
     open_arms: list[str] = []
     for event in _configs(session, head):
         if event.seq <= after:
@@ -75,7 +75,7 @@ def _row(event: Event, open_arms: list[str]) -> dict[str, Any]:
 
 
 def _context(event: Event) -> str | None:
-    """Return the features of an event as JSON: of all arms for a decision, of the arm for what settles it."""
+    """Return the features of an event as JSON: of all arms for a decision, of the chosen arm for what settles it."""
     if event.kind == "decision" and event.body is not None:
         context = msgspec.json.decode(event.body, type=dict[str, msgspec.Raw]).get("context")
         return None if context is None else bytes(context).decode()
@@ -110,12 +110,12 @@ def _safe(value: Any) -> Any:
 
 
 def _parquet(table: Iterator[dict[str, Any]]) -> Iterator[bytes]:
-    """Yield a file piece by piece: after each group of rows what the writer has put into its buffer."""
+    """Yield a file piece by piece: after each group of rows, what the writer has written."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise ValueError("export: Parquet needs the extra: pip install 'heavybandits[parquet]'") from None
+        raise ValueError("export: Parquet needs pyarrow: pip install 'heavybandits[parquet]'") from None
     kinds = {"seq": pa.int64(), "value": pa.float64(), "p": pa.float64(), "open": pa.list_(pa.string())}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
     sink = Drained()
@@ -127,7 +127,7 @@ def _parquet(table: Iterator[dict[str, Any]]) -> Iterator[bytes]:
 
 
 class Drained(io.RawIOBase):
-    """A file that only grows, and from which what was written is taken."""
+    """A file that hands out what is written to it and keeps nothing."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -145,6 +145,6 @@ class Drained(io.RawIOBase):
         return len(self._parts[-1])
 
     def drain(self) -> bytes:
-        """Return what was written since the last time."""
+        """Return what was written since the last call."""
         taken, self._parts = b"".join(self._parts), []
         return taken

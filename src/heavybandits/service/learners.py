@@ -1,6 +1,6 @@
-"""What learns in an experiment, told of events as the log has them.
+"""What learns in an experiment, driven by the events of the log.
 
-Experiments with and without contexts take the same calls, so the rest of the service does not ask which it has.
+Experiments with and without contexts take the same calls, so the rest of the service need not know which it has.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ DEFAULTS = {("arms", "mean"): "auto-mean", ("arms", "location"): "auto",
 
 
 class Learner(Protocol):
-    """What an experiment asks of whatever learns in it."""
+    """What an experiment expects of its learner."""
 
-    draws: bool  # whether the policy draws arms by probabilities that it knows
+    draws: bool  # whether the policy draws arms with probabilities that it knows
 
     def check(self, context: Context | None) -> None:
         """Refuse a context that does not fit."""
 
     def assign(self, given: str | None, among: list[str], key: bytes, context: Context | None) -> Assigned:
-        """Make a decision for the arm that is given, or else for the one of ``among`` that the policy chooses."""
+        """Make a decision for the given arm, or for the one of ``among`` that the policy chooses."""
 
     def decided(self, event: Event) -> None:
-        """Take in with which probability the latest decision was made."""
+        """Take in the probability with which the latest decision was made."""
 
     def learn(self, event: Event) -> None:
         """Take in a reward, of a decision or observed, unless the arm is retired."""
@@ -46,16 +46,16 @@ class Learner(Protocol):
         """Take in that an arm is retired."""
 
     def rows(self) -> list[Row]:
-        """Return what is known of each arm that is not retired."""
+        """Return what is known about each arm that is not retired."""
 
     def dumps(self) -> bytes:
-        """Return all that it is."""
+        """Return the whole learner as bytes."""
 
 
 def policy_of(spec: Experiment) -> Any:
-    """Return the policy of an experiment: its own, or the one that needs no knowledge for its goal.
+    """Return the policy of an experiment: its own, or the default for its goal, which needs no prior knowledge.
 
-    Only what is registered is made: a request cannot name code to run.
+    Only registered policies and estimators are made, so a request cannot name code to run.
 
     Examples
     --------
@@ -64,25 +64,25 @@ def policy_of(spec: Experiment) -> Any:
     >>> policy_of(Experiment(arms=[], policy="mine.py:Mine"))
     Traceback (most recent call last):
         ...
-    ValueError: policy must be made of registered ones, got 'mine.py:Mine'
+    ValueError: policy must be a registered one, got 'mine.py:Mine'
     """
     kind = "arms" if spec.context is None else "linear"
     given = DEFAULTS[kind, spec.goal] if spec.policy is None else spec.policy
     description = {"kind": given} if isinstance(given, str) else given
     for name in _kinds(description):
         if name not in all_policies() and name not in estimators():
-            raise ValueError(f"policy must be made of registered ones, got {name!r}")
+            raise ValueError(f"policy must be a registered one, got {name!r}")
     name = description["kind"]
     if name in estimators():
         raise ValueError(f"policy must be a policy, got {name!r}, which is an estimator")
     if name not in policies(kind):
-        known = "without a context, or the experiment have one" if kind == "arms" else "for features, such as 'lin-ucb'"
+        known = "without features unless there is a context" if kind == "arms" else "for features, such as 'lin-ucb'"
         raise ValueError(f"policy must be one {known}, got {name!r}")
     return make(**description)
 
 
 def _kinds(description: Any) -> Iterable[Any]:
-    """Yield the names of all that a description is made of."""
+    """Yield the names of all parts of a description."""
     if "kind" not in description:
         raise ValueError("policy must have a kind, such as {'kind': 'ucb', 'c': 2}")
     yield description["kind"]
@@ -94,7 +94,7 @@ def _kinds(description: Any) -> Iterable[Any]:
 class ArmsLearner:
     """An agent that knows arms by their names alone.
 
-    A policy that draws arms weighs a reward by the probability of its own decision, which the log has.
+    A policy that draws arms weighs a reward by the probability of its own decision, which is in the log.
 
     Parameters
     ----------
@@ -107,51 +107,51 @@ class ArmsLearner:
 
     @classmethod
     def made(cls, spec: Experiment) -> ArmsLearner:
-        """Return what learns in a new experiment."""
+        """Return the learner of a new experiment."""
         return cls(Agent(policy_of(spec), arms=[arm.name for arm in spec.arms], seed=spec.seed))
 
     @classmethod
     def loaded(cls, contents: bytes) -> ArmsLearner:
-        """Return what these bytes were made of."""
+        """Return the learner that these bytes were made from."""
         return cls(Agent.loads(contents))
 
     def check(self, context: Context | None) -> None:
         """Refuse any context."""
         if context is not None:
-            raise ValueError("context must be left out, for the experiment was made without one")
+            raise ValueError("context must be left out, because the experiment was made without one")
 
     def assign(self, given: str | None, among: list[str], key: bytes, context: Context | None) -> Assigned:
         """Let the agent make a decision."""
         return self.agent.assign(given, None if len(among) == len(self._arms) else among, key)
 
     def decided(self, event: Event) -> None:
-        """Let the probability be that of the log, in which floors and units have their part."""
+        """Use the probability in the log, which accounts for floors and units."""
         if self.draws and event.p is not None:
             self.agent.correct_chance(event.arm, event.p)
 
     def learn(self, event: Event) -> None:
-        """Let the agent learn, with the probability of this very decision."""
+        """Let the agent learn, with the probability of the reward's own decision."""
         if event.arm in self._arms:
             chance = event.p if self.draws else None
             self.agent.update(event.arm, event.value or 0.0, asked=event.kind != "observe", chance=chance)
 
     def give_up(self, event: Event) -> None:
-        """Let the agent cancel this very decision."""
+        """Let the agent cancel the decision."""
         if event.arm in self._arms:
             self.agent.cancel(event.arm, chance=event.p if self.draws else None)
 
     def add_arm(self, name: str) -> None:
-        """Let the agent have one more arm."""
+        """Add an arm to the agent."""
         self.agent.add_arm(name)
         self._arms.add(name)
 
     def remove_arm(self, name: str) -> None:
-        """Let the agent forget an arm."""
+        """Remove an arm from the agent."""
         self.agent.remove_arm(name)
         self._arms.remove(name)
 
     def rows(self) -> list[Row]:
-        """Return what the agent knows of each arm."""
+        """Return what the agent knows about each arm."""
         return self.agent.rows()
 
     def dumps(self) -> bytes:

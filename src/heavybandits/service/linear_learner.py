@@ -1,7 +1,7 @@
 """What learns in an experiment with contexts: an agent for rewards that are linear in features.
 
-The features of a decision are in its event, and those of the arm that was chosen also in the events that settle it:
-whoever replays the log needs nothing else.  With a shared context each arm has a model of its own, see :func:`.blocks`.
+The features of a decision are in its event, and those of the chosen arm also in the events that settle it, so a replay
+of the log needs nothing else.  With a shared context each arm has a model of its own; see :func:`.blocks`.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
 class ArmSums(msgspec.Struct):
-    """What is counted per arm."""
+    """Counts of an arm."""
 
     retired: bool = False
     pulls: int = 0
     pending: int = 0
     offered: int = 0  # decisions in which it could have been chosen
-    average: list[float] = msgspec.field(default_factory=list)  # of its features in these
+    average: list[float] = msgspec.field(default_factory=list)  # of its features in those
 
 
 class Held(msgspec.Struct):
-    """All that a learner is."""
+    """The whole state of a learner."""
 
     length: int | None  # of a vector, None before the first
     arms: dict[str, ArmSums]
@@ -64,20 +64,20 @@ class LinearLearner:
 
     @classmethod
     def made(cls, spec: Experiment) -> LinearLearner:
-        """Return what learns in a new experiment."""
+        """Return the learner of a new experiment."""
         assert spec.context is not None
         policy_of(spec)
         return cls(spec, Held(spec.context.n_features, {arm.name: ArmSums() for arm in spec.arms}, None))
 
     @classmethod
     def loaded(cls, spec: Experiment, contents: bytes) -> LinearLearner:
-        """Return what these bytes were made of."""
+        """Return the learner that these bytes were made from."""
         return cls(spec, msgspec.msgpack.decode(contents, type=Held))
 
     def check(self, context: Context | None) -> None:
-        """Refuse a context of another form, of unknown arms, or with vectors of another length."""
+        """Refuse a context of the wrong form, for unknown arms, or with vectors of the wrong length."""
         if context is None:
-            raise ValueError("context must be given, for the experiment was made with one")
+            raise ValueError("context must be given, because the experiment was made with one")
         if self._shared != isinstance(context, list):
             form = "one vector, which all arms share" if self._shared else "a mapping of arms to vectors"
             raise ValueError(f"context must be {form}, got {'a vector' if isinstance(context, list) else 'a mapping'}")
@@ -86,19 +86,19 @@ class LinearLearner:
             if name not in self._arms:
                 raise ValueError(f"context must name arms of the experiment, got {name!r}")
         length = self._length or len(next(iter(vectors.values()), ()))
-        as_what = "those before" if self._declared is None else "declared"
+        why = "like those before" if self._declared is None else "as declared"
         for name, vector in vectors.items():
             what = "context" if self._shared else f"context of arm {name!r}"
             if len(vector) != length:
-                raise ValueError(f"{what} must have {length} numbers, as {as_what}, got {len(vector)}")
+                raise ValueError(f"{what} must have {length} numbers, {why}, got {len(vector)}")
         if self._n_features(length) > MAX_FEATURES:
-            raise ValueError(f"context must make at most {MAX_FEATURES} features, got {self._n_features(length)}")
+            raise ValueError(f"context must have at most {MAX_FEATURES} features, got {self._n_features(length)}")
 
     def _n_features(self, length: int) -> int:
         return length * len(self._arms) if self._shared else length
 
     def _known(self, length: int) -> LinearAgent:
-        """Return the agent, which is made when the first vector comes."""
+        """Return the agent, making it when the first vector comes."""
         if self.agent is None:
             self._length = length
             self.agent = LinearAgent(policy_of(self._spec), self._n_features(length), seed=self._spec.seed)
@@ -152,19 +152,19 @@ class LinearLearner:
         """Let the agent cancel a decision for a row."""
         agent, row = self._settled(event)
         self._arms[str(event.arm)].pending -= 1
-        with contextlib.suppress(ValueError):  # so many were pending that the agent has given it up before
+        with contextlib.suppress(ValueError):  # the agent has given it up already, with so many pending
             agent.cancel(row)
 
     def add_arm(self, name: str) -> None:
-        """Count for one more arm."""
+        """Start counting for a new arm."""
         self._arms[name] = ArmSums()
 
     def remove_arm(self, name: str) -> None:
-        """Let rewards of the arm no longer be learned."""
+        """Stop learning the arm's rewards."""
         self._arms[name].retired = True
 
     def rows(self) -> list[Row]:
-        """Return what is known of each arm at the average of its features, over decisions it was offered in."""
+        """Return what is known about each arm at its average features, over the decisions in which it was offered."""
         shown = {arm: sums for arm, sums in self._arms.items() if not sums.retired}
         found = dict.fromkeys(shown, (math.nan, math.nan))
         averages = {arm: sums.average for arm, sums in shown.items() if sums.offered}
@@ -175,5 +175,5 @@ class LinearLearner:
         return [Row(arm, sums.pulls, sums.pending, *found[arm]) for arm, sums in shown.items()]
 
     def dumps(self) -> bytes:
-        """Return the agent and what is counted per arm as bytes."""
+        """Return the agent and the counts of arms as bytes."""
         return _encode(Held(self._length, self._arms, None if self.agent is None else self.agent.dumps()))

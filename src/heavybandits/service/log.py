@@ -1,8 +1,8 @@
 """The log: one thread that takes whatever waits as a batch, stores it in one transaction, and then answers.
 
-There is no timer: whoever comes while a batch is being stored goes with the next one.  The thread owns the replicas.
-Decisions are made inside the transaction, after everything that others have stored before, so the order of sequence
-numbers is the order in which all servers see all events.
+There is no timer: requests that come while a batch is being stored go with the next one.  The thread owns the replicas.
+Decisions are made inside the transaction, after taking in everything that other servers have stored, so the order of
+sequence numbers is the order in which all servers see all events.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ FAILED = problem(500, "internal error", "the request failed; the server's own lo
 
 
 def answer_at_once(answers: Answers) -> None:
-    """Give futures their results."""
+    """Set the results of futures."""
     for future, outcome in answers:
         future.set_result(outcome)
 
 
 class Log:
-    """Stores what is asked in batches, and follows what other servers store.
+    """A thread that stores requests in batches, and follows what other servers store.
 
     Parameters
     ----------
     storage
         The database, its schema up to date.
     clock
-        What time it is.
+        Tells the time, in microseconds since 1970.
     deliver
-        What to do with the answers of a batch: pairs of the future that was submitted, and its outcome.
+        Called with the answers of a batch: pairs of a submitted future and its outcome.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Log:
         self.storage, self.clock, self.deliver = storage, clock, deliver
         self.ready = threading.Event()  # all experiments are compiled and caught up
         self.replicas = Replicas()
-        self.reachable = True  # by the latest batch or poll
+        self.reachable = True  # as of the latest batch or poll
         self.batches = self.events = 0
         self._queue: deque[tuple[Command | Work, Any]] = deque()
         self._wake = threading.Condition()
@@ -70,27 +70,27 @@ class Log:
         self._watchdog = threading.Thread(target=self._watch, name="heavybandits-watchdog", daemon=True)
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start the threads."""
         self._thread.start()
         self._watchdog.start()
 
     def submit(self, command: Command | Work, future: Any) -> bool:
-        """Let a request, or a function that reads, wait for its turn; False if too many wait."""
+        """Queue a request, or a function that reads; return False if the queue is full."""
         with self._wake:
             if len(self._queue) >= QUEUE or self._stopping:
                 return False
             self._queue.append((command, future))
-            if len(self._queue) == 1:  # the thread waits for nothing but the first
+            if len(self._queue) == 1:  # the thread sleeps only while there is none
                 self._wake.notify()
         return True
 
     @property
     def waiting(self) -> int:
-        """The number of requests that wait."""
+        """The number of waiting requests."""
         return len(self._queue)
 
     def stop(self) -> None:
-        """Finish what waits, take snapshots, and end."""
+        """Finish waiting requests, take snapshots, and stop."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
@@ -112,14 +112,14 @@ class Log:
             self._session.close()
 
     def _take(self) -> list[tuple[Command | Work, Any]]:
-        """Return what waits, after a while perhaps nothing."""
+        """Return the waiting requests, or an empty list after a while."""
         with self._wake:
             if not self._queue and not self._stopping:
                 self._wake.wait(POLL)
             return [self._queue.popleft() for _ in range(min(len(self._queue), BATCH))]
 
     def answer(self, batch: list[tuple[Command | Work, Any]]) -> None:
-        """Store a batch and answer it; if something in it is wrong in a way that nobody foresaw, one by one."""
+        """Store a batch and answer it; after an unexpected error, do so one request at a time."""
         batch = [(command, future) for command, future in batch if not future.done()]
         commands = [(command, future) for command, future in batch if not callable(command)]
         outcomes = self._guarded(lambda session: self._store(session, [command for command, _ in commands]))
@@ -142,7 +142,7 @@ class Log:
         self.deliver(answers)
 
     def _guarded(self, work: Callable[[Session], Any]) -> Any:
-        """Work with the database: None if it cannot be reached or fails, an exception for any other mistake."""
+        """Work with the database; return None if it cannot be reached or fails, the exception for any other error."""
         for attempt in range(2):
             was_open = self._session is not None
             try:
@@ -196,7 +196,7 @@ class Log:
                 outcomes = [self._run(turns.get(command.experiment), command, absent) for command in commands]
         except BaseException:
             for turn in turns.values():
-                if turn.rows:  # the replica has taken in what may not be stored
+                if turn.rows:  # the replica has taken in events that may not be stored
                     self.replicas.forget(turn.replica)
             raise
         self.batches += 1
@@ -217,7 +217,7 @@ class Log:
         return absent[command.experiment] if turn is None else command.run(turn)
 
     def _follow(self, session: Session) -> None:
-        """Take in what other servers have stored, and end windows that are over."""
+        """Take in what other servers have stored, and close windows that are over."""
         self.replicas.follow(session)
         self.ready.set()
         for replica in list(self.replicas):
@@ -231,7 +231,7 @@ class Log:
             self._store(session, [Close(replica.name, tuple(row.key for row in due))])
 
     def _watch(self) -> None:
-        """Interrupt what hangs, so that those who wait get an answer and the next batch a new connection."""
+        """Interrupt a statement that hangs, so that requests get an answer and the next batch a new connection."""
         while self._thread.is_alive():
             self._thread.join(1.0)
             since, session = self._busy_since, self._session

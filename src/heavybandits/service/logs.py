@@ -1,4 +1,4 @@
-"""The server's own log: a line of JSON for each thing worth knowing."""
+"""The server's own log: a line of JSON per message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _USUAL = set(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color
 
 
 class JsonLines(logging.Formatter):
-    """A record as a line of JSON, with whatever was given as ``extra``."""
+    """A formatter that writes a record as a line of JSON, with whatever was given as ``extra``."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -28,7 +28,7 @@ class JsonLines(logging.Formatter):
 
 
 def write_to_stderr() -> None:
-    """Let warnings, and what the service has to say, go to standard error."""
+    """Write warnings, and the service's own messages, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

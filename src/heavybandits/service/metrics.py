@@ -1,4 +1,4 @@
-"""What Prometheus reads."""
+"""Metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ class Metrics:
     Parameters
     ----------
     log
-        Whose queue and batches are shown.
+        The log whose queue and batches are shown.
     """
 
     def __init__(self, log: Log) -> None:
         self._registry = registry = CollectorRegistry()
         labels = ("method", "path", "status")
         self._requests = Counter("heavybandits_requests", "Requests answered.", labels, registry=registry)
-        self._counters: dict[tuple[str, str, int], Counter] = {}  # found before
+        self._counters: dict[tuple[str, str, int], Counter] = {}  # looked up before
         self._seconds = Histogram(
-            "heavybandits_request_seconds", "Seconds to an answer.", buckets=BUCKETS, registry=registry
+            "heavybandits_request_seconds", "Seconds until the answer.", buckets=BUCKETS, registry=registry
         )
-        Gauge("heavybandits_waiting", "Requests that wait.", registry=registry).set_function(lambda: log.waiting)
+        Gauge("heavybandits_waiting", "Waiting requests.", registry=registry).set_function(lambda: log.waiting)
         Gauge("heavybandits_batches", "Batches stored.", registry=registry).set_function(lambda: log.batches)
         Gauge("heavybandits_events", "Events stored.", registry=registry).set_function(lambda: log.events)
         Gauge("heavybandits_database_up", "Whether the database answers.", registry=registry).set_function(
@@ -45,5 +45,5 @@ class Metrics:
         self._seconds.observe(seconds)
 
     def text(self) -> bytes:
-        """Return all of them as text."""
+        """Return all metrics as text."""
         return generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""The OpenAPI description of the interface, made from the table of addresses."""
+"""The OpenAPI description of the interface, made from the table of endpoints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .. import __version__
 from .spec import Key, Name, Problem
 from .table import OPERATIONS, Operation
 
-PARTS = {"experiment": Name, "arm": Name, "decision": Key, "reward": Key}  # of addresses
+PARTS = {"experiment": Name, "arm": Name, "decision": Key, "reward": Key}  # of paths
 
 
 @functools.cache
@@ -54,15 +54,15 @@ def _described(item: Operation, known: dict[str, Any]) -> dict[str, Any]:
         "operationId": item.handler.__name__,
         "summary": str(item.handler.__doc__).strip(),
         "parameters": parameters,
-        "responses": {"default": {"description": "What is wrong.", "content": problem}},
+        "responses": {"default": {"description": "An error.", "content": problem}},
     }
     for status, kind in item.answers.items():
         content = {} if kind is None else {"content": {"application/json": {"schema": known[repr(kind)]}}}
-        found["responses"][str(status)] = {"description": "Done." if status == 201 else "The answer."} | content
+        found["responses"][str(status)] = {"description": "Created." if status == 201 else "Success."} | content
     if item.form is not None:
         found["requestBody"] = {"required": True, "content": {"application/json": {"schema": known[repr(item.form)]}}}
     if item.role is not None:
         found["security"] = [{"token": []}, {}]
         others = "" if item.role == "admin" else " or admin"
-        found["description"] = f"Needs a token of role {item.role}{others}."
+        found["description"] = f"Needs a token with role {item.role}{others}."
     return found

@@ -1,4 +1,4 @@
-"""The addresses that change something: who may use each, and the command that it stands for."""
+"""The endpoints that change something: who may use each, and the command that it runs."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def reward(service: Service, request: Request, who: str | None) -> Respons
     "PUT", "/v1/experiments/{experiment}/decisions/{decision}/rewards/{reward}", "decide", RewardRequest, ACCEPTED
 )
 async def add_reward(service: Service, request: Request, who: str | None) -> Response:
-    """Report one of several rewards of a decision, which add up."""
+    """Report one of several rewards of a decision; they add up."""
     value = number((await body(request, _reward)).value)
     decision, key = parameter(request, "decision", Key), parameter(request, "reward", Key)
     return respond(await service.ask(Reward(request.path_params["experiment"], decision, value, key)))
@@ -96,7 +96,7 @@ async def add_reward(service: Service, request: Request, who: str | None) -> Res
 
 @operation("DELETE", "/v1/experiments/{experiment}/decisions/{decision}", "decide", None, ACCEPTED)
 async def cancel(service: Service, request: Request, who: str | None) -> Response:
-    """Say that a decision was never shown."""
+    """Cancel a decision that was never shown."""
     decision = parameter(request, "decision", Key)
     return respond(await service.ask(Cancel(request.path_params["experiment"], decision)))
 
@@ -110,7 +110,7 @@ async def observe(service: Service, request: Request, who: str | None) -> Respon
 
 @operation("POST", "/v1/experiments/{experiment}/batch", "decide", Batch, {200: BatchAnswer})
 async def batch(service: Service, request: Request, who: str | None) -> Response:
-    """Send many of these requests at once; each gets a status of its own."""
+    """Send many of these requests at once; each gets its own status."""
     items = (await body(request, _batch)).items
     name = request.path_params["experiment"]
     commands = [_item(service, name, item) for item in items]  # all are checked before any is sent
@@ -123,7 +123,7 @@ def _item(service: Service, experiment: str, item: BatchItem) -> Any:
         value for value in (item.decision, item.reward, item.cancel, item.observation) if value is not msgspec.UNSET
     ]
     if len(given) != 1:
-        raise Refused(422, "invalid", "each item must be one of decision, reward, cancel and observation")
+        raise Refused(422, "invalid", "each item must have exactly one of decision, reward, cancel and observation")
     if item.decision is not msgspec.UNSET:
         return _decide(service, experiment, item.decision)
     if item.reward is not msgspec.UNSET:
@@ -136,15 +136,15 @@ def _item(service: Service, experiment: str, item: BatchItem) -> Any:
 
 @operation("PUT", "/v1/experiments/{experiment}", "admin", Experiment, {200: ExperimentView, 201: ExperimentView})
 async def make_experiment(service: Service, request: Request, who: str | None) -> Response:
-    """Make an experiment."""
+    """Create an experiment."""
     spec = await body(request, _experiment)
     return respond(await make(service, parameter(request, "experiment", Name), spec, who))
 
 
 async def make(service: Service, name: str, spec: Experiment, who: str | None) -> Outcome:
-    """Make an experiment that has been checked."""
+    """Check an experiment, and create it."""
     try:
-        await run_in_threadpool(check, spec)  # may compile for seconds, so before anybody waits for the log
+        await run_in_threadpool(check, spec)  # may compile for seconds, so not in the log's thread
     except (ValueError, TypeError) as error:
         raise Refused(422, "invalid", str(error)) from None
     now = service.clock()
@@ -153,7 +153,7 @@ async def make(service: Service, name: str, spec: Experiment, who: str | None) -
 
 @operation("PATCH", "/v1/experiments/{experiment}", "admin", StateChange, {200: ExperimentView})
 async def change_experiment(service: Service, request: Request, who: str | None) -> Response:
-    """Run, pause or stop an experiment; while it does not run, decisions are for the control arm."""
+    """Run, pause or stop an experiment; while it is not running, decisions are for the control arm."""
     state = (await body(request, _state)).state
     return respond(await service.ask(Change(request.path_params["experiment"], Config(state=state, by=who))))
 
@@ -168,7 +168,7 @@ async def add_arm(service: Service, request: Request, who: str | None) -> Respon
 
 @operation("PATCH", "/v1/experiments/{experiment}/arms/{arm}", "admin", ArmChange, {200: ArmView})
 async def change_arm(service: Service, request: Request, who: str | None) -> Response:
-    """Pause an arm, or let it be chosen again; rewards of a paused arm still count."""
+    """Pause or resume an arm; rewards of a paused arm still count."""
     state, arm = (await body(request, _arm_state)).state, parameter(request, "arm", Name)
     config = Config(pause=arm, by=who) if state == "paused" else Config(resume=arm, by=who)
     return respond(await service.ask(Change(request.path_params["experiment"], config)))

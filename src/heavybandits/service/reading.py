@@ -1,4 +1,4 @@
-"""The addresses that only read."""
+"""The endpoints that only read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Format = Literal["ndjson", "csv", "parquet"]
 
 
 def of_experiment(name: str, read: Callable[[Replica], Any]) -> Callable[[Session, Replicas], Outcome]:
-    """Return the work of reading something of an experiment."""
+    """Return a function that reads something about an experiment, for the log to run."""
 
     def work(session: Session, replicas: Replicas) -> Outcome:
         replica = replicas.load(session, name)
@@ -45,13 +45,13 @@ def of_experiment(name: str, read: Callable[[Replica], Any]) -> Callable[[Sessio
 
 
 def every_experiment(session: Session, replicas: Replicas) -> Outcome:
-    """Read what all experiments look like."""
+    """Return a view of every experiment."""
     replicas.follow(session)
     return Outcome(200, ExperimentList([replica.view() for replica in replicas]))
 
 
 def changes_of(name: str, after: int) -> Callable[[Session, Replicas], Outcome]:
-    """Return the work of reading who changed what in an experiment."""
+    """Return a function that reads who changed what in an experiment, for the log to run."""
 
     def work(session: Session, replicas: Replicas) -> Outcome:
         head = session.head(name)
@@ -78,13 +78,13 @@ async def show_experiment(service: Service, request: Request, who: str | None) -
 
 @operation("GET", "/v1/experiments/{experiment}/report", "read", None, {200: dict[str, Any]})
 async def show_report(service: Service, request: Request, who: str | None) -> Response:
-    """Show an experiment's totals, estimates, largest rewards and spans of time."""
+    """Show an experiment's totals, estimates, largest rewards and history."""
     return respond(await service.ask(of_experiment(request.path_params["experiment"], report)))
 
 
 @operation("GET", "/v1/experiments/{experiment}/audit", "read", None, {200: Audit}, {"after": Sequence})
 async def audit(service: Service, request: Request, who: str | None) -> Response:
-    """List who changed what, the first thousand changes after a sequence number."""
+    """List who changed what: up to a thousand changes after a sequence number."""
     return respond(await service.ask(changes_of(request.path_params["experiment"], _after(request))))
 
 
@@ -92,7 +92,7 @@ async def audit(service: Service, request: Request, who: str | None) -> Response
     "GET", "/v1/experiments/{experiment}/export", "read", None, {200: None}, {"after": Sequence, "format": Format}
 )  # fmt: skip
 async def export(service: Service, request: Request, who: str | None) -> Response:
-    """Download the log from a sequence number on, as ndjson, csv or parquet."""
+    """Download the events after a sequence number, as ndjson, csv or parquet."""
     name, after, form = request.path_params["experiment"], _after(request), request.query_params.get("format", "ndjson")
     if form not in FORMATS:
         raise Refused(422, "invalid", f"format must be one of {', '.join(FORMATS)}, got {form!r}")
@@ -127,21 +127,21 @@ def _after(request: Request) -> int:
 
 @operation("GET", "/health", None, None, {200: dict[str, str]})
 async def health(service: Service, request: Request, who: str | None) -> Response:
-    """Say that the process lives."""
+    """Say that the process is alive."""
     return respond(Outcome(200, {"status": "ok", "version": __version__}))
 
 
 @operation("GET", "/ready", None, None, {200: dict[str, str]})
 async def ready(service: Service, request: Request, who: str | None) -> Response:
-    """Say whether requests will be served: 200 once everything is compiled and caught up and the database answers."""
+    """Say whether the server is ready: 200 once everything is compiled and caught up and the database answers."""
     if service.draining or not service.log.ready.is_set() or not service.log.reachable:
-        raise Refused(503, "not ready", "starting, stopping, or without a database")
+        raise Refused(503, "not ready", "the server is starting or stopping, or cannot reach its database")
     return respond(Outcome(200, {"status": "ready"}))
 
 
 @operation("GET", "/metrics", "read", None, {200: None})
 async def metrics(service: Service, request: Request, who: str | None) -> Response:
-    """Show counters as Prometheus reads them."""
+    """Show metrics in the format of Prometheus."""
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
 

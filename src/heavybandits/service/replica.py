@@ -1,4 +1,4 @@
-"""A replica of an experiment: an agent, and totals, that only the events of the log change, in their order.
+"""A replica of an experiment: an agent and totals that only the events of the log change, in their order.
 
 Every server, every restart and every replay goes through the same calls in the same order, so all hold the same bits.
 A server that makes a decision makes it on its replica in the transaction that stores it; if that fails, the replica is
@@ -20,7 +20,7 @@ from .linear_learner import LinearLearner
 from .spec import ArmView, Context, Experiment, ExperimentView, State
 from .totals import ArmTotals, Totals
 
-SHOWN = 64  # arms up to which estimates are kept over time
+SHOWN = 64  # most arms for which estimates are kept over time
 
 
 class Config(msgspec.Struct, omit_defaults=True):
@@ -37,7 +37,7 @@ class Config(msgspec.Struct, omit_defaults=True):
 
 
 class DecisionBody(msgspec.Struct, omit_defaults=True):
-    """The body of a decision: what was asked for, as far as there is anything to say."""
+    """The body of a decision event: what was asked for."""
 
     unit: str | None = None  # its hash
     among: list[str] | None = None
@@ -61,7 +61,7 @@ _encode, _decode = msgspec.msgpack.Encoder(order="deterministic").encode, msgspe
 
 
 def learner_of(spec: Experiment) -> Learner:
-    """Return what learns in a new experiment."""
+    """Return the learner of a new experiment."""
     return ArmsLearner.made(spec) if spec.context is None else LinearLearner.made(spec)
 
 
@@ -88,36 +88,36 @@ class Replica:
     def assign(
         self, key: str, given: str | None, among: list[str] | None, context: Context | None = None
     ) -> Assigned:  # fmt: skip
-        """Make the decision of this key: for the arm that is given, or else for one that the policy chooses."""
+        """Make the decision with this key, for the given arm or for one that the policy chooses."""
         return self.learner.assign(given, self.open_among(among, context), self.digest("policy", key), context)
 
     def digest(self, purpose: str, key: str) -> bytes:
-        """Return what stands for chance in the decision of this key: the same on every server."""
+        """Return the random bytes for the decision with this key: the same on every server."""
         return hashlib.sha256(f"{purpose}/{self.spec.seed}/{self.name}/{key}".encode()).digest()
 
     def open_among(self, among: list[str] | None, context: Context | None = None) -> list[str]:
-        """Return the arms that may be chosen now; if each has features of its own, those that came with some."""
+        """Return the arms that may be chosen now; if arms have their own features, only those that came with some."""
         offered = context if isinstance(context, dict) else self.open
         if among is None and offered is self.open:
             return self.open
         return [arm for arm in self.open if arm in offered and (among is None or arm in among)]
 
     def check_vector(self, arm: str, vector: list[float] | None) -> None:
-        """Refuse the vector of an observation that does not fit."""
+        """Refuse an observation's vector that does not fit."""
         of_arm = vector is not None and self.spec.context is not None and not self.spec.context.shared
         self.learner.check({arm: vector} if of_arm and vector is not None else vector)
 
     def apply(self, event: Event) -> None:
         """Take in an event of the log."""
         if event.seq != self.seq + 1:
-            raise ValueError(f"{self.name}: after event {self.seq} must come the next one, got {event.seq}")
+            raise ValueError(f"{self.name}: the next event must be {self.seq + 1}, got {event.seq}")
         if event.kind == "decision" and event.arm in self.agent_arms:
             body = NOTHING_SAID if event.body is None else _bodies.decode(event.body)
             self.assign(str(event.key), event.arm, body.among, body.context)
         self.note(event)
 
     def note(self, event: Event) -> None:
-        """Take in an event, but for the choice that a decision is, which was made just now."""
+        """Take in an event, except the choice that a decision makes, which has just been made."""
         kind, arm = event.kind, event.arm
         if kind == "decision":
             if arm in self.agent_arms:
@@ -173,12 +173,12 @@ class Replica:
         self.control = self.spec.control or self.spec.arms[0].name
 
     def snapshot(self) -> bytes:
-        """Return all that the replica is."""
+        """Return the whole replica as bytes."""
         return _encode(Held(self.seq, self.spec, self.state, self.arms, self.learner.dumps(), self.totals))
 
     @classmethod
     def restored(cls, exp: int, name: str, contents: bytes) -> Replica:
-        """Return the replica that a snapshot was made of."""
+        """Return the replica that a snapshot was made from."""
         replica, held = cls(exp, name), _decode(contents)
         replica.seq, replica.spec, replica.state, replica.arms = held.seq, held.spec, held.state, held.arms
         replica.totals, is_linear = held.totals, held.spec.context is not None
@@ -210,9 +210,9 @@ class Replica:
                     f"{zeros} of {rewards} rewards are zero, so arms do not differ in location: use goal 'mean'"
                 )
             elif rewards < 20:
-                notes.append("rewards that are mostly zero, such as orders of visitors, want goal 'mean'")
+                notes.append("rewards that are mostly zero, such as visitors' orders, need goal 'mean'")
         if not (self.spec.floor or self.learner.draws):
-            notes.append("without a floor p is 0, 1 or unknown: the log allows no off-policy evaluation")
+            notes.append("without a floor p is 0, 1 or unknown, so the log allows no off-policy evaluation")
         if self.spec.reward.window is None:
             notes.append("without a window a decision waits for its reward for ever; cancel those that will get none")
         return notes

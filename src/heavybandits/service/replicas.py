@@ -26,13 +26,13 @@ class Replicas:
     def __init__(self) -> None:
         self._by_name: dict[str, Replica] = {}
         self._unreadable: set[str] = set()
-        self._snapshot_at: dict[int, int] = {}  # sequence number of the latest snapshot that is known of
+        self._snapshot_at: dict[int, int] = {}  # sequence number of the latest known snapshot
 
     def __iter__(self) -> Iterator[Replica]:
         return iter(self._by_name.values())
 
     def load(self, session: Session, name: str) -> Replica | None:
-        """Return an experiment; read it if this server does not hold it, None if there is none."""
+        """Return an experiment, reading it if this server does not hold it; None if it does not exist."""
         if name not in self._by_name:
             head = session.head(name)
             if head is None:
@@ -41,7 +41,7 @@ class Replicas:
         return self._by_name[name]
 
     def read(self, session: Session, head: Head, until: int) -> Replica:
-        """Return an experiment as it was after the event of this sequence number."""
+        """Return an experiment as it was after the event with this sequence number."""
         replica = self._restored(session, head.id, head.name, head.first_seq, until)
         self.catch_up(session, replica, until + 1)
         return replica
@@ -74,7 +74,7 @@ class Replicas:
             raise
 
     def follow(self, session: Session) -> None:
-        """Take in all that is stored, of all experiments."""
+        """Take in everything that is stored, for all experiments."""
         names, stored = {replica.exp: replica.name for replica in self}, session.next_seqs()
         for exp in names.keys() & stored.keys():
             self.catch_up(session, self._by_name[names[exp]], stored[exp])
@@ -88,17 +88,17 @@ class Replicas:
                     self._unreadable.add(head.name)
 
     def forget(self, replica: Replica) -> None:
-        """Let a replica be read again when it is next needed."""
+        """Drop a replica, so that it is read again when it is next needed."""
         self._by_name.pop(replica.name, None)
 
     def snapshot_some(self, session: Session) -> None:
-        """Take snapshots of those that have had many events since the last."""
+        """Take snapshots of replicas that have had many events since their last."""
         for replica in self:
             if replica.seq - self._snapshot_at.get(replica.exp, 0) >= EVERY:
                 self._snapshot(session, replica)
 
     def snapshot_all(self, session: Session) -> None:
-        """Take snapshots of those that have had any events since the last."""
+        """Take snapshots of replicas that have had any events since their last."""
         for replica in self:
             if replica.seq > self._snapshot_at.get(replica.exp, 0):
                 self._snapshot(session, replica)

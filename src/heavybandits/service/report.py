@@ -1,4 +1,4 @@
-"""What is known of an experiment, from its replica alone."""
+"""What is known about an experiment, from its replica alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .spec import as_json
 
 
 def report(replica: Replica) -> dict[str, Any]:
-    """Return an experiment's totals, estimates and spans of time, as JSON has them."""
+    """Return an experiment's totals, estimates and spans of time, in JSON's form."""
     totals, known = replica.totals, {row.arm: row for row in replica.learner.rows()}
     decisions = sum(arm.decisions for arm in totals.arms.values())
     arms = []
@@ -60,14 +60,14 @@ def report(replica: Replica) -> dict[str, Any]:
 
 
 def _standard_error(total: float, squares: float, n: int) -> float:
-    """Return the standard error of a mean, NaN if there are too few rewards for one."""
+    """Return the standard error of a mean; NaN if there are too few rewards."""
     if n < 2:
         return math.nan
     return math.sqrt(max(squares - total * total / n, 0.0) / (n - 1) / n)
 
 
 def _median_interval(values: list[float]) -> tuple[float, float]:
-    """Return an interval that has the median with at least 95%, from sorted values; the whole line if they are few.
+    """Return an interval that holds the median with probability 95%, from sorted values; the whole line if too few.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def _median_interval(values: list[float]) -> tuple[float, float]:
 
 @functools.cache
 def _left_out(n: int) -> int:
-    """Return how many values may be left out at either end: more are below the median with 2.5% at most."""
+    """Return how many values may be left out at either end: the median is beyond them with probability 2.5% at most."""
     most, ways = -1, 1
     while 40 * ways <= 2**n:
         most += 1
@@ -89,5 +89,5 @@ def _left_out(n: int) -> int:
 
 
 def _plain(value: float) -> Any:
-    """Return a number as JSON has it, None for a missing one."""
+    """Return a number in JSON's form; None for a missing one."""
     return None if value != value else as_json(value)

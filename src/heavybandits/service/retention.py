@@ -1,7 +1,7 @@
-"""Old events go; what they have taught stays, in a snapshot.
+"""Removal of old events: what was learned from them stays, in a snapshot.
 
-Decisions without an end stay too, so that their rewards still count.  An id whose events are gone is forgotten: a
-repeat of it would count as new.
+Open decisions stay too, so that their rewards still count.  An id whose events are gone is forgotten: a request that
+repeats it counts as new.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SECOND = 1_000_000  # microseconds
 
 
 def prune(session: Session, before: int, clock: Clock = system_clock) -> dict[str, int]:
-    """Remove events from before a time, and return how many went, by experiment.
+    """Remove events from before a time, and return how many were removed, by experiment.
 
     The last two windows of an experiment are never touched.
     """

@@ -1,4 +1,4 @@
-"""Rewards of decisions, the ends of their windows, cancellations, and rewards that nobody selected."""
+"""Rewards of decisions, the ends of their windows, cancellations, and rewards without a decision."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .turn import Outcome, Turn, problem
 
 
 class Reward(NamedTuple):
-    """A reward of a decision; with an id of its own if rewards add up."""
+    """A reward of a decision, with its own id if rewards add up."""
 
     experiment: str
     decision: str
@@ -30,7 +30,7 @@ class Reward(NamedTuple):
         return {self.decision, self.key}
 
     def units(self, replica: Replica) -> Iterable[str]:
-        """Return nothing."""
+        """Return no units."""
         return ()
 
     def run(self, turn: Turn) -> Outcome:
@@ -41,10 +41,10 @@ class Reward(NamedTuple):
             return problem(404, "unknown decision", f"there is no decision {self.decision!r}")
         if (rule.combine == "sum") != (self.id is not None):
             where = "rewards/{reward_id}" if rule.combine == "sum" else "reward"
-            return problem(422, "wrong address", f"rewards of this experiment go to .../decisions/{{id}}/{where}")
+            return problem(422, "wrong endpoint", f"rewards of this experiment go to .../decisions/{{id}}/{where}")
         if earlier := turn.found(self.key).get("reward"):
             if earlier.value != self.value:
-                return problem(409, "other value", f"the reward was reported before as {earlier.value}")
+                return problem(409, "different value", f"the reward was reported before as {earlier.value}")
             return Outcome(200, Accepted(self.key, earlier.seq, not rule.at_close or _is_closed(turn, self.decision)))
         end_if_due(turn, decision)
         if _is_closed(turn, self.decision):
@@ -63,7 +63,7 @@ class Reward(NamedTuple):
 
 
 class Cancel(NamedTuple):
-    """Word that a decision was never shown."""
+    """The cancellation of a decision that was never shown."""
 
     experiment: str
     decision: str
@@ -73,7 +73,7 @@ class Cancel(NamedTuple):
         return (self.decision,)
 
     def units(self, replica: Replica) -> Iterable[str]:
-        """Return nothing."""
+        """Return no units."""
         return ()
 
     def run(self, turn: Turn) -> Outcome:
@@ -111,7 +111,7 @@ class Observe(NamedTuple):
         return () if self.is_new else (self.id,)
 
     def units(self, replica: Replica) -> Iterable[str]:
-        """Return nothing."""
+        """Return no units."""
         return ()
 
     def run(self, turn: Turn) -> Outcome:
@@ -124,7 +124,7 @@ class Observe(NamedTuple):
                 return problem(409, "id in use", f"observation {self.id!r} was reported before with {what}")
             return Outcome(200, Accepted(self.id, earlier.seq, self.arm in replica.agent_arms))
         if self.arm not in replica.arms:
-            return problem(422, "unknown arm", f"arm must be one of the experiment, got {self.arm!r}")
+            return problem(422, "unknown arm", f"arm must be an arm of the experiment, got {self.arm!r}")
         try:
             replica.check_vector(self.arm, self.context)
         except ValueError as error:
@@ -144,7 +144,7 @@ class Close(NamedTuple):
         return self.decisions
 
     def units(self, replica: Replica) -> Iterable[str]:
-        """Return nothing."""
+        """Return no units."""
         return ()
 
     def run(self, turn: Turn) -> Outcome:
@@ -160,7 +160,7 @@ def _is_closed(turn: Turn, decision: str) -> bool:
 
 
 def end_if_due(turn: Turn, decision: Event) -> None:
-    """End a decision's window if it is over: learn its reward or the default, or else give the decision up."""
+    """Close a decision's window if it is over: learn its reward or the default, or give the decision up."""
     key, rule, found = str(decision.key), turn.replica.spec.reward, turn.found(str(decision.key))
     row = turn.open.get(key)
     if row is None or rule.window is None or turn.now < decision.t + round(rule.window * SECOND):

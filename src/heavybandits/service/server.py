@@ -1,4 +1,4 @@
-"""The process behind ``heavybandits serve``: a socket, the application, and an end without loss."""
+"""The process behind ``heavybandits serve``: a socket, the application, and a shutdown that loses nothing."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .auth import Tokens
 from .logs import write_to_stderr
 from .storage import Storage, open_storage
 
-SWITCH = 0.001  # seconds for which one thread may keep the others from working
-GRACE = 20  # seconds for requests under way when the server is told to end
+SWITCH = 0.001  # seconds for which one thread may hold up the others
+GRACE = 20  # seconds in which requests under way may finish when the server is told to stop
 
 log = logging.getLogger("heavybandits.service")
 
 
 class Server(uvicorn.Server):
-    """A server that ends with status 0 when it is told to end."""
+    """A server that exits with status 0 when it is told to stop."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -61,9 +61,9 @@ def is_loopback(host: str) -> bool:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens."""
+    """Return a socket bound to a host and port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Said to be TCP, or asyncio would not switch Nagle's algorithm off, and answers would take 40 ms.
+    # Declared as TCP: otherwise asyncio would not disable Nagle's algorithm, and answers would take 40 ms.
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -75,7 +75,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def make_server(service: Service) -> Server:
-    """Return the server of an application."""
+    """Return a server for an application."""
     config = uvicorn.Config(
         service.app, interface="asgi3", lifespan="on", log_config=None, access_log=False, server_header=False,
         timeout_graceful_shutdown=GRACE, backlog=2048,
@@ -84,7 +84,7 @@ def make_server(service: Service) -> Server:
 
 
 def prepare(storage: Storage, host: str) -> bool:
-    """Bring the schema up to date, and return whether there are tokens; beyond this machine there must be."""
+    """Bring the schema up to date, and return whether there are tokens; a host other than loopback requires them."""
     session = storage.connect()
     try:
         session.migrate()
@@ -93,12 +93,12 @@ def prepare(storage: Storage, host: str) -> bool:
         session.close()
     if not has_tokens and not is_loopback(host):
         raise ValueError(f"serve: host must be 127.0.0.1 while there are no tokens, got {host!r}; "
-                         f"make one first: heavybandits token create --role admin --db {storage.url}")  # fmt: skip
+                         f"create one first: heavybandits token create --role admin --db {storage.url}")  # fmt: skip
     return has_tokens
 
 
 def serve(url: str, host: str, port: int, rate: float | None) -> None:
-    """Serve until told to end."""
+    """Serve until told to stop."""
     storage = open_storage(url)
     has_tokens = prepare(storage, host)
     write_to_stderr()
@@ -107,13 +107,12 @@ def serve(url: str, host: str, port: int, rate: float | None) -> None:
         shown = f"[{host}]" if ":" in host else host
         print(f"Page and API: http://{shown}:{wire.getsockname()[1]}/  (events in {storage.shown})")
         if not has_tokens:
-            print(
-                f"Anyone on this machine may use it.  To change that: heavybandits token create --role admin --db {url}"
-            )
+            command = f"heavybandits token create --role admin --db {url}"
+            print(f"Anyone on this machine may use it.  To require tokens: {command}")
         sys.stdout.flush()
         server = make_server(service)
         sys.setswitchinterval(SWITCH)
-        gc.freeze()  # what is loaded by now stays: nobody has to look through it again while requests wait
+        gc.freeze()  # what is loaded by now stays, so collections need not scan it while requests wait
         server.run(sockets=[wire])
     log.info("stopped")
     if not server.started:

@@ -1,4 +1,4 @@
-"""What the service is asked and what it answers, as types that check themselves."""
+"""The bodies of requests and answers, as types that check themselves."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 MAX_ARMS, MAX_EXPERIMENTS, MAX_BATCH = 1_000, 1_000, 1_000
-MAX_FEATURES = 256  # that a policy gets: a decision takes time, and a snapshot room, as their square
-LARGEST_FEATURE = 1e6  # in size: squares of squares stay far from where numbers end
+MAX_FEATURES = 256  # that a policy gets: decision time and snapshot size grow as their square
+LARGEST_FEATURE = 1e6  # in absolute value: even fourth powers are far from overflow
 LONGEST_WINDOW = 366 * 86_400  # seconds
 
-# Names stand in addresses and on pages: no slash, nothing that cannot be seen, and not "." or "..".
+# Names appear in paths and on pages, so they have no slashes or control characters and are not "." or "..".
 Name = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f-\x9f/\\]{1,64}$", max_length=64)]
 Key = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f-\x9f/\\]{1,128}$", max_length=128)]
 Unit = Annotated[str, Meta(min_length=1, max_length=1024)]
@@ -40,12 +40,12 @@ class RewardRule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
 
     @property
     def at_close(self) -> bool:
-        """Whether rewards are learned when the window ends: all of them, or those that come fast would count more."""
+        """Whether all rewards are learned when the window ends, so that those that come fast do not count more."""
         return self.default is not None or self.combine == "sum"
 
 
 class ContextRule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What decisions come with: a vector per arm, or one that all arms ``share``, each with a model of its own.
+    """What decisions come with: a vector per arm, or one vector that all arms share, each with its own model.
 
     If the length of a vector is not given, the first one sets it.
     """
@@ -55,7 +55,7 @@ class ContextRule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
 
 
 class Experiment(Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What an experiment is when it is made."""
+    """The description of a new experiment."""
 
     arms: Annotated[list[Arm], Meta(min_length=1, max_length=MAX_ARMS)]
     goal: Goal = "mean"
@@ -69,7 +69,7 @@ class Experiment(Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class StateChange(Struct, forbid_unknown_fields=True):
-    """A new state of an experiment."""
+    """The new state of an experiment."""
 
     state: State
 
@@ -111,7 +111,7 @@ class Observation(Struct, forbid_unknown_fields=True):
 
 
 class BatchItem(Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """One of: a decision, a reward for a decision, a cancellation, an observation."""
+    """A decision, a reward of a decision, a cancellation or an observation: exactly one."""
 
     decision: DecisionRequest | UnsetType = UNSET
     reward: BatchReward | UnsetType = UNSET
@@ -136,7 +136,7 @@ class Batch(Struct, forbid_unknown_fields=True):
 class DecisionAnswer(Struct):
     """A decision.
 
-    ``p`` is the probability with which it was made for this arm, null if the policy draws but does not know.
+    ``p`` is the probability with which this arm was chosen, null if the policy draws arms but does not know it.
     """
 
     id: str
@@ -149,7 +149,7 @@ class DecisionAnswer(Struct):
 
 
 class Accepted(Struct):
-    """What became of a reward, a cancellation or an observation; ``learned`` says whether the policy has it by now."""
+    """What became of a reward, a cancellation or an observation; ``learned`` says whether the policy has learned it."""
 
     id: str
     seq: int
@@ -157,7 +157,7 @@ class Accepted(Struct):
 
 
 class ItemAnswer(Struct):
-    """The answer to an item of a batch: its status, and the body that it would have had by itself."""
+    """The answer to an item of a batch: its status, and the body that it would have had on its own."""
 
     status: int
     body: Any
@@ -210,7 +210,7 @@ class Change(Struct):
 
 
 class Audit(Struct):
-    """Changes of an experiment, in order."""
+    """Changes to an experiment, in order."""
 
     changes: list[Change]
 
@@ -225,7 +225,7 @@ class Problem(Struct, omit_defaults=True):
 
 
 def number(value: Number) -> float:
-    """Return a number as Python has it.
+    """Return a number as a float.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def number(value: Number) -> float:
 
 
 def as_json(value: float) -> Number:
-    """Return a number as JSON has it.
+    """Return a number in JSON's form.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The table of addresses, from which both the routes and the OpenAPI description are made."""
+"""The table of endpoints, from which both the routes and the OpenAPI description are made."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-Handler = Callable[[Any, Request, str | None], Awaitable[Response]]  # of the service, the request and the token's id
+Handler = Callable[[Any, Request, str | None], Awaitable[Response]]  # takes the service, the request and the token's id
 
 
 class Operation(NamedTuple):
-    """An address with a method, who may use it, and what it does."""
+    """An endpoint: its method and path, who may use it, and what it does."""
 
     method: str
     path: str
     role: str | None
     handler: Handler
-    form: Any  # of the request's body, None if it has none
-    answers: dict[int, Any]  # types of the bodies of answers, by status; a problem has one of its own
-    query: dict[str, Any]  # types of what may follow the question mark
+    form: Any  # type of the request's body, None if it has none
+    answers: dict[int, Any]  # types of the bodies of answers, by status; problems have their own
+    query: dict[str, Any]  # types of query parameters
 
 
 OPERATIONS: list[Operation] = []
-_methods: dict[re.Pattern[str], dict[str, Operation]] = {}  # by what an address looks like
+_methods: dict[re.Pattern[str], dict[str, Operation]] = {}  # by the pattern of the path
 
 
 def operation(
     method: str, path: str, role: str | None, form: Any = None, answers: dict[int, Any] | None = None,
     query: dict[str, Any] | None = None,
 ) -> Callable[[Handler], Handler]:  # fmt: skip
-    """Serve an address with this function."""
+    """Serve an endpoint with this function."""
 
     def add(handler: Handler) -> Handler:
         item = Operation(method, path, role, handler, form, answers or {200: Any}, query or {})
@@ -44,7 +44,7 @@ def operation(
 
 
 def located(path: str) -> tuple[dict[str, str], dict[str, Operation]] | None:
-    """Return the parts of an address and its operations by method, None if it is not in the table.
+    """Return the parts of a path and its operations by method; None if it is not in the table.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What a page shows of an experiment, kept up to date event by event so that nobody has to read the log for it.
+"""What a page shows of an experiment, kept up to date event by event so that pages need not read the log.
 
-Sizes are bounded: a fixed number of rewards per arm stands for all of them, the largest are kept, and time is cut into
-spans that double when there are too many.
+Sizes are bounded: a sample of fixed size stands for an arm's rewards, the largest rewards are kept, and time is cut
+into spans that double in length when there are too many.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from msgspec import Struct, field
 from .events import Event
 
 SAMPLE = 512  # rewards kept per arm
-LARGEST = 10  # rewards of largest size
-SPANS = 120  # of time
-SHORTEST = 1_000_000  # microseconds of a span at first
+LARGEST = 10  # rewards kept for their size
+SPANS = 120  # of time, at most
+SHORTEST = 1_000_000  # microseconds that a span has at first
 GOLDEN, MODULUS = 0x9E3779B97F4A7C15, 1 << 63  # multiples of the first, modulo the second, are spread evenly
 
 
@@ -31,8 +31,8 @@ class ArmTotals(Struct):
     zeros: int = 0
     total: float = 0.0
     squares: float = 0.0
-    reported: int = 0  # rewards of decisions when they came
-    delay: float = 0.0  # seconds till they came, summed
+    reported: int = 0  # rewards of decisions, counted when they came
+    delay: float = 0.0  # seconds until they came, summed
     late: int = 0
     given_up: int = 0
     sample: list[tuple[int, float]] = field(default_factory=list)  # a heap, by a hash of the sequence number
@@ -58,7 +58,7 @@ class Span(Struct):
 
 
 class Large(Struct, order=True):
-    """A reward of large size."""
+    """One of the largest rewards."""
 
     size: float
     value: float
@@ -109,7 +109,7 @@ class Totals(Struct):
         chance = event.seq * GOLDEN % MODULUS
         if len(totals.sample) < SAMPLE:
             heapq.heappush(totals.sample, (chance, value))
-        elif chance > totals.sample[0][0]:  # the largest are kept
+        elif chance > totals.sample[0][0]:  # the largest hashes are kept
             heapq.heapreplace(totals.sample, (chance, value))
         size = abs(value)
         if len(self.largest) < LARGEST or size > self.largest[0].size:
@@ -130,7 +130,7 @@ class Totals(Struct):
         return spans[-1].arms.setdefault(arm, [0.0, 0.0, 0.0])
 
     def _begin(self, t: int) -> None:
-        """Begin a span, and make all twice as long until there are few enough."""
+        """Begin a span, doubling the length of all until there are few enough."""
         while len(self.spans) >= SPANS:
             self.width *= 2
             self._merge()

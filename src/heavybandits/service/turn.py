@@ -31,13 +31,13 @@ class Command(Protocol):
     def experiment(self) -> str: ...
 
     def keys(self) -> Iterable[str]:
-        """Return the keys whose events it has to know."""
+        """Return the keys whose events it needs."""
 
     def units(self, replica: Replica) -> Iterable[str]:
-        """Return the hashes of the units whose arms it has to know."""
+        """Return the hashes of the units whose arms it needs."""
 
     def run(self, turn: Turn) -> Outcome:
-        """Do it; everything that is wrong with it is an outcome."""
+        """Run the request; anything wrong with it is an outcome, not an exception."""
 
 
 class Turn:
@@ -56,12 +56,12 @@ class Turn:
         self.rows: list[Event] = []
         self.units: dict[str, UnitArm] = {}
         self.assigned: dict[str, UnitArm] = {}  # units that get an arm in this turn
-        self.open: dict[str, Pending | None] = {}  # open decisions; None once they are not
+        self.open: dict[str, Pending | None] = {}  # open decisions; None once closed
         self._written: set[str] = set()
         self._found: dict[str, dict[str, Event]] = defaultdict(dict)
 
     def prepare(self, session: Session, commands: Iterable[Command]) -> None:
-        """Read what the requests have to know."""
+        """Read what the requests need."""
         exp = self.replica.exp
         keys, units = set[str](), set[str]()
         for command in commands:
@@ -76,7 +76,7 @@ class Turn:
             self.units = session.units(exp, units)
 
     def found(self, key: str) -> dict[str, Event]:
-        """Return the events of a key by their kinds."""
+        """Return the events of a key by kind."""
         return self._found[key]
 
     def append(
@@ -108,7 +108,7 @@ class Turn:
         self.units[unit.hash] = self.assigned[unit.hash] = unit
 
     def write(self, session: Session) -> None:
-        """Store all that the turn has added."""
+        """Store everything that the turn has added."""
         exp = self.replica.exp
         if self.rows:
             session.append(self.rows)

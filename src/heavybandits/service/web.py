@@ -1,4 +1,4 @@
-"""Requests and answers in HTTP: bodies of limited size, JSON that is checked, problems in one form."""
+"""Requests and answers in HTTP: bodies of limited size, checked JSON, and problems in one form."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Refused(Exception):
 
 
 def respond(outcome: Outcome) -> Response:
-    """Return an outcome as an answer."""
+    """Return the response for an outcome."""
     if isinstance(outcome.body, Problem):
         return refuse(outcome.body)
     return Response(_encoder.encode(outcome.body), outcome.status, media_type="application/json")
 
 
 def refuse(problem: Problem) -> Response:
-    """Return a problem as an answer; those that pass say when to come again."""
+    """Return the response for a problem; temporary ones say when to try again."""
     headers = {"Retry-After": "1"} if problem.status in (429, 503) else {}
     if problem.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
@@ -43,7 +43,7 @@ def refuse(problem: Problem) -> Response:
 async def body(request: Request, form: msgspec.json.Decoder[Form]) -> Form:
     """Return the body of a request, checked.
 
-    It must say that it is JSON, which pages of other sites cannot without being asked.
+    It must be declared as JSON, which browsers do not let pages of other sites do without asking.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -57,17 +57,17 @@ async def body(request: Request, form: msgspec.json.Decoder[Form]) -> Form:
 
 
 async def contents(request: Request) -> bytearray:
-    """Return the bytes of a request, which are limited."""
+    """Return the bytes of a request, up to a limit."""
     read = bytearray()
     async for chunk in request.stream():
         read += chunk
         if len(read) > LARGEST_BODY:
-            raise Refused(413, "too large", f"a body has at most {LARGEST_BODY} bytes")
+            raise Refused(413, "too large", f"a body may have at most {LARGEST_BODY} bytes")
     return read
 
 
 def parameter(request: Request, name: str, form: Any) -> Any:
-    """Return a part of the address, checked."""
+    """Return a part of the path, checked."""
     try:
         return msgspec.convert(request.path_params[name], form)
     except msgspec.ValidationError as error:
@@ -75,7 +75,7 @@ def parameter(request: Request, name: str, form: Any) -> Any:
 
 
 def said(error: msgspec.ValidationError, form: Any) -> str:
-    """Return what is wrong with a body of this form, with the rule of names in words and the values that may be.
+    """Return what is wrong with a body of this form, with the rule for names in words and the allowed values.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def said(error: msgspec.ValidationError, form: Any) -> str:
     ...     said(error, StateChange)
     "Invalid enum value 'asleep' - at `$.state`; must be one of 'paused', 'running', 'stopped'"
     """
-    rule = r"1 to \1 characters, and neither slashes nor control characters"
+    rule = r"1 to \1 characters without slashes or control characters"
     text = re.sub(r"`str` matching regex '.*\{1,(\d+)\}\$'", rule, str(error))
     path = re.fullmatch(r"Invalid enum value .* - at `\$(.*)`", text, re.DOTALL)
     if path is None:
@@ -96,7 +96,7 @@ def said(error: msgspec.ValidationError, form: Any) -> str:
 
 
 def _allowed(form: msgspec.inspect.Type, steps: list[tuple[str, str]]) -> list[Any]:
-    """Return the texts that may stand where these steps lead: names of fields, and places in lists and mappings."""
+    """Return the texts allowed where these steps lead: names of fields, and positions in lists and mappings."""
     if isinstance(form, msgspec.inspect.UnionType):
         return [value for each in form.types for value in _allowed(each, steps)]
     if not steps:

@@ -1,1 +1,1 @@
-"""The page: what goes on in each experiment, and the few things that one may change there."""
+"""The page: what is going on in each experiment, and the few things that can be changed there."""

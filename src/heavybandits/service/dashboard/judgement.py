@@ -1,7 +1,7 @@
 """Who leads, how sure that is, and what it has cost so far to find out.
 
-Arms are compared by what the policy makes of their rewards, not by plain averages, which one outlier can move; a policy
-without estimates is judged by means or medians, as its goal is.
+Arms are compared by what the policy makes of their rewards, not by plain averages, which one outlier can move.  If the
+policy has no estimates, they are compared by means or medians, depending on the goal.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .known import Known
 
 DRAWS = 4000
 SURE, EARLY = 0.95, 0.8  # chances of being best
-FEWEST = 6  # rewards without which no two of them have the median between them with 95%
-UNKNOWN = 1e100  # standard error of what nothing is known of
+FEWEST = 6  # rewards, for two of them to enclose the median with probability 95%
+UNKNOWN = 1e100  # standard error if nothing is known
 
 
 class Judgement(NamedTuple):
@@ -28,12 +28,12 @@ class Judgement(NamedTuple):
     leader
         The arm with the highest value, None before the first reward.
     values
-        What arms are compared by; of the arms that have rewards.
+        What arms are compared by, for those that have rewards.
     chances
-        Of being the best arm, roughly: values are drawn from normal laws with the standard errors of means or medians.
-        None where the policy decides by features: the best arm then differs from decision to decision.
+        Rough chances of being the best arm: values are drawn from normal laws with the standard errors of means or
+        medians.  Empty if the policy decides by features: the best arm then differs from decision to decision.
     cost
-        Estimated regret: what decisions would have earned more, had all been for the leader; 0 if unknown.
+        Estimated regret: how much more would have been earned, had all decisions been for the leader; 0 if unknown.
     """
 
     leader: str | None
@@ -42,7 +42,7 @@ class Judgement(NamedTuple):
     cost: float
 
     def sentence(self, goal: str, waiting: int) -> str:
-        """Say it in words.
+        """Put the judgement in a sentence or two.
 
         Examples
         --------
@@ -50,7 +50,7 @@ class Judgement(NamedTuple):
         'green leads with a mean of about 2.00, and is almost surely the best (97%). Finding out has cost about 12.4...'
         """
         if self.leader is None:
-            return f"No rewards yet; {waiting} decision{'s wait' if waiting != 1 else ' waits'} for theirs."
+            return f"No rewards yet; {waiting} decision{'s are' if waiting != 1 else ' is'} pending."
         what = f"{self.leader} leads with a {goal} of about {number(self.values[self.leader])}"
         if len(self.values) == 1:
             return f"{what}; no other arm has a reward yet."
@@ -92,7 +92,7 @@ def _value(arm: dict[str, Any], goal: str) -> float:
 
 
 def _mean_errors(arms: list[dict[str, Any]]) -> list[float]:
-    """Return the standard errors of means; rewards that were all alike so far are taken to vary as those of others."""
+    """Return standard errors of means; rewards that have all been equal are assumed to vary like those of others."""
     errors = [float(arm["standard_error"] or math.inf) for arm in arms]
     counts = [arm["rewards"] for arm in arms]
     spreads = [error * math.sqrt(n) for error, n in zip(errors, counts, strict=True) if math.isfinite(error)]
@@ -104,7 +104,7 @@ def _mean_errors(arms: list[dict[str, Any]]) -> list[float]:
 
 
 def _median_error(arm: dict[str, Any], sampled: int) -> float:
-    """Return the standard error of a median; the sample need not have all of the arm's rewards."""
+    """Return the standard error of a median; the sample may lack some of the arm's rewards."""
     if sampled < FEWEST:
         return math.inf
     low, high = map(float, arm["median_interval"])

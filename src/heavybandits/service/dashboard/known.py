@@ -1,4 +1,4 @@
-"""What a page is made of, from the replica of an experiment alone: nobody reads the log for it."""
+"""What a page is made from: the replica of an experiment alone, never the log."""
 
 from __future__ import annotations
 

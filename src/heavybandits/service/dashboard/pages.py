@@ -1,4 +1,4 @@
-"""The addresses of the page, which browsers open: they read aggregates, and change what the interface changes.
+"""The pages that browsers open: they show aggregates, and make the same changes as the interface.
 
 A browser keeps the token in a cookie that scripts cannot read.  A request that changes something must come from the
 page itself: browsers say so in the header ``Origin``, which other sites cannot forge.
@@ -61,7 +61,7 @@ class Pages:
     Parameters
     ----------
     service
-        Whose experiments are shown.
+        The service whose experiments are shown.
     """
 
     def __init__(self, service: Service) -> None:
@@ -69,7 +69,7 @@ class Pages:
         self._rivals = Rivals()
 
     def routes(self) -> Iterator[Route]:
-        """Yield the addresses."""
+        """Yield the routes."""
         yield Route("/", self._guarded("read", self._list), methods=["GET"])
         yield Route("/login", self._guarded(None, self._show_login), methods=["GET"])
         yield Route("/login", self._guarded(None, self._login), methods=["POST"])
@@ -83,11 +83,11 @@ class Pages:
         yield Route("/experiments/{experiment}/arms/{arm}", self._guarded("admin", self._change_arm), methods=["POST"])
 
     def close(self) -> None:
-        """End what replays."""
+        """End the process that replays."""
         self._rivals.close()
 
     def _guarded(self, role: str | None, handler: Handler) -> Handler:
-        """Return the handler for those who may use it; others are told, or asked for a token."""
+        """Return the handler for those who may use it; others see an error, or are asked for a token."""
 
         async def guarded(request: Request) -> Response:
             try:
@@ -113,7 +113,7 @@ class Pages:
         return HTMLResponse(_environment().get_template(template).render(has_tokens=has_tokens, **values), status)
 
     async def _body(self, command: Any) -> Any:
-        """Return what a command answers, if it is done."""
+        """Return the body of a command's answer; a problem is raised."""
         outcome = await self.service.ask(command)
         if isinstance(outcome.body, Problem):
             raise Refused(outcome.status, outcome.body.title, outcome.body.detail)
@@ -223,7 +223,7 @@ def _require_own_page(request: Request) -> None:
 
 
 def _own_path(text: str) -> str:
-    """Return a path of this server: whoever made a link to the login must not send people elsewhere."""
+    """Return a path of this server, so that a link to the login page cannot send people elsewhere."""
     return text if text.startswith("/") and not text.startswith(("//", "/\\")) else "/"
 
 
@@ -250,7 +250,7 @@ def _experiment(form: Form) -> tuple[str, Experiment]:
 
 
 def _context(form: Form) -> dict[str, bool] | None:
-    """Return what decisions come with, as a form says it."""
+    """Return what decisions come with, from a form."""
     what = form.get("context", "none")
     if what not in ("none", "arms", "shared"):
         raise Refused(422, "invalid", f"context must be one of none, arms, shared, got {what!r}")

@@ -16,7 +16,7 @@ from .judgement import Judgement
 from .known import Known
 
 CURVES = 8  # arms that are drawn, the busiest
-DRIFTS = 0.01  # p-value below which a change of level is told
+DRIFTS = 0.01  # p-value below which a change of level is reported
 
 
 class Row(NamedTuple):
@@ -83,7 +83,7 @@ class Outliers(NamedTuple):
 
 
 def outliers(known: Known) -> Outliers:
-    """Look whether a few rewards decide who leads by means."""
+    """Check whether a few rewards decide which arm has the highest mean."""
     largest = known.report["largest"]
     means: dict[str, tuple[float, float]] = {}
     for arm in known.report["arms"]:
@@ -98,12 +98,12 @@ def outliers(known: Known) -> Outliers:
     if known.has_context:  # arms are ranked at average features, not by means
         return Outliers(rows, "")
     if len(means) < 2 or not rows:
-        return Outliers(rows, "There are too few rewards to say what the largest do to the ranking.")
+        return Outliers(rows, "There are too few rewards to tell how the largest affect the ranking.")
     before, after = (max(means, key=lambda name: means[name][which]) for which in (0, 1))
     verdict = (
-        f"Dropping them does not change who leads by means: {before}."
+        f"Dropping them does not change which arm has the highest mean: {before}."
         if before == after
-        else f"Without them {after} would lead by means instead of {before}."
+        else f"Without them {after} would have the highest mean instead of {before}."
     )
     return Outliers(rows, verdict)
 
@@ -128,7 +128,7 @@ def noise(known: Known) -> list[tuple[str, str]]:
 
 
 def delays(known: Known) -> list[tuple[str, str]]:
-    """Describe what is still out, and what came too late."""
+    """Describe rewards that are pending, and those that came too late."""
     arms = known.report["arms"]
     times = [arm["mean_delay"] for arm in arms if arm["mean_delay"] is not None]
     return [

@@ -1,4 +1,4 @@
-"""What other policies would have earned, replayed in another process so that decisions need not wait for it."""
+"""What other policies would have earned, replayed in another process so that decisions need not wait."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class Rivals:
     async def replay(self, name: str, known: Known) -> Replayed:
         """Return the latest replay of an experiment, or a new one."""
         if known.has_context:
-            return Replayed([], "Experiments with contexts are not replayed: rewards depend on features.")
+            return Replayed([], "Experiments with contexts are not replayed, because rewards depend on features.")
         now = time.monotonic()
         self._kept = {key: one for key, one in self._kept.items() if now - one[0] < KEPT}
         try:
             if name not in self._kept:
                 self._kept[name] = now, self._begin(known)
             found = await asyncio.shield(self._kept[name][1])
-        except Exception:  # the process ended, or was ended
+        except Exception:  # the process ended or was killed
             self.close()
-            found = Replayed([], "The replay did not finish; it is tried again in a while.")
+            found = Replayed([], "The replay did not finish; it will be tried again soon.")
         if not found.rows:
             self._kept.pop(name, None)
         return found
@@ -62,7 +62,7 @@ class Rivals:
 
 
 def replayed(policy: Any, goal: str, samples: list[FloatArray]) -> Replayed:
-    """Play the experiment's policy, UCB and chance on rewards drawn from the samples.
+    """Play the experiment's policy, UCB and a random choice on rewards drawn from the samples.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def replayed(policy: Any, goal: str, samples: list[FloatArray]) -> Replayed:
 
     samples = [sample[np.isfinite(sample)] for sample in samples if np.isfinite(sample).any()]
     if len(samples) < 2:
-        return Replayed([], "There is nothing to replay before two arms have rewards.")
+        return Replayed([], "There is nothing to replay until two arms have rewards.")
     residuals = np.concatenate([sample - np.median(sample) for sample in samples])
     ucb = measured_ucb(measure(residuals), residuals)
     found = replay(samples, {"this policy": policy, "UCB": make("ucb", **ucb.parameters)}, goal)

@@ -1,4 +1,4 @@
-"""Where the log is kept: SQLite or PostgreSQL, by the same statements."""
+"""Where the log is kept: SQLite or PostgreSQL, with the same statements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Storage:
         return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", self.url)
 
     def exists(self) -> bool:
-        """Return whether there is a file; PostgreSQL says so itself when one connects."""
+        """Return whether the file exists; PostgreSQL reports a missing database itself, on connecting."""
         return not self.url.startswith(FILE) or Path(self.url.removeprefix(FILE)).exists()
 
     def connect(self) -> Session:
@@ -42,7 +42,7 @@ class Storage:
         try:
             from .postgres import PostgreSQL
         except ImportError:
-            raise ValueError("serve: PostgreSQL needs the extra: pip install 'heavybandits[postgres]'") from None
+            raise ValueError("serve: PostgreSQL needs psycopg: pip install 'heavybandits[postgres]'") from None
         return PostgreSQL(self.url)
 
 

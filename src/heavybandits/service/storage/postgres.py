@@ -1,4 +1,4 @@
-"""PostgreSQL: any number of servers; a row lock gives the order of sequence numbers the order of commits."""
+"""PostgreSQL: any number of servers; a row lock makes sequence numbers follow the order of commits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIONS: dict[str, Any] = {
     "keepalives_count": 3, "options": "-c lock_timeout=8s -c statement_timeout=10s -c synchronous_commit=on "
     "-c plan_cache_mode=force_custom_plan",  # a plan that was made while a table was small reads all of it for ever
 }  # fmt: skip
-GATE = 7_205_759_403_792_794  # the advisory lock that whoever adds an experiment or changes the schema holds
+GATE = 7_205_759_403_792_794  # the advisory lock held to add an experiment or change the schema
 
 
 # In the order of ids, so that two servers never wait for each other.
@@ -73,7 +73,7 @@ class PostgreSQL(Session):
             raise Unavailable(str(error)) from error
 
     def commit(self) -> None:
-        self._connection.execute("COMMIT")  # within a pipeline, whose end raises what goes wrong
+        self._connection.execute("COMMIT")  # within a pipeline, whose end raises any error
 
     def roll_back(self) -> None:
         try:

@@ -48,7 +48,7 @@ class UnitArm(NamedTuple):
 
     hash: str
     arm: str
-    p: float | None  # with which it came to have it, None if that is not known
+    p: float | None  # the probability with which it got the arm, None if unknown
 
 
 PENDING = ", ".join(Pending._fields)
@@ -66,7 +66,7 @@ class Token(NamedTuple):
 
 
 class Session(ABC):
-    """A connection.  All that is changed is changed in a :meth:`transaction`."""
+    """A connection.  All changes are made in a :meth:`transaction`."""
 
     DIALECT: str  # which of the migrations' statements it runs
 
@@ -88,11 +88,11 @@ class Session(ABC):
 
     @abstractmethod
     def commit(self) -> None:
-        """Make what was done last."""
+        """Commit the transaction."""
 
     @abstractmethod
     def roll_back(self) -> None:
-        """Undo what was done; never raises."""
+        """Roll the transaction back; never raises."""
 
     @abstractmethod
     def interrupt(self) -> None:
@@ -106,10 +106,10 @@ class Session(ABC):
     def transaction(
         self, experiments: Sequence[int] = (), last: Callable[[], object] | None = None
     ) -> Iterator[dict[int, int]]:
-        """Do all or nothing.
+        """Do everything or nothing.
 
-        These experiments are locked, and their next sequence numbers returned.  What is done ``last`` is sent together
-        with the commit.
+        The experiments are locked, and their next sequence numbers returned.  What ``last`` does is sent together with
+        the commit.
         """
         next_seqs = self.begin(experiments)
         try:
@@ -128,7 +128,7 @@ class Session(ABC):
         yield
 
     def migrate(self) -> list[int]:
-        """Bring the schema up to date, and return the numbers of the steps that this took."""
+        """Bring the schema up to date, and return the numbers of the steps taken."""
         return migrations.migrate(self)
 
     def schema_version(self) -> int:
@@ -148,7 +148,7 @@ class Session(ABC):
         return {row[0]: row[1] for row in self.run("SELECT id, next_seq FROM experiment")}
 
     def head(self, name: str) -> Head | None:
-        """Return the experiment of this name."""
+        """Return the experiment with this name."""
         rows = self.run("SELECT id, name, spec, next_seq, first_seq FROM experiment WHERE name = ?", (name,))
         return Head(*rows[0]) if rows else None
 
@@ -164,18 +164,18 @@ class Session(ABC):
         return head
 
     def set_next_seq(self, exp: int, next_seq: int) -> None:
-        """Note how far an experiment's events go."""
+        """Store the next sequence number of an experiment."""
         self.run("UPDATE experiment SET next_seq = ? WHERE id = ?", (next_seq, exp))
 
     # Events
 
     def events(self, exp: int, after: int, limit: int = 10_000) -> list[Event]:
-        """Return events in order, those after a sequence number."""
+        """Return events after a sequence number, in order."""
         sql = f"SELECT {EVENT} FROM event WHERE exp = ? AND seq > ? ORDER BY seq LIMIT ?"
         return list(map(Event._make, self.run(sql, (exp, after, limit))))
 
     def events_of_kind(self, exp: int, kind: str, after: int, limit: int) -> list[Event]:
-        """Return events of a kind in order, those after a sequence number."""
+        """Return events of a kind after a sequence number, in order."""
         sql = f"SELECT {EVENT} FROM event WHERE exp = ? AND kind = ? AND seq > ? ORDER BY seq LIMIT ?"
         return list(map(Event._make, self.run(sql, (exp, kind, after, limit))))
 
@@ -188,7 +188,7 @@ class Session(ABC):
         self.insert("event", Event._fields, events)
 
     def last_before(self, exp: int, t: int) -> int:
-        """Return the last sequence number before the first event that is not older than a time."""
+        """Return the sequence number before that of the first event at or after a time."""
         sql = "SELECT min(seq) - 1 FROM event WHERE exp = ? AND t >= ?"
         ((found,),) = self.run(sql, (exp, t))
         if found is None:
@@ -196,7 +196,7 @@ class Session(ABC):
         return int(found)
 
     def remove_events(self, exp: int, last: int) -> int:
-        """Remove events up to a sequence number, except changes and decisions without an end; return how many."""
+        """Remove events up to a sequence number, except changes and open decisions; return how many."""
         ended = "EXISTS (SELECT 1 FROM event AS e WHERE e.exp = event.exp AND e.key = event.key " \
                 "AND e.kind IN ('reward', 'close', 'cancel'))"  # fmt: skip
         going = f"exp = ? AND seq <= ? AND kind <> 'config' AND (kind <> 'decision' OR {ended})"
@@ -213,15 +213,15 @@ class Session(ABC):
         return [Pending(*row) for row in self.run(sql, (exp, now, limit))]
 
     def pending(self, exp: int, keys: Iterable[str]) -> list[Pending]:
-        """Return those of these decisions whose window is open."""
+        """Return the decisions among these whose window is open."""
         return [Pending(*row) for row in self.look_up(PENDING, "pending", exp, "key", keys)]
 
     def put_pending(self, rows: Sequence[Pending]) -> None:
-        """Add open decisions, or write their totals."""
+        """Add open decisions, or update their totals."""
         self.insert("pending", Pending._fields, rows, "ON CONFLICT (exp, key) DO UPDATE SET total = excluded.total")
 
     def drop_pending(self, exp: int, keys: Iterable[str]) -> None:
-        """Forget that these decisions were open."""
+        """Remove decisions that are no longer open."""
         self.remove("pending", exp, "key", keys)
 
     def units(self, exp: int, hashes: Iterable[str]) -> dict[str, UnitArm]:
@@ -229,7 +229,7 @@ class Session(ABC):
         return {row[0]: UnitArm(*row) for row in self.look_up("hash, arm, p", "unit", exp, "hash", hashes)}
 
     def put_units(self, exp: int, units: Iterable[UnitArm]) -> None:
-        """Note the arms of units."""
+        """Store the arms of units."""
         rows = [(exp, *unit) for unit in units]
         conflict = "ON CONFLICT (exp, hash) DO UPDATE SET arm = excluded.arm, p = excluded.p"
         self.insert("unit", ("exp", *UnitArm._fields), rows, conflict)
@@ -252,7 +252,7 @@ class Session(ABC):
         self.insert("snapshot", fields, [(exp, seq, version, contents)], "ON CONFLICT DO NOTHING")
 
     def tokens(self) -> list[Token]:
-        """Return all tokens, revoked ones too."""
+        """Return all tokens, including revoked ones."""
         return [Token(*row) for row in self.run(f"SELECT {', '.join(Token._fields)} FROM token ORDER BY created, id")]
 
     def put_token(self, token: Token) -> None:
@@ -260,13 +260,13 @@ class Session(ABC):
         self.insert("token", Token._fields, [token])
 
     def revoke_token(self, token: str, now: int) -> None:
-        """Let a token no longer be valid."""
+        """Mark a token as revoked."""
         self.run("UPDATE token SET revoked = ? WHERE id = ? AND revoked IS NULL", (now, token))
 
     def insert(self, table: str, fields: Sequence[str], rows: Sequence[Row], conflict: str = "") -> None:
         """Insert rows, many in one statement.
 
-        Numbers of rows are powers of two, so there are few different statements and each is prepared once.
+        Each statement inserts a power of two of rows, so there are few different ones and each is prepared once.
         """
         start = 0
         while start < len(rows):

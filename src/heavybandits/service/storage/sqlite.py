@@ -51,7 +51,7 @@ class SQLite(Session):
 
     def begin(self, experiments: Sequence[int]) -> dict[int, int]:
         try:
-            self.run("BEGIN IMMEDIATE")  # waits for other writers now, so that no statement has to later
+            self.run("BEGIN IMMEDIATE")  # waits for other writers now, so that no later statement has to
             if not experiments:
                 return {}
             rows = self.run(f"SELECT id, next_seq FROM experiment WHERE id {IN}", (listed(experiments),))

@@ -1,4 +1,4 @@
-// Draws the curves, and draws them again whenever htmx has brought newer numbers.
+// Draws the curves, and redraws them whenever htmx has fetched newer numbers.
 (() => {
   const charts = {};
 
@@ -34,7 +34,7 @@
     if (document.getElementById("chart-cost")) draw("chart-cost", [{ label: "cost", stroke: "#c2185b" }], [cost], t);
   }
 
-  // The numbers come anew every two seconds; what a reader has opened stays open.
+  // The numbers are refreshed every two seconds; what a reader has opened stays open.
   let open = false;
   document.addEventListener("htmx:beforeSwap", () => { open = document.getElementById("largest")?.open ?? open; });
   document.addEventListener("htmx:afterSwap", (event) => {

@@ -1,4 +1,4 @@
-"""Numbered changes of the schema; a database is brought up to date by those that it has not seen."""
+"""Numbered changes to the schema; a database is brought up to date by those that it has not seen."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def migrate(session: Session) -> list[int]:
         session.run("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY)")
         seen, known = version(session), steps(session.DIALECT)
         if seen > max(known):
-            raise ValueError(f"serve: the database has schema {seen}, this version of heavybandits knows {max(known)}; "
-                             "use the version that wrote it, or a later one")  # fmt: skip
+            raise ValueError(f"serve: the database has schema {seen}, but this version of heavybandits reads up to "
+                             f"{max(known)}; use the version that wrote it, or a later one")  # fmt: skip
         new = [number for number in known if number > seen]
         for number in new:
             for statement in filter(str.strip, known[number].split(";")):
