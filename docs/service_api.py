@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from heavybandits.service import app as app  # fills the table of addresses
+from heavybandits.service import app as app  # fills the table of endpoints
 from heavybandits.service.openapi import description
 
 PAGE = Path(__file__).parent / "service-api.md"
 BEFORE = """\
 # The interface of the service
 
-Every address of [the decision service](service.md), with the role that its token needs and the bodies of requests and
+Every endpoint of [the decision service](service.md), with the role that its token needs and the bodies of requests and
 answers. A server describes itself at `/openapi.json`. Errors are answered as `application/problem+json`, with a
 `title`, a `status` and a `detail`.
 
