@@ -14,10 +14,10 @@ import pytest
 from services import SECOND, FakeClock, Running, call, running
 
 import heavybandits as hb
-from heavybandits.service import export
+from heavybandits.service import commands, export
 from heavybandits.service.client import ServiceError
 from heavybandits.service.retention import prune
-from heavybandits.service.storage import Storage, open_storage
+from heavybandits.service.storage import Storage, StorageError, open_storage
 from heavybandits.service.verification import verify
 
 pytestmark = pytest.mark.slow
@@ -140,8 +140,10 @@ def test_parquet_is_written_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> N
     assert pd.read_parquet(io.BytesIO(first + b"".join(parts)))["value"].tolist() == [seq / 2 for seq in range(35)]
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, limit: int | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "heavybandits", *arguments]
+    if limit is not None:  # bytes in a file
+        command = ["prlimit", f"--fsize={limit}", *command]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
@@ -183,6 +185,50 @@ def test_commands_refuse_a_database_that_is_not_there(tmp_path: Path) -> None:
         )
         assert not path.exists(), command
     assert run("token", "create", "--role", "read", "--db", db).returncode == 0
+
+
+def test_an_export_that_fails_leaves_the_old_file(store: Storage, tmp_path: Path) -> None:
+    with running(store) as server:
+        server("PUT", "/x", {"arms": [{"name": "a"}, {"name": "b"}], "policy": "ucb"})
+        server("POST", "/x/batch", {"items": [{"decision": {}} for _ in range(300)]})
+    out = tmp_path / "exports" / "x.ndjson"
+    out.parent.mkdir()
+    out.write_text("of yesterday")
+    command = "export", "x", "--db", store.url, "--out"
+    full = run(*command, str(out), limit=50_000)  # the disk is full after some of the lines
+    assert (full.returncode, full.stderr) == (2, f"heavybandits: File too large: {out}\n")
+    assert out.read_text() == "of yesterday"
+    assert list(out.parent.iterdir()) == [out]
+    assert run(*command, str(out)).returncode == 0
+    assert out.read_text().count("\n") == 301
+    assert run(*command, "/dev/stdout").stdout == out.read_text()  # which is no file to be replaced
+
+
+def test_an_export_whose_database_fails_leaves_the_old_file(
+    server: Running, store: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(server)
+    whole = export.rows
+
+    def cut(*arguments: Any) -> Iterator[dict[str, Any]]:
+        yield next(whole(*arguments))
+        raise StorageError("the connection is cut")
+
+    out = tmp_path / "exports" / "x.csv"
+    out.parent.mkdir()
+    monkeypatch.setattr(export, "rows", cut)
+    with pytest.raises(StorageError, match="^the connection is cut$"):
+        commands.export("x", store.url, out, "csv", 0)
+    assert not list(out.parent.iterdir())
+
+
+@pytest.mark.parametrize("command", [("serve",), ("verify",), ("token", "create", "--role", "read")])
+def test_commands_say_in_one_line_that_a_database_cannot_be_reached(command: tuple[str, ...]) -> None:
+    refused = run(*command, "--db", "postgresql://someone:secret@127.0.0.1:1/x")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("heavybandits: cannot connect: ")
+    assert refused.stderr.count("\n") == 1
+    assert "secret" not in refused.stderr
 
 
 def test_pruned_events_have_taught_what_they_had_to(storage: Storage) -> None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from . import agent_file
 from .agent_file import Contents
 from .given import policy_of
-from .replace import replace
+from .replace import replacing
 
 
 class Kept(ABC):
@@ -54,7 +54,9 @@ class Kept(ABC):
         ...     hb.Agent.load(f"{folder}/agent")
         Agent(UCB(c=1.0), 2 arms, 0 rewards)
         """
-        replace(Path(path), self.dumps())
+        contents = self.dumps()
+        with replacing(Path(path)) as file:
+            file.write(contents)
 
     @classmethod
     def load(cls, path: str | Path, policy: Any = None) -> Self:

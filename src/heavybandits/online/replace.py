@@ -9,6 +9,8 @@ import os
 import secrets
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,18 +18,22 @@ if sys.platform != "win32":
     import fcntl
 
 
-def replace(path: Path, contents: bytes) -> None:
-    """Write the contents to another file beside ``path``, and move it there.
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Yield another file beside ``path`` to write to, and move it there once it is written.
 
-    The old file's mode is kept, and a link stays a link.  Only regular files are replaced: a pipe or a device is not
-    ours to remove.
+    If that fails, the file at ``path`` stays as it was.  Its mode is kept, and a link stays a link.  Only regular files
+    are replaced: a pipe or a device is not ours to remove.
 
     Examples
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "notes"
-    >>> replace(path, b"old")
-    >>> replace(path, b"new")
+    >>> _ = path.write_bytes(b"old")
+    >>> with replacing(path) as file:
+    ...     _ = file.write(b"new")
+    ...     path.read_bytes()
+    b'old'
     >>> path.read_bytes()
     b'new'
     """
@@ -37,7 +43,7 @@ def replace(path: Path, contents: bytes) -> None:
         temporary, file = _beside(target)
         try:
             with file:
-                file.write(contents)
+                yield file
                 file.flush()
                 if mode is not None:
                     os.chmod(temporary, mode)
@@ -48,6 +54,8 @@ def replace(path: Path, contents: bytes) -> None:
                 temporary.unlink()
             raise
     except OSError as error:
+        if error.errno is None:  # not of a file, but of whoever makes the contents
+            raise
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 import time
 from pathlib import Path
@@ -53,6 +52,8 @@ def export(
 
     Example: heavybandits export checkout --format parquet --out checkout.parquet
     """
+    from ..online.replace import replacing
+
     exports = _needs_extra("export")
     if form not in exports.FORMATS:
         raise ValueError(f"export: format must be one of {', '.join(exports.FORMATS)}, got {form!r}")
@@ -61,13 +62,12 @@ def export(
         if head is None:
             raise ValueError(f"export: there is no experiment {experiment!r}")
         parts = exports.written(form, exports.rows(session, head, after))
-        first = next(parts)  # before the file is emptied: the format may need a package that is missing
         if out is None:
-            for part in itertools.chain([first], parts):
-                sys.stdout.buffer.write(part)
+            sys.stdout.buffer.writelines(parts)
         else:
-            with out.open("wb") as file:
-                file.writelines(itertools.chain([first], parts))
+            is_special = out.exists() and not out.is_file()  # a pipe or a device, which nothing can replace
+            with out.open("wb") if is_special else replacing(out) as file:
+                file.writelines(parts)
 
 
 def verify(db: Db = DEFAULT) -> None:

@@ -15,7 +15,7 @@ Row = tuple[Any, ...]
 MOST_ROWS = 256  # in one statement
 
 
-class StorageError(Exception):
+class StorageError(OSError):
     """The database refused or failed; what was under way may or may not be stored."""
 
 
