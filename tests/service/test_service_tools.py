@@ -217,7 +217,7 @@ def test_an_export_whose_database_fails_leaves_the_old_file(
     out = tmp_path / "exports" / "x.csv"
     out.parent.mkdir()
     monkeypatch.setattr(export, "rows", cut)
-    with pytest.raises(StorageError, match="^the connection is cut$"):
+    with pytest.raises(StorageError, match=r"^the connection is cut$"):
         commands.export("x", store.url, out, "csv", 0)
     assert not list(out.parent.iterdir())
 

@@ -93,7 +93,7 @@ def prepare(storage: Storage, host: str) -> bool:
         session.close()
     if not has_tokens and not is_loopback(host):
         raise ValueError(f"serve: host must be 127.0.0.1 while there are no tokens, got {host!r}; "
-                         f"create one first: heavybandits token create --role admin --db {storage.url}")  # fmt: skip
+                         f"create one first: heavybandits token create --role admin --db {storage.shown}")  # fmt: skip
     return has_tokens
 
 
@@ -107,7 +107,7 @@ def serve(url: str, host: str, port: int, rate: float | None) -> None:
         shown = f"[{host}]" if ":" in host else host
         print(f"Page and API: http://{shown}:{wire.getsockname()[1]}/  (events in {storage.shown})")
         if not has_tokens:
-            command = f"heavybandits token create --role admin --db {url}"
+            command = f"heavybandits token create --role admin --db {storage.shown}"
             print(f"Anyone on this machine may use it.  To require tokens: {command}")
         sys.stdout.flush()
         server = make_server(service)

@@ -26,8 +26,16 @@ class Storage:
 
     @property
     def shown(self) -> str:
-        """The address without a password."""
-        return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", self.url)
+        """The address without a password.
+
+        Examples
+        --------
+        >>> Storage("postgresql://anna:secret@db/bandits").shown
+        'postgresql://anna:***@db/bandits'
+        >>> Storage("postgresql://db/bandits?password=secret&user=anna").shown
+        'postgresql://db/bandits?password=***&user=anna'
+        """
+        return re.sub(r"(://[^:/@]*:)[^@]*(?=@)|([?&]password=)[^&]*", r"\1\2***", self.url)
 
     def exists(self) -> bool:
         """Return whether the file exists; PostgreSQL reports a missing database itself, on connecting."""
