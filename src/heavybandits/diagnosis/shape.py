@@ -142,9 +142,9 @@ def centred_ranks(rewards: FloatArray) -> FloatArray:
     >>> centred_ranks(np.array([5.0, 1.0, 5.0, np.inf])).tolist()
     [0.0, -0.375, 0.0, 0.375]
     """
-    import pandas as pd  # ranks without importing all of scipy.stats
-
-    return np.asarray((pd.Series(rewards).rank().to_numpy() - 0.5) / len(rewards) - 0.5)
+    _, which, counts = np.unique(rewards, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2  # of each value
+    return np.asarray((ranks[which] - 0.5) / len(rewards) - 0.5)
 
 
 def drift_of_ranks(ranks: FloatArray, rewards: FloatArray) -> Drift:
