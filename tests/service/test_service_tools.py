@@ -125,6 +125,15 @@ def test_exports_hold_propensities_and_open_arms(server: Running) -> None:
     assert audit[1]["change"] == {"pause": "b"}
 
 
+def test_parquet_is_refused_where_it_cannot_be_written(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(server)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+    refused = server("GET", "/x/export?format=parquet")
+    assert (refused.status, refused.body["title"]) == (422, "invalid")
+    assert "pip install 'heavybandits[parquet]'" in refused.body["detail"]
+    assert server("GET", "/x/export?format=csv").status == 200
+
+
 def test_parquet_is_written_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "CHUNK", 10)
     taken: list[int] = []

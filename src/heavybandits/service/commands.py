@@ -55,8 +55,7 @@ def export(
     from ..online.replace import replacing
 
     exports = _needs_extra("export")
-    if form not in exports.FORMATS:
-        raise ValueError(f"export: format must be one of {', '.join(exports.FORMATS)}, got {form!r}")
+    exports.check(form)
     with _session(db) as session:
         head = session.head(experiment)
         if head is None:

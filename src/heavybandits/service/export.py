@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import msgspec
@@ -23,6 +24,22 @@ FORMATS = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
 }
+
+
+def check(form: str) -> None:
+    """Refuse a format that is not known, or that needs what is not installed.
+
+    Examples
+    --------
+    >>> check("xml")
+    Traceback (most recent call last):
+        ...
+    ValueError: export: format must be one of ndjson, csv, parquet, got 'xml'
+    """
+    if form not in FORMATS:
+        raise ValueError(f"export: format must be one of {', '.join(FORMATS)}, got {form!r}")
+    if form == "parquet" and find_spec("pyarrow") is None:
+        raise ValueError("export: format parquet needs pyarrow: pip install 'heavybandits[parquet]'")
 
 
 def rows(session: Session, head: Head, after: int = 0) -> Iterator[dict[str, Any]]:
@@ -111,11 +128,9 @@ def _safe(value: Any) -> Any:
 
 def _parquet(table: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     """Yield a file piece by piece: after each group of rows, what the writer has written."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise ValueError("export: Parquet needs pyarrow: pip install 'heavybandits[parquet]'") from None
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     kinds = {"seq": pa.int64(), "value": pa.float64(), "p": pa.float64(), "open": pa.list_(pa.string())}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
     sink = Drained()

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from .. import __version__
 from .events import iso
-from .export import FORMATS, rows, written
+from .export import FORMATS, check, rows, written
 from .openapi import description
 from .replica import Replica
 from .replicas import Replicas
@@ -94,10 +94,11 @@ async def audit(service: Service, request: Request, who: str | None) -> Response
 async def export(service: Service, request: Request, who: str | None) -> Response:
     """Download the events after a sequence number, as ndjson, csv or parquet."""
     name, after, form = request.path_params["experiment"], _after(request), request.query_params.get("format", "ndjson")
-    if form not in FORMATS:
-        raise Refused(422, "invalid", f"format must be one of {', '.join(FORMATS)}, got {form!r}")
     try:
+        check(form)
         session, head = await run_in_threadpool(_open, service, name)
+    except ValueError as error:
+        raise Refused(422, "invalid", str(error)) from None
     except StorageError:
         raise Refused(503, "unavailable", "the database cannot be reached") from None
     if head is None:
