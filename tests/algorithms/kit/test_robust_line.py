@@ -1,5 +1,7 @@
 """A line updated reward by reward, against weighted least squares from scratch."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from heavybandits.algorithms.kit.robust_line import (
     LEVEL,
     MASS,
     Model,
+    add_far_row,
     approach,
     begin,
     collect,
@@ -132,3 +135,17 @@ def test_what_nobody_asked_for_settles_nothing() -> None:
     model = init_model(2)
     model.ask(np.ones(2))  # before the model has begun
     assert model.pending[0] == 0
+
+
+@given(st.floats(1e6, 1e60), st.floats(-9.0, 9.0), st.floats(0.1, 10.0))
+def test_a_far_row_leaves_the_inverse_precise(far: float, near: float, weight: float) -> None:
+    row, inverse = np.array([far, near]), np.array([[2.0, 0.5], [0.5, 1.0]])
+    v, w = [Fraction(far), Fraction(near)], Fraction(weight)
+    a, b, c = w * v[0] * v[0] + Fraction(4, 7), w * v[0] * v[1] - Fraction(2, 7), w * v[1] * v[1] + Fraction(8, 7)
+    product = inverse @ row
+    add_far_row(inverse, row, product, weight, 1.0 / (1.0 + weight * (row @ product)))
+    assert inverse[1, 1] == pytest.approx(float(a / (a * c - b * b)), rel=1e-9)
+    assert_array_equal(inverse, inverse.T)
+    assert inverse[0, 0] * inverse[1, 1] >= inverse[0, 1] ** 2 * (1.0 - 1e-12)
+    exact = float(c / (a * c - b * b))  # at a last bit's share of the former 2, precision ends
+    assert inverse[0, 0] == pytest.approx(exact, rel=1e-3, abs=1e-30)

@@ -363,14 +363,32 @@ def test_fits_have_rewards_enough_to_tell_the_law_however_few_the_features() -> 
     assert len(AUTO.init(2, 50).rows.y) == 50
 
 
-def test_one_feature_of_a_trillion_leaves_no_nan() -> None:
-    policy, rng = hb.make("linear-auto"), np.random.default_rng(0)
-    state = policy.init(2, None)
-    for t in range(150):
-        rows = rng.uniform(-1, 1, (5, 2))
-        if t == 60:
-            rows[:, 0] = 1e12
-        x = rows[policy.select(state, rows, t, None)]
-        policy.update(state, x, float(x @ [1.0, -2.0]) + 0.1 * rng.standard_normal())
-    assert np.isfinite(state.model.line.slope).all()
-    assert np.isfinite(state.model.inverse).all()
+def huge_inputs(largest: float) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Return contexts with one feature far larger than the others, which alone decide, and the mean rewards."""
+    rng = np.random.default_rng(7)
+    rows, theta = rng.normal(size=(300, 6, 3)), np.array([0.0, 1.0, -1.0])
+    sizes = {
+        "always": largest * rows[:, :, 0],
+        "of one sign": largest * rng.random((300, 6)),
+        "constant": np.full((300, 6), largest),
+        "once": np.where(np.arange(300)[:, None] == 100, largest, rows[:, :, 0]),
+        "sometimes": largest * (rng.random((300, 6)) < 0.05),
+    }
+    return {name: (np.dstack([first, rows[:, :, 1:]]), rows @ theta) for name, first in sizes.items()}
+
+
+@pytest.mark.parametrize("policy", [AUTO, MEAN], ids=["auto", "mean"])
+@pytest.mark.parametrize("largest", [1e9, 1e12, 1e15, 1e100])
+@pytest.mark.parametrize("name", huge_inputs(1.0))
+def test_a_huge_feature_does_not_hide_the_others(name: str, largest: float, policy: Any) -> None:
+    contexts, means = huge_inputs(largest)[name]
+    rows, state = played(policy, contexts, means, 0.1 * np.random.default_rng(8).normal(size=300))
+    assert finite(state)
+    assert regret(rows[200:], means[200:]) < 0.1 * regret(np.zeros(100, np.int64), means[200:])
+
+
+def test_features_of_all_scales_are_played_as_if_they_had_one() -> None:
+    contexts, means = problem(9, 200, d=6)
+    scales = 2.0 ** np.array([0, 10, 20, 30, 40, 50])
+    noise = np.random.default_rng(9).standard_t(2, 200)
+    assert_array_equal(played(AUTO, contexts * scales, means, noise)[0], played(AUTO, contexts, means, noise)[0])

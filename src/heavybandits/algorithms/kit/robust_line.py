@@ -30,6 +30,7 @@ MASS, LEVEL = range(2)  # positions in Line.sums
 RIDGE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
 STEEP = 1e-6  # if removing a pending row leaves less than this share of its direction, the inverse is recomputed
 ROUNDING = 1e-12
+FAR = 1e12  # a row with a larger leverage is added with care: a plain update would keep four of its digits, or fewer
 
 
 class Line(NamedTuple):
@@ -129,12 +130,12 @@ def begin(model: Model) -> None:
 
 @compilable
 def fill_squares(square: FloatArray) -> None:
-    """Give features that were always 0 the largest mean square, and the others at least 1e-14 of it."""
+    """Give features that were always 0 the largest mean square."""
     largest = 0.0
     for i in range(len(square)):
         largest = max(largest, square[i])
     for i in range(len(square)):
-        square[i] = max(square[i], 1e-14 * largest) if square[i] > 0.0 else largest
+        square[i] = square[i] if square[i] > 0.0 else largest
 
 
 @compilable
@@ -171,7 +172,10 @@ def follow(model: Model, leverage: float, residual: float, weight: float, gain: 
     for i in range(len(shift)):
         line.slope[i] += along * pull[i]
         line.centre[i] += share * shift[i]
-    add_outer(model.inverse, pull, -pace * shrink)
+    if pace * leverage > FAR:
+        add_far_row(model.inverse, shift, pull, pace, shrink)
+    else:
+        add_outer(model.inverse, pull, -pace * shrink)
     if model.pending[0] > 0:
         add_row(model.asked, shift, model.factor[0], pace)
     return Step(weight, before, leverage, along)
@@ -190,9 +194,39 @@ def dimension(model: Model) -> float:
 def add_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight: float) -> bool:
     """Update an inverse by a row, which a negative weight removes; return whether that is possible."""
     grown = 1.0 + weight * multiply(inverse, shift, product)
-    if grown > STEEP:
+    if grown > FAR:
+        add_far_row(inverse, shift, product, weight, 1.0 / grown)
+    elif grown > STEEP:
         add_outer(inverse, product, -weight / grown)
     return grown > STEEP
+
+
+@rarely_called
+def add_far_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight: float, shrink: float) -> None:
+    """Update an inverse P by a row v of huge leverage so that it stays positive (Joseph's form).
+
+    With k = w P v/(1 + w v'P v), it becomes (I - k v')P(I - v k') + k k'/w.
+
+    Examples
+    --------
+    >>> inverse, row = np.eye(2), np.array([1e12, 1.0])
+    >>> add_far_row(inverse, row, inverse @ row, 1.0, 1.0 / (1.0 + row @ row))
+    >>> inverse.diagonal().round(30)
+    array([2.e-24, 1.e+00])
+    """
+    d, share = len(shift), weight * shrink
+    for i in range(d):
+        gain, rest = share * product[i], 0.0
+        for j in range(d):
+            inverse[i, j] -= gain * product[j]
+            rest += inverse[i, j] * shift[j]
+        for j in range(d):
+            inverse[i, j] += share * product[j] * (gain / weight - rest)
+        inverse[i, i] = max(inverse[i, i], gain * gain / weight)
+    for i in range(d):
+        for j in range(i):
+            most = math.sqrt(inverse[i, i]) * math.sqrt(inverse[j, j])
+            inverse[i, j] = inverse[j, i] = min(max(0.5 * (inverse[i, j] + inverse[j, i]), -most), most)
 
 
 @rarely_called
