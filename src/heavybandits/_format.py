@@ -30,7 +30,7 @@ def number(value: Any) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a count with its noun, in the plural unless there is one.
+    """Return a count with its noun, in the plural unless the count is 1.
 
     Examples
     --------

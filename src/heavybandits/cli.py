@@ -229,7 +229,7 @@ def _show(reported: Reported) -> None:
     from .report import terminal_summary
 
     for item in reported.damaged:
-        print(f"damaged in the store, and computed again: {item}", file=sys.stderr)
+        print(f"damaged in the store and recomputed: {item}", file=sys.stderr)
     for study in reported.studies:
         if missing := study.provenance["missing replications"]:
             print(f"{study.name} is not finished: {missing} replications are missing", file=sys.stderr)
@@ -249,7 +249,7 @@ def main() -> NoReturn:
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # without waiting for threads in compiled code; chunks are stored whole or not at all
     except ImportError as error:
-        status = _complain(f"{error}; addresses such as s3://bucket need fsspec, and the package that it asks for")
+        status = _complain(f"{error}; addresses such as s3://bucket need fsspec and the package that it asks for")
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         status = _complain(f"{error.strerror or error}{where}{_notes(error)}")

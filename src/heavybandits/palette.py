@@ -53,12 +53,12 @@ class Look(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the colour for text on white."""
+        """The colour for text on white."""
         return readable(self.colour, WHITE)
 
     @property
     def line(self) -> dict[str, Any]:
-        """Return the keywords for matplotlib's ``plot``."""
+        """The keywords for matplotlib's ``plot``."""
         return {"color": self.colour, "linestyle": (0, self.dashes) if self.dashes else "-", "linewidth": self.width}
 
 

@@ -118,7 +118,7 @@ class IndexPolicy(Policy[State], Protocol):
 
 
 class LinearPolicy(Protocol[State]):
-    """A policy that chooses among rows of features, in which rewards are linear.
+    """A policy that chooses among rows of features; rewards are linear in the features.
 
     ``features`` is an array of K rows of d numbers, all finite; rows may differ in number and content from round to
     round.  It is only lent: a policy that needs it later copies it.  A policy that saves work while rows stay the same

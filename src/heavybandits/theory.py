@@ -32,7 +32,7 @@ Inverse = Callable[[float, float], float]
 
 
 def confidence(horizon: int) -> float:
-    r"""Return :math:`\delta = 1/T^2`, with which the failure of any bound costs at most two pulls of each arm."""
+    r"""Return :math:`\delta = 1/T^2`, at which the failure of any bound costs at most two pulls of each arm."""
     return 1.0 / float(horizon) ** 2
 
 

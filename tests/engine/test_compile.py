@@ -155,7 +155,7 @@ def test_names_may_clash_and_kernels_may_allocate(policy: Any, expected: list[in
 
 @pytest.mark.usefixtures("either_way")
 def test_a_policy_that_cannot_be_compiled_is_named() -> None:
-    message = r"^Uncompilable cannot be compiled by numba: .*json.*line \d+\); hb.check_policy may tell more$"
+    message = r"^Uncompilable cannot be compiled by numba: .*json.*line \d+\); hb.check_policy may say more$"
     with pytest.raises(TypeError, match=message):
         hb.simulate(hb.Instance([0, 1], hb.Gaussian()), {"p": Uncompilable()}, horizon=20, replications=1)
 

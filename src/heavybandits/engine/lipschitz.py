@@ -69,7 +69,7 @@ class LipschitzGame(Game):
         return False
 
     def reveal(self, policy: Any, state: Any, record: Any) -> None:
-        """Record what the point of the cell at which the kernel stopped pays."""
+        """Record the expected reward of the cell at which the kernel stopped."""
         cell, cells = int(record.turn[CELL]), record.cells
         if cell >= len(cells):
             known = len(cells)

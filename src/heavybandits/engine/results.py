@@ -121,7 +121,7 @@ class Result:
 
         A replication fails if, in the last tenth of the horizon, a pull loses more than a fifth of what choosing arms
         at random loses, and also more than twice what the Lai-Robbins limit still adds there or, with linear rewards,
-        what a learner still loses that has seen as many random rows.  Such a replication has settled on a bad arm.  One
+        what a learner that has seen as many random rows still loses.  Such a replication has settled on a bad arm.  One
         that loses less is either close to the best arm or still exploring, as the best policies would.
         """
         last = self._rounds >= self.horizon - self.horizon // 10
@@ -155,11 +155,11 @@ class Result:
 
         ``mean``, its standard error ``se``, ``std``, ``median``, ``q10``, ``q90`` (quantiles) and ``worst`` describe
         the regret at the horizon over the replications; ``failures`` is the share of replications that failed (see
-        :attr:`failed`).  ``above best`` is the difference between the mean and the lowest mean of any policy; its 95%
-        confidence interval, from ``above best low`` to ``above best high``, is a bootstrap over replications, in each
-        of which all policies met the same noise.  ``ns per pull`` is the median cost of a pull, noise not included;
-        ``ratio to Lai-Robbins`` is the mean divided by the regret that no policy can beat as the horizon grows.  That
-        limit is asymptotic: a good policy may stay below it for a long time.
+        :attr:`failed`).  ``above best`` is the difference between the mean and the lowest mean of any policy.  Its 95%
+        confidence interval, from ``above best low`` to ``above best high``, comes from a bootstrap over replications,
+        in each of which all policies met the same noise.  ``ns per pull`` is the median cost of a pull, noise not
+        included; ``ratio to Lai-Robbins`` is the mean divided by the regret that no policy can beat as the horizon
+        grows.  That limit is asymptotic: a good policy may stay below it for a long time.
 
         Examples
         --------

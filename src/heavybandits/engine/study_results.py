@@ -65,7 +65,7 @@ class StudyResult:
 
     @property
     def targets(self) -> list[float]:
-        """The mean regrets that policies are to reach, as the study asks."""
+        """The targets for mean regret that the study asks about."""
         return [float(target) for target in self.spec.get("report", {}).get("targets", (0.1, 0.05))]
 
     def to_xarray(self) -> xr.DataTree:

@@ -29,7 +29,7 @@ class Start(NamedTuple):
 
 
 def bounds(shown: Sequence[tuple[float, float]]) -> dict[str, FloatArray]:
-    """Return columns of estimates, of their indices, and of what lies equally far below the estimates.
+    """Return columns of estimates, their indices, and bounds that lie equally far below the estimates.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class AnyAgent(Kept):
     def _shown(self, arm: Any, state: Any = None) -> tuple[float, float]:
         """Return the estimate and the index of an arm, a row or a cell, NaN if there is none; needs the lock.
 
-        Give a copy of the state if the policy may change it when it is asked.
+        Pass a copy of the state if the policy may change it when it is asked.
         """
         state = self._state if state is None else state
         with np.errstate(all="ignore"):  # as silent as compiled code

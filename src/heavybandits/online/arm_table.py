@@ -38,7 +38,7 @@ def as_frame(rows: list[Row]) -> pd.DataFrame:
 
 
 def as_text(rows: list[Row]) -> list[list[str]]:
-    """Return the cells of a table of the arms, with its head; without pending decisions, their column is left out."""
+    """Return the cells of a table of the arms, with its head; pending decisions are left out if there are none."""
     numbers = [name for name in HEAD[1:] if name != "pending" or any(row.pending for row in rows)]
     return [["arm", *numbers], *([str(row.arm), *(_text(getattr(row, name)) for name in numbers)] for row in rows)]
 

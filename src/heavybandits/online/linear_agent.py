@@ -173,8 +173,7 @@ class LinearAgent(AnyAgent):
     def update(self, x: Any, reward: float, *, asked: bool = True) -> None:
         """Learn from the reward of a row.
 
-        It settles a pending decision for an equal row, if there is one.  Pass ``asked=False`` if no selection led to
-        it.
+        It settles a pending decision for an equal row, if there is one.  Pass ``asked=False`` if it was not selected.
 
         Examples
         --------

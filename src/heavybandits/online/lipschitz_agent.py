@@ -78,7 +78,7 @@ class LipschitzAgent(AnyAgent):
         super().__setstate__(agent)
         self.dim = agent.dim
         self._pulls, self._waiting = Counter(dict(agent.pulls)), Counter(dict(agent.pending))
-        self._cells: dict[Point, int] = {}  # by point, as many as have been needed so far
+        self._cells: dict[Point, int] = {}  # by point, as many as were needed so far
 
     def _adopt(self, state: Any) -> None:
         pending = find_pending(state)

@@ -1,4 +1,4 @@
-"""What is saved of an agent for K arms."""
+"""The saved form of an agent for K arms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Saved(NamedTuple):
     chances: list[tuple[int, list[float]]]  # and probabilities of the latest by arm, if arms are drawn at random
 
     def header(self) -> dict[str, Any]:
-        """Return the fields, in JSON types except for policy, generator and state, which the file replaces."""
+        """Return the fields, in JSON types except for policy, generator and state, which the file encodes."""
         for label in self.labels:
             if not isinstance(label, str | int | float):
                 raise TypeError(f"Agent: to be saved, arms must be named by text or numbers, got {label!r}")

@@ -1,4 +1,4 @@
-"""What is saved of an agent for rewards that are linear in features."""
+"""The saved form of an agent for rewards that are linear in features."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SavedLinear(NamedTuple):
     pending: list[list[float]]  # rows whose rewards have not come, the oldest first
 
     def header(self) -> dict[str, Any]:
-        """Return the fields, in JSON types except for policy, generator and state, which the file replaces."""
+        """Return the fields, in JSON types except for policy, generator and state, which the file encodes."""
         return self._asdict()
 
 

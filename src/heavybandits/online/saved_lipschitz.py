@@ -1,4 +1,4 @@
-"""What is saved of an agent whose arms are points."""
+"""The saved form of an agent whose arms are points."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SavedLipschitz(NamedTuple):
     pending: list[tuple[int, int]]  # cells, and decisions of each whose rewards have not come
 
     def header(self) -> dict[str, Any]:
-        """Return the fields, in JSON types except for policy, generator and state, which the file replaces."""
+        """Return the fields, in JSON types except for policy, generator and state, which the file encodes."""
         return self._asdict()
 
 

@@ -75,7 +75,7 @@ class Record(Table):
     sources
         Digests of the users' files that the study names.
     cases, policies
-        By label, in the order of the study.
+        The cases and policies by label, in the order of the study.
     sessions
         When and where work was done.
     """

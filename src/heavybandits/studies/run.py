@@ -107,7 +107,7 @@ def run_studies(
 
 @contextmanager
 def resumable(is_saved: Callable[[], bool]) -> Iterator[None]:
-    """Add to an exception that ends a run early the note that finished work is saved, if any is.
+    """Add a note to an exception that ends a run early: finished work is saved, if any is.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def _take(ready: SimpleQueue[Future[None]]) -> list[Future[None]]:
 
 
 def _outcome(future: Future[None], what: str) -> None:
-    """Raise the error that ended a piece of work, if any; nobody here cancels, so a cancelled one lost its cluster."""
+    """Raise the error that ended a piece of work, if any; work that nobody here cancelled has lost its cluster."""
     try:
         future.result()
     except CancelledError:

@@ -39,7 +39,7 @@ def make_instance(values: dict[str, Any], folder: str) -> Any:
 
 
 def pop_delays(values: dict[str, Any], folder: str) -> Delays:
-    """Take what the table of an instance says about late rewards out of it, and return it.
+    """Remove what the table of an instance says about late rewards, and return it.
 
     Examples
     --------

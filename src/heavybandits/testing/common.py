@@ -73,7 +73,7 @@ def is_number(chosen: Any, n: int) -> bool:
 
 
 def check_randomness(policy: Any, name: str, chosen: IntArray, play: Callable[[Any], IntArray]) -> None:
-    """Check that a policy that gets no generator leaves one alone when it is given one, and chooses the same."""
+    """Check that a policy that gets no generator does not use one when it is given one, and chooses the same."""
     if not uses_rng(policy):
         rng = np.random.default_rng(3)
         given = play(rng)

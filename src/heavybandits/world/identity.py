@@ -84,7 +84,7 @@ def describe(thing: object) -> str:
 
 
 def centres(laws: Sequence[Any]) -> list[float] | None:
-    """Return the means of the laws if all have one, else their medians; None if a law is no :class:`.Noise`.
+    """Return the means of the laws if all have one, else their medians; None if one is not a :class:`.Noise`.
 
     Examples
     --------

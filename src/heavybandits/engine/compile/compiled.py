@@ -127,4 +127,4 @@ def _reason(error: Exception) -> str:
         reason += "; mark the function with @hb.compilable"
     found = re.search(r'File "[^"]*", line \d+', str(error))
     where = f" ({found[0]})" if found else ""
-    return f"{reason}{where}; hb.check_policy may tell more"
+    return f"{reason}{where}; hb.check_policy may say more"

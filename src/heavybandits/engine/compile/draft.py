@@ -66,7 +66,7 @@ class _DraftLowering(NativeLowering):
 
 
 class _Whole(JITCodeLibrary):
-    """Code with all drafts in it, optimised in one pass: numba's other one is for reference counts; here are none."""
+    """Code with all drafts in it, optimised in one pass: numba's other pass handles reference counts; it has none."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout

@@ -13,7 +13,7 @@ from . import door
 
 
 def teach(way: ModuleType, classes: Iterable[type]) -> None:
-    """Tell numba of the methods of these classes and of all compilable functions, to be compiled this way."""
+    """Tell numba about the methods of these classes and all compilable functions, to be compiled this way."""
     for function in COMPILABLE:
         _teach_function(way, function)
     _teach_copying(way)
