@@ -18,7 +18,7 @@ from heavybandits.algorithms.kit.line_fit import (
     solve,
     write_residuals,
 )
-from heavybandits.algorithms.kit.robust_line import LEVEL, MASS, Model, begin, collect, init_model, predict
+from heavybandits.algorithms.kit.robust_line import Model, begin, collect, init_model, predict
 from heavybandits.algorithms.kit.two_piece_laws import LEAST_SQUARES, two_piece_table
 
 seeds = st.integers(0, 2**32 - 1)
@@ -52,7 +52,7 @@ def test_one_step_of_least_squares_is_least_squares(seed: int) -> None:
     invert(rows, model.inverse)
     centred = x - x.mean(axis=0)
     assert_allclose(model.inverse, np.linalg.inv(centred.T @ centred + np.diag(model.ridge)), rtol=1e-6)
-    assert model.line.sums[MASS] == 12.0
+    assert model.line.mass[0] == 12.0
 
 
 def test_the_fit_ignores_an_outlier() -> None:
@@ -76,7 +76,7 @@ def test_the_fit_finds_the_minimum_of_a_skewed_loss() -> None:
     reweigh(rows, model, model.line, law, 0.3, 300, False)
 
     def loss(p: np.ndarray) -> float:
-        other = model.line._replace(slope=p[:2], sums=np.array([1.0, p[2]]), centre=np.zeros(2))
+        other = model.line._replace(slope=p[:2], mass=np.ones(1), level=p[2:], centre=np.zeros(2))
         return loss_of(rows, other, law, 0.3)
 
     here = np.array([*model.line.slope, predict(model.line, np.zeros(2))])
@@ -93,7 +93,7 @@ def test_saturated_rewards_leave_the_fit_finite() -> None:
         assert np.abs(model.line.slope).max() < 10.0
         write_residuals(rows, model.line)
         assert np.isfinite(rows.residuals).all()
-        assert abs(model.line.sums[LEVEL]) < 10.0
+        assert abs(model.line.level[0]) < 10.0
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))

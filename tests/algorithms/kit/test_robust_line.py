@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from heavybandits.algorithms.kit.robust_line import (
-    LEVEL,
-    MASS,
     Model,
     add_far_row,
     approach,
@@ -58,8 +56,8 @@ def test_following_rewards_is_weighted_least_squares(seed: int) -> None:
     slope = np.linalg.solve(gram(rows, weights, model.ridge), ((rows - mean).T * weights) @ rewards)
     assert_allclose(line.slope, slope, atol=1e-9)
     assert_allclose(line.centre, mean, atol=1e-12)
-    assert line.sums[LEVEL] == pytest.approx(weights @ rewards / weights.sum(), abs=1e-10)
-    assert line.sums[MASS] == pytest.approx(weights.sum())
+    assert line.level[0] == pytest.approx(weights @ rewards / weights.sum(), abs=1e-10)
+    assert line.mass[0] == pytest.approx(weights.sum())
     assert_allclose(model.inverse, np.linalg.inv(gram(rows, weights, model.ridge)), atol=1e-10)
 
 
@@ -72,7 +70,7 @@ def test_the_leverage_with_the_intercept_is_that_of_the_extended_row(seed: int) 
     x = rng.normal(size=3)
     extended = np.column_stack([rows, np.ones(20)])
     full = np.linalg.inv((extended.T * weights) @ extended + np.diag([*model.ridge, 0.0]))
-    both = approach(model, model.inverse, x) + 1.0 / model.line.sums[MASS]
+    both = approach(model, model.inverse, x) + 1.0 / model.line.mass[0]
     assert both == pytest.approx(np.append(x, 1.0) @ full @ np.append(x, 1.0), rel=1e-6)
 
 

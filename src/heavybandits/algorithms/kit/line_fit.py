@@ -10,7 +10,7 @@ import numpy as np
 from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .middle import partition
-from .robust_line import LEVEL, MASS, Line, Model, init_line, predict
+from .robust_line import Line, Model, init_line, predict
 from .two_piece_laws import WEIGHT, loss_at, weight_at
 
 SMALLEST = 1e-300
@@ -118,8 +118,8 @@ def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float,
     The Cholesky factor of the last Gram matrix plus ridge is left in ``gram``.
     """
     x, y, gram, right, total, middle = rows.x, rows.y, rows.gram, rows.right, rows.total, rows.middle
-    slope, centre, sums, n, d = line.slope, line.centre, line.sums, rows.size[0], len(line.slope)
-    origin = sums[LEVEL]  # near most rewards, so that subtracting it keeps precision
+    slope, centre, n, d = line.slope, line.centre, rows.size[0], len(line.slope)
+    origin = line.level[0]  # near most rewards, so that subtracting it keeps precision
     for i in range(d):
         middle[i] = 0.0
     for k in range(n):
@@ -150,12 +150,12 @@ def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float,
         factorise(gram)
         solve(gram, right)
         level = origin + reward / mass
-        change = abs(level - sums[LEVEL])
+        change = abs(level - line.level[0])
         for i in range(d):
             change = max(change, abs(right[i] - slope[i]) * math.sqrt(model.square[i]))
             slope[i] = right[i]
             centre[i] = middle[i] + total[i] / mass
-        sums[LEVEL], sums[MASS] = level, mass
+        line.level[0], line.mass[0] = level, mass
         if step > 0 and change < SETTLED * scale / math.sqrt(n):
             break
 

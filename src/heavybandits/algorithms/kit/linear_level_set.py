@@ -89,7 +89,7 @@ def width_for(law: FloatArray, scale: float, t: float, parameters: float, c: flo
     """Return what half widths depend on after t rewards."""
     base = c * min(LEAST_BASE, BASES / parameters)
     reach = scale * scale * law[TAIL] / law[INFORMATION]
-    return Width(t / parameters, base, c, law[SLACK], reach, 2.0 / law[TAIL])
+    return Width(pace=t / parameters, base=base, c=c, slack=law[SLACK], reach=reach, rate=2.0 / law[TAIL])
 
 
 @rarely_called

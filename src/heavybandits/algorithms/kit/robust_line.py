@@ -26,7 +26,6 @@ from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
 from .design import add_outer, multiply
 
-MASS, LEVEL = range(2)  # positions in Line.sums
 RIDGE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
 STEEP = 1e-6  # if removing a pending row leaves less than this share of its direction, the inverse is recomputed
 ROUNDING = 1e-12
@@ -38,7 +37,8 @@ class Line(NamedTuple):
 
     slope: FloatArray  # (d,): theta
     centre: FloatArray  # (d,): weighted mean of the rows
-    sums: FloatArray  # (2,): sum of the weights, and prediction at the centre
+    mass: FloatArray  # array of one: sum of the weights
+    level: FloatArray  # array of one: prediction at the centre
 
 
 class Model(NamedTuple):
@@ -92,7 +92,7 @@ class Step(NamedTuple):
 
 def init_line(n_features: int) -> Line:
     """Return a line that predicts 0."""
-    return Line(np.zeros(n_features), np.zeros(n_features), np.zeros(2))
+    return Line(slope=np.zeros(n_features), centre=np.zeros(n_features), mass=np.zeros(1), level=np.zeros(1))
 
 
 def init_model(n_features: int) -> Model:
@@ -141,7 +141,7 @@ def fill_squares(square: FloatArray) -> None:
 @compilable
 def predict(line: Line, x: FloatArray) -> float:
     """Return the predicted reward of a row."""
-    value = line.sums[LEVEL]
+    value = line.level[0]
     for i in range(len(x)):
         value += (x[i] - line.centre[i]) * line.slope[i]
     return float(value)
@@ -159,7 +159,7 @@ def approach(model: Model, inverse: FloatArray, x: FloatArray) -> float:
 def follow(model: Model, leverage: float, residual: float, weight: float, gain: float) -> Step:
     """Update the model with the row last passed to :func:`approach`; a ``gain`` of 0 moves only the intercept."""
     line, shift, pull = model.line, model.shift, model.pull
-    before = line.sums[MASS]
+    before = line.mass[0]
     after = before + weight
     pace, share = weight * before / after, weight / after
     shrink = 1.0 / (1.0 + pace * leverage)
@@ -167,8 +167,8 @@ def follow(model: Model, leverage: float, residual: float, weight: float, gain: 
     lift = 0.0
     for i in range(len(shift)):
         lift += shift[i] * line.slope[i]
-    line.sums[MASS] = after
-    line.sums[LEVEL] += share * lift + (gain * residual if gain > 0.0 else residual) / after
+    line.mass[0] = after
+    line.level[0] += share * lift + (gain * residual if gain > 0.0 else residual) / after
     for i in range(len(shift)):
         line.slope[i] += along * pull[i]
         line.centre[i] += share * shift[i]
@@ -178,7 +178,7 @@ def follow(model: Model, leverage: float, residual: float, weight: float, gain: 
         add_outer(model.inverse, pull, -pace * shrink)
     if model.pending[0] > 0:
         add_row(model.asked, shift, model.factor[0], pace)
-    return Step(weight, before, leverage, along)
+    return Step(weight=weight, mass=before, leverage=leverage, along=along)
 
 
 @compilable

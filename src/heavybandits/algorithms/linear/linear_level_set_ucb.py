@@ -6,7 +6,7 @@ in ``linear-auto``.  *When that fails*: if the tails of the law are too light, s
 
 *Formula*: play the row with the highest :math:`b + (x - \bar x)'\theta + w(h)`, where h is the leverage of x and w the
 half width of the level set of :mod:`~heavybandits.algorithms.kit.linear_level_set`.  How the line, the law of the
-noise, its scale and the ridge are learned is described in :mod:`~heavybandits.algorithms.kit.linear_sets`.
+noise, its scale and the ridge are learned is described in :mod:`~heavybandits.algorithms.kit.linear_learning`.
 
 *Cost*: O(d²) for a reward, O(K d²) for a choice, or O(K d) if the rows stay the same; also fits to the first 30 d
 rewards, but at least 300, and at most 600 or 10 d, whichever is more.
@@ -21,8 +21,9 @@ from typing import Any, Literal, NamedTuple
 
 from ...protocols import FloatArray
 from ..entries import Facts
+from ..kit.linear_learning import learn, prepare
 from ..kit.linear_level_set import best_row, half_width
-from ..kit.linear_sets import CLOCK, LAW, LinearSets, init_linear_sets, learn, prepare, width_of
+from ..kit.linear_sets import LinearSets, init_linear_sets, width_of
 from ..kit.robust_line import approach, predict
 from ..kit.two_piece_laws import LEARNED
 from ..parameters import NonNegative, Positive, validated
@@ -92,11 +93,11 @@ class LinearLevelSetUCB(NamedTuple):
 
     def goal(self, state: LinearSets) -> str:
         """Return what rows are compared by at present, ``"location"`` or ``"mean"``."""
-        return "mean" if state.counts[LAW] == len(state.laws) - 1 else "location"
+        return "mean" if state.law[0] == len(state.laws) - 1 else "location"
 
     def value(self, state: LinearSets, x: FloatArray) -> float:
         """Return the predicted reward of a row."""
-        return predict(state.model.line, x) if state.counts[CLOCK] > 0 else math.nan
+        return predict(state.model.line, x) if state.clock[0] > 0 else math.nan
 
     def index_of(self, state: LinearSets, x: FloatArray, t: int) -> float:
         """Return the highest value that is not ruled out for a row."""

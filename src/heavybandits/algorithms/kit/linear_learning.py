@@ -1,0 +1,227 @@
+r"""How the linear level-set policies learn: the line, the law and scale of the noise, the ridge, and what to compare.
+
+Until there are three more rewards than parameters, rows are played that span what is offered.  Then a *fit* is made
+to the rows so far, and another whenever their number has grown by a quarter, as long as there is room to keep them.  A
+fit settles
+
+- the line, by reweighted least squares from where it is and, at first, from least absolute deviations;
+- the law, the likeliest of thirteen by half the log likelihood of the residuals, and the scale, which is shrunk to the
+  median deviation of the rewards while residuals are few, and is never below a ten-thousandth of it;
+- the ridge, 0.3 of what the line's own size suggests: with :math:`m_i` the mean square of feature i and V the
+  variance of the noise, :math:`\lambda_i = 0.3\,m_i V/\tau^2` where :math:`\tau^2` is the mean of
+  :math:`m_j(\theta_j^2 + V P_{jj})`, a step of expectation and maximisation;
+- whether means are compared, by least squares: they are if many rewards equal the one before them.
+
+Between fits each reward moves the line and the scale by its scores, in O(d²).
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...protocols import FloatArray, compilable, copy_into, rarely_called
+from .line_fit import Rows, invert, keep, loss_of, median, reweigh, write_residuals, write_squares
+from .linear_level_set import RENEWAL, update_kept
+from .linear_sets import LARGEST, LinearSets
+from .numerics import clip
+from .robust_line import (
+    RIDGE,
+    approach,
+    begin,
+    collect,
+    dimension,
+    fill_squares,
+    follow,
+    forget,
+    predict,
+    renew_pending,
+)
+from .two_piece_laws import FAR, INFORMATION, RATIO, SHARPNESS, WEIGHT, log_likelihood, match, weight_at
+
+SMALLEST = 1e-300
+SPARE = 2.5  # rewards beyond the parameters at the first fit; not a whole number, as parameters are counted by a trace
+GROWTH = 1.25  # of the rewards between two fits
+HEAD_START, PENALTY = 0.7, 1.0  # in log likelihood: of the first law, which is Cauchy's, and of skewed ones
+RICH = 20.0  # rewards per parameter that make a second start needless
+ENOUGH = 60.0  # degrees of freedom at which the residuals alone settle the scale
+LOCATION_PRIOR, MEAN_PRIOR = 5.0, 3.0  # how many residuals the spread of the rewards counts for
+FLOOR_SHARE = 1e-4  # of the spread of rewards: the least scale
+CAUTION = 0.3  # share taken of the ridge that the size of the line suggests
+FEW_TIES, MANY_TIES, HEAVY, JUDGED = 0.1, 0.4, 2.0, 20  # see repeats
+
+
+@compilable
+def prepare(state: LinearSets, features: FloatArray) -> None:
+    """Take the scale of the features from what is offered, unless there was a reward."""
+    if state.clock[0] == 0 and state.model.pending[0] == 0:
+        forget(state.model)
+        for a in range(len(features)):
+            collect(state.model, features[a], 1.0 / len(features))
+        begin(state.model)
+
+
+@compilable
+def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
+    """Learn from the reward of a row."""
+    model = state.model
+    if model.ridge[0] == 0.0:
+        forget(model)
+        collect(model, x, 1.0)
+        begin(model)
+    y = clip(reward, LARGEST)
+    state.ties[0] += y == state.latest[0]
+    state.latest[0] = y
+    state.clock[0] += 1
+    leverage = approach(model, model.inverse, x)
+    residual = y - predict(model.line, x)
+    if state.fitted[0] == 0:
+        step = follow(model, leverage, residual, 1.0, 0.0)
+    else:
+        law = state.laws[state.law[0]]
+        z = min(max(residual / state.scale[0], -FAR), FAR)
+        w = weight_at(law, z)
+        step = follow(model, leverage, residual, w / law[WEIGHT], w / law[INFORMATION])
+        if state.law[0] == len(state.laws) - 1:
+            state.squares[0] += residual / (1.0 + leverage + 1.0 / step.mass) * residual
+            state.freedom[0] += 1.0
+            state.scale[0] = max(math.sqrt(state.squares[0] / state.freedom[0]), state.floor[0])
+        elif state.told[0] == 0.0:
+            growth = math.exp((w * z * z - 1.0) / (law[SHARPNESS] * state.clock[0]))
+            state.scale[0] = max(state.scale[0] * growth, state.floor[0])
+    update_kept(state.arms, model, step)
+    if keep(state.rows, x, y) and state.clock[0] >= max(state.due[0], dimension(model) + SPARE):
+        fit(state)
+
+
+@rarely_called
+def fit(state: LinearSets) -> None:
+    """Fit line, law, scale and ridge to the rows that are kept."""
+    model, rows, line = state.model, state.rows, state.model.line
+    n, parameters, means = rows.size[0], dimension(state.model), len(state.laws) - 1
+    state.due[0] = max(n + 1.0, GROWTH * n)
+    write_squares(rows, model.square)
+    fill_squares(model.square)
+    for k in range(n):
+        rows.residuals[k] = rows.y[k]
+    centre = median(rows.residuals, n)
+    for k in range(n):
+        rows.residuals[k] = abs(rows.y[k] - centre)
+    spread = median(rows.residuals, n)
+    if spread == 0.0:  # half the rewards are equal
+        for k in range(n):
+            spread += rows.residuals[k] / n
+    spread = max(spread, SMALLEST)
+    state.floor[0] = FLOOR_SHARE * spread
+    begins = state.fitted[0] == 0
+    if state.only_means[0] == 0 and n >= JUDGED:
+        by_means = repeats(rows, state.ties[0])
+        begins = begins or by_means != (state.law[0] == means)
+        if begins:
+            state.law[0] = means if by_means else 0
+    if begins:
+        line.slope[:] = 0.0
+        line.level[0] = centre
+        for i in range(len(model.ridge)):
+            model.ridge[i] = RIDGE * model.square[i] if model.square[i] > 0.0 else 1.0
+    if state.law[0] == means:
+        fit_means(state, n - parameters, spread)
+    else:
+        fit_locations(state, n - parameters, spread, begins)
+    invert(rows, model.inverse)
+    state.fitted[0] = 1
+    state.arms.age[0] = RENEWAL
+    if model.pending[0] > 0:
+        renew_pending(model)
+
+
+@rarely_called
+def fit_means(state: LinearSets, freedom: float, spread: float) -> None:
+    """Fit by least squares."""
+    model, rows, law = state.model, state.rows, state.laws[len(state.laws) - 1]
+    reweigh(rows, model, model.line, law, 1.0, 1, False)
+    write_residuals(rows, model.line)
+    squares = 0.0
+    for k in range(rows.size[0]):
+        squares += rows.residuals[k] * rows.residuals[k]
+    scale = shrink(max(math.sqrt(squares / freedom), state.floor[0]), 1.48 * spread, freedom, MEAN_PRIOR)
+    state.scale[0], state.squares[0], state.freedom[0] = scale, scale * scale * freedom, freedom
+    learn_ridge(state, law)
+    reweigh(rows, model, model.line, law, 1.0, 1, False)
+
+
+@rarely_called
+def fit_locations(state: LinearSets, freedom: float, spread: float, begins: bool) -> None:
+    """Fit by the law in force, then by the likeliest one."""
+    model, rows, line = state.model, state.rows, state.model.line
+    law, scale = state.laws[state.law[0]], state.scale[0]
+    if begins:
+        scale = spread
+        reweigh(rows, model, line, law, scale, 15, True)
+    elif rows.size[0] < RICH * (rows.size[0] - freedom):
+        copy_into(rows.rival, line)
+        reweigh(rows, model, rows.rival, law, scale, 6, True)
+        reweigh(rows, model, rows.rival, law, scale, 3, False)
+        if loss_of(rows, rows.rival, law, scale) < loss_of(rows, line, law, scale):
+            copy_into(line, rows.rival)
+    reweigh(rows, model, line, law, scale, 3, False)
+    write_residuals(rows, line)
+    choose_law(state, freedom, scale)
+    law = state.laws[state.law[0]]
+    scale = shrink(state.scale[0], 2.0 * spread / (1.0 + law[RATIO]), freedom, LOCATION_PRIOR)
+    state.scale[0] = scale = state.told[0] if state.told[0] > 0.0 else max(scale, state.floor[0])
+    learn_ridge(state, law)
+    reweigh(rows, model, line, law, scale, 2, False)
+
+
+@compilable
+def shrink(scale: float, guess: float, freedom: float, weight: float) -> float:
+    """Return the scale, shrunk towards a guess while there are few residuals."""
+    if freedom >= ENOUGH:
+        return scale
+    return scale * math.exp(weight * math.log(guess / scale) / (freedom + weight))
+
+
+@rarely_called
+def choose_law(state: LinearSets, freedom: float, guess: float) -> None:
+    """Settle on the likeliest law, its scale and its location, and move the line there."""
+    residuals, n, line = state.rows.residuals, state.rows.size[0], state.model.line
+    best, level = -math.inf, line.level[0]
+    for j in range(len(state.laws) - 1):
+        law = state.laws[j]
+        shift, scale = match(law, residuals, n, freedom, guess)
+        evidence = 0.5 * freedom / n * log_likelihood(law, residuals, n, shift, scale, guess)
+        evidence += HEAD_START if j == 0 else 0.0
+        evidence -= PENALTY if law[RATIO] != 1.0 else 0.0
+        if evidence > best:
+            best, state.law[0], state.scale[0], line.level[0] = evidence, j, scale, level + shift
+
+
+@rarely_called
+def learn_ridge(state: LinearSets, law: FloatArray) -> None:
+    """Set the ridge to what the line's size suggests, with caution; the last Gram matrix must be that of the rows."""
+    model, slope, d = state.model, state.model.line.slope, len(state.model.ridge)
+    variance = state.scale[0] * state.scale[0] / law[INFORMATION]
+    invert(state.rows, model.inverse)
+    size = 0.0
+    for i in range(d):
+        size += model.square[i] * (slope[i] * slope[i] + variance * model.inverse[i, i]) / d
+    if 0.0 < size < math.inf:
+        for i in range(d):
+            model.ridge[i] = max(RIDGE, CAUTION * variance / size) * model.square[i]
+
+
+@rarely_called
+def repeats(rows: Rows, ties: int) -> bool:
+    """Return whether rewards repeat so often that means should be compared.
+
+    More than a tenth must equal the reward before them.  Unless more than four tenths do, the standard deviation must
+    also be below twice the mean absolute deviation, which it is not if heavy-tailed rewards were rounded.
+    """
+    n, mean, squares, deviations = rows.size[0], 0.0, 0.0, 0.0
+    for k in range(n):
+        mean += rows.y[k] / n
+    for k in range(n):
+        deviation = abs(rows.y[k] - mean)
+        squares += deviation * deviation / n
+        deviations += deviation / n
+    return bool(ties > FEW_TIES * n and (ties > MANY_TIES * n or math.sqrt(squares) < HEAVY * deviations))
