@@ -20,7 +20,10 @@ FOLDER = Path(__file__).parent / "golden"
 VALUES: dict[str, Any] = json.loads((FOLDER / "values.json").read_text())
 POLICIES: dict[str, dict[str, Any]] = json.loads((FOLDER / "policies.json").read_text())
 STRUCTURED: dict[str, dict[str, dict[str, Any]]] = json.loads((FOLDER / "structured.json").read_text())  # by kind
-AGENTS = ("ucb", "auto", "sgd-ucb", "sgd-ucb-smom", "rucb-catoni", "htinf", "mean-of-medians", "thompson-gaussian")
+AGENTS = (
+    "ucb", "auto", "sgd-ucb", "sgd-ucb-smom", "rucb-catoni", "rucb-median", "fo-ucb", "ape2", "htinf",
+    "mean-of-medians", "thompson-gaussian",
+)  # fmt: skip
 INSTANCES = {
     "cauchy": hb.env2(hb.Cauchy()),
     "few": hb.Instance(means=[0.0, 1.0, 0.5], noise=hb.StudentT(df=2.0)),

@@ -20,7 +20,6 @@ from .game import Game, blank_record
 from .streams import draw, generator, stream_key
 
 FIRST_ROOM = 64  # the number of cells that there is room for at first
-DONE, CELL = range(2)  # entries of LipschitzRecord.turn: rounds played; the cell that waits to be revealed, or -1
 
 
 class LipschitzRecord(NamedTuple):
@@ -30,7 +29,8 @@ class LipschitzRecord(NamedTuple):
     pulls: IntArray  # per box of the instance
     total: FloatArray  # regret so far
     recorded: IntArray  # checkpoints passed
-    turn: IntArray
+    played: IntArray  # rounds
+    hidden: IntArray  # the cell that waits to be revealed, or -1
     cells: FloatArray  # (cell, 3): what its point pays, the gap to the supremum, and the box that it lies in
 
 
@@ -46,18 +46,18 @@ class LipschitzGame(Game):
     @staticmethod
     def play(
         policy: Any, state: Any, rng: Any, start: int, rounds: IntArray,
-        regret: FloatArray, pulls: IntArray, total: FloatArray, recorded: IntArray, turn: IntArray, cells: FloatArray,
-        noise: FloatArray,
+        regret: FloatArray, pulls: IntArray, total: FloatArray, recorded: IntArray, played: IntArray, hidden: IntArray,
+        cells: FloatArray, noise: FloatArray,
     ) -> bool:  # fmt: skip
         """Play one round per number of ``noise``; stop and return true when a cell must be revealed."""
         sum_of_gaps, checkpoint = total[0], recorded[0]
-        for t in range(turn[DONE], start + len(noise)):
-            cell = turn[CELL] if turn[CELL] >= 0 else select(policy, state, t, rng)
+        for t in range(played[0], start + len(noise)):
+            cell = hidden[0] if hidden[0] >= 0 else select(policy, state, t, rng)
             if cell < 0:
                 raise IndexError("select must return the number of a cell, from 0 on")
-            turn[CELL] = -1
+            hidden[0] = -1
             if cell >= len(cells) or cells[cell, 0] != cells[cell, 0]:
-                turn[DONE], turn[CELL], total[0], recorded[0] = t, cell, sum_of_gaps, checkpoint
+                played[0], hidden[0], total[0], recorded[0] = t, cell, sum_of_gaps, checkpoint
                 return True
             update(policy, state, cell, cells[cell, 0] + noise[t - start])
             pulls[int(cells[cell, 2])] += 1
@@ -65,12 +65,12 @@ class LipschitzGame(Game):
             if t + 1 == rounds[checkpoint]:
                 regret[checkpoint] = sum_of_gaps
                 checkpoint += 1
-        turn[DONE], total[0], recorded[0] = start + len(noise), sum_of_gaps, checkpoint
+        played[0], total[0], recorded[0] = start + len(noise), sum_of_gaps, checkpoint
         return False
 
     def reveal(self, policy: Any, state: Any, record: Any) -> None:
         """Record the expected reward of the cell at which the kernel stopped."""
-        cell, cells = int(record.turn[CELL]), record.cells
+        cell, cells = int(record.hidden[0]), record.cells
         if cell >= len(cells):
             known = len(cells)
             cells.resize((2 * max(cell, known), 3), refcheck=False)  # in place: the record keeps this array
@@ -92,8 +92,12 @@ class LipschitzGame(Game):
 
     def record(self, n_checkpoints: int) -> LipschitzRecord:
         """Return a blank record, in which no cell is known."""
-        regret, pulls, total, recorded = blank_record(n_checkpoints, self.n_arms)
-        return LipschitzRecord(regret, pulls, total, recorded, np.array([0, -1]), np.full((FIRST_ROOM, 3), np.nan))
+        return LipschitzRecord(
+            **blank_record(n_checkpoints, self.n_arms)._asdict(),
+            played=np.zeros(1, np.int64),
+            hidden=np.array([-1]),
+            cells=np.full((FIRST_ROOM, 3), np.nan),
+        )
 
     def example(self) -> tuple[Any, ...]:
         """Return a block of one round."""

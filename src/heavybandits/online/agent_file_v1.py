@@ -1,4 +1,4 @@
-"""Agents saved in format 1, by version 0.1.0: what its arrays were called, and which of them held several things."""
+"""Agents saved in format 1, by version 0.1.0: what their arrays were called, and which of them held several things."""
 
 from __future__ import annotations
 
@@ -20,12 +20,19 @@ RENAMED = (  # the end of a path, and what it is called today
     (r"\.batch\.stream$", ".waiting.stream.number"),
     (r"\.(sizes|evidence)$", r".shared.\1"),
 )
-SPLIT = {  # the end of a path, and where each of the numbers in it is today
-    ".draws.root": ("draws.root.nu", "draws.root.low", "draws.root.rate", "draws.root.slope", "draws.root.q"),
-    ".batch.plan": ("turn.arm", "turn.left"),
-    ".pool": ("shared.scale", "shared.seen", "shared.seen", "shared.latest", "shared.clock", "shared.due", "shared.law",
-              "shared.top"),
-}  # fmt: skip
+SPLIT = (  # the end of a path, and where each of the numbers in it is today
+    (".draws.root", ("draws.root.nu", "draws.root.low", "draws.root.rate", "draws.root.slope", "draws.root.q")),
+    (".batch.plan", ("turn.arm", "turn.left")),
+    (".turns", ("initial", "in_a_row")),
+    (".plan", ("width", "used", "need")),
+    (".law", ("law.number", "law.shape", "law.scale")),
+    (".schedule", ("damping", "level", "divided")),
+    (".sgd.schedule", ("sgd.schedule.step", "sgd.schedule.level", "sgd.schedule.decay", "rate")),
+    (".sgd.schedule",
+     ("sgd.schedule.step", "sgd.schedule.level", "sgd.schedule.decay", "horizon", "exponential")),
+    (".pool", ("shared.scale", "shared.seen", "shared.seen", "shared.latest", "shared.clock", "shared.due",
+               "shared.law", "shared.top")),
+)  # fmt: skip
 CACHES = re.compile(
     r"(\.middle\.\w+|\.losses\.(beside|mode)|\.log_term|\.unit|\.(stretch|loud|width|until|taken)|\.spreads\.\w+)$"
 )  # new since then: those of a fresh state will do
@@ -46,19 +53,20 @@ def converted(values: Arrays, today: Arrays) -> Arrays:
     """
     if list(values) == list(today):
         return values
+    if any(".optimizer.sgd." in path for path in today):  # these iterates are nested in another state today
+        values = {path.replace(".optimizer.", ".optimizer.sgd."): array for path, array in values.items()}
     found: Arrays = {}
     for path, array in values.items():
         for pattern, name in RENAMED:
             path = re.sub(pattern, name, path)
         if DROPPED.search(path) and path not in today:
             continue
-        end = next(filter(path.endswith, SPLIT), None)
-        if end is None:
+        end, names = next((one for one in SPLIT if path.endswith(one[0]) and len(one[1]) == array.size), ("", ()))
+        if not names:
             found[path] = array
-            continue
-        for name in dict.fromkeys(SPLIT[end]):
+        for name in dict.fromkeys(names):
             part = f"{path.removesuffix(end)}.{name}"
-            numbers = array[np.equal(SPLIT[end], name)]
+            numbers = array[np.equal(names, name)]
             found[part] = numbers.astype(today[part].dtype) if part in today else numbers  # all were floats
     found = {**{path: array for path, array in today.items() if CACHES.search(path)}, **found}
     for path in today:
@@ -67,7 +75,7 @@ def converted(values: Arrays, today: Arrays) -> Arrays:
         elif path.endswith((".late.asked", ".late.pending", ".late.lost")):  # format 1 knew only the first of these
             asked = path.replace(".late.asked", ".asked")
             found.setdefault(path, found.pop(asked, today[path]))
-        elif path.endswith(".kept") and path in found:
+        elif path.endswith(".kept") and not CACHES.search(path) and path in found:
             found[path] = _with_more_kept(path.removesuffix(".kept"), found, today[path].shape[1])
     return {path: found[path] for path in today} if set(found) == set(today) else found
 

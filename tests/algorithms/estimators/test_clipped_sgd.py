@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import heavybandits as hb
-from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD, descend, init_iterates
+from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD, descend, init_iterates, init_schedule
 from heavybandits.algorithms.estimators.clipped_sstm import ClippedSSTM
 from heavybandits.algorithms.estimators.two_point import TwoPoint
 from heavybandits.algorithms.kit.numerics import (
@@ -157,7 +157,7 @@ def test_iterates_stay_finite_if_clipping_is_as_good_as_off(optimizer: ClippedSG
 
 
 def practical(horizon: int, radius: float, m: int, n: int, start: float) -> tuple[object, object]:
-    state = init_iterates(1, (2 * m + 1) * n, 0, start, 0.0, (practical_step(horizon), radius, 0.0))
+    state = init_iterates(1, (2 * m + 1) * n, 0, start, 0.0, init_schedule(practical_step(horizon), radius, 0.0))
 
     def feed(rewards: list[float]) -> float:
         for reward in rewards:
@@ -199,7 +199,8 @@ def test_theory_schedule_first_updates() -> None:
     delta = 1 / (horizon * (horizon + 1))
     step = printed_step(horizon, radius, delta)
     for reward, expected in ((5.0, 0.000821195755), (1e300, 0.001094747858)):
-        state = init_iterates(1, 1, 0, 0.0, 0.0, (step, first_clip(step, radius, horizon, delta), 0.5 * step))
+        schedule = init_schedule(step, first_clip(step, radius, horizon, delta), 0.5 * step)
+        state = init_iterates(1, 1, 0, 0.0, 0.0, schedule)
         descend(state, 0, reward, 0, 1, 0.0, 0)
         assert state.x[0] == pytest.approx(expected, abs=1e-12)
 
@@ -207,11 +208,12 @@ def test_theory_schedule_first_updates() -> None:
 def test_theory_clipping_levels_decay() -> None:
     sgd = ClippedSGD(clip=2.0)
     state = sgd.init(1, 100)
-    step, first, decay = state.schedule[:3]
+    iterates = state.sgd
+    step, first, decay = (number[0] for number in iterates.schedule)
     for k in range(60):
-        before = state.x[0]
+        before = iterates.x[0]
         sgd.observe(state, 0, 1e300)
-        assert state.x[0] - before == pytest.approx(step * first * math.exp(-decay * k), rel=1e-9)
+        assert iterates.x[0] - before == pytest.approx(step * first * math.exp(-decay * k), rel=1e-9)
 
 
 def test_bounds_of_clipped_sgd() -> None:
@@ -223,7 +225,7 @@ def test_bounds_of_clipped_sgd() -> None:
         exp.observe(states[1], 0, 1.0)
     factor = math.log(4 * 101 / 1e-4)
     assert printed.bound(states[0], 0, 1e-4) == pytest.approx(5400 * factor * math.log(101 * 4) ** 2 / 6)
-    assert exp.bound(states[1], 0, 1e-4) == pytest.approx(4 * math.exp(-states[1].schedule[0] * 5))
+    assert exp.bound(states[1], 0, 1e-4) == pytest.approx(4 * math.exp(-states[1].sgd.schedule.step[0] * 5))
 
 
 def test_sstm_vector() -> None:

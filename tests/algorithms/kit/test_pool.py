@@ -18,7 +18,7 @@ def write(pool: Pool, lists: Lists, arm: int, width: int, number: int) -> None:
 
 
 def contents(pool: Pool) -> Lists:
-    width = pool.plan[0]
+    width = pool.width[0]
     return [
         pool.records[start : start + width * size].tolist() for start, size in zip(pool.start, pool.size, strict=True)
     ]
@@ -47,7 +47,7 @@ def test_pool_of_four_records_per_reward_cannot_be_smaller() -> None:
     pool = init_pool(10, 10, 1)
     for arm in range(10):
         append(pool, arm)
-    assert pool.plan[1] == len(pool.records)
+    assert pool.used[0] == len(pool.records)
 
 
 def test_a_full_store_says_so() -> None:
@@ -83,7 +83,7 @@ def test_grown_is_the_store_itself_while_any_record_fits() -> None:
     while pool.grown() is pool:
         append(pool, 0)
     # The next record of arm 0 would not fit if it made the arm move.
-    assert pool.plan[1] + 2 * pool.room[0] > len(pool.records)
+    assert pool.used[0] + 2 * pool.room[0] > len(pool.records)
     assert pool.size[0] >= 256
 
 

@@ -40,33 +40,47 @@ NAME = "clipped-sgd"
 EXAMPLE = {"m": 1, "init_pulls": 1}
 
 
+class Schedule(NamedTuple):
+    """How far the iterates move; each field is an array of one."""
+
+    step: FloatArray
+    level: FloatArray  # the first clipping level
+    decay: FloatArray  # rate at which the level decays; 0 if it is constant
+
+
 class Iterates(NamedTuple):
     """One iterate per arm."""
 
     x: FloatArray
     steps: IntArray  # gradient steps made; -1 before the first estimate
     waiting: Waiting
-    schedule: FloatArray  # step, first clipping level, its rate of decay, and what the bound needs
+    schedule: Schedule
+
+
+def init_schedule(step: float, level: float, decay: float) -> Schedule:
+    """Return a schedule with these numbers, limited so that no step becomes infinite."""
+    return Schedule(
+        step=np.array([saturate(step)]),
+        level=np.array([saturate(level)]),
+        decay=np.array([saturate(decay)]),
+    )
 
 
 def init_iterates(
-    n_arms: int, batch_size: int, initial: int, start: float, theta: float, schedule: tuple[float, ...]
+    n_arms: int, batch_size: int, initial: int, start: float, theta: float, schedule: Schedule
 ) -> Iterates:
-    """Fresh iterates: at ``start``, or to be put at the median of the first ``initial`` rewards."""
-    x = np.full(n_arms, start)
-    steps = np.full(n_arms, -1 if initial else 0, np.int64)
-    limited = np.array([saturate(number) for number in schedule])  # no step may become infinite
+    """Return fresh iterates: at ``start``, or to be put at the median of the first ``initial`` rewards."""
     return Iterates(
-        x=x,
-        steps=steps,
+        x=np.full(n_arms, start),
+        steps=np.full(n_arms, -1 if initial else 0, np.int64),
         waiting=init_waiting(n_arms, max(batch_size, initial), theta > 0.0),
-        schedule=limited,
+        schedule=schedule,
     )
 
 
 @compilable
 def descend(state: Iterates, arm: int, reward: float, m: int, n: int, theta: float, initial: int) -> bool:
-    """Take in a reward; true if that completed a batch and moved the iterate."""
+    """Take in a reward; return whether that completed a batch and moved the iterate."""
     k = state.steps[arm]
     if k >= 0 and m == 0 and n == 1:  # a batch of one has nothing to wait for
         centre = smoothed(state.waiting, reward, theta)
@@ -78,13 +92,21 @@ def descend(state: Iterates, arm: int, reward: float, m: int, n: int, theta: flo
         return True
     else:
         centre = smoothed_median(state.waiting, arm, m, n, theta)
-    step, level, decay = state.schedule[0], state.schedule[1], state.schedule[2]
+    step, level, decay = state.schedule.step[0], state.schedule.level[0], state.schedule.decay[0]
     if decay > 0.0:
         level *= math.exp(-decay * k)
     state.steps[arm] = k + 1
     # Written last, so that compiled code has it at hand for the index.
     state.x[arm] -= step * clip(state.x[arm] - centre, level)
     return True
+
+
+class ClippedSGDState(NamedTuple):
+    """The iterates, and what their bound depends on."""
+
+    sgd: Iterates
+    horizon: FloatArray  # array of one
+    exponential: IntArray  # array of one: 1 if the radius is ``"exp"``
 
 
 @validated
@@ -130,37 +152,40 @@ class ClippedSGD(NamedTuple):
     start: Finite = 0.0
     init_pulls: OddOrZero = 0
 
-    def init(self, n_arms: int, horizon: int | None) -> Iterates:
+    def init(self, n_arms: int, horizon: int | None) -> ClippedSGDState:
         """Return fresh iterates."""
         horizon = required_horizon("ClippedSGD", horizon, "step")
         delta = confidence(horizon)
         if self.schedule == "practical":
             step, level, decay = practical_step(horizon), self.clip, 0.0
         else:
-            exact = self.radius == "exp"
-            step = (proven_step(horizon, self.clip, delta, self.sigma) if exact
+            step = (proven_step(horizon, self.clip, delta, self.sigma) if self.radius == "exp"
                     else printed_step(horizon, self.clip, delta))  # fmt: skip
             level, decay = first_clip(step, self.clip, horizon, delta), 0.5 * step
-        schedule = (step, level, decay, float(horizon), float(self.radius == "exp"))
-        return init_iterates(n_arms, self.batch_size(), self.init_pulls, self.start, self.theta, schedule)
+        schedule = init_schedule(step, level, decay)
+        return ClippedSGDState(
+            sgd=init_iterates(n_arms, self.batch_size(), self.init_pulls, self.start, self.theta, schedule),
+            horizon=np.array([float(horizon)]),
+            exponential=np.array([int(self.radius == "exp")]),
+        )
 
     def batch_size(self) -> int:
         """Return how many rewards make one step."""
         return (2 * self.m + 1) * self.n
 
-    def observe(self, state: Iterates, arm: int, reward: float) -> None:
+    def observe(self, state: ClippedSGDState, arm: int, reward: float) -> None:
         """Take in a reward."""
-        descend(state, arm, reward, self.m, self.n, self.theta, self.init_pulls)
+        descend(state.sgd, arm, reward, self.m, self.n, self.theta, self.init_pulls)
 
-    def value(self, state: Iterates, arm: int) -> float:
+    def value(self, state: ClippedSGDState, arm: int) -> float:
         """Return the current iterate."""
-        return float(state.x[arm])
+        return float(state.sgd.x[arm])
 
-    def bound(self, state: Iterates, arm: int, delta: float) -> float:
+    def bound(self, state: ClippedSGDState, arm: int, delta: float) -> float:
         """Return g(k, delta) after the arm's k steps; infinite before the first estimate."""
-        k = state.steps[arm]
+        k = state.sgd.steps[arm]
         if k < 0 or (k == 0 and self.init_pulls == 0):
             return math.inf
-        if state.schedule[4] > 0.0:
-            return exponential_rate(k, state.schedule[0], self.clip)
-        return printed_rate(k, delta, state.schedule[3], self.clip, self.sigma)
+        if state.exponential[0]:
+            return exponential_rate(k, state.sgd.schedule.step[0], self.clip)
+        return printed_rate(k, delta, state.horizon[0], self.clip, self.sigma)

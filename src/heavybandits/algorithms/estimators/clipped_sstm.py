@@ -32,13 +32,15 @@ EXAMPLE: dict[str, object] = {}
 
 
 class ClippedSSTMState(NamedTuple):
-    """Two sequences per arm."""
+    """Two sequences per arm, and what the horizon decides."""
 
     y: FloatArray
     z: FloatArray
     steps: IntArray
     waiting: Waiting
-    schedule: FloatArray  # a, clipping level, and whether the level is divided by alpha
+    damping: FloatArray  # array of one: a
+    level: FloatArray  # array of one: the clipping level
+    divided: IntArray  # array of one: 1 if alpha divides the level
 
 
 @validated
@@ -83,22 +85,23 @@ class ClippedSSTM(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> ClippedSSTMState:
         """Return both sequences at ``start``."""
-        a, level, divided = self.a, self.clip, 0.0
+        a, level, divided = self.a, self.clip, 0
         if self.schedule == "theory":
             horizon = required_horizon("ClippedSSTM", horizon, "schedule")
             factor = math.log(4.0 * horizon / confidence(horizon))
             noise = 1800.0 * self.sigma * (horizon + 1) * math.sqrt(horizon * factor) / self.clip
-            a, level, divided = max(97200.0 * factor**2, noise), self.clip / (30.0 * factor), 1.0
+            a, level, divided = max(97200.0 * factor**2, noise), self.clip / (30.0 * factor), 1
             if a > 1e150:
                 raise ValueError(f"ClippedSSTM: clip must be larger for this sigma and horizon, got {self.clip}")
         start = np.full(n_arms, self.start)
-        schedule = np.array([a, level, divided])
         return ClippedSSTMState(
             y=start,
             z=start.copy(),
             steps=np.zeros(n_arms, np.int64),
             waiting=init_waiting(n_arms, self.batch_size(), self.theta > 0.0),
-            schedule=schedule,
+            damping=np.array([a]),
+            level=np.array([level]),
+            divided=np.array([divided]),
         )
 
     def batch_size(self) -> int:
@@ -110,12 +113,12 @@ class ClippedSSTM(NamedTuple):
         if not collect(state.waiting, arm, reward, (2 * self.m + 1) * self.n):
             return
         k = state.steps[arm]
-        a, level = state.schedule[0], state.schedule[1]
+        a, level = state.damping[0], state.level[0]
         alpha = (k + 2) / (2.0 * a)
         total = (k + 1) * (k + 4) / (4.0 * a)
         share = alpha / total
         x = (1.0 - share) * state.y[arm] + share * state.z[arm]
-        if state.schedule[2] > 0.0:
+        if state.divided[0]:
             level /= alpha
         centre = smoothed_median(state.waiting, arm, self.m, self.n, self.theta)
         state.z[arm] -= alpha * clip(saturate(x - centre), level)
@@ -129,4 +132,4 @@ class ClippedSSTM(NamedTuple):
     def bound(self, state: ClippedSSTMState, arm: int, delta: float) -> float:
         """Return g(k) after the arm's k steps; the schedule has delta = 1/T^2 built in."""
         k = state.steps[arm]
-        return 6.0 * state.schedule[0] * self.clip * self.clip / (k * (k + 3.0)) if k > 0 else math.inf
+        return 6.0 * state.damping[0] * self.clip * self.clip / (k * (k + 3.0)) if k > 0 else math.inf

@@ -23,6 +23,14 @@ from .scan import waiting
 LAWS = ("exponential", "gumbel", "pareto", "frechet", "uniform")
 
 
+class Law(NamedTuple):
+    """The law of the perturbations; each field is an array of one."""
+
+    number: IntArray  # in LAWS
+    shape: FloatArray
+    scale: FloatArray
+
+
 class PerturbedState(NamedTuple):
     """Estimates, and the widths of their perturbations."""
 
@@ -31,12 +39,13 @@ class PerturbedState(NamedTuple):
     mean: PRobustState
     width: FloatArray
     open: npt.NDArray[np.bool_]
-    law: FloatArray  # its number in LAWS, shape and scale
-    horizon: FloatArray
+    law: Law
+    horizon: FloatArray  # array of one
 
     def check(self, fresh: PerturbedState, n_arms: int) -> None:
         """Refuse a state with another law or another horizon."""
-        require_same(self, fresh, "law")
+        for name in Law._fields:
+            require_same(self.law, fresh.law, name)
         require_same(self, fresh, "horizon")
 
 
@@ -48,7 +57,7 @@ def init_perturbed(
     Examples
     --------
     >>> init_perturbed(n_arms=2, horizon=None, law="gumbel").law
-    array([1., 1., 1.])
+    Law(number=array([1]), shape=array([1.]), scale=array([1.]))
     """
     return PerturbedState(
         pulls=np.zeros(n_arms, np.int64),
@@ -56,34 +65,34 @@ def init_perturbed(
         mean=init_p_robust(n_arms, horizon),
         width=np.full(n_arms, math.inf),
         open=np.ones(n_arms, np.bool_),
-        law=np.array([LAWS.index(law), shape, scale]),
+        law=Law(number=np.array([LAWS.index(law)]), shape=np.array([shape]), scale=np.array([scale])),
         horizon=np.array([math.inf if horizon is None else float(horizon)]),
     )
 
 
 @compilable
-def perturbation(law: float, shape: float, scale: float, exponential: float) -> float:
-    """Turn an exponential draw into a draw from the law at this position in ``LAWS``.
+def perturbation(number: int, shape: float, scale: float, exponential: float) -> float:
+    """Turn a draw from the exponential law into one from the law of this number in ``LAWS``.
 
     Examples
     --------
-    >>> perturbation(4.0, 1.0, 1.0, exponential=math.log(2.0))  # the median
+    >>> perturbation(4, 1.0, 1.0, exponential=math.log(2.0))  # the median
     0.0
     """
     e = max(exponential, 1e-300)  # its logarithm must exist
-    if law == 0.0:
+    if number == 0:
         return e
-    if law == 1.0:
+    if number == 1:
         return -math.log(e)
-    if law == 4.0:
+    if number == 4:
         return 2.0 * math.exp(-e) - 1.0
-    return float(scale * (math.exp(e / shape) if law == 2.0 else e ** (-1.0 / shape)))
+    return float(scale * (math.exp(e / shape) if number == 2 else e ** (-1.0 / shape)))
 
 
 @compilable
 def choose_perturbed(state: PerturbedState, rng: Any) -> int:
     """Return each arm once, then the one with the highest perturbed estimate."""
-    law, shape, scale = state.law[0], state.law[1], state.law[2]
+    number, shape, scale = state.law.number[0], state.law.shape[0], state.law.scale[0]
     best, highest = waiting(state, 1), -math.inf
     if best >= 0:
         return best
@@ -92,7 +101,7 @@ def choose_perturbed(state: PerturbedState, rng: Any) -> int:
             continue
         if is_due(state.late, state.pulls, arm, 1):
             return arm
-        draw = perturbation(law, shape, scale, rng.standard_exponential())
+        draw = perturbation(number, shape, scale, rng.standard_exponential())
         if state.pulls[arm] == 0:  # its first reward is pending
             continue
         width = state.width[arm] * bonus_factor(state.late, arm, state.pulls[arm])

@@ -19,22 +19,23 @@ from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable
 
 FIRST_SEGMENT = 4  # records in an arm's first segment
-LARGEST_HORIZON = 2**22  # rewards for which room is made at once: 128 MiB a float
-_WIDTH, _USED, _NEED = range(3)  # positions in Pool.plan
+LARGEST_HORIZON = 2**22  # rewards for which room is made at once: 128 MiB for each float of a record
 
 
 class Pool(NamedTuple):
     """The part of a state that keeps rewards, and that :func:`append` works on.
 
-    The records of arm a are the ``size[a]`` times ``plan[0]`` floats of ``records`` from ``start[a]`` on.  Code that
-    uses only the first few may lower ``size[a]``.
+    The records of arm a are the ``size[a] * width[0]`` floats of ``records`` from ``start[a]`` on.  Code that needs
+    only the first few may lower ``size[a]``.
     """
 
     records: FloatArray
     start: IntArray  # per arm: where its segment begins
     room: IntArray  # per arm: records that fit into its segment
     size: IntArray  # per arm: records in it
-    plan: IntArray  # floats in a record, floats taken up so far, floats that the next record may take up
+    width: IntArray  # array of one: floats in a record
+    used: IntArray  # array of one: floats taken up so far
+    need: IntArray  # array of one: floats that the next record may take up
 
     def carry(self, fresh: Pool, rows: IntArray) -> Pool:
         """Move the records of the arms ``rows`` to the first arms of ``fresh``, which grows if it must.
@@ -47,12 +48,12 @@ class Pool(NamedTuple):
         >>> pool.size.tolist(), float(pool.records[pool.start[0]])
         ([1, 0, 0], 5.0)
         """
-        width, kept = int(self.plan[_WIDTH]), len(rows)
+        width, kept = int(self.width[0]), len(rows)
         fresh.room[:kept], fresh.size[:kept] = self.room[rows], self.size[rows]
         ends = width * np.cumsum(fresh.room)
         fresh.start[:] = ends - width * fresh.room
         used, need = int(ends[-1]), width * max(FIRST_SEGMENT, 2 * int(fresh.room.max()))
-        fresh.plan[:] = width, used, need
+        fresh.used[0], fresh.need[0] = used, need
         records = fresh.records if used + need <= len(fresh.records) else np.zeros(2 * (used + need))
         # One index for all floats at once: a loop over 1e5 arms would take a tenth of a second.
         floats = width * self.size[rows]
@@ -63,20 +64,20 @@ class Pool(NamedTuple):
 
     def check(self, fresh: Pool, n_arms: int) -> None:
         """Refuse segments that reach beyond the records, and records of another width."""
-        width, used, length = int(self.plan[_WIDTH]), int(self.plan[_USED]), len(self.records)
-        if width != fresh.plan[_WIDTH]:
-            raise ValueError(f"records must have {fresh.plan[_WIDTH]} floats, got {width}")
-        require_within("floats taken up", self.plan[[_USED]], 0, length)
+        width, used, length = int(self.width[0]), int(self.used[0]), len(self.records)
+        if width != fresh.width[0]:
+            raise ValueError(f"records must have {fresh.width[0]} floats, got {width}")
+        require_within("floats taken up", self.used, 0, length)
         require_within("room", self.room, 0, used // width)
         require_within("size", self.size, 0, used // width)
         require_within("start", self.start, 0, used)
         if (self.size > self.room).any() or (self.start + width * self.room > used).any():
             raise ValueError("the records of an arm must lie in its segment, and that within the floats taken up")
         least = width * max(FIRST_SEGMENT, 2 * int(self.room.max()))
-        require_within("floats that the next record may take up", self.plan[[_NEED]], least, max(least, 2 * length))
+        require_within("floats that the next record may take up", self.need, least, max(least, 2 * length))
 
     def grown(self) -> Pool:
-        """Return the pool itself if a record certainly fits in for any arm, else a larger copy.
+        """Return the pool itself if one more record of any arm surely fits, else a larger copy.
 
         Examples
         --------
@@ -87,14 +88,14 @@ class Pool(NamedTuple):
         >>> bool((pool.records[pool.start[0] :][:1000] == np.arange(1000)).all())
         True
         """
-        if self.plan.item(_USED) + self.plan.item(_NEED) <= len(self.records):  # quicker than NumPy's own integers
+        if self.used.item() + self.need.item() <= len(self.records):  # quicker than NumPy's own integers
             return self
         n_arms = len(self.size)
-        return self.carry(init_pool(n_arms, None, int(self.plan[_WIDTH])), np.arange(n_arms))
+        return self.carry(init_pool(n_arms, None, int(self.width[0])), np.arange(n_arms))
 
 
 def init_pool(n_arms: int, horizon: int | None, width: int) -> Pool:
-    """Make an empty pool for records of ``width`` floats, with room for ``horizon`` of them.
+    """Return an empty pool for records of ``width`` floats, with room for ``horizon`` of them.
 
     Examples
     --------
@@ -110,7 +111,9 @@ def init_pool(n_arms: int, horizon: int | None, width: int) -> Pool:
         start=np.zeros(n_arms, np.int64),
         room=np.zeros(n_arms, np.int64),
         size=np.zeros(n_arms, np.int64),
-        plan=np.array([width, 0, FIRST_SEGMENT * width]),
+        width=np.array([width]),
+        used=np.zeros(1, np.int64),
+        need=np.array([FIRST_SEGMENT * width]),
     )
 
 
@@ -126,24 +129,24 @@ def append(pool: Pool, arm: int) -> int:
     >>> pool.records[pool.start[1] :][: pool.size[1]].tolist()
     [3.0, 1.0, 4.0]
     """
-    plan, n = pool.plan, pool.size[arm]
+    n = pool.size[arm]
     if n == pool.room[arm]:
         _move(pool, arm)
     pool.size[arm] = n + 1
-    return pool.start[arm] + n * plan[_WIDTH]  # type: ignore[no-any-return]
+    return pool.start[arm] + n * pool.width[0]  # type: ignore[no-any-return]
 
 
 @compilable
 def _move(pool: Pool, arm: int) -> None:
     """Give the arm a segment of twice the size, behind all others."""
-    records, plan, width = pool.records, pool.plan, pool.plan[_WIDTH]
-    old, new = pool.start[arm], plan[_USED]
+    records, width = pool.records, pool.width[0]
+    old, new = pool.start[arm], pool.used[0]
     room = 2 * pool.room[arm] if pool.room[arm] > 0 else FIRST_SEGMENT
     used = new + room * width
     if used > len(records):  # compiled code does not check indices
         raise IndexError("the pool is full: its horizon has passed, or `grown` was not called")
     for i in range(pool.size[arm] * width):
         records[new + i] = records[old + i]
-    pool.start[arm], pool.room[arm], plan[_USED] = new, room, used
-    if plan[_NEED] < 2 * room * width:
-        plan[_NEED] = 2 * room * width
+    pool.start[arm], pool.room[arm], pool.used[0] = new, room, used
+    if pool.need[0] < 2 * room * width:
+        pool.need[0] = 2 * room * width

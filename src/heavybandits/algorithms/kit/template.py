@@ -22,8 +22,9 @@ class TemplateState(NamedTuple):
     pulls: IntArray
     optimizer: Any
     tournament: Tournament
-    turns: IntArray  # initial pulls per arm, and pulls in a row
-    delta: FloatArray
+    initial: IntArray  # array of one: initial pulls per arm
+    in_a_row: IntArray  # array of one: pulls in a row
+    delta: FloatArray  # array of one
 
     def check(self, fresh: TemplateState, n_arms: int) -> None:
         """Refuse a state made for another horizon."""
@@ -39,7 +40,8 @@ def init_template(name: str, optimizer: Any, n_arms: int, horizon: int | None) -
         pulls=np.zeros(n_arms, np.int64),
         optimizer=optimizer.init(n_arms, horizon),
         tournament=init_tournament(n_arms),
-        turns=np.array([initial, size]),
+        initial=np.array([initial]),
+        in_a_row=np.array([size]),
         delta=np.array([confidence(horizon)]),
     )
 
@@ -47,7 +49,7 @@ def init_template(name: str, optimizer: Any, n_arms: int, horizon: int | None) -
 @compilable
 def choose_by_template(policy: Any, state: TemplateState, t: int) -> int:
     """Return the arm to pull: first each arm for its initial pulls, then the one with the highest index."""
-    return choose(policy, state, t, state.turns[0], state.turns[1])
+    return choose(policy, state, t, state.initial[0], state.in_a_row[0])
 
 
 @compilable

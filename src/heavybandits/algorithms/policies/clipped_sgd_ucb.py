@@ -24,10 +24,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
-from ...protocols import IntArray
+from ...protocols import FloatArray, IntArray
 from ...theory import confidence, first_clip, practical_step, printed_rate, printed_step
 from ..entries import Facts
-from ..estimators.clipped_sgd import Iterates, descend, init_iterates
+from ..estimators.clipped_sgd import Iterates, descend, init_iterates, init_schedule
+from ..kit.numerics import saturate
 from ..kit.tournament import Tournament, choose, init_tournament, set_line
 from ..parameters import Count, NonNegative, OddOrZero, Positive, Whole, validated
 
@@ -48,6 +49,7 @@ class ClippedSGDUCBState(NamedTuple):
 
     pulls: IntArray
     sgd: Iterates
+    rate: FloatArray  # array of one: g at k = 0 in the theory's schedule; 0 in the practical one
     tournament: Tournament
 
 
@@ -93,24 +95,24 @@ class ClippedSGDUCB(NamedTuple):
         """Return a fresh state."""
         horizon = required_horizon(NAME, horizon, "step")
         if self.schedule == "practical":
-            start, step, level, decay = self.clip, practical_step(horizon), self.clip, 0.0
-            rate = 0.0
+            start, step, level, decay, rate = self.clip, practical_step(horizon), self.clip, 0.0, 0.0
         else:
             delta = confidence(horizon)
             step = printed_step(horizon, self.clip, delta)
             start, level, decay = 0.0, first_clip(step, self.clip, horizon, delta), 0.5 * step
             rate = printed_rate(0, delta, horizon, self.clip, 1.0)
         batch_size = (2 * self.m + 1) * self.n
-        iterates = init_iterates(n_arms, batch_size, self.init_pulls, start, self.theta, (step, level, decay, rate))
+        schedule = init_schedule(step, level, decay)
         return ClippedSGDUCBState(
             pulls=np.zeros(n_arms, np.int64),
-            sgd=iterates,
+            sgd=init_iterates(n_arms, batch_size, self.init_pulls, start, self.theta, schedule),
+            rate=np.array([saturate(rate)]),
             tournament=init_tournament(n_arms),
         )
 
     def level(self, state: ClippedSGDUCBState, t: int) -> float:
         """Return the common factor of the bonuses."""
-        if state.sgd.schedule[3] > 0.0:
+        if state.rate[0] > 0.0:
             return 1.0
         return math.sqrt(math.log(t)) if t > 1 else 0.0
 
@@ -126,8 +128,8 @@ class ClippedSGDUCB(NamedTuple):
         state.pulls[arm] = pulls
         if not descend(state.sgd, arm, reward, self.m, self.n, self.theta, self.init_pulls):
             return
-        if state.sgd.schedule[3] > 0.0:
-            width = math.sqrt(2.0 * state.sgd.schedule[3] / (state.sgd.steps[arm] + 1))
+        if state.rate[0] > 0.0:
+            width = math.sqrt(2.0 * state.rate[0] / (state.sgd.steps[arm] + 1))
         else:
             width = self.coeff / math.sqrt(pulls)
         set_line(state.tournament, arm, pulls, state.sgd.x[arm], width)
