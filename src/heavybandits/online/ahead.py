@@ -6,9 +6,9 @@ import contextlib
 import threading
 from typing import Any
 
+from ..algorithms.kit.matches import SCAN
 from ..algorithms.kit.pending import find_pending
 from ..algorithms.kit.state import fresh_state
-from ..algorithms.kit.tournament import SCAN
 from .decisions import compiled_for
 
 _begun: set[tuple[Any, bool]] = set()  # kinds of policies, and whether their horizon is unknown

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._format import plural
+from ..algorithms.kit.matches import SCAN
 from ..algorithms.kit.pending import find_pending
 from ..algorithms.kit.state import carried, find_draws, fresh_state
-from ..algorithms.kit.tournament import SCAN
 from ..protocols import IntArray
 from . import arm_table
 from .ahead import compile_ahead

@@ -8,19 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heavybandits.algorithms.kit.matches import SCAN, VALUE, height, highest
 from heavybandits.algorithms.kit.pending import ask, find_pending
-from heavybandits.algorithms.kit.tournament import (
-    END,
-    SCAN,
-    UNTIL,
-    VALUE,
-    Tournament,
-    choose,
-    height,
-    highest,
-    init_tournament,
-    set_line,
-)
+from heavybandits.algorithms.kit.tournament import END, UNTIL, Tournament, choose, init_tournament, set_line
 
 
 class Lines(NamedTuple):

@@ -18,9 +18,9 @@ from playing import (
 )
 
 import heavybandits as hb
+from heavybandits.algorithms.kit.matches import SCAN
 from heavybandits.algorithms.kit.numerics import clip, saturate
 from heavybandits.algorithms.kit.shown import value_of
-from heavybandits.algorithms.kit.tournament import SCAN
 from heavybandits.algorithms.policies.kl_ucb import bernoulli_bound
 from heavybandits.protocols import FloatArray, IntArray
 

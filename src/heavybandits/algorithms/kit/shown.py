@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .matches import VALUE, height
 from .numerics import LARGEST
-from .tournament import VALUE, height
 
 
 def value_of(policy: Any, state: Any, arm: int) -> float:

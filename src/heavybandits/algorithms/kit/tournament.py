@@ -5,15 +5,11 @@ The index of nearly every policy here is a line in a common, never decreasing *l
 .. math::  U_a = x_a + s(t)\,w_a, \qquad s(t) = \sqrt{\ln t} \text{ or the like},
 
 where only the arm that got a reward changes its *value* :math:`x_a` and *width* :math:`w_a`.  A leader that no rival
-can catch up with for a while is not compared with the others.  Else a few arms are scanned, and many are kept in a
-kinetic tournament: a binary tree whose nodes hold the winner below them and the level at which that may change.  A
-reward expires the nodes on the way to the root; a choice replays the expired matches and no others, so it costs
-O(log K) amortised.  Ties go to the arm with fewer pulls, then to the lower number.
+can catch up with for a while is not compared with the others.  Otherwise the highest line is found as in
+:mod:`.matches`, in O(log K) amortised.  Ties go to the arm with fewer pulls, then to the lower number.
 
 Rewards may come late: see :mod:`.late`.  The lines that are compared have bonuses narrowed by what is pending.  While
-arms wait, each choice first walks on by two arms, to find one that may be asked again.
-
-Numbers that belong together lie together, in few arrays: that is kind to the cache, and to the compiler.
+arms wait, each choice first walks past two arms, looking for one that may be asked again.
 """
 
 from __future__ import annotations
@@ -22,27 +18,23 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .late import MANY, PATIENCE, Late, bonus_factor, init_late, is_due
+from .matches import SCAN, VALUE, WIDTH, WINNER, Flags, enter, foresee, height, highest, plant
 from .numerics import LARGEST
 
-Flags = npt.NDArray[np.bool_]
-
-SCAN = 64  # up to this many arms a scan is quicker than the tree
-VALUE, WIDTH, WINNER, EXPIRY = range(4)  # columns of Tournament.tree, and the first two of Tournament.line
 # These numbers lie in two arrays, not in seven: in the busiest code of all that saves a tenth of the time.
 # Columns of Tournament.turn: the next arm to look at for initial pulls; pulls left in a row; the arm chosen last; the
 # round up to which its lead surely lasts; and for the walk around the arms that wait: the next arm, how often the known
 # arm was asked that was asked least, in the last walk and so far in this one, and how many arms were found waiting.
 NEXT, LEFT, ARM, UNTIL, WALK, BAR, LEAST, WAITING, FOUND = range(9)
 CENTRE = 2  # column of Tournament.base, beside VALUE and WIDTH
-FEWEST = 3  # decisions that an arm of infinite index gets at least
+FEWEST = 3  # an arm of infinite index gets at least this many decisions
 # Columns of Tournament.lead: the levels at which the lead starts and ends, and a rival's highest index till then.
 START, END, RIVAL = range(3)
-_NEVER = -math.inf  # below every level: the end of a lead that is none
+_NEVER = -math.inf  # below every level: the end of no lead
 
 
 class Tournament(NamedTuple):
@@ -54,13 +46,10 @@ class Tournament(NamedTuple):
     open: Flags  # per arm: may be chosen now
     turn: IntArray
     lead: FloatArray
-    # (node, 4): the kinetic tournament; node i has children 2i and 2i + 1, leaves are the last K nodes.  A node has a
-    # copy of its winner's line, for what lies elsewhere is slow to reach.  With few arms there is no tree, nor code for
-    # it.
-    tree: FloatArray | None
+    tree: FloatArray | None  # (node, 4): the matches; with few arms there are none, nor code for them
 
     def carry(self, fresh: Tournament, rows: IntArray) -> Tournament:
-        """Move what is known of the arms ``rows`` into the first rows of ``fresh``; the rest is worked out anew."""
+        """Move what is known of the arms ``rows`` into the first rows of ``fresh``; the rest is computed anew."""
         kept = len(rows)
         fresh.line[:kept], fresh.base[:kept], fresh.open[:kept] = self.line[rows], self.base[rows], self.open[rows]
         for new, old in zip(fresh.late, self.late, strict=True):
@@ -71,7 +60,7 @@ class Tournament(NamedTuple):
         return fresh
 
     def check(self, fresh: Tournament, n_arms: int) -> None:
-        """Refuse numbers of arms that are none."""
+        """Refuse numbers of arms that do not exist, and counts out of range."""
         require_within("the next arm to look at", self.turn[[NEXT]], 0, n_arms)
         require_within("the arm chosen last", self.turn[[ARM]], 0, n_arms - 1)
         require_within("pulls left in a row", self.turn[[LEFT]], 0, LARGEST_COUNT)
@@ -90,7 +79,7 @@ class Tournament(NamedTuple):
             plant(self.tree, self.line, self.open)
         self.turn[NEXT] = 0
         end_lead(self)
-        if self.turn[WAITING] > 0:  # perhaps other arms than before wait now
+        if self.turn[WAITING] > 0:  # the arms that wait may be others now
             self.turn[WALK], self.turn[BAR], self.turn[LEAST], self.turn[FOUND] = 0, MANY, MANY, 0
 
 
@@ -113,29 +102,10 @@ def init_tournament(n_arms: int) -> Tournament:
     )
 
 
-def plant(tree: FloatArray, line: FloatArray, open: Flags) -> None:
-    """Enter all arms into a tournament that has not begun."""
-    tree[:] = 0.0, 0.0, 0.0, -math.inf
-    known = line[:, WIDTH] < math.inf
-    tree[len(line) :, VALUE] = np.where(open, np.where(known, line[:, VALUE], math.inf), -math.inf)
-    tree[len(line) :, WIDTH] = np.where(open & known, line[:, WIDTH], 0.0)
-    tree[len(line) :, WINNER] = np.arange(len(line))
-
-
 @compilable
 def end_lead(tournament: Tournament) -> None:
-    """Compare all arms at the next choice: there are others than before, or others may be chosen."""
+    """Let the next choice compare all arms: there are new ones, or others may be chosen."""
     tournament.turn[UNTIL], tournament.lead[END] = 0, _NEVER
-
-
-@compilable
-def height(line: FloatArray, open: Flags, arm: int, level: float) -> float:
-    """Return the arm's index: infinite before its first estimate, minus infinity while it may not be chosen."""
-    if not open[arm]:
-        return -math.inf
-    if line[arm, WIDTH] == math.inf:
-        return math.inf
-    return float(line[arm, VALUE] + level * line[arm, WIDTH])
 
 
 @compilable
@@ -194,97 +164,9 @@ def compare(tournament: Tournament, arm: int) -> None:
     enter(tournament.tree, tournament.line, tournament.open, arm)
 
 
-@compilable
-def enter(tree: FloatArray | None, line: FloatArray, open: Flags, arm: int) -> None:
-    """Put the arm's line into its leaf, and have all matches replayed that it is in."""
-    if tree is None:
-        return
-    node, known = arm + len(line), line[arm, WIDTH] < math.inf
-    if open[arm]:
-        tree[node, VALUE] = line[arm, VALUE] if known else math.inf
-        tree[node, WIDTH] = line[arm, WIDTH] if known else 0.0
-    while node > 0 and tree[node, EXPIRY] > -math.inf:  # above an expired node all are
-        tree[node, EXPIRY] = -math.inf
-        node //= 2
-
-
-@compilable
-def goes_first(pulls: IntArray, arm: int, other: int) -> bool:
-    """Return whether an arm wins a tie: it has fewer pulls, or as many and the lower number."""
-    return bool(pulls[arm] < pulls[other] or (pulls[arm] == pulls[other] and arm < other))
-
-
-@rarely_called
-def replay(tree: FloatArray, pulls: IntArray, node: int, level: float) -> None:
-    """Decide the match at a node whose children are up to date, and how long the result holds."""
-    winner, loser = 2 * node, 2 * node + 1
-    holds = min(tree[winner, EXPIRY], tree[loser, EXPIRY])
-    high, low = tree[winner, VALUE] + level * tree[winner, WIDTH], tree[loser, VALUE] + level * tree[loser, WIDTH]
-    if low > high or (low == high and goes_first(pulls, int(tree[loser, WINNER]), int(tree[winner, WINNER]))):
-        winner, loser, high, low = loser, winner, low, high
-    if high < math.inf and low > -math.inf and tree[loser, WIDTH] > tree[winner, WIDTH]:
-        # Rounding must not delay the crossing, so it is announced a little early: the match is then only replayed.
-        holds = min(holds, level + (high - low) / (tree[loser, WIDTH] - tree[winner, WIDTH]) * (1.0 - 1e-9))
-    tree[node, VALUE] = tree[winner, VALUE]
-    tree[node, WIDTH] = tree[winner, WIDTH]
-    tree[node, WINNER] = tree[winner, WINNER]
-    tree[node, EXPIRY] = holds
-
-
-@rarely_called
-def highest(line: FloatArray, open: Flags, tree: FloatArray | None, pulls: IntArray, level: float) -> int:
-    """Return the arm with the highest index at a level that is never below the one asked for before."""
-    n_arms = len(line)
-    if tree is None:
-        best, best_height = 0, -math.inf
-        for arm in range(n_arms):
-            arm_height = height(line, open, arm, level)
-            if arm_height > best_height or (arm_height == best_height and goes_first(pulls, arm, best)):
-                best, best_height = arm, arm_height
-        return best
-    node = 1
-    while node > 0:
-        if node >= n_arms:  # a leaf has no match to replay
-            tree[node, EXPIRY] = math.inf
-            node //= 2
-        elif tree[2 * node, EXPIRY] < level:
-            node = 2 * node
-        elif tree[2 * node + 1, EXPIRY] < level:
-            node = 2 * node + 1
-        else:
-            if tree[node, EXPIRY] < level:
-                replay(tree, pulls, node, level)
-            node //= 2
-    return int(tree[1, WINNER])
-
-
-@rarely_called
-def foresee(
-    line: FloatArray, open: Flags, tree: FloatArray | None, lead: FloatArray, leader: int, last: float
-) -> float:
-    """Note the highest index of a rival up to the level ``last``, or up to the one returned if that comes before."""
-    highest_rival = -math.inf
-    if tree is None:
-        for arm in range(len(line)):
-            index = height(line, open, arm, last)
-            if arm != leader and index > highest_rival:
-                highest_rival = index
-    else:  # its rivals are the winners beside its way to the root, for as long as they stay that
-        node = leader + len(line)
-        while node > 1:
-            last = min(last, tree[node ^ 1, EXPIRY])
-            node //= 2
-        node = leader + len(line)
-        while node > 1:
-            highest_rival = max(highest_rival, tree[node ^ 1, VALUE] + last * tree[node ^ 1, WIDTH])
-            node //= 2
-    lead[RIVAL] = highest_rival
-    return last
-
-
 @rarely_called
 def next_waiting(tournament: Tournament, pulls: IntArray, initial: int) -> int:
-    """Walk on by two arms, and return one that waits and may be asked again, or -1."""
+    """Walk past two arms, and return one that waits and may be asked again, or -1."""
     turn, base, late = tournament.turn, tournament.base, tournament.late
     for _ in range(2):
         arm: int = turn[WALK]
@@ -307,7 +189,7 @@ def next_waiting(tournament: Tournament, pulls: IntArray, initial: int) -> int:
 
 @compilable
 def choose(policy: Any, state: Any, t: int, initial: int, in_a_row: int) -> int:
-    """Return the arm to pull: each arm ``initial`` times, then the one of highest index, so often ``in_a_row``.
+    """Return the arm to pull: each arm ``initial`` times, then the arm of highest index, ``in_a_row`` times.
 
     Decisions whose rewards have not come count as initial pulls, and so do rewards that nobody asked for.
     ``policy.level(state, t)`` never falls as t grows.
@@ -315,7 +197,7 @@ def choose(policy: Any, state: Any, t: int, initial: int, in_a_row: int) -> int:
     tournament, pulls = state.tournament, state.pulls
     line, open, turn, lead = tournament.line, tournament.open, tournament.turn, tournament.lead
     leader: int = turn[ARM]
-    # A lead begins after all initial pulls, and ends when other arms may be chosen; so it may be looked at first.
+    # A lead begins after all initial pulls, and ends when other arms may be chosen; so it can be checked first.
     if (
         turn[LEFT] <= 0
         and t < turn[UNTIL]
@@ -323,7 +205,7 @@ def choose(policy: Any, state: Any, t: int, initial: int, in_a_row: int) -> int:
         and line[leader, VALUE] + lead[START] * line[leader, WIDTH] > lead[RIVAL]
     ):
         turn[LEFT] = in_a_row - 1
-        return leader  # whatever the level is by now, so there is no need to work it out
+        return leader  # whatever the level is by now, so it need not be computed
     while turn[NEXT] < len(pulls):
         arm: int = turn[NEXT]
         if open[arm] and is_due(tournament.late, pulls, arm, initial):
@@ -347,6 +229,7 @@ def choose(policy: Any, state: Any, t: int, initial: int, in_a_row: int) -> int:
     if arm == leader:
         until = t + t // 32 + 1
         last = policy.level(state, until)
-        held = foresee(line, open, tournament.tree, lead, arm, last)
-        lead[START], lead[END], turn[UNTIL] = level, held, until if held >= last else 0
+        held, rival = foresee(line, open, tournament.tree, arm, last)
+        lead[START], lead[END], lead[RIVAL] = level, held, rival
+        turn[UNTIL] = until if held >= last else 0
     return arm

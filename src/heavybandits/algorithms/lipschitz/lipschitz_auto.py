@@ -33,9 +33,10 @@ from ..entries import Facts
 from ..kit.cells import Cells, cut, init_cells, longest_side
 from ..kit.late import Late
 from ..kit.level_set import LevelSets
+from ..kit.matches import VALUE
 from ..kit.moments import Moments
 from ..kit.spreads import Spreads
-from ..kit.tournament import ARM, CENTRE, VALUE, WALK, Tournament, choose, end_lead
+from ..kit.tournament import ARM, CENTRE, WALK, Tournament, choose, end_lead
 from ..parameters import Positive, validated
 from ..policies.auto import Auto, AutoState, learn
 
@@ -76,23 +77,26 @@ def first_arms(state: AutoState, n: int) -> AutoState:
     """Return a view of the state of ``auto`` that has its first n arms only."""
     sets, moments, spreads, tournament = state.sets, state.moments, state.sets.spreads, state.sets.tournament
     late = tournament.late
-    return AutoState(
-        LevelSets(
-            sets.pulls[:n], sets.x[:n], sets.kept[:n], sets.unit[:n], sets.stretch[:n], sets.loud[:n],
-            sets.width[:n], sets.until[:n], sets.shared,
-            Spreads(
-                spreads.last[:n], spreads.seen[:n], spreads.mean[:n], spreads.unit, spreads.total, spreads.centre,
-                spreads.squares, spreads.equal, spreads.same, spreads.repeated, spreads.largest,
-            ),
-            sets.losses,
-            Tournament(
-                tournament.line[:n], tournament.base[:n], Late(late.asked[:n], late.pending[:n], late.lost[:n]),
-                tournament.open[:n], tournament.turn, tournament.lead, None,
-            ),
-        ),
-        Moments(moments.own[:n], moments.listed[:n], moments.whole[:n], moments.extremes, moments.origin, moments.unit),
-        state.pooled, state.by_means,
+    first_late = Late(asked=late.asked[:n], pending=late.pending[:n], lost=late.lost[:n])
+    first_lines = Tournament(
+        line=tournament.line[:n], base=tournament.base[:n], late=first_late, open=tournament.open[:n],
+        turn=tournament.turn, lead=tournament.lead, tree=None,
     )  # fmt: skip
+    first_spreads = Spreads(
+        last=spreads.last[:n], seen=spreads.seen[:n], mean=spreads.mean[:n], unit=spreads.unit, total=spreads.total,
+        centre=spreads.centre, squares=spreads.squares, equal=spreads.equal, same=spreads.same,
+        repeated=spreads.repeated, largest=spreads.largest,
+    )  # fmt: skip
+    first_sets = LevelSets(
+        pulls=sets.pulls[:n], x=sets.x[:n], kept=sets.kept[:n], unit=sets.unit[:n], stretch=sets.stretch[:n],
+        loud=sets.loud[:n], width=sets.width[:n], until=sets.until[:n], shared=sets.shared, spreads=first_spreads,
+        losses=sets.losses, tournament=first_lines,
+    )  # fmt: skip
+    first_moments = Moments(
+        own=moments.own[:n], listed=moments.listed[:n], whole=moments.whole[:n], extremes=moments.extremes,
+        origin=moments.origin, unit=moments.unit,
+    )  # fmt: skip
+    return AutoState(sets=first_sets, moments=first_moments, pooled=state.pooled, by_means=state.by_means)
 
 
 @compilable

@@ -26,7 +26,8 @@ import numpy as np
 from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.tournament import VALUE, choose
+from ..kit.matches import VALUE
+from ..kit.tournament import choose
 from ..parameters import PolicyInside, Positive, Whole, validated
 from ..policies.robust_ucb import RobustUCB, RobustUCBState
 

@@ -25,10 +25,11 @@ import numpy as np
 from ...protocols import IntArray, compilable
 from ..entries import Facts
 from ..kit.level_set import LevelSets, observe
+from ..kit.matches import height
 from ..kit.mean_sets import Pooled, init_pooled, refresh_means, renew_means
 from ..kit.moments import MEAN, Moments, add, in_rewards, init_moments
 from ..kit.spreads import repeats
-from ..kit.tournament import choose, height
+from ..kit.tournament import choose
 from ..parameters import Positive, validated
 from .level_set_ucb import LevelSetUCB
 
@@ -77,7 +78,9 @@ class Auto(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> AutoState:
         """Return a fresh state."""
         sets = LevelSetUCB(noise=None).init(n_arms, horizon)
-        return AutoState(sets, init_moments(n_arms), init_pooled(n_arms), np.zeros(1, np.int64))
+        return AutoState(
+            sets=sets, moments=init_moments(n_arms), pooled=init_pooled(n_arms), by_means=np.zeros(1, np.int64)
+        )
 
     def level(self, state: LevelSets, t: int) -> float:
         """Return zero: between refreshes, indices do not depend on t."""

@@ -28,9 +28,10 @@ import math
 from typing import Any, NamedTuple
 
 from ..entries import Facts
+from ..kit.matches import height
 from ..kit.mean_sets import MeanSets, init_mean_sets, renew_means
 from ..kit.moments import MEAN, add, in_rewards
-from ..kit.tournament import choose, height
+from ..kit.tournament import choose
 from ..parameters import Positive, validated
 
 NAME = "auto-mean"

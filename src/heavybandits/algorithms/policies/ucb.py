@@ -19,8 +19,9 @@ import numpy as np
 
 from ...protocols import IntArray
 from ..entries import Facts
+from ..kit.matches import VALUE
 from ..kit.numerics import running_mean
-from ..kit.tournament import VALUE, Tournament, choose, init_tournament, set_line
+from ..kit.tournament import Tournament, choose, init_tournament, set_line
 from ..parameters import NonNegative, validated
 
 NAME = "ucb"
