@@ -32,7 +32,12 @@ def blank_record(n_checkpoints: int, n_arms: int) -> Record:
     >>> blank_record(2, 3).pulls
     array([0, 0, 0])
     """
-    return Record(np.zeros(n_checkpoints), np.zeros(n_arms, np.int64), np.zeros(1), np.zeros(1, np.int64))
+    return Record(
+        regret=np.zeros(n_checkpoints),
+        pulls=np.zeros(n_arms, np.int64),
+        total=np.zeros(1),
+        recorded=np.zeros(1, np.int64),
+    )
 
 
 class Game(Protocol):

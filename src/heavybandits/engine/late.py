@@ -58,12 +58,14 @@ def draw_arrivals(delays: Delays, rng: np.random.Generator, horizon: int) -> Arr
     due = delays.due(rng, horizon)
     order = np.argsort(due, kind="stable")
     window = horizon if delays.window is None else delays.window
-    return Arrivals(due, order[: np.count_nonzero(due < horizon)], np.array([window]))
+    return Arrivals(due=due, order=order[: np.count_nonzero(due < horizon)], window=np.array([window]))
 
 
 def init_decisions(horizon: int) -> Decisions:
     """Return room for all decisions of a replication."""
-    return Decisions(np.zeros(horizon, np.int64), np.zeros(horizon), np.zeros(horizon), np.zeros(1, np.int64))
+    return Decisions(
+        arm=np.zeros(horizon, np.int64), reward=np.zeros(horizon), chance=np.zeros(horizon), come=np.zeros(1, np.int64)
+    )
 
 
 @compilable
@@ -128,7 +130,7 @@ class LateGame(ArmsGame):
     def fresh(self, policy: Any, horizon: int) -> LateState:
         """Return the state of a policy before its first round."""
         inner = super().fresh(policy, horizon)
-        return LateState(inner, find_pending(inner), init_decisions(horizon))
+        return LateState(inner=inner, pending=find_pending(inner), decisions=init_decisions(horizon))
 
     def example(self) -> tuple[Any, ...]:
         """Return a block of one round."""

@@ -82,7 +82,11 @@ class LateLinearGame(LinearGame):
         """Return the state of a policy before its first round."""
         inner = super().fresh(policy, horizon)
         rows = np.zeros((horizon, self.instance.n_features))
-        return LateLinearState(inner, find_asking(inner), RowDecisions(rows, np.zeros(horizon), np.zeros(1, np.int64)))
+        return LateLinearState(
+            inner=inner,
+            asking=find_asking(inner),
+            decisions=RowDecisions(x=rows, reward=np.zeros(horizon), come=np.zeros(1, np.int64)),
+        )
 
     def example(self) -> tuple[Any, ...]:
         """Return a block of one round."""

@@ -39,7 +39,7 @@ def init_cells(dim: int, least: int, room: int) -> Cells:
     >>> cells.centre[: cells.size[0]].round(3).tolist()
     [[0.5, 0.5], [0.167, 0.5], [0.833, 0.5]]
     """
-    cells = Cells(np.full((room, dim), 0.5), np.ones((room, dim)), np.ones(1, np.int64))
+    cells = Cells(centre=np.full((room, dim), 0.5), sides=np.ones((room, dim)), size=np.ones(1, np.int64))
     while cells.size[0] < least:
         for cell in range(int(cells.size[0])):
             cut(cells, cell)

@@ -33,7 +33,7 @@ class Late(NamedTuple):
 
 def init_late(n_arms: int) -> Late:
     """Return counts of zero."""
-    return Late(np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64))
+    return Late(asked=np.zeros(n_arms, np.int64), pending=np.zeros(n_arms, np.int64), lost=np.zeros(n_arms, np.int64))
 
 
 @compilable

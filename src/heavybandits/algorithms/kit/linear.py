@@ -53,7 +53,7 @@ def init_fit(n_features: int, intercept: bool, ridge: float) -> Fit:
     array([0., 0., 0.])
     """
     size = n_features + int(intercept)
-    return Fit(init_design(size, ridge), np.zeros(size), np.ones(size), np.zeros(1, np.int64))
+    return Fit(design=init_design(size, ridge), theta=np.zeros(size), row=np.ones(size), seen=np.zeros(1, np.int64))
 
 
 @compilable

@@ -67,12 +67,23 @@ class MeanSets(NamedTuple):
 
 def init_pooled(n_arms: int) -> Pooled:
     """Return what is shared before the first reward."""
-    return Pooled(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.array([float(n_arms)]))
+    return Pooled(
+        variance=np.zeros(1),
+        jump=np.zeros(1),
+        coarse=np.zeros(1),
+        clock=np.zeros(1, np.int64),
+        due=np.array([float(n_arms)]),
+    )
 
 
 def init_mean_sets(n_arms: int) -> MeanSets:
     """Return a state without rewards."""
-    return MeanSets(np.zeros(n_arms, np.int64), init_moments(n_arms), init_pooled(n_arms), init_tournament(n_arms))
+    return MeanSets(
+        pulls=np.zeros(n_arms, np.int64),
+        moments=init_moments(n_arms),
+        pooled=init_pooled(n_arms),
+        tournament=init_tournament(n_arms),
+    )
 
 
 @rarely_called

@@ -81,7 +81,10 @@ def init_moments(n_arms: int) -> Moments:
         listed=np.zeros((n_arms, 2), np.int64),
         whole=np.zeros((n_arms, 3)),
         extremes=Extremes(
-            np.zeros((2, MOST + 1)), np.zeros((2, MOST + 1), np.int64), np.zeros(2, np.int64), np.zeros(2)
+            values=np.zeros((2, MOST + 1)),
+            arms=np.zeros((2, MOST + 1), np.int64),
+            size=np.zeros(2, np.int64),
+            average=np.zeros(2),
         ),
         origin=np.array([math.nan]),
         unit=np.zeros(1),

@@ -49,7 +49,7 @@ def init_group(n_features: int, repeats: int) -> Group:
     >>> [collect(group, np.array([1.0, 0.0]), y) for y in (5.0, 4.0, 9.0)], repeated_row(group, np.eye(2))
     ([False, False, True], -1)
     """
-    return Group(np.zeros(n_features), np.zeros(repeats), np.zeros(1, np.int64))
+    return Group(mean=np.zeros(n_features), rewards=np.zeros(repeats), filled=np.zeros(1, np.int64))
 
 
 @compilable

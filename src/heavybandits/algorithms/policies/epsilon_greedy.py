@@ -81,7 +81,10 @@ class EpsilonGreedy(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> EpsilonGreedyState:
         """Return a fresh state."""
         return EpsilonGreedyState(
-            np.zeros(n_arms, np.int64), init_late(n_arms), np.zeros(n_arms), np.ones(n_arms, np.bool_)
+            pulls=np.zeros(n_arms, np.int64),
+            late=init_late(n_arms),
+            mean=np.zeros(n_arms),
+            open=np.ones(n_arms, np.bool_),
         )
 
     def select(self, state: EpsilonGreedyState, t: int, rng: Any) -> int:

@@ -78,11 +78,11 @@ class MOSS(NamedTuple):
         if horizon is None and not self.anytime:
             raise ValueError("MOSS: needs a horizon, or anytime=True")
         return MOSSState(
-            np.zeros(n_arms, np.int64),
-            init_late(n_arms),
-            np.zeros(n_arms),
-            np.ones(n_arms, np.bool_),
-            np.array([0 if self.anytime or horizon is None else horizon]),
+            pulls=np.zeros(n_arms, np.int64),
+            late=init_late(n_arms),
+            mean=np.zeros(n_arms),
+            open=np.ones(n_arms, np.bool_),
+            horizon=np.array([0 if self.anytime or horizon is None else horizon]),
         )
 
     def select(self, state: MOSSState, t: int, rng: Any) -> int:

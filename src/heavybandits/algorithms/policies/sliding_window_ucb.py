@@ -174,10 +174,10 @@ class SlidingWindowUCB(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> SlidingWindowUCBState:
         """Return a fresh state."""
         return SlidingWindowUCBState(
-            np.zeros(n_arms, np.int64),
-            init_late(n_arms),
-            init_window(n_arms, self.window),
-            np.ones(n_arms, np.bool_),
+            pulls=np.zeros(n_arms, np.int64),
+            late=init_late(n_arms),
+            window=init_window(n_arms, self.window),
+            open=np.ones(n_arms, np.bool_),
         )
 
     def select(self, state: SlidingWindowUCBState, t: int, rng: Any) -> int:

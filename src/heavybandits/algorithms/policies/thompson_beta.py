@@ -87,11 +87,11 @@ class ThompsonBeta(NamedTuple):
     def init(self, n_arms: int, horizon: int | None) -> ThompsonBetaState:
         """Return the prior."""
         return ThompsonBetaState(
-            np.zeros(n_arms, np.int64),
-            init_late(n_arms),
-            np.full(n_arms, self.prior_a),
-            np.full(n_arms, self.prior_b),
-            np.ones(n_arms, np.bool_),
+            pulls=np.zeros(n_arms, np.int64),
+            late=init_late(n_arms),
+            a=np.full(n_arms, self.prior_a),
+            b=np.full(n_arms, self.prior_b),
+            open=np.ones(n_arms, np.bool_),
         )
 
     def select(self, state: ThompsonBetaState, t: int, rng: Any) -> int:
