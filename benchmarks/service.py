@@ -206,7 +206,7 @@ def throughput(folder: Path, postgres: str | None, seconds: float, rounds: int) 
                 cases["postgres"] = ([first], decisions_and_rewards)
                 cases["postgres, two servers"] = ([first, second], decisions_and_rewards)
                 turns(cases, seen, seconds, rounds)
-    print("\n| | requests/s | of the empty handler | p99, ms | of the empty handler | processor time a request, ms |")
+    print("\n| | requests/s | of the empty handler | p99, ms | of the empty handler | processor time per request, ms |")
     print("|---|---|---|---|---|---|")
     base = [statistics.median(values) for values in zip(*seen["empty"], strict=True)]
     for name, runs in seen.items():
@@ -245,7 +245,7 @@ def recovery(folder: Path, n_events: int) -> None:
           f"processor time), {within:.2f} s with one")  # fmt: skip
     assert again is not None
     assert again.checksum() == replica.checksum()
-    print(f"bytes an event in SQLite: {(folder / 'big.db').stat().st_size / n_events:.0f}; "
+    print(f"bytes per event in SQLite: {(folder / 'big.db').stat().st_size / n_events:.0f}; "
           f"memory of this process: {psutil.Process().memory_info().rss >> 20} MB")  # fmt: skip
     session.close()
 
@@ -267,11 +267,11 @@ def first_paint(folder: Path) -> None:
             page.close()
         browser.close()
     painted, answered = map(statistics.median, zip(*seen, strict=True))
-    print(f"first paint of the page: {painted:.0f} ms; its answer was there after {answered:.0f} ms")
+    print(f"first paint of the page: {painted:.0f} ms; the response had arrived after {answered:.0f} ms")
 
 
 def fill(session: Any, spec: Experiment, n_events: int) -> None:
-    """Write an experiment's log as a server would have."""
+    """Write an experiment's log as a server would."""
     with session.transaction():
         head = session.add_experiment("x", msgspec.json.encode(spec).decode())
         replica, rows, t = Replica(head.id, "x"), [], 10**15

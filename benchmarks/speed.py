@@ -218,7 +218,7 @@ def decisions() -> Iterator[list[str]]:
 
 
 def memory() -> Iterator[list[str]]:
-    """Measure the bytes of a state, and what a run allocates beyond its state and its noise."""
+    """Measure the bytes of a state, and the peak memory of a short and of a long run."""
     for name in ("ucb", "sgd-ucb", "sgd-ucb-smom", "thompson-gaussian", "kl-ucb"):
         policy = hb.make(name)
         small, large = (sum(array.nbytes for _, array in arrays(policy.init(k, 10**6))) for k in (1000, 101_000))
@@ -243,7 +243,7 @@ def starting() -> Iterator[list[str]]:
     imports = [process_seconds(timed.format("import heavybandits")) for _ in range(7)]
     numpy = [process_seconds(timed.format("import numpy")) for _ in range(7)]
     yield ["`import heavybandits`", f"{statistics.median(imports):.2f} s (at most 0.3)",
-           f"of which NumPy {statistics.median(numpy):.2f} s"]  # fmt: skip
+           f"`import numpy` {statistics.median(numpy):.2f} s"]  # fmt: skip
     # numba's own start (reading its registries) is not compilation, so compile a trivial function first
     code = """
 import time, numba, numpy as np, heavybandits as hb
@@ -294,7 +294,7 @@ for line in sys.stdin:
     wall, work = time.perf_counter() - wall, time.process_time() - work
     yield ["`sgd-ucb`, two workers", f"{one / two:.2f} x one worker (at least 1.7)"]
     yield ["the two wait for each other", f"{1 - work / (2 * wall):.1%} of the time"]
-    yield ["`sgd-ucb`, two processes", f"{2 * alone / both:.2f} x one: what the machine gives"]
+    yield ["`sgd-ucb`, two processes", f"{2 * alone / both:.2f} x one process: the machine's own limit"]
 
 
 def main() -> None:

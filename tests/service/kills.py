@@ -1,4 +1,4 @@
-"""Kill servers under load, again and again, and then count: nothing acknowledged is lost, nothing counts twice.
+"""Servers killed under load again and again, and a count: nothing acknowledged is lost, and nothing counts twice.
 
 By hand: ``python tests/service/kills.py --kills 100 --db sqlite`` (or ``postgres``).
 """
@@ -25,7 +25,7 @@ SERVERS = 2
 
 
 class Tally(NamedTuple):
-    """What a storm did, and what was found after it."""
+    """What a storm did, and what was found afterwards."""
 
     kills: int
     cuts: int
@@ -62,7 +62,7 @@ class Load:
             thread.join()
 
     def _send(self, rng: random.Random, method: str, path: str, body: Any) -> Any:
-        """Send until somebody answers for good; None if the storm ends before."""
+        """Send until a server gives a final answer; return None if the storm ends first."""
         while True:
             server = rng.choice(self.servers)
             try:
@@ -85,7 +85,7 @@ class Load:
             count += 1
             key = f"c{number}-{count}"
             body = {"id": key, "unit": f"u{rng.randrange(100)}"}
-            for _ in range(1 + (rng.random() < 0.3)):  # often asked twice
+            for _ in range(1 + (rng.random() < 0.3)):  # often sent twice
                 answer = self._send(rng, "POST", "/decisions", body)
                 if answer is None:
                     return
@@ -103,7 +103,7 @@ class Load:
 
 
 def cut_connections(url: str) -> None:
-    """Let the database end all connections but this one."""
+    """Have the database end all connections but this one."""
     import psycopg
 
     with psycopg.connect(url, autocommit=True) as connection:
@@ -131,14 +131,14 @@ def storm(url: str, folder: Path, kills: int, seed: int = 0) -> Tally:
             victim = rng.randrange(SERVERS)
             servers[victim].kill()
             servers[victim] = Process(url, folder)
-            if number % 4:  # at times the next dies while this one is still starting
+            if number % 4:  # every fourth time the next kill may come while this server is still starting
                 servers[victim].wait_until_ready()
         time.sleep(1.0)
     finally:
         load.stop()
     for server in servers:
         server.wait_until_ready()
-    time.sleep(1.0)  # both have looked at what the other has stored
+    time.sleep(1.0)  # so that each has read what the other has stored
     checksums = {server("GET", "/x/report").body["checksum"] for server in servers}
     assert [server.end() for server in servers] == [0] * SERVERS
     return counted(url, load, kills, cuts, checksums)
@@ -170,7 +170,7 @@ def counted(url: str, load: Load, kills: int, cuts: int, checksums: set[str]) ->
         elif rewards[key].value != value:
             changed.append(f"{key}/reward")
     if sum(row.pulls for row in replica.learner.rows()) != len(rewards):
-        doubled.append("the agent has learned another number of rewards than the log holds")
+        doubled.append("the agent has not learned as many rewards as the log holds")
     verified = all(finding.ok for finding in verify(session))
     session.close()
     return Tally(

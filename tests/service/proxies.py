@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 
 class Proxy:
-    """Forwards connections to the socket of a PostgreSQL."""
+    """A proxy that forwards connections to the socket of a PostgreSQL server."""
 
     def __init__(self, uri: str) -> None:
         parts = urlsplit(uri)
@@ -38,13 +38,13 @@ class Proxy:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
                 if answers and self.cut_after_commit and b"COMMIT\x00" in data:
-                    self.cut_after_commit = False  # it is stored, and nobody will know
+                    self.cut_after_commit = False  # it is stored, but nobody will know
                     break
                 if self.silent and answers:
                     continue
                 target.sendall(data)
         with contextlib.suppress(OSError):
-            target.shutdown(socket.SHUT_RDWR)  # which ends the thread that reads from it
+            target.shutdown(socket.SHUT_RDWR)  # ends the thread that reads from it
         source.close()
 
     def cut(self) -> None:

@@ -41,7 +41,7 @@ def index_used(session: PostgreSQL, table: str, column: str, exp: int) -> str:
 def test_rows_are_found_by_key_before_and_after_the_table_is_analysed(
     session: PostgreSQL, table: str, column: str, index: str
 ) -> None:
-    """A table that was never analysed, an old experiment, one that is younger than the statistics."""
+    """The table has never been analysed, the experiment is old, or it is younger than the statistics."""
     by_key = f"{index}: Index Cond: ((exp = '{{}}'::bigint) AND ({column} = wanted.wanted))"
     session.run(FILL[table], (1, 1, 20_000))
     used = [index_used(session, table, column, 1)]

@@ -155,7 +155,7 @@ def test_arms_without_features_cannot_be_chosen_and_new_ones_may_come(storage: S
         before = server("GET", "/x/report").body["pending"]
         server("DELETE", "/x/arms/c")
         assert server("PUT", "/x/decisions/late/reward", {"value": 1}).body["learned"] is False
-        assert server("GET", "/x/report").body["pending"] == before - 2  # both of the arm are gone
+        assert server("GET", "/x/report").body["pending"] == before - 2  # both of the arm's decisions are gone
     session = storage.connect()
     assert [finding.ok for finding in verify(session)] == [True]
     session.close()
@@ -297,6 +297,6 @@ def test_decisions_in_the_thousands_are_remembered_to_a_limit(tmp_path: Path, mo
         made(server)
         for i in range(5):
             server("POST", "/x/decisions", {"id": f"d{i}", "context": {"a": [1, i], "b": [0, 1]}, "among": ["a"]})
-        assert server("DELETE", "/x/decisions/d0").status == 201  # which the agent has given up by itself
+        assert server("DELETE", "/x/decisions/d0").status == 201  # the agent has given it up by itself
         assert server("PUT", "/x/decisions/d1/reward", {"value": 1}).status == 201
         assert server("GET", "/x/report").body["pending"] == 3

@@ -1,4 +1,4 @@
-"""The interface over HTTP, on both databases: what each address answers, and what is refused."""
+"""The interface over HTTP, on both databases: what each endpoint answers, and what is refused."""
 
 import gc
 import time
@@ -19,7 +19,7 @@ CLOCK = FakeClock()
 
 
 class Fresh:
-    """A server that all tests share; what a test calls /x is an experiment of its own."""
+    """A server that all tests share; each test has an experiment of its own, which it calls /x."""
 
     def __init__(self, server: Running) -> None:
         self._server, self._name = server, f"/x {uuid.uuid4().hex}"
@@ -168,7 +168,7 @@ def test_rewards_are_weighed_by_the_probabilities_that_the_log_has(server: Fresh
     make(server, policy="tsallis-inf", sticky=True, seed=5)
     agent, keys = hb.Agent(hb.make("tsallis-inf"), arms=["a", "b"], seed=5), [f"d{i}" for i in range(12)]
     decided = [server("POST", "/x/decisions", {"id": key, "unit": f"u{i % 8}"}).body for i, key in enumerate(keys)]
-    for answer in decided:  # the agent is told the probabilities that were answered
+    for answer in decided:  # the agent gets the probabilities in the answers
         agent.assign(answer["arm"])
         agent.correct_chance(answer["arm"], answer["p"])
     assert {answer["reason"] for answer in decided} == {"policy", "sticky"}
@@ -306,7 +306,7 @@ def test_clocks_that_jump_lose_nothing(server: Fresh, clock: FakeClock) -> None:
 
 
 def wait_for(condition: Any, seconds: float = 20.0) -> None:
-    """Wait until something holds that a server does by itself."""
+    """Wait until a server has done something by itself."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
@@ -316,5 +316,5 @@ def wait_for(condition: Any, seconds: float = 20.0) -> None:
 def test_a_batch_with_an_item_that_asks_for_nothing_is_refused_whole(server: Fresh) -> None:
     make(server)
     assert server("POST", "/x/batch", {"items": [{"decision": {"id": "one"}}, {}]}).status == 422
-    gc.collect()  # what was begun and left would be told now
+    gc.collect()  # a coroutine that was never awaited would warn now
     assert server("POST", "/x/decisions", {"id": "one"}).status == 201

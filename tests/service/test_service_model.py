@@ -58,7 +58,7 @@ def command(kind: str, key: str, what: Any) -> Any:
 
 
 def started(storage: Storage, spec: Experiment) -> list[Log]:
-    """Two servers' logs, whose threads the test plays itself."""
+    """Return the logs of two servers; the test plays the part of their threads."""
     logs = [Log(storage) for _ in range(2)]
     for log in logs:
         log._session = storage.connect()

@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from services import ARMS, Running, call, running
 
-from heavybandits.service import app as app  # which fills the table
+from heavybandits.service import app as app  # fills the table
 from heavybandits.service.openapi import description
 from heavybandits.service.storage import open_storage
 
@@ -38,7 +38,7 @@ def test_made_up_requests_are_answered_as_described(case: Any, server: Running) 
     if case.operation.path == "/v1/experiments/{experiment}" and case.method == "PUT" and isinstance(case.body, dict):
         case.body["policy"] = "ucb"  # others would be compiled
     if "experiment" in (case.path_parameters or {}) and case.method != "PUT":
-        case.path_parameters["experiment"] = "x"  # else nearly all would be 404
+        case.path_parameters["experiment"] = "x"  # otherwise nearly all would be 404
     case.call_and_validate(base_url=f"http://{server.address}", checks=CHECKS)
 
 

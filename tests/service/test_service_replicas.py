@@ -37,7 +37,7 @@ def make(server: Running, policy: str = "ucb") -> None:
 
 
 def settled(server: Running, seq: int) -> str:
-    """The checksum of a server that has seen so many events."""
+    """Return the checksum of a server once it has seen this many events."""
     for _ in range(400):
         report = server("GET", "/x/report").body
         if report["experiment"]["seq"] >= seq:
@@ -55,7 +55,7 @@ def test_servers_and_restarts_hold_the_same_bits(storage: Storage, policy: str) 
         first("PUT", "/x/arms/c", {})
         first("PATCH", "/x/arms/a", {"state": "paused"})
         play(second, 100, 25)
-        seq = second("GET", "/x/report").body["experiment"]["seq"]  # which played last
+        seq = second("GET", "/x/report").body["experiment"]["seq"]  # it played last
         before = settled(first, seq)
         assert settled(second, seq) == before
     session = storage.connect()  # both have left a snapshot
@@ -126,7 +126,7 @@ def test_an_event_that_fails_half_way_is_not_taken_in_twice(storage: Storage, mo
         session.run("DELETE FROM snapshot")
 
     def failing(self: Totals, event: Event, estimates: Any) -> None:
-        monkeypatch.setattr(Totals, "rewarded", totals)  # the next time it works
+        monkeypatch.setattr(Totals, "rewarded", totals)  # it works the next time
         raise ZeroDivisionError
 
     monkeypatch.setattr(Totals, "rewarded", failing)
@@ -189,7 +189,7 @@ def test_a_database_of_each_released_schema_is_brought_up_to_date(storage: Stora
         report = server("GET", "/shop/report").body
         assert (report["decisions"], report["rewards"], report["pending"]) == (6, 4, 2)
         kept = server("POST", "/shop/decisions", {"id": "d6", "unit": "u0"}).body
-        assert (kept["arm"], kept["reason"], kept["p"]) == ("a", "sticky", None)  # how likely that was is not known
+        assert (kept["arm"], kept["reason"], kept["p"]) == ("a", "sticky", None)  # its probability was not stored
         assert server("POST", "/shop/decisions", {"id": "d0", "unit": "u0"}).status == 200
         for key in ("d3", "d6"):
             assert server("PUT", f"/shop/decisions/{key}/reward", {"value": 1}).status == 201

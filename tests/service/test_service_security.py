@@ -152,4 +152,4 @@ def test_sigterm_drains_and_leaves_a_snapshot(store: Storage, tmp_path: Path) ->
 
 def test_answers_are_not_held_back_by_nagles_algorithm() -> None:
     with listen("127.0.0.1", 0) as wire:
-        assert wire.proto == socket.IPPROTO_TCP  # by which asyncio decides
+        assert wire.proto == socket.IPPROTO_TCP  # asyncio decides by it

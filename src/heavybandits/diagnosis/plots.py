@@ -66,7 +66,7 @@ def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
     """Plot the share of residuals beyond a distance, on logarithmic axes, beside a normal law of the same spread."""
     from scipy import special
 
-    figure, axes = _figure("distance to the median", "share of residuals beyond", "Tails: powers are straight lines")
+    figure, axes = _figure("distance to the median", "share of residuals beyond", "Tails: power laws are straight")
     lowest, nearest = 1.0, math.inf
     for (side, sign), colour in zip(SIDES.items(), OKABE_ITO, strict=False):
         sizes = np.clip(distances(residuals, 0.0, sign), 1 / FARTHEST, FARTHEST)

@@ -169,13 +169,14 @@ class Report:
              _band(earned.behind) if earned.behind[0] else "-")
             for label, earned in replay.earned.items()
         ]  # fmt: skip
-        pays = "each costing what its arm did" if self.rewards.minimised else "each paying a reward of its arm"
         measure = "mean" if self.goal == "mean" else "median"
         return (
-            f"Replay: {replay.replays} times {replay.pulls} pulls, {pays}, drawn from resampled files\n"
+            f"Replay: {replay.replays} times {replay.pulls} pulls, each with a {self._noun} of its arm, drawn from "
+            "resampled files\n"
             + text_table(("policy", "mean per pull", "median per pull", "share of the best", "behind the first"), rows)
             + f"\n\n{self._spoken(replay.note)}\nMean and median are those of the arms pulled; the best arm is the one "
-            f"with the best {measure} in its resampled file.  Behind the first is by the goal, with a 99% interval.\n"
+            f"with the best {measure} in its resampled file.  How far a policy is behind the first is measured by the "
+            "goal, with a 99% interval.\n"
         )
 
     def _weighed(self, contexts: Contexts) -> str:
@@ -277,7 +278,7 @@ def _tail(side: str, tail: Estimate) -> str:
     if tail.low <= 1 and tail.value <= HEAVY:
         return f"The {side} tail is very heavy, index {tail}: even the mean may not exist, and averages mislead."
     if tail.value <= HEAVY:
-        return f"The {side} tail is heavy, index {tail}: a mean seems to exist, but no variance, so averages are slow."
+        return f"The {side} tail is heavy, index {tail}: a mean seems to exist but no variance; averages settle slowly."
     return f"The {side} tail is moderate, index {tail}: a variance seems to exist, but outliers still move averages."
 
 

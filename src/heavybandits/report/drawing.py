@@ -41,7 +41,7 @@ class Drawing(NamedTuple):
 
     @property
     def figure(self) -> Figure:
-        """Return all panels in one figure."""
+        """All panels in one figure."""
         from matplotlib import rc_context
         from matplotlib.figure import Figure
 

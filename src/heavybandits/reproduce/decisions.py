@@ -43,7 +43,7 @@ class Comparison(NamedTuple):
 
     @property
     def strength(self) -> float:
-        """Return the margin in standard errors."""
+        """The margin in standard errors."""
         if not self.margin or math.isnan(self.margin) or math.isinf(self.error):
             return 0.0
         return self.margin / self.error if self.error else math.copysign(math.inf, self.margin)

@@ -48,19 +48,19 @@ class Measured:
 
     @property
     def value(self) -> float:
-        """Return the sum."""
+        """The sum."""
         return self.constant + sum(float(part.mean()) for part in self.parts.values())
 
     @property
     def error(self) -> float:
-        """Return the standard error of the sum; it is infinite with a single replication."""
+        """The standard error of the sum; it is infinite with a single replication."""
         if any(len(part) < 2 for part in self.parts.values()):
             return math.inf
         return math.sqrt(sum(float(part.var(ddof=1)) / len(part) for part in self.parts.values()))
 
     @property
     def freedom(self) -> int:
-        """Return the error's degrees of freedom, or a lower bound: those of the instance with fewest replications."""
+        """The degrees of freedom of the error, or a lower bound: those of the instance with the fewest replications."""
         return min(len(part) for part in self.parts.values()) - 1
 
     def __add__(self, constant: float) -> Measured:
@@ -110,7 +110,7 @@ class Evidence:
 
     @cached_property
     def results(self) -> dict[str, Result]:
-        """Return the results of the replications that judge, by label."""
+        """The results of the replications that judge, by label."""
         if self.further is None:
             return {label: result.at(JUDGING) for label, result in self.study.results.items()}
         return {label: self.further.results[label].at(_not_choosing(result, self.further.results[label]))
@@ -118,12 +118,12 @@ class Evidence:
 
     @property
     def swept(self) -> dict[str, dict[str, float]]:
-        """Return the parameters that were swept to make each case, by label."""
+        """The parameters that were swept to make each case, by label."""
         return self.study.swept
 
     @property
     def played(self) -> int:
-        """Return how many replications were played."""
+        """How many replications were played."""
         last = self.further or self.study
         return max(_replications(result) for result in last.results.values())
 

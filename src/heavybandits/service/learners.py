@@ -64,14 +64,14 @@ def policy_of(spec: Experiment) -> Any:
     >>> policy_of(Experiment(arms=[], policy="mine.py:Mine"))
     Traceback (most recent call last):
         ...
-    ValueError: policy must be a registered one, got 'mine.py:Mine'
+    ValueError: policy must be made of registered policies and estimators, got 'mine.py:Mine'
     """
     kind = "arms" if spec.context is None else "linear"
     given = DEFAULTS[kind, spec.goal] if spec.policy is None else spec.policy
     description = {"kind": given} if isinstance(given, str) else given
     for name in _kinds(description):
         if name not in all_policies() and name not in estimators():
-            raise ValueError(f"policy must be a registered one, got {name!r}")
+            raise ValueError(f"policy must be made of registered policies and estimators, got {name!r}")
     name = description["kind"]
     if name in estimators():
         raise ValueError(f"policy must be a policy, got {name!r}, which is an estimator")

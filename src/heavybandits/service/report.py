@@ -80,7 +80,7 @@ def _median_interval(values: list[float]) -> tuple[float, float]:
 
 @functools.cache
 def _left_out(n: int) -> int:
-    """Return how many values may be left out at either end: the median is beyond them with probability 2.5% at most."""
+    """Return how many values may be left out at an end: the median is among them with probability 2.5% at most."""
     most, ways = -1, 1
     while 40 * ways <= 2**n:
         most += 1

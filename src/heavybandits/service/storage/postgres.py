@@ -17,15 +17,15 @@ from .session import Row, Session, StorageError, Unavailable
 OPTIONS: dict[str, Any] = {
     "connect_timeout": 5, "tcp_user_timeout": 10_000, "keepalives_idle": 5, "keepalives_interval": 2,
     "keepalives_count": 3, "options": "-c lock_timeout=8s -c statement_timeout=10s -c synchronous_commit=on "
-    "-c plan_cache_mode=force_custom_plan",  # a plan that was made while a table was small reads all of it for ever
+    "-c plan_cache_mode=force_custom_plan",  # a plan made while a table was small would always read all of it
 }  # fmt: skip
 GATE = 7_205_759_403_792_794  # the advisory lock held to add an experiment or change the schema
 
 
 # In the order of ids, so that two servers never wait for each other.
 LOCK = "SELECT id, next_seq FROM experiment WHERE id = ANY(%s) ORDER BY id FOR UPDATE"
-# One search of an index per value.  Without OFFSET 0 the planner may read all of an experiment, which it takes to be
-# small until the table is next analysed.
+# One index search per value.  Without OFFSET 0 the planner may read all of an experiment, which it believes to be small
+# until the table is next analysed.
 FOUND = (
     "SELECT {fields} FROM unnest(?::text[]) AS wanted, "
     "LATERAL (SELECT *, ctid FROM {table} WHERE exp = ? AND {column} = wanted OFFSET 0) AS found"

@@ -266,7 +266,7 @@ class Session(ABC):
     def insert(self, table: str, fields: Sequence[str], rows: Sequence[Row], conflict: str = "") -> None:
         """Insert rows, many in one statement.
 
-        Each statement inserts a power of two of rows, so there are few different ones and each is prepared once.
+        The number of rows in a statement is a power of two, so there are few statements and each is prepared once.
         """
         start = 0
         while start < len(rows):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def steps(dialect: str) -> dict[int, str]:
-    """Return the statements of each step by its number; a step of another database has none.
+    """Return the statements of each step by its number; a step for another database has none.
 
     Examples
     --------
