@@ -33,8 +33,9 @@ def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]
             yield terminal_table(sheet._replace(title=title))
     if verdicts:
         counts = Counter(verdict.verdict for verdict in verdicts)
-        words = {"holds": "hold", "does not hold": "do not hold", "undecided": "are undecided"}
-        yield f"Claims of the paper: {', '.join(f'{counts[name]} {verb}' for name, verb in words.items())}"
+        holds, fails, open_ones = (counts[name] for name in ("holds", "does not hold", "undecided"))
+        verbs = f"{holds} hold{'s' * (holds == 1)}, {fails} do{'es' * (fails == 1)} not"
+        yield f"Claims of the paper: {verbs}, {open_ones} undecided"
 
 
 def terminal_table(sheet: Sheet) -> Group:

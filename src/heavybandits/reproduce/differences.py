@@ -97,15 +97,15 @@ DIFFERENCES = (
     Difference(
         "Time to a target",
         "The 90% quantile of the time to reach it; trials that do not reach it count as failures.",
-        "Looks for the target only after the first fiftieth of the rounds, and takes the quantile over the trials that "
-        "reach it: an algorithm that often fails is judged by its lucky trials.",
+        "The published code looks for the target only after the first fiftieth of the rounds, and takes the quantile "
+        "over the trials that reach it: an algorithm that often fails is judged by its lucky trials.",
         "As in the code, with the failures counted separately.",
         ("runtime",),
     ),
     Difference(
         "Unit of the times",
         "Seconds.",
-        'The notebook that makes the table divides milliseconds by ten and heads the column "ms".',
+        'The published notebook that makes the table divides milliseconds by ten and heads the column "ms".',
         "Milliseconds of compiled code; only ratios can be compared with the paper's.",
         ("runtime",),
     ),
@@ -134,7 +134,8 @@ DIFFERENCES = (
     Difference(
         "Close arms under Gaussian noise",
         "300 trials, and one initial pull of each arm as recommended for Gaussian noise.",
-        "30 trials and three initial pulls, and only UCB and SGD-UCB are run; the others are commented out.",
+        "The published code runs 30 trials with three initial pulls, of UCB and SGD-UCB only; the other algorithms are "
+        "commented out.",
         "As in the text, with all algorithms.",
         ("delta-gaussian",),
     ),

@@ -31,7 +31,7 @@ def serve(
         str, typer.Option(help="Address to listen on; beyond loopback, tokens are required.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")] = 8765,
-    rate: Annotated[float | None, typer.Option(min=0.001, help="Most requests per second for each token.")] = None,
+    rate: Annotated[float | None, typer.Option(min=0.001, help="Maximum requests per second per token.")] = None,
 ) -> None:
     """Serve decisions over HTTP, with a page that shows what is going on.
 
@@ -44,9 +44,9 @@ def serve(
 def export(
     experiment: Annotated[str, typer.Argument(help="Name of the experiment.")],
     db: Db = DEFAULT,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; by default standard output.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; standard output by default.")] = None,
     form: Annotated[str, typer.Option("--format", help="ndjson, csv or parquet.")] = "ndjson",
-    after: Annotated[int, typer.Option(min=0, help="Leave out events up to this sequence number.")] = 0,
+    after: Annotated[int, typer.Option(min=0, help="Skip events up to this sequence number.")] = 0,
 ) -> None:
     """Write an experiment's log, with propensities, to a file.
 
