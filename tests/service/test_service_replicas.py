@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from services import ARMS, Running, running
+from services import ARMS, Running, call, running
 
 import heavybandits
 from heavybandits.service import replicas, verification
@@ -115,6 +115,29 @@ def test_a_log_that_was_pruned_needs_a_snapshot_that_can_be_read(
         assert "use the version that wrote them" in refused.body["detail"]
         assert server("PUT", "/y", {"arms": ARMS, "policy": "ucb"}).status == 201  # others are served
         assert server("POST", "/y/decisions", {"id": "one"}).status == 201
+
+
+@pytest.mark.parametrize("missing", ["seq = 5", "seq > 5"])
+def test_a_log_with_a_gap_is_refused_and_others_are_served(
+    storage: Storage, missing: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running(storage) as server:
+        make(server)
+        play(server, 0, 20)
+    session = storage.connect()
+    with session.transaction():
+        session.run("DELETE FROM snapshot")
+        session.run(f"DELETE FROM event WHERE {missing}")
+    with caplog.at_level(logging.CRITICAL), running(storage) as server:
+        refused = server("POST", "/x/decisions", {"id": "one"})
+        assert refused.status == 500
+        assert "x: events are missing from the log after event" in refused.body["detail"]
+        assert server("PUT", "/y", {"arms": ARMS, "policy": "ucb"}).status == 201
+        assert call(server.address, "GET", "/ready").status == 200
+    findings = verification.verify(session)
+    assert [finding.ok for finding in findings] == [False, True]
+    assert "events are missing" in findings[0].text
+    session.close()
 
 
 def test_an_event_that_fails_half_way_is_not_taken_in_twice(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:

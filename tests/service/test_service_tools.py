@@ -5,7 +5,7 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 from services import SECOND, FakeClock, Running, call, running
 
 import heavybandits as hb
-from heavybandits.service import commands, export
+from heavybandits.service import commands, export, retention
 from heavybandits.service.client import ServiceError
 from heavybandits.service.retention import prune
 from heavybandits.service.storage import Storage, StorageError, open_storage
@@ -240,7 +240,20 @@ def test_commands_say_in_one_line_that_a_database_cannot_be_reached(command: tup
     assert "secret" not in refused.stderr
 
 
-def test_pruned_events_have_taught_what_they_had_to(storage: Storage) -> None:
+def interrupted(work: Callable[..., int], after: int) -> Callable[..., int]:
+    """Return work that is interrupted after some calls."""
+    calls = iter(range(after))
+
+    def some(*arguments: Any) -> int:
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return work(*arguments)
+
+    return some
+
+
+def test_pruned_events_have_taught_what_they_had_to(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "CHUNK", 7)
     clock = FakeClock()
     with running(storage, clock) as server:
         server("PUT", "/x", {"arms": [{"name": "a"}, {"name": "b"}], "policy": "ucb"})
@@ -252,7 +265,12 @@ def test_pruned_events_have_taught_what_they_had_to(storage: Storage) -> None:
         server("POST", "/x/decisions", {"id": "new"})
         before = server("GET", "/x/report").body
     session = storage.connect()
-    assert prune(session, clock.now - SECOND, clock) == {"x": 38}
+    with monkeypatch.context() as patch:
+        patch.setattr(type(session), "remove_events", interrupted(type(session).remove_events, after=2))
+        with pytest.raises(KeyboardInterrupt):
+            prune(session, clock.now - SECOND, clock)
+    assert len(session.events(1, 0)) == 41 - 13  # the first fourteen are gone, but for the one that made the experiment
+    assert prune(session, clock.now - SECOND, clock) == {"x": 25}
     assert prune(session, clock.now - SECOND, clock) == {"x": 0}
     assert all(finding.ok for finding in verify(session))
     session.close()

@@ -17,7 +17,19 @@ log = logging.getLogger("heavybandits.service")
 
 
 class Unreadable(Exception):
-    """This version of the library cannot read the experiment."""
+    """This version of the library cannot read the experiment, or its log has a gap."""
+
+
+def replayed(session: Session, replica: Replica, next_seq: int) -> Iterator[int]:
+    """Apply the events up to the one before ``next_seq``, and yield the sequence number of each."""
+    while replica.seq < next_seq - 1:
+        events = session.events(replica.exp, replica.seq, min(CHUNK, next_seq - 1 - replica.seq))
+        if not events or events[-1].seq != replica.seq + len(events):
+            raise Unreadable(f"{replica.name}: events are missing from the log after event {replica.seq}; "
+                             "restore them from a backup")  # fmt: skip
+        for event in events:
+            replica.apply(event)
+            yield event.seq
 
 
 class Replicas:
@@ -66,9 +78,8 @@ class Replicas:
     def catch_up(self, session: Session, replica: Replica, next_seq: int) -> None:
         """Take in the events that are stored, up to the one before ``next_seq``."""
         try:
-            while replica.seq < next_seq - 1:
-                for event in session.events(replica.exp, replica.seq, min(CHUNK, next_seq - 1 - replica.seq)):
-                    replica.apply(event)
+            for _ in replayed(session, replica, next_seq):
+                pass
         except BaseException:
             self.forget(replica)  # it may have taken in half an event
             raise

@@ -16,6 +16,7 @@ from .storage import Session
 from .storage.session import Head
 
 SECOND = 1_000_000  # microseconds
+CHUNK = 10_000  # events in one statement, so that servers need not wait and none takes too long
 
 
 def prune(session: Session, before: int, clock: Clock = system_clock) -> dict[str, int]:
@@ -28,10 +29,23 @@ def prune(session: Session, before: int, clock: Clock = system_clock) -> dict[st
 
 def _pruned(session: Session, head: Head, before: int, now: int) -> int:
     window = round((msgspec.json.decode(head.spec, type=Experiment).reward.window or 0.0) * SECOND)
-    last = session.last_before(head.id, min(before, now - 2 * window))
-    if last < head.first_seq:
-        return 0
-    replica = Replicas().read(session, head, until=last)
-    with session.transaction([head.id]):
-        session.put_snapshot(head.id, last, __version__, replica.snapshot())
-        return session.remove_events(head.id, last)
+    kept = _first_since(session, head, min(before, now - 2 * window))
+    if kept > head.first_seq:
+        replica = Replicas().read(session, head, until=kept - 1)
+        with session.transaction([head.id]):
+            session.put_snapshot(head.id, kept - 1, __version__, replica.snapshot())
+            session.set_first_seq(head.id, kept)
+    gone = 0
+    for start in range(1, kept, CHUNK):  # from the first: an earlier run may have been interrupted
+        with session.transaction():
+            gone += session.remove_events(head.id, start, min(start + CHUNK, kept))
+    return gone
+
+
+def _first_since(session: Session, head: Head, t: int) -> int:
+    """Return the sequence number of the first event at or after a time, or of the next one if all are older."""
+    for start in range(head.first_seq, head.next_seq, CHUNK):
+        found = session.first_since(head.id, t, start, min(start + CHUNK, head.next_seq))
+        if found is not None:
+            return found
+    return head.next_seq

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from .. import __version__
 from .._format import plural
 from .replica import Replica
+from .replicas import Unreadable, replayed
 from .storage import Session
 from .storage.session import Head
 
@@ -35,19 +35,14 @@ def _verified(session: Session, head: Head) -> Finding:
             )
         replica = Replica.restored(head.id, head.name, session.snapshot(head.id, head.first_seq - 1, __version__))
     compared = 0
-    for seq in _replayed(session, replica, head.next_seq):
-        if seq in stored:
-            if session.snapshot(head.id, seq, __version__) != replica.snapshot():
-                return Finding(head.name, False, f"{head.name}: the snapshot at event {seq} differs from a replay")
-            compared += 1
+    try:
+        for seq in replayed(session, replica, head.next_seq):
+            if seq in stored:
+                if session.snapshot(head.id, seq, __version__) != replica.snapshot():
+                    return Finding(head.name, False, f"{head.name}: the snapshot at event {seq} differs from a replay")
+                compared += 1
+    except Unreadable as error:
+        return Finding(head.name, False, str(error))
     found = f"{plural(replica.seq, 'event')}, {plural(compared, 'snapshot')} equal"
     text = f"{head.name}: {found}, checksum {replica.checksum()[:16]}"
     return Finding(head.name, True, text)
-
-
-def _replayed(session: Session, replica: Replica, next_seq: int) -> Iterator[int]:
-    """Apply events one by one, and yield the sequence number of each."""
-    while replica.seq < next_seq - 1:
-        for event in session.events(replica.exp, replica.seq):
-            replica.apply(event)
-            yield event.seq

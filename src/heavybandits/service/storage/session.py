@@ -187,23 +187,23 @@ class Session(ABC):
         """Add events."""
         self.insert("event", Event._fields, events)
 
-    def last_before(self, exp: int, t: int) -> int:
-        """Return the sequence number before that of the first event at or after a time."""
-        sql = "SELECT min(seq) - 1 FROM event WHERE exp = ? AND t >= ?"
-        ((found,),) = self.run(sql, (exp, t))
-        if found is None:
-            ((found,),) = self.run("SELECT next_seq - 1 FROM experiment WHERE id = ?", (exp,))
-        return int(found)
+    def first_since(self, exp: int, t: int, start: int, stop: int) -> int | None:
+        """Return the sequence number, from ``start`` to below ``stop``, of the first event at or after a time."""
+        sql = "SELECT min(seq) FROM event WHERE exp = ? AND seq >= ? AND seq < ? AND t >= ?"
+        ((found,),) = self.run(sql, (exp, start, stop, t))
+        return None if found is None else int(found)
 
-    def remove_events(self, exp: int, last: int) -> int:
-        """Remove events up to a sequence number, except changes and open decisions; return how many."""
+    def set_first_seq(self, exp: int, first_seq: int) -> None:
+        """Note where an experiment's events begin; snapshots that need earlier ones are removed."""
+        self.run("DELETE FROM snapshot WHERE exp = ? AND seq < ?", (exp, first_seq - 1))
+        self.run("UPDATE experiment SET first_seq = ? WHERE id = ?", (first_seq, exp))
+
+    def remove_events(self, exp: int, start: int, stop: int) -> int:
+        """Remove events from ``start`` to below ``stop``, except changes and open decisions; return how many."""
         ended = "EXISTS (SELECT 1 FROM event AS e WHERE e.exp = event.exp AND e.key = event.key " \
                 "AND e.kind IN ('reward', 'close', 'cancel'))"  # fmt: skip
-        going = f"exp = ? AND seq <= ? AND kind <> 'config' AND (kind <> 'decision' OR {ended})"
-        gone = self.run(f"DELETE FROM event WHERE {going} RETURNING seq", (exp, last))
-        self.run("DELETE FROM snapshot WHERE exp = ? AND seq < ?", (exp, last))
-        self.run("UPDATE experiment SET first_seq = ? WHERE id = ?", (last + 1, exp))
-        return len(gone)
+        going = f"exp = ? AND seq >= ? AND seq < ? AND kind <> 'config' AND (kind <> 'decision' OR {ended})"
+        return len(self.run(f"DELETE FROM event WHERE {going} RETURNING seq", (exp, start, stop)))
 
     # Windows and units
 
