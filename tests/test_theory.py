@@ -1,4 +1,4 @@
-"""Rates, steps and regret bounds: the fact sheet's numbers, independent transcriptions, and bounds put to the test."""
+"""Rates, steps and regret bounds: worked examples, independent transcriptions, and bounds put to the test."""
 
 import math
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def appendix_delta(horizon: int) -> float:
     return 1 / (horizon * (horizon + 1))
 
 
-# Sections 1.3, 1.4, 1.6 and 1.9(d) of the fact sheet.
+# Worked examples.
 
 
 def test_magnitudes_of_the_theory_schedule() -> None:

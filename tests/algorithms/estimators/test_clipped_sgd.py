@@ -1,4 +1,4 @@
-"""Clipped SGD, clipped SSTM, the two-point optimiser and the smoothed median of means: the fact sheet's numbers."""
+"""Clipped SGD, clipped SSTM, the two-point optimiser and the smoothed median of means: worked examples."""
 
 import math
 
@@ -62,7 +62,7 @@ def test_running_mean_of_extremes_is_finite() -> None:
 
 
 def fill(policy: hb.UCB, stream: Stream, draws: np.ndarray) -> None:
-    """Draw, compiled."""
+    """Fill an array with draws, in compiled code."""
     for i in range(len(draws)):
         draws[i] = next_normal(stream)
 
@@ -73,7 +73,7 @@ def test_smoothing_stream_is_normal_and_independent() -> None:
     compiled(fill, hb.UCB(), stream, draws)(hb.UCB(), stream, draws)
     assert stats.kstest(draws, "norm").pvalue > 1e-3
     assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < 4 / math.sqrt(len(draws))
-    for edge in (3.442619855899, 4.5):  # the tails are there, and as heavy as they should be
+    for edge in (3.442619855899, 4.5):  # the tails are as heavy as they should be
         share = 2 * stats.norm.sf(edge)
         assert np.mean(np.abs(draws) > edge) == pytest.approx(share, abs=4 * math.sqrt(share / len(draws)))
     stream = init_stream()
@@ -81,7 +81,7 @@ def test_smoothing_stream_is_normal_and_independent() -> None:
 
 
 def is_prime(n: int) -> bool:
-    """Miller and Rabin's test, which with these bases errs for no number below 3e24."""
+    """Apply Miller and Rabin's test, which with these bases is right for all numbers below 3e24."""
     halvings = (n - 1 & 1 - n).bit_length() - 1
     for base in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41):
         powers = [pow(base, (n - 1 >> halvings) << i, n) for i in range(halvings)]
@@ -93,7 +93,7 @@ def is_prime(n: int) -> bool:
 def test_whole_numbers_are_those_of_multiplication_with_carry() -> None:
     multiplier, base = 1253407776, 2**31
     modulus = multiplier * base - 1
-    assert all(map(is_prime, (modulus, modulus // 2)))  # so whatever the seed is, the period is the latter
+    assert all(map(is_prime, (modulus, modulus // 2)))  # so the period is the latter for every seed
     assert 0 < SEED < modulus < 2**63
     assert not any(map(is_prime, (modulus - 2, 3215031751)))  # the second fools the bases up to 7
     state, stream = SEED, init_stream()
@@ -192,7 +192,7 @@ def test_no_reward_moves_an_iterate_by_more_than_step_times_clip(stream: list[fl
 
 
 def test_theory_schedule_first_updates() -> None:
-    # the fact sheet tunes this vector to delta = 1/(T(T+1)); the schedule itself uses 1/T^2, so steps are set by hand
+    # the example is for delta = 1/(T(T+1)), but the schedule uses 1/T^2, so steps are set by hand
     from heavybandits.theory import first_clip, printed_step
 
     horizon, radius = 100, 2.0

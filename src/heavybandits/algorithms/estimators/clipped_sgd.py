@@ -1,17 +1,17 @@
 r"""Clipped stochastic gradient descent on a smoothed median-of-means gradient.
 
-For each arm minimise :math:`f(x) = (x - \mu)^2/2` along its own rewards: with the gradient estimate
+For each arm, minimise :math:`f(x) = (x - \mu)^2/2` using its own rewards: with the gradient estimate
 :math:`\hat g = \mathrm{SMoM}_{m,n}(x_k - r; \theta)` over a batch of :math:`b = (2m + 1) n` rewards,
 
 .. math::  x_{k+1} = x_k - \gamma\,\mathrm{clip}(\hat g, \lambda_k).
 
-Two schedules, both for a horizon T and a bound R on :math:`|x_0 - \mu|`:
+There are two schedules, both for a horizon T and a bound R on :math:`|x_0 - \mu|`:
 
 * ``"practical"``, as in the published experiments: :math:`\gamma = 1/\ln(4(T+1)T^2)`, :math:`\lambda_k = R`.  A
   constant step never converges: the estimate keeps a standard deviation of :math:`\sqrt{\gamma V/((2 - \gamma) H)}`
   with :math:`V = E\,\mathrm{clip}(\xi, R)^2` and :math:`H = P(|\xi| \le R)`.
-* ``"theory"``: :math:`\gamma` and :math:`\lambda_k` of the theorem (:mod:`heavybandits.theory`).  One e-fold of
-  contraction takes more than 10,000 steps per arm at T = 10,000: sound, and of no practical use.
+* ``"theory"``: :math:`\gamma` and :math:`\lambda_k` as in the theorem (:mod:`heavybandits.theory`).  At T = 10,000 it
+  takes more than 10,000 steps per arm to reduce the error by a factor of e: sound, but of no practical use.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def init_iterates(
 
 @compilable
 def descend(state: Iterates, arm: int, reward: float, m: int, n: int, theta: float, initial: int) -> bool:
-    """Take in a reward; return whether that completed a batch and moved the iterate."""
+    """Add a reward to the arm's batch; return whether that completed it and moved the iterate."""
     k = state.steps[arm]
     if k >= 0 and m == 0 and n == 1:  # a batch of one has nothing to wait for
         centre = smoothed(state.waiting, reward, theta)
@@ -118,16 +118,16 @@ class ClippedSGD(NamedTuple):
     m, n
         :math:`2m + 1` blocks of n rewards make a gradient.
     clip
-        R, a bound on the distance of ``start`` (or of the initial median) to the arms' locations.
+        R, a bound on the distance of ``start``, or of the initial median, from the arms' locations.
     theta
         Smoothing of the median of means; 0 if the noise has a smooth density.
     sigma
         Standard deviation of the gradient estimate.
     schedule
-        ``"theory"`` or ``"practical"``; the bounds below are claimed for the first only.
+        ``"theory"`` or ``"practical"``; the bounds below are claimed only for the first.
     radius
         ``"printed"``: :math:`g = 5400 \sigma^2 A \ln^2((T+1)R^2)/(k+1)`; ``"exp"``: :math:`g = R^2 e^{-\gamma k}`,
-        with the smaller step that the cited theorem asks for.
+        with the smaller step that the cited theorem needs.
     start
         First iterate.
     init_pulls
@@ -174,7 +174,7 @@ class ClippedSGD(NamedTuple):
         return (2 * self.m + 1) * self.n
 
     def observe(self, state: ClippedSGDState, arm: int, reward: float) -> None:
-        """Take in a reward."""
+        """Add a reward to the arm's batch, and take a step once it is full."""
         descend(state.sgd, arm, reward, self.m, self.n, self.theta, self.init_pulls)
 
     def value(self, state: ClippedSGDState, arm: int) -> float:

@@ -9,8 +9,8 @@ For :math:`f(x) = (x - \mu)^2/2` (smoothness L = 1), from :math:`A_0 = 0`, :math
    z_{k+1} = z_k - \alpha_{k+1}\,\mathrm{clip}(\hat g(x_{k+1}), \lambda_{k+1}), \quad
    y_{k+1} = \frac{A_k y_k + \alpha_{k+1} z_{k+1}}{A_{k+1}}.
 
-The estimate is y.  In the scalar bandit problem noise dominates from the first steps, so acceleration has nothing to
-gain; the method is here for completeness.
+The estimate is y.  In the scalar bandit problem noise dominates from the first steps, so there is nothing to gain
+from acceleration; the method is here for completeness.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class ClippedSSTM(NamedTuple):
     Parameters
     ----------
     a
-        Damping of the practical schedule: larger is slower.  The theory's own is
+        Damping in the practical schedule: larger is slower.  The theoretical one is
         :math:`\max\{97200 \ln^2(4T/\delta),\ 1800\,\sigma (T+1) \sqrt{T \ln(4T/\delta)}/R\}`.
     clip
-        R, a bound on :math:`|x_0 - \mu|`.  Practical clipping level; the theory's is
+        R, a bound on :math:`|x_0 - \mu|`, and the practical clipping level.  The theoretical one is
         :math:`\lambda_{k+1} = R/(30\,\alpha_{k+1} \ln(4T/\delta))`.
     m, n, theta
         As in :class:`.ClippedSGD`.
@@ -109,7 +109,7 @@ class ClippedSSTM(NamedTuple):
         return (2 * self.m + 1) * self.n
 
     def observe(self, state: ClippedSSTMState, arm: int, reward: float) -> None:
-        """Take in a reward."""
+        """Add a reward to the arm's batch, and take a step once it is full."""
         if not collect(state.waiting, arm, reward, (2 * self.m + 1) * self.n):
             return
         k = state.steps[arm]

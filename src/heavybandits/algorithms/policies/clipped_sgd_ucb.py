@@ -2,18 +2,18 @@ r"""Clipped-SGD-UCB: a confidence bound around clipped SGD (Dorn, Katrutsa, Laty
 
 *Assumes* noise that is symmetric about zero, or the same for all arms; no moment need exist.  *Must be told* the
 horizon T and a clipping level R of the size of the gaps.  *When that fails*: a step is at most R/ln(4(T+1)T²), so with
-R too small an arm that starts badly takes long to recover; with R too large the estimates stay noisy.
+R too small, an arm that starts badly takes long to recover; with R too large, the estimates stay noisy.
 
-*Formula*, practical schedule: each arm is pulled p times and :math:`x_a` put at the median; then
+*Formula*, practical schedule: pull each arm p times and start :math:`x_a` at the median; then
 
 .. math::  A_t = \arg\max_a\ x_a + c\,\sqrt{\ln t/n_a}, \qquad
            x \leftarrow x - \gamma\,\mathrm{clip}(\mathrm{SMoM}_{m,n}(x - r; \theta), R), \quad
            \gamma = 1/\ln(4(T+1)T^2),
 
 where the arm is played :math:`b = (2m+1)n` times in a row for one step, and t and :math:`n_a` count pulls.  The
-theory's schedule is FO-UCB on :class:`.ClippedSGD`: index :math:`x_a + \sqrt{2 g(k_a, 1/T^2)}`.
+theoretical schedule is FO-UCB with :class:`.ClippedSGD`: the index is :math:`x_a + \sqrt{2 g(k_a, 1/T^2)}`.
 
-*Cost*: O(b) for a batch and O(log K) for a choice, 8 max(b, p) + 121 bytes per arm.
+*Cost*: O(b) per batch and O(log K) per choice; 8 max(b, p) + 121 bytes per arm.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ FACTS = Facts(
     needs="horizon, scale, symmetry",
     memory="8 max(b, p) + 121 bytes",
     cost="O(1), O(log K)",
-    regret="none for the practical schedule; for the theory's, FO-UCB's with a rate that its source proves only at the "
-    "horizon",
+    regret="none for the practical schedule; for the theoretical one, FO-UCB's, with a rate that its source proves "
+    "only at the horizon",
     reference="Dorn, Katrutsa, Latypov, Pudovikov 2024",
 )
 
@@ -49,7 +49,7 @@ class ClippedSGDUCBState(NamedTuple):
 
     pulls: IntArray
     sgd: Iterates
-    rate: FloatArray  # array of one: g at k = 0 in the theory's schedule; 0 in the practical one
+    rate: FloatArray  # array of one: g at k = 0 in the theoretical schedule; 0 in the practical one
     tournament: Tournament
 
 
@@ -64,16 +64,16 @@ class ClippedSGDUCB(NamedTuple):
     coeff
         c, the weight of the exploration bonus in the practical schedule.
     clip
-        R, the clipping level; in the theory's schedule a bound on the distance of the first iterate to the location.
+        R, the clipping level; in the theoretical schedule, a bound on the first iterate's distance to the location.
     init_pulls
-        p, odd.  With 0 the iterates start at R (practical, optimistic) or at 0 (theory), and one step per arm comes
-        first.
+        p, odd.  With 0, the iterates start at R (practical, optimistic) or at 0 (theory), and every arm first gets one
+        step.
     theta
         Smoothing of the median of means.
     schedule
-        ``"practical"``, which the published experiments run, or ``"theory"``, which plays round robin for any
-        realistic horizon and takes the gradients' standard deviation to be 1; for another, and for the exponential
-        radius, see :class:`.ClippedSGD` in :class:`.FOUCB`.
+        ``"practical"``, as in the published experiments, or ``"theory"``, which plays round robin for any realistic
+        horizon and takes the gradients' standard deviation to be 1.  For another one, and for the exponential radius,
+        use :class:`.FOUCB` with :class:`.ClippedSGD`.
 
     Examples
     --------
