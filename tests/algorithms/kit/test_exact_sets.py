@@ -19,7 +19,7 @@ CAUCHY, LEARNED = tabulate((hb.Cauchy(),)), tabulate(LAWS, DOUBT)
 
 
 def upper_end_at(rewards: FloatArray, scale: float, x: float, level: float) -> float:
-    """Return the upper end of the level set of Cauchy's loss whose minimiser is x."""
+    """Return the upper end of the level set of the Cauchy loss whose minimiser is x."""
     rho, score, mode, n = CAUCHY.rho[0], CAUCHY.score[0], float(CAUCHY.mode[0]), len(rewards)
     return upper_end(rho, score, mode, rewards, n, scale, x, level)
 
@@ -36,7 +36,7 @@ def test_upper_end_against_a_grid(rewards: list[float], scale: float, level: flo
 
 
 def test_a_set_with_a_gap_keeps_the_far_mode() -> None:
-    """Two very low rewards do not hide that the third is high; an estimate plus a bonus would hide it."""
+    """Two very low rewards do not hide that the third is high, as an estimate plus a bonus would."""
     rewards = np.array([-60.0, -50.0, 9.0])
     x, upper = slow_set(rewards, 1.0, 4.5)
     assert x < -40
@@ -53,7 +53,7 @@ def test_a_far_reward_does_not_blur_the_end() -> None:
 
 
 def tabulated(law: int, rewards: FloatArray, thetas: FloatArray) -> FloatArray:
-    """Return F by a law's table at many thetas, in units of the scale."""
+    """Return F at many thetas, in units of the scale, from a law's table."""
     z = rewards[:, None] - thetas
     bins = (z / (1.0 + np.abs(z)) + 1.0) * (BINS / 2) - 0.5
     beyond = 2.0 * np.log((1.0 + np.abs(z)) / BINS)

@@ -32,7 +32,7 @@ def test_no_residual_is_too_large() -> None:
 
 
 def test_no_residual_counts_as_far() -> None:
-    """Zero over a scale without an inverse is NaN, which would otherwise be looked up outside the table."""
+    """A residual of 0 in units of a scale without an inverse is NaN, which must not be looked up in the table."""
     losses = tabulate((hb.Cauchy(), hb.Gaussian()))
     assert at(losses.rho[0], math.nan, 2.0) == at(losses.rho[0], math.inf, 2.0) == at(losses.rho[0], 1e300, 2.0)
     by_nan, by_far = np.zeros(2), np.zeros(2)
@@ -59,7 +59,7 @@ def test_information_and_divergence_are_the_laws(noise: Any, information: float)
 
 
 def test_laws_are_put_on_a_common_footing() -> None:
-    """Shifted and scaled, a law makes the same table, and its centre is where Cauchy's loss is least."""
+    """A shifted and scaled law has the same table, and its centre is where the Cauchy loss is least."""
     narrow, wide = tabulate((hb.LogNormal(0.5),)), tabulate((hb.ScipyNoise(_shifted_log_normal()),))
     inside = narrow.rho < 600
     np.testing.assert_allclose(narrow.rho[inside], wide.rho[inside], rtol=1e-4, atol=1e-6)

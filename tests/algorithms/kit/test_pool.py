@@ -35,7 +35,7 @@ def test_with_a_horizon_any_spread_fits(width: int, arms: list[int]) -> None:
 
 @pytest.mark.parametrize("records", [1, FIRST_SEGMENT + 1, 2 * FIRST_SEGMENT + 1, 8 * FIRST_SEGMENT + 1])
 def test_the_worst_spread_fits(records: int) -> None:
-    """Every arm has just doubled, or has just begun."""
+    """In the worst case, every arm has just doubled its segment, or has just got its first."""
     pool, lists = init_pool(50, 50 * records, 2), [[] for _ in range(50)]  # type: tuple[Pool, Lists]
     for number in range(50 * records):
         write(pool, lists, number % 50, 2, number)
@@ -43,14 +43,14 @@ def test_the_worst_spread_fits(records: int) -> None:
 
 
 def test_pool_of_four_records_per_reward_cannot_be_smaller() -> None:
-    """The size that the horizon buys is the size that is needed: one reward for each arm takes all of it."""
+    """One reward for each arm takes up all the room that is made for the horizon."""
     pool = init_pool(10, 10, 1)
     for arm in range(10):
         append(pool, arm)
     assert pool.used[0] == len(pool.records)
 
 
-def test_a_full_store_says_so() -> None:
+def test_a_full_pool_says_so() -> None:
     pool = init_pool(1, 1, 2)
     for _ in range(FIRST_SEGMENT):
         append(pool, 0)
@@ -78,11 +78,11 @@ def test_grows_without_a_horizon_or_past_it(width: int, seed: int, horizon: int 
     assert len(pool.records) <= 20 * width * 2000
 
 
-def test_grown_is_the_store_itself_while_any_record_fits() -> None:
+def test_grown_is_the_pool_itself_while_any_record_fits() -> None:
     pool = init_pool(2, None, 1)
     while pool.grown() is pool:
         append(pool, 0)
-    # The next record of arm 0 would not fit if it made the arm move.
+    # The next record of arm 0 would not fit if the arm had to move.
     assert pool.used[0] + 2 * pool.room[0] > len(pool.records)
     assert pool.size[0] >= 256
 
@@ -97,7 +97,7 @@ def test_carry_keeps_the_records_of_the_arms_that_stay(seed: int, horizon: int |
     for number in range(int(rng.integers(600))):
         pool = pool.grown()
         write(pool, lists, int(rng.integers(6)), width, number)
-    pool.size[0] //= 2  # whoever lowers the size gives those records up
+    pool.size[0] //= 2  # lowering the size drops those records
     lists[0] = lists[0][: width * pool.size[0]]
     rows = rng.permutation(6)[: rng.integers(1, 7)]
     n_arms = len(rows) + int(rng.integers(3))

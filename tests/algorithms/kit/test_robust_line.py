@@ -145,5 +145,5 @@ def test_a_far_row_leaves_the_inverse_precise(far: float, near: float, weight: f
     assert inverse[1, 1] == pytest.approx(float(a / (a * c - b * b)), rel=1e-9)
     assert_array_equal(inverse, inverse.T)
     assert inverse[0, 0] * inverse[1, 1] >= inverse[0, 1] ** 2 * (1.0 - 1e-12)
-    exact = float(c / (a * c - b * b))  # at a last bit's share of the former 2, precision ends
+    exact = float(c / (a * c - b * b))  # precise only to the last bits of the former 2
     assert inverse[0, 0] == pytest.approx(exact, rel=1e-3, abs=1e-30)

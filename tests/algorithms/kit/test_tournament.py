@@ -14,21 +14,21 @@ from heavybandits.algorithms.kit.tournament import END, UNTIL, Tournament, choos
 
 
 class Lines(NamedTuple):
-    """As much of a state as `choose` needs."""
+    """The parts of a state that `choose` needs."""
 
     pulls: np.ndarray
     tournament: Tournament
 
 
 class Steady:
-    """As much of a policy as `choose` needs."""
+    """A policy whose level is constant."""
 
     def level(self, state: Lines, t: int) -> float:
         return 1.0
 
 
 def asked_for(state: Lines, initial: int, in_a_row: int) -> int:
-    """The arm that is chosen, and then asked for."""
+    """Choose an arm, record the decision as pending, and return the arm."""
     arm = choose(Steady(), state, 10, initial, in_a_row)
     ask(find_pending(state), arm)
     return int(arm)
@@ -60,7 +60,7 @@ def test_highest_is_the_argmax_of_all_lines(n_arms: int, seed: int, tied: bool) 
         level += rng.integers(2) if tied else 0.1 * rng.exponential()
         heights = naive_heights(values, widths, level)
         chosen = top(tournament, level)
-        if tied:  # small integers: all sums are exact, so ties must go to the lowest arm
+        if tied:  # sums of small integers are exact, so ties must go to the lowest arm
             assert chosen == int(np.argmax(heights))
         else:
             assert heights[chosen] >= heights.max() - 1e-12
@@ -163,11 +163,11 @@ def test_carry_keeps_the_lines_of_the_arms_that_stay() -> None:
     assert kept.line[:, VALUE].tolist() == [0.0, 2.0]
     assert top(kept, 1.0) == 1
     grown = tournament.carry(init_tournament(SCAN + 1), np.arange(3))
-    assert top(grown, 1.0) == 3  # the first arm that nothing is known of
+    assert top(grown, 1.0) == 3  # the first arm without an estimate
 
 
 class Rising:
-    """A level that grows with time."""
+    """A policy whose level grows with time."""
 
     def level(self, state: Lines, t: int) -> float:
         return math.sqrt(math.log(t))
@@ -177,7 +177,7 @@ class Rising:
 @settings(max_examples=30, deadline=None)
 @given(st.integers(2, 150), st.integers(0, 2**32 - 1), st.sampled_from([0.001, 0.1, 3.0]))
 def test_a_lead_is_never_kept_too_long(n_arms: int, seed: int, noise: float) -> None:
-    """Whatever moves, the leader or a rival, the choice is the arm with the highest index at that very round."""
+    """Whether the leader or a rival moves, the choice is the arm with the highest index in that round."""
     rng = np.random.default_rng(seed)
     state, policy = Lines(np.ones(n_arms, np.int64), init_tournament(n_arms)), Rising()
     means = rng.standard_normal(n_arms)
@@ -195,4 +195,4 @@ def test_a_lead_is_never_kept_too_long(n_arms: int, seed: int, noise: float) -> 
         set_line(
             state.tournament, arm, 1, means[arm] + noise * rng.standard_normal(), 1.0 / math.sqrt(state.pulls[arm])
         )
-    assert leads > 0  # else nothing was tested
+    assert leads > 0  # otherwise nothing was tested

@@ -363,7 +363,7 @@ def test_fits_have_rewards_enough_to_tell_the_law_however_few_the_features() -> 
 
 
 def huge_inputs(largest: float) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Return contexts with one feature far larger than the others, which alone decide, and the mean rewards."""
+    """Return contexts with one huge feature that does not matter, and the mean rewards, which the others decide."""
     rng = np.random.default_rng(7)
     rows, theta = rng.normal(size=(300, 6, 3)), np.array([0.0, 1.0, -1.0])
     sizes = {

@@ -5,7 +5,7 @@ With a loss :math:`\rho`, a scale s and sorted rewards :math:`r_1, \dots, r_n`, 
 .. math::  F(\theta) = \sum_j \rho\Bigl(\frac{r_j - \theta}{s}\Bigr), \qquad
            U = \sup\{\theta : F(\theta) \le \min F + \ell\}.
 
-F need not be convex, and the set may have gaps: every reward may have a valley of its own.
+F need not be convex, and the set may have gaps: every reward may have its own valley.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 r"""Level sets of an arm's own loss: what the level-set policies remember, and how they learn.
 
-Up to its sixteenth reward, an arm keeps all of them, and its index is the upper end U of their level set: see
+Up to the sixteenth, an arm keeps its rewards, and its index is the upper end U of their level set: see
 :mod:`.exact_sets`.  Then it follows the minimiser x of the sum F of losses :math:`\rho` by stochastic approximation,
 with the scale s, the score :math:`\psi = \rho'` and its information :math:`I = E\,\psi^2`,
 

@@ -2,14 +2,15 @@ r"""How the linear level-set policies learn: the line, the law and scale of the 
 
 Until there are three more rewards than parameters, rows are played that span what is offered.  Then a *fit* is made
 to the rows so far, and another whenever their number has grown by a quarter, as long as there is room to keep them.  A
-fit settles
+fit determines
 
-- the line, by reweighted least squares from where it is and, at first, from least absolute deviations;
-- the law, the likeliest of thirteen by half the log likelihood of the residuals, and the scale, which is shrunk to the
-  median deviation of the rewards while residuals are few, and is never below a ten-thousandth of it;
-- the ridge, 0.3 of what the line's own size suggests: with :math:`m_i` the mean square of feature i and V the
+- the line, by reweighted least squares, starting from the current line and, while rewards are few, also from least
+  absolute deviations;
+- the law, as the likeliest of thirteen by half the log likelihood of the residuals, and the scale, which is shrunk
+  towards the median deviation of the rewards while residuals are few, and is never below a ten-thousandth of it;
+- the ridge, as 0.3 times what the size of the line suggests: with :math:`m_i` the mean square of feature i and V the
   variance of the noise, :math:`\lambda_i = 0.3\,m_i V/\tau^2` where :math:`\tau^2` is the mean of
-  :math:`m_j(\theta_j^2 + V P_{jj})`, a step of expectation and maximisation;
+  :math:`m_j(\theta_j^2 + V P_{jj})`, a step of expectation-maximisation;
 - whether means are compared, by least squares: they are if many rewards equal the one before them.
 
 Between fits each reward moves the line and the scale by its scores, in O(d²).
@@ -40,19 +41,19 @@ from .two_piece_laws import FAR, INFORMATION, RATIO, SHARPNESS, WEIGHT, log_like
 
 SMALLEST = 1e-300
 SPARE = 2.5  # rewards beyond the parameters at the first fit; not a whole number, as parameters are counted by a trace
-GROWTH = 1.25  # of the rewards between two fits
-HEAD_START, PENALTY = 0.7, 1.0  # in log likelihood: of the first law, which is Cauchy's, and of skewed ones
-RICH = 20.0  # rewards per parameter that make a second start needless
-ENOUGH = 60.0  # degrees of freedom at which the residuals alone settle the scale
+GROWTH = 1.25  # factor by which the rewards grow between two fits
+HEAD_START, PENALTY = 0.7, 1.0  # in log likelihood: of the first law, Cauchy, and of skewed laws
+RICH = 20.0  # rewards per parameter that make a second start unnecessary
+ENOUGH = 60.0  # degrees of freedom at which the residuals alone determine the scale
 LOCATION_PRIOR, MEAN_PRIOR = 5.0, 3.0  # how many residuals the spread of the rewards counts for
-FLOOR_SHARE = 1e-4  # of the spread of rewards: the least scale
-CAUTION = 0.3  # share taken of the ridge that the size of the line suggests
+FLOOR_SHARE = 1e-4  # the least scale, as a share of the spread of rewards
+CAUTION = 0.3  # share of the ridge that the size of the line suggests
 FEW_TIES, MANY_TIES, HEAVY, JUDGED = 0.1, 0.4, 2.0, 20  # see repeats
 
 
 @compilable
 def prepare(state: LinearSets, features: FloatArray) -> None:
-    """Take the scale of the features from what is offered, unless there was a reward."""
+    """Take the scale of the features from the rows on offer, as long as there is no reward."""
     if state.clock[0] == 0 and state.model.pending[0] == 0:
         forget(state.model)
         for a in range(len(features)):
@@ -95,7 +96,7 @@ def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
 
 @rarely_called
 def fit(state: LinearSets) -> None:
-    """Fit line, law, scale and ridge to the rows that are kept."""
+    """Fit the line, law, scale and ridge to the rows that are kept."""
     model, rows, line = state.model, state.rows, state.model.line
     n, parameters, means = rows.size[0], dimension(state.model), len(state.laws) - 1
     state.due[0] = max(n + 1.0, GROWTH * n)
@@ -151,7 +152,7 @@ def fit_means(state: LinearSets, freedom: float, spread: float) -> None:
 
 @rarely_called
 def fit_locations(state: LinearSets, freedom: float, spread: float, begins: bool) -> None:
-    """Fit by the law in force, then by the likeliest one."""
+    """Fit by the current law, then by the likeliest one."""
     model, rows, line = state.model, state.rows, state.model.line
     law, scale = state.laws[state.law[0]], state.scale[0]
     if begins:
@@ -183,7 +184,7 @@ def shrink(scale: float, guess: float, freedom: float, weight: float) -> float:
 
 @rarely_called
 def choose_law(state: LinearSets, freedom: float, guess: float) -> None:
-    """Settle on the likeliest law, its scale and its location, and move the line there."""
+    """Choose the likeliest law with its scale and location, and move the line to that location."""
     residuals, n, line = state.rows.residuals, state.rows.size[0], state.model.line
     best, level = -math.inf, line.level[0]
     for j in range(len(state.laws) - 1):
@@ -198,7 +199,7 @@ def choose_law(state: LinearSets, freedom: float, guess: float) -> None:
 
 @rarely_called
 def learn_ridge(state: LinearSets, law: FloatArray) -> None:
-    """Set the ridge to what the line's size suggests, with caution; the last Gram matrix must be that of the rows."""
+    """Set the ridge to a share of what the line's size suggests; the last Gram matrix must be that of the rows."""
     model, slope, d = state.model, state.model.line.slope, len(state.model.ridge)
     variance = state.scale[0] * state.scale[0] / law[INFORMATION]
     invert(state.rows, model.inverse)

@@ -14,31 +14,31 @@ from .linear_level_set import Arms, Width, init_arms, width_for
 from .robust_line import Model, dimension, init_model
 from .two_piece_laws import LEAST_SQUARES, two_piece_table
 
-LARGEST = 1e150  # rewards beyond this count as this: their squares are finite
+LARGEST = 1e150  # rewards are clipped to this, so that their squares are finite
 
 
 class LinearSets(NamedTuple):
-    """What linear level-set policies remember; each field from ``law`` on is an array of one."""
+    """What linear level-set policies remember; each field from ``law`` on is an array of length one."""
 
     model: Model
     rows: Rows
     arms: Arms
     laws: FloatArray  # a row per law; the last is least squares
-    law: IntArray  # the row in force
+    law: IntArray  # the current law
     scale: FloatArray  # of the noise
     floor: FloatArray  # least scale
     squares: FloatArray  # sum of squared residuals, where means are compared
     freedom: FloatArray  # degrees of freedom of that sum
-    clock: IntArray  # rewards
+    clock: IntArray  # number of rewards
     due: FloatArray  # clock at the next fit
-    fitted: IntArray  # 1 once there was a fit
-    latest: FloatArray  # the reward before the next
-    ties: IntArray  # rewards equal to the one before
-    told: FloatArray  # the scale, if it is known; else 0
+    fitted: IntArray  # 1 once there has been a fit
+    latest: FloatArray  # the latest reward
+    ties: IntArray  # number of rewards equal to the one before
+    told: FloatArray  # the scale if it is known, or else 0
     only_means: IntArray  # 1 if means are compared whatever the rewards
 
     def check(self, fresh: LinearSets, n_arms: int) -> None:
-        """Refuse the number of a law that does not exist, other laws, and numbers out of range."""
+        """Refuse a law that does not exist, other laws, and numbers out of range."""
         require_within("law", self.law, 0, len(self.laws) - 1)
         for name in ("clock", "ties"):
             require_within(name, getattr(self, name), 0, LARGEST_COUNT)
@@ -83,6 +83,6 @@ def init_linear_sets(
 
 @compilable
 def width_of(state: LinearSets, c: float) -> Width:
-    """Return what half widths are made of now."""
+    """Return what half widths currently depend on."""
     law = state.laws[state.law[0]]
     return width_for(law, state.scale[0], state.clock[0] + 1.0, dimension(state.model), c)

@@ -1,9 +1,9 @@
 r"""The highest of many lines at a level that only rises: a scan of few arms, a kinetic tournament of many.
 
-The tournament is a binary tree.  Its nodes hold the winner among the arms below them, and the level at which that may
-change.  A new line expires the nodes on the way to the root; a choice replays the expired matches and no others, so it
-costs O(log K) amortised.  Node i has children 2i and 2i + 1, and the last K nodes are leaves.  A node has a copy of its
-winner's line, because what lies elsewhere is slow to reach.
+The tournament is a binary tree.  Each node holds the winner among the arms below it, and the level at which that may
+change.  A new line expires the nodes on the path to the root; a choice replays only the expired matches, so it costs
+O(log K) amortised.  Node i has children 2i and 2i + 1, and the last K nodes are leaves.  A node has a copy of its
+winner's line, because memory elsewhere is slow to reach.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ...protocols import FloatArray, IntArray, compilable, rarely_called
 
 Flags = npt.NDArray[np.bool_]
 
-SCAN = 64  # up to this many arms a scan is quicker than the tree
+SCAN = 64  # up to this many arms, a scan is quicker than the tree
 VALUE, WIDTH, WINNER, EXPIRY = range(4)  # columns of the tree; lines have the first two
 
 
 def plant(tree: FloatArray, line: FloatArray, open: Flags) -> None:
-    """Enter all arms into a tournament that has not begun."""
+    """Enter all arms into a new tournament."""
     tree[:] = 0.0, 0.0, 0.0, -math.inf
     known = line[:, WIDTH] < math.inf
     tree[len(line) :, VALUE] = np.where(open, np.where(known, line[:, VALUE], math.inf), -math.inf)
@@ -42,21 +42,21 @@ def height(line: FloatArray, open: Flags, arm: int, level: float) -> float:
 
 @compilable
 def enter(tree: FloatArray | None, line: FloatArray, open: Flags, arm: int) -> None:
-    """Put the arm's line into its leaf, and mark all its matches to be replayed."""
+    """Copy the arm's line to its leaf, and expire all its matches."""
     if tree is None:
         return
     node, known = arm + len(line), line[arm, WIDTH] < math.inf
     if open[arm]:
         tree[node, VALUE] = line[arm, VALUE] if known else math.inf
         tree[node, WIDTH] = line[arm, WIDTH] if known else 0.0
-    while node > 0 and tree[node, EXPIRY] > -math.inf:  # above an expired node all have expired
+    while node > 0 and tree[node, EXPIRY] > -math.inf:  # all nodes above an expired one have expired
         tree[node, EXPIRY] = -math.inf
         node //= 2
 
 
 @compilable
 def goes_first(pulls: IntArray, arm: int, other: int) -> bool:
-    """Return whether an arm wins a tie: it has fewer pulls, or as many and the lower number."""
+    """Return whether an arm wins a tie: it has fewer pulls, or as many pulls and the lower number."""
     return bool(pulls[arm] < pulls[other] or (pulls[arm] == pulls[other] and arm < other))
 
 
@@ -113,7 +113,7 @@ def foresee(line: FloatArray, open: Flags, tree: FloatArray | None, leader: int,
             index = height(line, open, arm, last)
             if arm != leader and index > highest_rival:
                 highest_rival = index
-    else:  # its rivals are the winners beside its path to the root, for as long as they win
+    else:  # its rivals are the winners next to its path to the root, as long as they win
         node = leader + len(line)
         while node > 1:
             last = min(last, tree[node ^ 1, EXPIRY])

@@ -1,13 +1,13 @@
-"""Mean, variance and skewness of each arm, where the highest and lowest rewards of all arms are shared out.
+"""Mean, variance and skewness of each arm, where arms share the highest and lowest rewards of all.
 
-Few rewards decide a sample's mean when tails are heavy.  So the 40 highest rewards of all arms, and the 40 lowest, do
-not count as they are: each counts as the average of its list.  An arm that had the luck of a large reward gains less by
-it, and in the long run 80 rewards make no difference to any arm.  A reward that leaves a list, because a more extreme
-one came, counts as it is from then on.
+When tails are heavy, a few rewards decide the mean of a sample.  So the 40 highest rewards of all arms, and the 40
+lowest, do not count at face value: each counts as the average of its list.  An arm that was lucky to get a large reward
+gains less by it, and in the long run 80 rewards make no difference to any arm.  A reward that leaves a list, because a
+more extreme one came, counts at face value from then on.
 
-Rewards are measured from the first one and in units of a power of two near the first difference.  So an offset of all
-rewards changes nothing, a common factor hardly anything, and cubes neither overflow nor vanish.  Moments are central
-sums that are updated by each reward; differences of large sums of powers would lose all digits beside an offset.
+Rewards are measured from the first one, in units of a power of two near the first difference.  So an offset common to
+all rewards changes nothing, a common factor hardly anything, and cubes neither overflow nor vanish.  Moments are
+central sums that each reward updates; differences of large sums of powers would lose all digits to an offset.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .numerics import LARGEST, clip, power_of_two
 
 MOST = 40  # rewards in a list of extremes
-EVERY = 10  # one of so many rewards may be in a list
-FARTHEST = 1e90  # rewards are cut here, in units: cubes and their sums stay finite
+EVERY = 10  # at most one in this many rewards is in a list
+FARTHEST = 1e90  # rewards are clipped here, in units, so that cubes and their sums stay finite
 TOP, BOTTOM = range(2)  # rows of Extremes.values
 MEAN, SECOND, THIRD = range(3)  # columns of Moments.own and Moments.whole
 
 
 class Extremes(NamedTuple):
-    """The highest rewards of all arms (row 0) and the lowest with their signs turned (row 1)."""
+    """The highest rewards of all arms (row 0) and the lowest, with their signs reversed (row 1)."""
 
     values: FloatArray  # (2, MOST + 1): ascending, in units
     arms: IntArray  # (2, MOST + 1): whose rewards they are
     size: IntArray  # (2,)
-    average: FloatArray  # (2,): of each list, the lowest with their own sign
+    average: FloatArray  # (2,): of each list; that of the lowest has its original sign
 
     def check(self, fresh: Extremes, n_arms: int) -> None:
-        """Refuse entries of arms that are none, and lists that are too long."""
+        """Refuse entries of arms that do not exist, and lists that are too long."""
         require_within("arms", self.arms, 0, n_arms - 1)
         require_within("size", self.size, 0, MOST)
 
     def carry(self, fresh: Extremes, rows: IntArray) -> Extremes:
-        """Keep the entries of the arms ``rows``, which are now called 0, 1, ..."""
+        """Keep the entries of the arms ``rows``, which are renumbered 0, 1, ..."""
         renamed = {int(old): new for new, old in enumerate(rows)}
         for row in (TOP, BOTTOM):
             size = self.size[row]
@@ -55,23 +55,23 @@ class Extremes(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """What is known of the size and shape of each arm's rewards."""
+    """What is known about the size and shape of each arm's rewards."""
 
     own: FloatArray  # (arm, 3): mean, and sums of squared and cubed deviations, of the rewards in no list
-    listed: IntArray  # (arm, 2): rewards in the lists
+    listed: IntArray  # (arm, 2): how many of its rewards are in each list
     whole: FloatArray  # (arm, 3): mean, variance and third central moment of all rewards, as of the latest look
     extremes: Extremes
     origin: FloatArray  # the first reward; NaN before it
     unit: FloatArray  # a power of two near the first difference from it; 0 before that
 
     def check(self, fresh: Moments, n_arms: int) -> None:
-        """Refuse counts of listed rewards that are not those of the lists."""
+        """Refuse counts of listed rewards that do not match the lists."""
         self.extremes.check(fresh.extremes, n_arms)
         require_within("listed", self.listed, 0, MOST)
         for row in (TOP, BOTTOM):
             listed = np.bincount(self.extremes.arms[row, : self.extremes.size[row]], minlength=n_arms)
             if not np.array_equal(listed, self.listed[:, row]):
-                raise ValueError("the arms must have as many rewards in the lists as the lists say")
+                raise ValueError("listed must count the rewards of each arm in the lists")
 
 
 def init_moments(n_arms: int) -> Moments:
@@ -93,7 +93,7 @@ def init_moments(n_arms: int) -> Moments:
 
 @compilable
 def in_units(moments: Moments, reward: float) -> float:
-    """Return the reward as seen from the origin, which the first reward sets, and the first that differs the unit.
+    """Return the reward minus the origin, in units; the first reward sets the origin, and the first other one the unit.
 
     Infinite rewards set neither.
     """
@@ -112,7 +112,7 @@ def in_units(moments: Moments, reward: float) -> float:
 
 @compilable
 def in_rewards(moments: Moments, x: float) -> float:
-    """Return what ``x`` units are as a reward."""
+    """Return the reward that lies ``x`` units from the origin."""
     origin, rise = moments.origin[0], x * moments.unit[0]
     if abs(rise) <= LARGEST:
         return clip(origin + rise, LARGEST)
@@ -121,7 +121,7 @@ def in_rewards(moments: Moments, x: float) -> float:
 
 @compilable
 def add(moments: Moments, pulls: IntArray, arm: int, reward: float, clock: int) -> None:
-    """Learn from a reward, which ``pulls`` and ``clock``, the number of all rewards, count already."""
+    """Learn from a reward that is already counted in ``pulls`` and in ``clock``, the number of all rewards."""
     extremes, x = moments.extremes, in_units(moments, reward)
     room = min(MOST, clock // EVERY)
     values, size = extremes.values, extremes.size
@@ -135,7 +135,7 @@ def add(moments: Moments, pulls: IntArray, arm: int, reward: float, clock: int) 
 
 @rarely_called
 def enter(moments: Moments, pulls: IntArray, row: int, arm: int, x: float, room: int) -> None:
-    """Put a reward into a list; if that has no room the least extreme one leaves, and counts as its arm's own."""
+    """Insert a reward into a list; if the list is full, the least extreme one leaves it and joins its arm's own."""
     values, arms, size = moments.extremes.values[row], moments.extremes.arms[row], moments.extremes.size
     i = size[row]
     while i > 0 and values[i - 1] > x:
@@ -156,7 +156,7 @@ def enter(moments: Moments, pulls: IntArray, row: int, arm: int, x: float, room:
 
 @compilable
 def renew_average(extremes: Extremes, row: int) -> None:
-    """Bring a list's average up to date; that of equal values is exact."""
+    """Update a list's average; that of equal values is exact."""
     size, least = extremes.size[row], extremes.values[row, 0]
     total = 0.0
     for i in range(size):
@@ -167,7 +167,7 @@ def renew_average(extremes: Extremes, row: int) -> None:
 
 @compilable
 def add_own(moments: Moments, pulls: IntArray, arm: int, x: float) -> None:
-    """Add a reward to the sums of its arm, which has been counted already."""
+    """Add a reward, which is already counted, to the sums of its arm."""
     own, listed = moments.own, moments.listed
     n = pulls[arm] - listed[arm, TOP] - listed[arm, BOTTOM]
     difference = x - own[arm, MEAN]
@@ -180,7 +180,7 @@ def add_own(moments: Moments, pulls: IntArray, arm: int, x: float) -> None:
 
 @compilable
 def look(moments: Moments, pulls: IntArray, arm: int) -> None:
-    """Bring the moments of all rewards of an arm up to date, where those in the lists count as their averages."""
+    """Update the moments of all rewards of an arm, where those in a list count as its average."""
     own, whole, average = moments.own, moments.whole, moments.extremes.average
     n, high, low = pulls[arm], moments.listed[arm, TOP], moments.listed[arm, BOTTOM]
     rest = n - high - low

@@ -24,9 +24,9 @@ LAWS = ("exponential", "gumbel", "pareto", "frechet", "uniform")
 
 
 class Law(NamedTuple):
-    """The law of the perturbations; each field is an array of one."""
+    """The law of the perturbations; each field is an array of length one."""
 
-    number: IntArray  # in LAWS
+    number: IntArray  # position in LAWS
     shape: FloatArray
     scale: FloatArray
 
@@ -40,7 +40,7 @@ class PerturbedState(NamedTuple):
     width: FloatArray
     open: npt.NDArray[np.bool_]
     law: Law
-    horizon: FloatArray  # array of one
+    horizon: FloatArray  # array of length one
 
     def check(self, fresh: PerturbedState, n_arms: int) -> None:
         """Refuse a state with another law or another horizon."""

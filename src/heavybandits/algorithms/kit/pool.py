@@ -2,11 +2,11 @@ r"""A pool of rewards: a growing sequence of records for each arm, all in one ar
 
 A *record* is a fixed number of floats.  The records of an arm lie side by side in a *segment* of the array.  A full
 segment moves behind all others and doubles, so appending costs O(1) amortised.  An arm has no segment before its first
-record, then one of four records, then eight, and so on.  With n > 4 records its segment holds fewer than 2n, and the
-segments it has left behind hold fewer than that together; with n = 1, ..., 4 there is only the first one.  Either way
-an arm takes up at most 4n records, so *an array of 4T records holds any T rewards*, however they are spread over the
-arms.  Without a horizon the array starts small, and :meth:`Pool.grown` enlarges it between rewards, where memory may be
-allocated.
+record, then one of four records, then eight, and so on.  With n > 4 records, its segment has room for fewer than 2n,
+and the segments it has left behind for fewer than that together; with n = 1, ..., 4 there is only the first one.
+Either way an arm takes up at most 4n records, so *an array of 4T records holds any T rewards*, however they are spread
+over the arms.  Without a horizon the array starts small, and :meth:`Pool.grown` enlarges it between rewards, where
+memory may be allocated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable
 
 FIRST_SEGMENT = 4  # records in an arm's first segment
-LARGEST_HORIZON = 2**22  # rewards for which room is made at once: 128 MiB for each float of a record
+LARGEST_HORIZON = 2**22  # most rewards for which room is made at once: 128 MiB for each float of a record
 
 
 class Pool(NamedTuple):
@@ -33,12 +33,12 @@ class Pool(NamedTuple):
     start: IntArray  # per arm: where its segment begins
     room: IntArray  # per arm: records that fit into its segment
     size: IntArray  # per arm: records in it
-    width: IntArray  # array of one: floats in a record
-    used: IntArray  # array of one: floats taken up so far
-    need: IntArray  # array of one: floats that the next record may take up
+    width: IntArray  # array of length one: floats in a record
+    used: IntArray  # array of length one: floats taken up so far
+    need: IntArray  # array of length one: floats that the next record may take up
 
     def carry(self, fresh: Pool, rows: IntArray) -> Pool:
-        """Move the records of the arms ``rows`` to the first arms of ``fresh``, which grows if it must.
+        """Copy the records of the arms ``rows`` to the first arms of ``fresh``, which grows if necessary.
 
         Examples
         --------
@@ -72,12 +72,12 @@ class Pool(NamedTuple):
         require_within("size", self.size, 0, used // width)
         require_within("start", self.start, 0, used)
         if (self.size > self.room).any() or (self.start + width * self.room > used).any():
-            raise ValueError("the records of an arm must lie in its segment, and that within the floats taken up")
+            raise ValueError("the records of an arm must lie in its segment, and the segment in the floats taken up")
         least = width * max(FIRST_SEGMENT, 2 * int(self.room.max()))
         require_within("floats that the next record may take up", self.need, least, max(least, 2 * length))
 
     def grown(self) -> Pool:
-        """Return the pool itself if one more record of any arm surely fits, else a larger copy.
+        """Return the pool itself if one more record of any arm is certain to fit, or else a larger copy.
 
         Examples
         --------

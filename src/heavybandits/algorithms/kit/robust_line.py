@@ -29,7 +29,7 @@ from .design import add_outer, multiply
 RIDGE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
 STEEP = 1e-6  # if removing a pending row leaves less than this share of its direction, the inverse is recomputed
 ROUNDING = 1e-12
-FAR = 1e12  # a row with a larger leverage is added with care: a plain update would keep four of its digits, or fewer
+FAR = 1e12  # a row with a larger leverage is added with care: a plain update would keep at most four digits
 
 
 class Line(NamedTuple):
@@ -37,8 +37,8 @@ class Line(NamedTuple):
 
     slope: FloatArray  # (d,): theta
     centre: FloatArray  # (d,): weighted mean of the rows
-    mass: FloatArray  # array of one: sum of the weights
-    level: FloatArray  # array of one: prediction at the centre
+    mass: FloatArray  # array of length one: sum of the weights
+    level: FloatArray  # array of length one: prediction at the centre
 
 
 class Model(NamedTuple):
@@ -203,7 +203,7 @@ def add_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight:
 
 @rarely_called
 def add_far_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight: float, shrink: float) -> None:
-    """Update an inverse P by a row v of huge leverage so that it stays positive (Joseph's form).
+    """Update an inverse P by a row v of huge leverage so that it stays positive definite (Joseph's form).
 
     With k = w P v/(1 + w v'P v), it becomes (I - k v')P(I - v k') + k k'/w.
 

@@ -22,9 +22,9 @@ class TemplateState(NamedTuple):
     pulls: IntArray
     optimizer: Any
     tournament: Tournament
-    initial: IntArray  # array of one: initial pulls per arm
-    in_a_row: IntArray  # array of one: pulls in a row
-    delta: FloatArray  # array of one
+    initial: IntArray  # array of length one: initial pulls per arm
+    in_a_row: IntArray  # array of length one: pulls in a row
+    delta: FloatArray  # array of length one
 
     def check(self, fresh: TemplateState, n_arms: int) -> None:
         """Refuse a state made for another horizon."""

@@ -1,15 +1,15 @@
-r"""Which arm next: initial pulls, pulls in a row, and the highest of many indices.
+r"""The choice of the next arm: initial pulls, pulls in a row, and the highest of many indices.
 
 The index of nearly every policy here is a line in a common, never decreasing *level*,
 
 .. math::  U_a = x_a + s(t)\,w_a, \qquad s(t) = \sqrt{\ln t} \text{ or the like},
 
-where only the arm that got a reward changes its *value* :math:`x_a` and *width* :math:`w_a`.  A leader that no rival
-can catch up with for a while is not compared with the others.  Otherwise the highest line is found as in
+where only the arm that got a reward changes its *value* :math:`x_a` and *width* :math:`w_a`.  As long as no rival can
+catch up with the leader, it is chosen without a comparison.  Otherwise the highest line is found as in
 :mod:`.matches`, in O(log K) amortised.  Ties go to the arm with fewer pulls, then to the lower number.
 
-Rewards may come late: see :mod:`.late`.  The lines that are compared have bonuses narrowed by what is pending.  While
-arms wait, each choice first walks past two arms, looking for one that may be asked again.
+Rewards may come late: see :mod:`.late`.  The lines that are compared have bonuses narrowed by pending decisions.  While
+arms wait, each choice first visits the next two arms, looking for one that may be chosen again.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from .late import MANY, PATIENCE, Late, bonus_factor, init_late, is_due
 from .matches import SCAN, VALUE, WIDTH, WINNER, Flags, enter, foresee, height, highest, plant
 from .numerics import LARGEST
 
-# These numbers lie in two arrays, not in seven: in the busiest code of all that saves a tenth of the time.
+# The following numbers are in two arrays, not in seven: in the busiest code of all, that saves a tenth of the time.
 # Columns of Tournament.turn: the next arm to look at for initial pulls; pulls left in a row; the arm chosen last; the
-# round up to which its lead surely lasts; and for the walk around the arms that wait: the next arm, how often the known
-# arm was asked that was asked least, in the last walk and so far in this one, and how many arms were found waiting.
+# round up to which its lead is certain to last; and for the walk around the arms that wait: the next arm; how often the
+# least chosen of the known arms was chosen, as of the last walk and so far in this one; and how many arms wait, as of
+# the last walk and so far in this one.
 NEXT, LEFT, ARM, UNTIL, WALK, BAR, LEAST, WAITING, FOUND = range(9)
-CENTRE = 2  # column of Tournament.base, beside VALUE and WIDTH
+CENTRE = 2  # column of Tournament.base, after VALUE and WIDTH
 FEWEST = 3  # an arm of infinite index gets at least this many decisions
-# Columns of Tournament.lead: the levels at which the lead starts and ends, and a rival's highest index till then.
+# Columns of Tournament.lead: the levels at which the lead starts and ends, and a rival's highest index until then.
 START, END, RIVAL = range(3)
-_NEVER = -math.inf  # below every level: the end of no lead
+_NEVER = -math.inf  # below every level: where the lead ends if there is none
 
 
 class Tournament(NamedTuple):
@@ -43,13 +44,13 @@ class Tournament(NamedTuple):
     line: FloatArray  # (arm, 2): value and width that are compared; NaN and infinite before the first estimate
     base: FloatArray  # (arm, 3): value and width if nothing were pending, and the estimate that a bonus narrows to
     late: Late
-    open: Flags  # per arm: may be chosen now
+    open: Flags  # per arm: whether it may be chosen now
     turn: IntArray
     lead: FloatArray
     tree: FloatArray | None  # (node, 4): the matches; with few arms there are none, nor code for them
 
     def carry(self, fresh: Tournament, rows: IntArray) -> Tournament:
-        """Move what is known of the arms ``rows`` into the first rows of ``fresh``; the rest is computed anew."""
+        """Copy the arms ``rows`` to the first rows of ``fresh``, and recompute the rest."""
         kept = len(rows)
         fresh.line[:kept], fresh.base[:kept], fresh.open[:kept] = self.line[rows], self.base[rows], self.open[rows]
         for new, old in zip(fresh.late, self.late, strict=True):
@@ -60,7 +61,7 @@ class Tournament(NamedTuple):
         return fresh
 
     def check(self, fresh: Tournament, n_arms: int) -> None:
-        """Refuse numbers of arms that do not exist, and counts out of range."""
+        """Refuse arms that do not exist, and counts out of range."""
         require_within("the next arm to look at", self.turn[[NEXT]], 0, n_arms)
         require_within("the arm chosen last", self.turn[[ARM]], 0, n_arms - 1)
         require_within("pulls left in a row", self.turn[[LEFT]], 0, LARGEST_COUNT)
@@ -71,7 +72,7 @@ class Tournament(NamedTuple):
             raise ValueError(f"each winner must be an arm from 0 to {n_arms - 1}")
 
     def restrict(self, among: IntArray | None) -> None:
-        """Let only these arms be chosen, or all if ``None``."""
+        """Restrict choices to these arms; ``None`` allows all arms."""
         self.open[:] = among is None
         if among is not None:
             self.open[among] = True
@@ -79,7 +80,7 @@ class Tournament(NamedTuple):
             plant(self.tree, self.line, self.open)
         self.turn[NEXT] = 0
         end_lead(self)
-        if self.turn[WAITING] > 0:  # the arms that wait may be others now
+        if self.turn[WAITING] > 0:  # other arms may wait than before
             self.turn[WALK], self.turn[BAR], self.turn[LEAST], self.turn[FOUND] = 0, MANY, MANY, 0
 
 
@@ -104,7 +105,7 @@ def init_tournament(n_arms: int) -> Tournament:
 
 @compilable
 def end_lead(tournament: Tournament) -> None:
-    """Let the next choice compare all arms: there are new ones, or others may be chosen."""
+    """Make the next choice compare all arms: there are new ones, or others may be chosen."""
     tournament.turn[UNTIL], tournament.lead[END] = 0, _NEVER
 
 
@@ -116,15 +117,15 @@ def set_line(tournament: Tournament, arm: int, n: int, value: float, width: floa
 
 @compilable
 def set_bound(tournament: Tournament, arm: int, n: int, upper: float, centre: float) -> None:
-    """Give the arm an upper bound that no level moves, and the estimate after n rewards that it would narrow to."""
+    """Give the arm an upper bound that does not depend on the level, and the estimate from n rewards below it."""
     set_base(tournament, arm, n, upper, 0.0, centre)
 
 
 @compilable
 def set_base(tournament: Tournament, arm: int, n: int, value: float, width: float, centre: float) -> None:
-    """Note what the arm's line is if nothing is pending, and bring the line up to date."""
+    """Store the arm's line without pending decisions, and update the line that is compared."""
     base = tournament.base
-    base[arm, VALUE] = value if value >= -LARGEST else -LARGEST  # above that of a closed arm, even if it is NaN
+    base[arm, VALUE] = value if value >= -LARGEST else -LARGEST  # above that of a closed arm, even for NaN
     base[arm, WIDTH] = width
     base[arm, CENTRE] = centre
     if tournament.late.pending[arm] == 0 and tournament.late.lost[arm] == 0:
@@ -137,7 +138,7 @@ def set_base(tournament: Tournament, arm: int, n: int, value: float, width: floa
 
 @rarely_called
 def narrow(tournament: Tournament, arm: int, n: int) -> None:
-    """Bring the line of an arm with n rewards up to date with what is pending."""
+    """Update the line of an arm with n rewards to its pending decisions."""
     line, base, late = tournament.line, tournament.base, tournament.late
     unknown = base[arm, WIDTH] == math.inf
     line[arm, VALUE] = base[arm, VALUE]
@@ -166,7 +167,7 @@ def compare(tournament: Tournament, arm: int) -> None:
 
 @rarely_called
 def next_waiting(tournament: Tournament, pulls: IntArray, initial: int) -> int:
-    """Walk past two arms, and return one that waits and may be asked again, or -1."""
+    """Visit the next two arms, and return one that waits and may be chosen again, or -1."""
     turn, base, late = tournament.turn, tournament.base, tournament.late
     for _ in range(2):
         arm: int = turn[WALK]
@@ -191,13 +192,13 @@ def next_waiting(tournament: Tournament, pulls: IntArray, initial: int) -> int:
 def choose(policy: Any, state: Any, t: int, initial: int, in_a_row: int) -> int:
     """Return the arm to pull: each arm ``initial`` times, then the arm of highest index, ``in_a_row`` times.
 
-    Decisions whose rewards have not come count as initial pulls, and so do rewards that nobody asked for.
-    ``policy.level(state, t)`` never falls as t grows.
+    Pending decisions count as initial pulls, and so do rewards without a decision.  ``policy.level(state, t)`` must not
+    fall as t grows.
     """
     tournament, pulls = state.tournament, state.pulls
     line, open, turn, lead = tournament.line, tournament.open, tournament.turn, tournament.lead
     leader: int = turn[ARM]
-    # A lead begins after all initial pulls, and ends when other arms may be chosen; so it can be checked first.
+    # A lead begins after all initial pulls and ends when other arms may be chosen, so it can be checked first.
     if (
         turn[LEFT] <= 0
         and t < turn[UNTIL]

@@ -1,15 +1,14 @@
-r"""What to use for rewards that are linear in features when nothing is known of them: linear level sets.
+r"""For rewards that are linear in features, when nothing else is known about them: linear level sets.
 
 *Assumes* that expected rewards are linear in the features, up to a constant, and noise with the same law for all rows,
-whatever its tails.  *Needs* no prior knowledge: neither moments nor a scale, a bound on theta or a horizon.  *When that
-fails*: it compares locations, as medians do.  If the shape of the noise depends on the row, so that the highest mean
-and the highest location are of different rows, use ``linear-auto-mean``.
+whatever its tails.  *Needs* no prior knowledge: no moments, scale, bound on theta or horizon.  *When that fails*: it
+compares locations, as medians do.  If the shape of the noise depends on the row, so that the row with the highest mean
+is not the one with the highest location, use ``linear-auto-mean``.
 
-*Formula*: that of :mod:`.linear_level_set_ucb` with a learned law and scale.  Rewards that repeat, such as coins or
-orders of which most are zero, have no useful location; it then compares means, by least squares.
+*Formula*: that of :mod:`.linear_level_set_ucb` with a learned law and scale.  Rewards that repeat, such as coin tosses
+or orders that are mostly zero, have no useful location; it then compares means, by least squares.
 
-*Cost*: O(d²) for a reward, O(K d²) for a choice, O(K d) if the rows stay the same; fits to the first 30 d rewards, at
-least 300 and at most 600 of them, or 10 d if that is more.
+*Cost*: that of :mod:`.linear_level_set_ucb`.
 
 *Reference*: this library; see ``docs/linear.md``.
 """
@@ -31,7 +30,7 @@ FACTS = Facts(
 
 
 def linear_auto(c: float = 1.0) -> LinearLevelSetUCB:
-    """Return linear level-set UCB with a learned noise, and least squares where rewards repeat.
+    """Return linear level-set UCB that learns the law of the noise, and uses least squares where rewards repeat.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-r"""What to use for mean rewards that are linear in features: linear level sets by least squares.
+r"""For mean rewards that are linear in features: linear level sets by least squares.
 
 *Assumes* that expected rewards are linear in the features, up to a constant, and noise with a variance; its law may
 depend on the row.  *Needs* no prior knowledge.  *When that fails*: under noise without a variance, least squares follow
-the largest rewards, and one infinite reward is the end of them.  Use ``linear-auto``.
+the largest rewards, and a single infinite reward ruins them.  Use ``linear-auto`` instead.
 
 *Formula*: that of :mod:`.linear_auto`, always with means.
 

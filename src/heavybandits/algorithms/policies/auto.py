@@ -51,7 +51,7 @@ class AutoState(NamedTuple):
     sets: LevelSets
     moments: Moments
     pooled: Pooled
-    by_means: IntArray  # array of one: 1 while means are compared
+    by_means: IntArray  # array of length one: 1 while means are compared
 
 
 @validated
