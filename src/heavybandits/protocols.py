@@ -1,7 +1,7 @@
 """What a policy (of each kind), an estimator and a noise are, in types and in words.
 
 A *policy* or an *estimator* is a ``NamedTuple`` of parameters that never changes.  All that changes is its *state*, a
-``NamedTuple`` of NumPy arrays, updated in place: a number that changes is an array of one.  States may be nested.
+``NamedTuple`` of NumPy arrays, updated in place; a number that changes is an array of length one.  States may nest.
 Their arrays are of two kinds, told apart by their shape: one row per arm (first axis ``n_arms``), or a shape that has
 nothing to do with the number of arms.  Anything else belongs in a nested state of its own with a method ``carry`` (see
 :class:`.Tournament`), which says what survives when arms come and go.  A nested state that holds indices of arrays has

@@ -96,7 +96,7 @@ class Clock:
 class SpyState(NamedTuple):
     draws: Draws
     round: IntArray
-    wrong: FloatArray  # array of one: how far told probabilities are from those of their decisions
+    wrong: FloatArray  # array of length one: how far told probabilities are from those of their decisions
     told: IntArray
 
 

@@ -26,7 +26,7 @@ class Arrivals(NamedTuple):
 
     due: IntArray  # the reward comes before the decision of this round
     order: IntArray  # the decisions whose rewards come at all, in the order in which they come
-    window: IntArray  # array of one: rounds after which a decision is given up
+    window: IntArray  # array of length one: rounds after which a decision is given up
 
 
 class Decisions(NamedTuple):

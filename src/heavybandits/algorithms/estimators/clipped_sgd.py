@@ -41,7 +41,7 @@ EXAMPLE = {"m": 1, "init_pulls": 1}
 
 
 class Schedule(NamedTuple):
-    """How far the iterates move; each field is an array of one."""
+    """How far the iterates move; each field is an array of length one."""
 
     step: FloatArray
     level: FloatArray  # the first clipping level
@@ -105,8 +105,8 @@ class ClippedSGDState(NamedTuple):
     """The iterates, and what their bound depends on."""
 
     sgd: Iterates
-    horizon: FloatArray  # array of one
-    exponential: IntArray  # array of one: 1 if the radius is ``"exp"``
+    horizon: FloatArray  # array of length one
+    exponential: IntArray  # array of length one: 1 if the radius is ``"exp"``
 
 
 @validated

@@ -38,9 +38,9 @@ class ClippedSSTMState(NamedTuple):
     z: FloatArray
     steps: IntArray
     waiting: Waiting
-    damping: FloatArray  # array of one: a
-    level: FloatArray  # array of one: the clipping level
-    divided: IntArray  # array of one: 1 if alpha divides the level
+    damping: FloatArray  # array of length one: a
+    level: FloatArray  # array of length one: the clipping level
+    divided: IntArray  # array of length one: 1 if alpha divides the level
 
 
 @validated

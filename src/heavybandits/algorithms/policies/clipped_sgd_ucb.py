@@ -49,7 +49,7 @@ class ClippedSGDUCBState(NamedTuple):
 
     pulls: IntArray
     sgd: Iterates
-    rate: FloatArray  # array of one: g at k = 0 in the theoretical schedule; 0 in the practical one
+    rate: FloatArray  # array of length one: g at k = 0 in the theoretical schedule; 0 in the practical one
     tournament: Tournament
 
 
