@@ -43,7 +43,7 @@ def stored(storage: Storage, kind: str) -> list[str]:
     session = storage.connect()
     try:
         assert all(finding.ok for finding in verify(session))
-        return [str(event.key) for event in session.events_of_kind(1, kind, 0, 100_000)]
+        return [str(event.key) for event in session.events(1, 0, 100_000) if event.kind == kind]
     finally:
         session.close()
 

@@ -17,6 +17,7 @@ from heavybandits.service.replica import Replica
 from heavybandits.service.replicas import Replicas
 from heavybandits.service.storage import Storage
 from heavybandits.service.storage.migrations import steps
+from heavybandits.service.storage.session import CHANGES
 from heavybandits.service.totals import Totals
 
 pytestmark = pytest.mark.slow
@@ -181,6 +182,27 @@ def test_snapshots_are_taken_as_the_log_grows(storage: Storage, monkeypatch: pyt
     assert f"{len(taken)} snapshots equal" in findings[0].text
     restored = Replica.restored(1, "x", session.snapshot(1, taken[-1], heavybandits.__version__))
     assert restored.seq == taken[-1]
+    session.close()
+
+
+def test_changes_are_read_without_the_rest_of_the_log(storage: Storage) -> None:
+    session = storage.connect()
+    session.migrate()
+    change = Event(1, 1, "config", None, None, None, None, None, 0, None, "{}")
+    decisions = [change._replace(seq=seq, kind="decision", key=f"k{seq}") for seq in range(2, 5000)]
+    last = change._replace(seq=5000)
+    with session.transaction():
+        session.add_experiment("x", "")
+        session.append([change, *decisions, last])
+    explain = {"sqlite": "EXPLAIN QUERY PLAN", "postgres": "EXPLAIN"}[session.DIALECT]
+    for statement in ("SELECT 1", "ANALYZE"):  # before the database knows the table, and after
+        session.run(statement)
+        plan = str(session.run(f"{explain} {CHANGES}", (1, 0, 1000)))
+        assert "event_key" in plan
+        assert not re.search("event_pkey|autoindex|SCAN event|Seq Scan", plan)
+    assert session.changes(1, 0, 1000) == [change, last]
+    assert session.changes(1, 1, 1000) == [last]
+    assert session.changes(1, 0, 1) == [change]
     session.close()
 
 

@@ -62,7 +62,7 @@ def rows(session: Session, head: Head, after: int = 0) -> Iterator[dict[str, Any
 
 def _configs(session: Session, head: Head) -> Iterator[Event]:
     after = 0
-    while chunk := session.events_of_kind(head.id, "config", after, CHUNK):
+    while chunk := session.changes(head.id, after, CHUNK):
         yield from chunk
         after = chunk[-1].seq
 

@@ -57,7 +57,7 @@ def changes_of(name: str, after: int) -> Callable[[Session, Replicas], Outcome]:
         head = session.head(name)
         if head is None:
             return problem(404, "unknown experiment", f"there is no experiment {name!r}")
-        found = session.events_of_kind(head.id, "config", after, AUDIT)
+        found = session.changes(head.id, after, AUDIT)
         changes = [Change(e.seq, iso(e.t), msgspec.Raw((e.body or "null").encode())) for e in found]
         return Outcome(200, Audit(changes))
 
