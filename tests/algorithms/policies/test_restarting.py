@@ -223,7 +223,7 @@ def test_an_arm_that_rises_unseen_is_found() -> None:
     alone = copy.deepcopy(state.inner)
     for one, its in ((policy, state), (policy.policy, alone)):
         rng, arms = np.random.default_rng(12), []
-        for t in range(2000):
+        for t in range(1500):
             arms.append(int(one.select(its, 1000 + t, None)))
             one.update(its, arms[-1], (4.0 if arms[-1] == 0 else 1.5 * (arms[-1] == 2)) + rng.standard_normal())
         assert arms[-500:].count(0) > 450 if one is policy else 0 not in arms
@@ -258,7 +258,7 @@ def test_a_probe_whose_reward_is_late_is_not_repeated() -> None:
 
 def test_probes_heed_which_arms_are_open() -> None:
     agent, rng, chosen = hb.Agent(hb.UCB(), n_arms=3, drift=True), np.random.default_rng(13), set()
-    for t in range(2000):
+    for t in range(4000):
         among = [0, 2] if t % 2 else [1, 2]
         arm = agent.select(among=among)
         assert arm in among
@@ -287,7 +287,7 @@ def test_an_agent_that_probes_is_saved_and_its_arms_come_and_go() -> None:
     assert play(agent, rewards) == play(copied, rewards)
     agent.remove_arm(0)
     agent.add_arm()
-    assert set(play(agent, rng.standard_normal(1000))) == {1, 2, 3, 4}
+    assert set(play(agent, rng.standard_normal(4000))) == {1, 2, 3, 4}
 
 
 def test_a_file_with_an_arm_to_probe_that_is_none_is_refused() -> None:

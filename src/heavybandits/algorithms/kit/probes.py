@@ -4,7 +4,7 @@ The arm played most is the *leader*.  Any other arm is *probed* when it has had 
 that, since the last restart, it has had n rewards and all arms together t, of which i came after its own last one.  It
 is probed when
 
-.. math::  i\,\sqrt{\max\{n, 3\}} \ge t/0.7, \qquad t \ge 40 K.
+.. math::  i\,\sqrt{\max\{n, 3\}} \ge t/0.74, \qquad t \ge 40 K.
 
 So waits grow with t, and a good policy, which plays an arm of gap :math:`\Delta` about :math:`1/\Delta^2` times, pays
 about the same to probe each arm.  If the reward is above the median of the leader's, the arm is looked at again.  Each
@@ -27,7 +27,7 @@ from .drift import Detectors
 
 QUIET = 40  # rewards per arm after a restart, before the first probe
 FEW = 3  # an arm with fewer rewards waits no longer than one with this many
-PACE = 0.7  # larger values probe sooner, and cost more where nothing changes
+PACE = 0.74  # larger values probe sooner, and cost more where nothing changes
 
 
 class Probes(NamedTuple):
@@ -90,7 +90,7 @@ def arm_to_probe(probes: Probes | None, detectors: Detectors, since: int) -> int
     ...     if arm_to_probe(probes, detectors, since) == 1:
     ...         print("look at arm 1 after", since, "rewards")
     look at arm 1 after 81 rewards
-    look at arm 1 after 165 rewards
+    look at arm 1 after 157 rewards
     """
     if probes is None:
         return -1
