@@ -12,9 +12,10 @@ from services import ARMS, Running, call, running
 
 import heavybandits
 from heavybandits.service import replicas, verification
-from heavybandits.service.events import Event
+from heavybandits.service.events import Event, system_clock
 from heavybandits.service.replica import Replica
 from heavybandits.service.replicas import Replicas
+from heavybandits.service.retention import prune
 from heavybandits.service.storage import Storage
 from heavybandits.service.storage.migrations import steps
 from heavybandits.service.storage.session import CHANGES
@@ -180,8 +181,36 @@ def test_snapshots_are_taken_as_the_log_grows(storage: Storage, monkeypatch: pyt
     findings = verification.verify(session)
     assert findings[0].ok
     assert f"{len(taken)} snapshots equal" in findings[0].text
-    restored = Replica.restored(1, "x", session.snapshot(1, taken[-1], heavybandits.__version__))
-    assert restored.seq == taken[-1]
+    contents = session.snapshot(1, taken[-1], heavybandits.__version__)
+    assert contents is not None
+    assert Replica.restored(1, "x", contents).seq == taken[-1]
+    session.close()
+
+
+def test_few_snapshots_are_kept_and_what_a_pruned_log_begins_with(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicas, "EVERY", 1)
+    monkeypatch.setattr(replicas, "KEPT", 2)
+    with running(storage) as server:
+        make(server)
+        play(server, 0, 20)
+    session, held = storage.connect(), Replicas()
+    assert len(session.snapshots(1)) <= 2
+    pruned = prune(session, system_clock())
+    assert pruned["x"] > 0
+    head = session.head("x")
+    assert head is not None
+    with running(storage) as server:
+        for i in range(5):
+            play(server, 100 * i + 100, 1)
+            held.load(session, "x")
+            held.follow(session)
+            held.snapshot_some(session)
+    taken = [seq for seq, _ in session.snapshots(1)]
+    assert taken[-1] == head.first_seq - 1
+    assert len(taken) == 3
+    assert [finding.ok for finding in verification.verify(session)] == [True]
     session.close()
 
 

@@ -11,6 +11,7 @@ from .storage import Session
 from .storage.session import Head
 
 EVERY = 20_000  # events between snapshots
+KEPT = 10  # snapshots
 CHUNK = 10_000  # events read at a time
 
 log = logging.getLogger("heavybandits.service")
@@ -63,8 +64,11 @@ class Replicas:
         snapshots = [(seq, version) for seq, version in session.snapshots(exp) if seq <= until]
         ours = [(seq, version) for seq, version in snapshots if version == __version__]
         for seq, version in ours or (snapshots if first_seq > 1 else []):
+            contents = session.snapshot(exp, seq, version)
+            if contents is None:  # removed just now
+                continue
             try:
-                replica = Replica.restored(exp, name, session.snapshot(exp, seq, version))
+                replica = Replica.restored(exp, name, contents)
             except Exception as error:  # it is of another version; the log is the truth
                 log.warning("snapshot not usable", extra={"experiment": name, "seq": seq, "error": str(error)})
                 continue
@@ -117,4 +121,5 @@ class Replicas:
     def _snapshot(self, session: Session, replica: Replica) -> None:
         with session.transaction():
             session.put_snapshot(replica.exp, replica.seq, __version__, replica.snapshot())
+            session.remove_snapshots(replica.exp, __version__, KEPT)
         self._snapshot_at[replica.exp] = replica.seq

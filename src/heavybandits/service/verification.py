@@ -29,16 +29,17 @@ def _verified(session: Session, head: Head) -> Finding:
     stored = {seq for seq, version in session.snapshots(head.id) if version == __version__}
     replica = Replica(head.id, head.name)
     if head.first_seq > 1:
-        if head.first_seq - 1 not in stored:
+        first = session.snapshot(head.id, head.first_seq - 1, __version__)
+        if first is None:
             return Finding(
                 head.name, False, f"{head.name}: pruned by another version of heavybandits; verify with that one"
             )
-        replica = Replica.restored(head.id, head.name, session.snapshot(head.id, head.first_seq - 1, __version__))
+        replica = Replica.restored(head.id, head.name, first)
     compared = 0
     try:
         for seq in replayed(session, replica, head.next_seq):
-            if seq in stored:
-                if session.snapshot(head.id, seq, __version__) != replica.snapshot():
+            if seq in stored and (kept := session.snapshot(head.id, seq, __version__)) is not None:
+                if kept != replica.snapshot():
                     return Finding(head.name, False, f"{head.name}: the snapshot at event {seq} differs from a replay")
                 compared += 1
     except Unreadable as error:

@@ -243,15 +243,23 @@ class Session(ABC):
         sql = "SELECT seq, library_version FROM snapshot WHERE exp = ? ORDER BY seq DESC"
         return [(row[0], row[1]) for row in self.run(sql, (exp,))]
 
-    def snapshot(self, exp: int, seq: int, version: str) -> bytes:
-        """Return one snapshot."""
+    def snapshot(self, exp: int, seq: int, version: str) -> bytes | None:
+        """Return one snapshot, None if there is none, perhaps no more."""
         sql = "SELECT bytes FROM snapshot WHERE exp = ? AND seq = ? AND library_version = ?"
-        return bytes(self.run(sql, (exp, seq, version))[0][0])
+        rows = self.run(sql, (exp, seq, version))
+        return bytes(rows[0][0]) if rows else None
 
     def put_snapshot(self, exp: int, seq: int, version: str, contents: bytes) -> None:
         """Keep a snapshot, unless there is one already."""
         fields = ("exp", "seq", "library_version", "bytes")
         self.insert("snapshot", fields, [(exp, seq, version, contents)], "ON CONFLICT DO NOTHING")
+
+    def remove_snapshots(self, exp: int, version: str, keep: int) -> None:
+        """Remove a version's snapshots, except the latest and the one that stands for events that were pruned."""
+        latest = "SELECT seq FROM snapshot WHERE exp = ? AND library_version = ? ORDER BY seq DESC LIMIT ?"
+        sql = f"DELETE FROM snapshot WHERE exp = ? AND library_version = ? AND seq NOT IN ({latest}) " \
+              "AND seq >= (SELECT first_seq FROM experiment WHERE id = ?)"  # fmt: skip
+        self.run(sql, (exp, version, exp, version, keep, exp))
 
     def tokens(self) -> list[Token]:
         """Return all tokens, including revoked ones."""
