@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import heavybandits as hb
-from heavybandits.world.contexts import contexts, make_contexts
+from heavybandits.world.context_names import contexts, make_contexts
 
 RNG = np.random.default_rng
 

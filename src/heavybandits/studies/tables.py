@@ -8,7 +8,7 @@ from typing import Any
 
 from .._validate import unknown
 from ..algorithms.registry import class_from_file
-from ..world.contexts import make_contexts
+from ..world.context_names import make_contexts
 from ..world.delays import Batches, Delays
 from ..world.environments import instances
 from ..world.instances import Instance

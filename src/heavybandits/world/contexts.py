@@ -8,14 +8,14 @@ random streams are keyed by it.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from reprlib import repr as brief
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._validate import count, finite, unknown
+from .._validate import count, finite
 from ..protocols import FloatArray
 
 
@@ -260,44 +260,6 @@ def blocks(context: ArrayLike, n_arms: int) -> FloatArray:
         parts[:, arm, arm] = several
     made: FloatArray = parts.reshape(n, n_arms, n_arms * p)
     return made if given.ndim == 2 else made[0]
-
-
-def contexts() -> dict[str, Any]:
-    """Return the samplers of contexts by the names they have in study files.
-
-    Examples
-    --------
-    >>> list(contexts())
-    ['sphere', 'cube', 'disjoint', 'frozen', 'held', 'logged']
-    """
-    return {"sphere": Sphere, "cube": Cube, "disjoint": Disjoint, "frozen": Frozen, "held": Held, "logged": Logged}
-
-
-def make_contexts(kind: str, **parameters: Any) -> Any:
-    """Make contexts from their name and their parameters, as a study file gives them.
-
-    A parameter that is itself a sampler of contexts may be given as a mapping with its ``kind``.
-
-    Examples
-    --------
-    >>> make_contexts("disjoint", n_arms=3, context={"kind": "sphere", "n_arms": 1, "n_features": 5})
-    Disjoint(n_arms=3, context=Sphere(n_arms=1, n_features=5))
-    """
-    known = contexts()
-    if not isinstance(kind, str) or kind not in known:
-        raise ValueError(unknown("contexts", kind, known))
-    accepted = [field.name for field in fields(known[kind])]
-    for name in parameters:
-        if name not in accepted:
-            raise ValueError(f"{kind}: {unknown('parameter', name, accepted)}")
-    made = {name: make_contexts(**value) if isinstance(value, dict) and "kind" in value else value
-            for name, value in parameters.items()}  # fmt: skip
-    try:
-        return known[kind](**made)
-    except TypeError as error:
-        if "missing" not in str(error):
-            raise
-        raise ValueError(f"{kind}: needs {', '.join(name for name in accepted if name not in made)}") from None
 
 
 def _check_counts(shape: Any) -> None:

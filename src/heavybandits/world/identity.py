@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .contexts import contexts
+from .context_names import contexts
 from .noises import Noise, ScipyNoise, noises
 
 
