@@ -104,7 +104,7 @@ def test_wild_numbers_in_compiled_code(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "at", "value"),
     [
-        ("plan", 0, 3), ("plan", 1, -1), ("plan", 1, 10**9), ("plan", 2, 0), ("start", 1, -2), ("start", 1, 10**12),
+        ("width", 0, 3), ("used", 0, -1), ("used", 0, 10**9), ("need", 0, 0), ("start", 1, -2), ("start", 1, 10**12),
         ("start", 1, 5), ("room", 1, 10**18), ("room", 1, 0), ("size", 1, -1), ("size", 1, 9),
     ],
 )  # fmt: skip

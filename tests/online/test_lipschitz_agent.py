@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.tournament import WALK
 from heavybandits.algorithms.registry import examples
 from heavybandits.engine.lipschitz import LipschitzGame
 from heavybandits.protocols import FloatArray
@@ -135,7 +134,7 @@ def test_a_saved_agent_goes_on_as_if_nothing_had_happened(name: str, tmp_path: P
 def test_files_with_numbers_out_of_range_are_refused(place: str, number: int, message: str) -> None:
     agent: Any = agent_of()
     cells, tournament = agent._state.cells, agent._state.arms.sets.tournament
-    places = {"size": cells.size, "centre": cells.centre[0], "turn": tournament.turn[WALK:][:1]}
+    places = {"size": cells.size, "centre": cells.centre[0], "turn": tournament.turn["walk"]}
     if place == "pulls":
         agent._pulls[99] = number
     else:

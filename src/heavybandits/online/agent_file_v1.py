@@ -23,16 +23,23 @@ RENAMED = (  # the end of a path, and what it is called today
 SPLIT = (  # the end of a path, and where each of the numbers in it is today
     (".draws.root", ("draws.root.nu", "draws.root.low", "draws.root.rate", "draws.root.slope", "draws.root.q")),
     (".batch.plan", ("turn.arm", "turn.left")),
+    (".tournament.turn", tuple(f"tournament.turn.{name}" for name in ("next", "left", "arm", "until"))),
+    (".tournament.lead", tuple(f"tournament.lead.{name}" for name in ("start", "end", "rival"))),
     (".turns", ("initial", "in_a_row")),
     (".plan", ("width", "used", "need")),
     (".law", ("law.number", "law.shape", "law.scale")),
     (".schedule", ("damping", "level", "divided")),
-    (".sgd.schedule", ("sgd.schedule.step", "sgd.schedule.level", "sgd.schedule.decay", "rate")),
-    (".sgd.schedule",
-     ("sgd.schedule.step", "sgd.schedule.level", "sgd.schedule.decay", "horizon", "exponential")),
+    (".schedule", ("schedule.step", "schedule.level", "schedule.decay", "schedule.rate")),
+    (".schedule", ("schedule.step", "schedule.level", "schedule.decay", "schedule.horizon", "schedule.exponential")),
     (".pool", ("shared.scale", "shared.seen", "shared.seen", "shared.latest", "shared.clock", "shared.due",
                "shared.law", "shared.top")),
 )  # fmt: skip
+COLUMNS = {  # the end of a path to a table with a row per arm, and where each of its columns is today
+    ".settled": ("total", "squares"),
+    ".limit": ("limit", "settled"),
+    ".piece": ("piece.mean", "piece.spread", "piece.squares", "piece.outside", "piece.until"),
+    ".solved": ("solved", "solved_at"),
+}
 CACHES = re.compile(
     r"(\.middle\.\w+|\.losses\.(beside|mode)|\.log_term|\.unit|\.(stretch|loud|width|until|taken)|\.spreads\.\w+)$"
 )  # new since then: those of a fresh state will do
@@ -53,13 +60,16 @@ def converted(values: Arrays, today: Arrays) -> Arrays:
     """
     if list(values) == list(today):
         return values
-    if any(".optimizer.sgd." in path for path in today):  # these iterates are nested in another state today
-        values = {path.replace(".optimizer.", ".optimizer.sgd."): array for path, array in values.items()}
     found: Arrays = {}
     for path, array in values.items():
         for pattern, name in RENAMED:
             path = re.sub(pattern, name, path)
         if DROPPED.search(path) and path not in today:
+            continue
+        end = next(filter(path.endswith, COLUMNS), "")
+        if end and array.ndim == 2:
+            for name, column in zip(COLUMNS[end], array.T, strict=True):
+                found[f"{path.removesuffix(end)}.{name}"] = column.copy()
             continue
         end, names = next((one for one in SPLIT if path.endswith(one[0]) and len(one[1]) == array.size), ("", ()))
         if not names:
@@ -95,7 +105,9 @@ def _with_more_kept(sets: str, found: Arrays, width: int) -> npt.NDArray[Any]:
 def _widen(found: Arrays, today: Arrays, tournament: str) -> None:
     """Add to a tournament what it needs for late rewards, about which format 1 knew little."""
     owner = tournament.removesuffix(".tournament")
-    turn, line = found[f"{tournament}.turn"], found[f"{tournament}.line"]
+    line = found[f"{tournament}.line"]
     centre = found.get(f"{owner}.x", line[:, 0])  # level sets have an estimate besides their bound
-    found[f"{tournament}.turn"] = np.concatenate([turn, today[f"{tournament}.turn"][len(turn) :]])
+    for path in today:
+        if path.startswith(f"{tournament}.turn."):
+            found.setdefault(path, today[path])
     found[f"{tournament}.base"] = np.column_stack([line, centre])

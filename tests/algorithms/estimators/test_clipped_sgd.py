@@ -208,12 +208,13 @@ def test_theory_schedule_first_updates() -> None:
 def test_theory_clipping_levels_decay() -> None:
     sgd = ClippedSGD(clip=2.0)
     state = sgd.init(1, 100)
-    iterates = state.sgd
-    step, first, decay = (number[0] for number in iterates.schedule)
+    schedule = state.schedule[0]
     for k in range(60):
-        before = iterates.x[0]
+        before = state.x[0]
         sgd.observe(state, 0, 1e300)
-        assert iterates.x[0] - before == pytest.approx(step * first * math.exp(-decay * k), rel=1e-9)
+        assert state.x[0] - before == pytest.approx(
+            schedule.step * schedule.level * math.exp(-schedule.decay * k), rel=1e-9
+        )
 
 
 def test_bounds_of_clipped_sgd() -> None:
@@ -225,7 +226,7 @@ def test_bounds_of_clipped_sgd() -> None:
         exp.observe(states[1], 0, 1.0)
     factor = math.log(4 * 101 / 1e-4)
     assert printed.bound(states[0], 0, 1e-4) == pytest.approx(5400 * factor * math.log(101 * 4) ** 2 / 6)
-    assert exp.bound(states[1], 0, 1e-4) == pytest.approx(4 * math.exp(-states[1].sgd.schedule.step[0] * 5))
+    assert exp.bound(states[1], 0, 1e-4) == pytest.approx(4 * math.exp(-states[1].schedule[0].step * 5))
 
 
 def test_sstm_vector() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heavybandits.algorithms.kit.matches import SCAN, VALUE, height, highest
 from heavybandits.algorithms.kit.pending import ask, find_pending
-from heavybandits.algorithms.kit.tournament import END, UNTIL, Tournament, choose, init_tournament, set_line
+from heavybandits.algorithms.kit.tournament import Tournament, choose, init_tournament, set_line
 
 
 class Lines(NamedTuple):
@@ -189,7 +189,7 @@ def test_a_lead_is_never_kept_too_long(n_arms: int, seed: int, noise: float) -> 
         line = state.tournament.line
         heights = line[:, 0] + policy.level(state, t) * line[:, 1]
         assert heights[chosen] >= heights.max() - 1e-12
-        leads += t < state.tournament.turn[UNTIL] or policy.level(state, t) < state.tournament.lead[END]
+        leads += t < state.tournament.turn[0].until or policy.level(state, t) < state.tournament.lead[0].end
         arm = chosen if rng.random() < 0.9 else int(rng.integers(n_arms))
         state.pulls[arm] += 1
         set_line(

@@ -19,7 +19,7 @@ from scipy import optimize
 
 import heavybandits as hb
 from heavybandits.algorithms.policies._ranked import init_ranked, insert, inside, settle, sums
-from heavybandits.algorithms.policies.adar_ucb import MEAN, SQUARES, C
+from heavybandits.algorithms.policies.adar_ucb import C
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -59,7 +59,7 @@ def test_vector() -> None:
     log = policy.log_of(state, 2)
     assert (log, C * log) == pytest.approx((2.079441542, 12.119873486), abs=1e-9)
     assert policy.height_of(state, 0, log) == pytest.approx(0.568587010083, abs=1e-12)
-    mean, spread, squares, outside, _ = state.piece[0]
+    mean, spread, squares, outside, _ = (numbers[0] for numbers in state.piece)
     threshold = math.sqrt(squares / (C * log - outside))
     assert (threshold, mean) == pytest.approx((0.353573360815, 0.014285714286), abs=1e-12)
     assert spread**2 / 2 * 14 == pytest.approx(0.002857142857, abs=1e-12)
@@ -145,8 +145,8 @@ def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) ->
     one, two = (fed(hb.AdarUCB(), [(factor * table[:, 0]).tolist()]) for factor in (1.0, a))
     for state in (one, two):
         hb.AdarUCB().height_of(state, 0, 3.0)
-    assert a * one.piece[0, MEAN] == two.piece[0, MEAN]
-    assert a * a * one.piece[0, SQUARES] == two.piece[0, SQUARES]
+    assert a * one.piece.mean[0] == two.piece.mean[0]
+    assert a * a * one.piece.squares[0] == two.piece.squares[0]
 
 
 @pytest.mark.slow

@@ -33,19 +33,12 @@ from ...theory import (
     proven_step,
 )
 from ..kit.numerics import clip, saturate, small_median
+from ..kit.scalars import Scalars, init_scalars
 from ..kit.smom import Waiting, collect, init_waiting, smoothed, smoothed_median
 from ..parameters import Count, Finite, NonNegative, OddOrZero, Positive, Whole, validated
 
 NAME = "clipped-sgd"
 EXAMPLE = {"m": 1, "init_pulls": 1}
-
-
-class Schedule(NamedTuple):
-    """How far the iterates move; each field is an array of length one."""
-
-    step: FloatArray
-    level: FloatArray  # the first clipping level
-    decay: FloatArray  # rate at which the level decays; 0 if it is constant
 
 
 class Iterates(NamedTuple):
@@ -54,20 +47,16 @@ class Iterates(NamedTuple):
     x: FloatArray
     steps: IntArray  # gradient steps made; -1 before the first estimate
     waiting: Waiting
-    schedule: Schedule
+    schedule: Scalars  # see init_schedule
 
 
-def init_schedule(step: float, level: float, decay: float) -> Schedule:
-    """Return a schedule with these numbers, limited so that no step becomes infinite."""
-    return Schedule(
-        step=np.array([saturate(step)]),
-        level=np.array([saturate(level)]),
-        decay=np.array([saturate(decay)]),
-    )
+def init_schedule(step: float, level: float, decay: float, **bound: float) -> Scalars:
+    """Return a step, the first clipping level, its rate of decay, and what the bound needs; no step is infinite."""
+    return init_scalars(step=saturate(step), level=saturate(level), decay=saturate(decay), **bound)
 
 
 def init_iterates(
-    n_arms: int, batch_size: int, initial: int, start: float, theta: float, schedule: Schedule
+    n_arms: int, batch_size: int, initial: int, start: float, theta: float, schedule: Scalars
 ) -> Iterates:
     """Return fresh iterates: at ``start``, or to be put at the median of the first ``initial`` rewards."""
     return Iterates(
@@ -92,21 +81,14 @@ def descend(state: Iterates, arm: int, reward: float, m: int, n: int, theta: flo
         return True
     else:
         centre = smoothed_median(state.waiting, arm, m, n, theta)
-    step, level, decay = state.schedule.step[0], state.schedule.level[0], state.schedule.decay[0]
-    if decay > 0.0:
-        level *= math.exp(-decay * k)
+    schedule = state.schedule[0]
+    level = schedule.level
+    if schedule.decay > 0.0:
+        level *= math.exp(-schedule.decay * k)
     state.steps[arm] = k + 1
     # Written last, so that compiled code has it at hand for the index.
-    state.x[arm] -= step * clip(state.x[arm] - centre, level)
+    state.x[arm] -= schedule.step * clip(state.x[arm] - centre, level)
     return True
-
-
-class ClippedSGDState(NamedTuple):
-    """The iterates, and what their bound depends on."""
-
-    sgd: Iterates
-    horizon: FloatArray  # array of length one
-    exponential: IntArray  # array of length one: 1 if the radius is ``"exp"``
 
 
 @validated
@@ -152,40 +134,36 @@ class ClippedSGD(NamedTuple):
     start: Finite = 0.0
     init_pulls: OddOrZero = 0
 
-    def init(self, n_arms: int, horizon: int | None) -> ClippedSGDState:
+    def init(self, n_arms: int, horizon: int | None) -> Iterates:
         """Return fresh iterates."""
         horizon = required_horizon("ClippedSGD", horizon, "step")
-        delta = confidence(horizon)
+        delta, exponential = confidence(horizon), self.radius == "exp"
         if self.schedule == "practical":
             step, level, decay = practical_step(horizon), self.clip, 0.0
         else:
-            step = (proven_step(horizon, self.clip, delta, self.sigma) if self.radius == "exp"
+            step = (proven_step(horizon, self.clip, delta, self.sigma) if exponential
                     else printed_step(horizon, self.clip, delta))  # fmt: skip
             level, decay = first_clip(step, self.clip, horizon, delta), 0.5 * step
-        schedule = init_schedule(step, level, decay)
-        return ClippedSGDState(
-            sgd=init_iterates(n_arms, self.batch_size(), self.init_pulls, self.start, self.theta, schedule),
-            horizon=np.array([float(horizon)]),
-            exponential=np.array([int(self.radius == "exp")]),
-        )
+        schedule = init_schedule(step, level, decay, horizon=float(horizon), exponential=int(exponential))
+        return init_iterates(n_arms, self.batch_size(), self.init_pulls, self.start, self.theta, schedule)
 
     def batch_size(self) -> int:
         """Return how many rewards make one step."""
         return (2 * self.m + 1) * self.n
 
-    def observe(self, state: ClippedSGDState, arm: int, reward: float) -> None:
+    def observe(self, state: Iterates, arm: int, reward: float) -> None:
         """Add a reward to the arm's batch, and take a step once it is full."""
-        descend(state.sgd, arm, reward, self.m, self.n, self.theta, self.init_pulls)
+        descend(state, arm, reward, self.m, self.n, self.theta, self.init_pulls)
 
-    def value(self, state: ClippedSGDState, arm: int) -> float:
+    def value(self, state: Iterates, arm: int) -> float:
         """Return the current iterate."""
-        return float(state.sgd.x[arm])
+        return float(state.x[arm])
 
-    def bound(self, state: ClippedSGDState, arm: int, delta: float) -> float:
+    def bound(self, state: Iterates, arm: int, delta: float) -> float:
         """Return g(k, delta) after the arm's k steps; infinite before the first estimate."""
-        k = state.sgd.steps[arm]
+        k, schedule = state.steps[arm], state.schedule[0]
         if k < 0 or (k == 0 and self.init_pulls == 0):
             return math.inf
-        if state.exponential[0]:
-            return exponential_rate(k, state.sgd.schedule.step[0], self.clip)
-        return printed_rate(k, delta, state.horizon[0], self.clip, self.sigma)
+        if schedule.exponential:
+            return exponential_rate(k, schedule.step, self.clip)
+        return printed_rate(k, delta, schedule.horizon, self.clip, self.sigma)

@@ -12,6 +12,7 @@ from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import IntArray, is_named_tuple
 from .ftrl import Draws
 from .pool import Pool
+from .scalars import are_scalars
 from .stream import Stream
 
 SMOOTHING = (1,)  # key that distinguishes the generators in a state from others with the same seed
@@ -204,7 +205,7 @@ def find_asking(state: Any) -> Any:
 
 
 def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """Yield the arrays of a state, each with its path in the state.
+    """Yield the arrays of a state, each with its path in the state; scalars one by one, under their names.
 
     Examples
     --------
@@ -214,11 +215,19 @@ def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[A
     """
     if state is None:
         return
-    if not is_named_tuple(state):
+    parts = _parts(state)
+    if parts is None:
         yield path, state
     else:
-        for name, field in zip(state._fields, state, strict=True):
-            yield from arrays(field, f"{path}.{name}")
+        for name, part in parts.items():
+            yield from arrays(part, f"{path}.{name}")
+
+
+def _parts(state: Any) -> dict[str, Any] | None:
+    """Return the parts of a nested state, or the numbers of scalars, by name; None for an array."""
+    if is_named_tuple(state):
+        return state._asdict()  # type: ignore[no-any-return]
+    return {name: state[name] for name in state.dtype.names} if are_scalars(state) else None
 
 
 def check_state(state: Any, fresh: Any, n_arms: int, path: str = "state") -> None:
@@ -226,35 +235,37 @@ def check_state(state: Any, fresh: Any, n_arms: int, path: str = "state") -> Non
 
     A part of a state may have a method ``check(fresh, n_arms)`` that checks what else it relies on.  Whole numbers in
     states of this package are counts or positions, generators excepted: they are never below the least number of a
-    ``fresh`` state, or below 0 in parts that have a ``check``.  Arrays that have no NaN in a fresh state never have
-    any.  Between decisions, all arms are open.
+    ``fresh`` state, or below 0 among scalars and in parts that have a ``check``.  Arrays that have no NaN in a fresh
+    state never have any.  Between decisions, all arms are open.
 
     Examples
     --------
     >>> import heavybandits as hb
     >>> state, fresh = (hb.UCB().init(n_arms=2, horizon=None) for _ in range(2))
-    >>> state.tournament.turn[2] = 7
+    >>> state.tournament.turn[0].arm = 7
     >>> check_state(state, fresh, n_arms=2)
     Traceback (most recent call last):
         ...
     ValueError: state.tournament: the arm chosen last must be from 0 to 1, got 7
     """
-    if not is_named_tuple(state):
+    parts, blanks = _parts(state), _parts(fresh)
+    if parts is None or blanks is None:
         return
     if hasattr(state, "check"):
         try:
             state.check(fresh, n_arms)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
-    ours = type(state).__module__.startswith(f"{__package__.partition('.')[0]}.")
-    for name, field, blank in zip(state._fields, state, fresh, strict=True):
+    ours = are_scalars(state) or type(state).__module__.startswith(f"{__package__.partition('.')[0]}.")
+    for name, field in parts.items():
+        blank = blanks[name]
         check_state(field, blank, n_arms, f"{path}.{name}")
         if name == "open" and not field.all():
             raise ValueError(f"{path}.open must be all true")
         kind = field.dtype.kind if ours and isinstance(field, np.ndarray) and field.size else None
         if kind == "i" and not isinstance(state, Stream):
             least = int(blank.min())
-            low = min(least, 0) if hasattr(state, "check") else least
+            low = min(least, 0) if are_scalars(state) or hasattr(state, "check") else least
             require_within(f"{path}.{name}", field, low, LARGEST_COUNT)
         if kind == "f" and np.isnan(field).any() and not np.isnan(blank).any():
             raise ValueError(f"{path}.{name} must not be NaN")
@@ -280,6 +291,11 @@ def rebuilt(template: Any, values: dict[str, npt.NDArray[Any]], path: str = "sta
         fields = zip(template._fields, template, strict=True)
         growing = "records" if isinstance(template, Pool) else None
         return template._make(rebuilt(field, values, f"{path}.{name}", name == growing) for name, field in fields)
+    if are_scalars(template):
+        scalars = template.copy()
+        for name in scalars.dtype.names:
+            scalars[name] = rebuilt(template[name], values, f"{path}.{name}")
+        return scalars
     value = values[path]
     shapes = (len(template.shape), len(value.shape)) if grows else (template.shape, value.shape)
     if value.dtype != template.dtype or shapes[0] != shapes[1]:

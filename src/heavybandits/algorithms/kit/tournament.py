@@ -24,17 +24,10 @@ from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .late import MANY, PATIENCE, Late, bonus_factor, init_late, is_due
 from .matches import SCAN, VALUE, WIDTH, WINNER, Flags, enter, foresee, height, highest, plant
 from .numerics import LARGEST
+from .scalars import Scalars, init_scalars
 
-# The following numbers are in two arrays, not in seven: in the busiest code of all, that saves a tenth of the time.
-# Columns of Tournament.turn: the next arm to look at for initial pulls; pulls left in a row; the arm chosen last; the
-# round up to which its lead is certain to last; and for the walk around the arms that wait: the next arm; how often the
-# least chosen of the known arms was chosen, as of the last walk and so far in this one; and how many arms wait, as of
-# the last walk and so far in this one.
-NEXT, LEFT, ARM, UNTIL, WALK, BAR, LEAST, WAITING, FOUND = range(9)
 CENTRE = 2  # column of Tournament.base, after VALUE and WIDTH
 FEWEST = 3  # an arm of infinite index gets at least this many decisions
-# Columns of Tournament.lead: the levels at which the lead starts and ends, and a rival's highest index until then.
-START, END, RIVAL = range(3)
 _NEVER = -math.inf  # below every level: where the lead ends if there is none
 
 
@@ -45,8 +38,8 @@ class Tournament(NamedTuple):
     base: FloatArray  # (arm, 3): value and width if nothing were pending, and the estimate that a bonus narrows to
     late: Late
     open: Flags  # per arm: whether it may be chosen now
-    turn: IntArray
-    lead: FloatArray
+    turn: Scalars  # see first_turn
+    lead: Scalars  # see no_lead
     tree: FloatArray | None  # (node, 4): the matches; with few arms there are none, nor code for them
 
     def carry(self, fresh: Tournament, rows: IntArray) -> Tournament:
@@ -55,19 +48,20 @@ class Tournament(NamedTuple):
         fresh.line[:kept], fresh.base[:kept], fresh.open[:kept] = self.line[rows], self.base[rows], self.open[rows]
         for new, old in zip(fresh.late, self.late, strict=True):
             new[:kept] = old[rows]
-        fresh.turn[WAITING] = self.turn[WAITING]
+        fresh.turn[0].waiting = self.turn[0].waiting
         if fresh.tree is not None:
             plant(fresh.tree, fresh.line, fresh.open)
         return fresh
 
     def check(self, fresh: Tournament, n_arms: int) -> None:
         """Refuse arms that do not exist, and counts out of range."""
-        require_within("the next arm to look at", self.turn[[NEXT]], 0, n_arms)
-        require_within("the arm chosen last", self.turn[[ARM]], 0, n_arms - 1)
-        require_within("pulls left in a row", self.turn[[LEFT]], 0, LARGEST_COUNT)
-        require_within("the round up to which the lead lasts", self.turn[[UNTIL]], 0, LARGEST_COUNT)
-        require_within("the next arm of the walk", self.turn[[WALK]], 0, n_arms - 1)
-        require_within("counts of the walk", self.turn[BAR:], 0, MANY)
+        require_within("the next arm to look at", self.turn["next"], 0, n_arms)
+        require_within("the arm chosen last", self.turn["arm"], 0, n_arms - 1)
+        require_within("pulls left in a row", self.turn["left"], 0, LARGEST_COUNT)
+        require_within("the round up to which the lead lasts", self.turn["until"], 0, LARGEST_COUNT)
+        require_within("the next arm of the walk", self.turn["walk"], 0, n_arms - 1)
+        for name in ("bar", "least", "waiting", "found"):
+            require_within("counts of the walk", self.turn[name], 0, MANY)
         if self.tree is not None and not np.isin(self.tree[:, WINNER], np.arange(n_arms)).all():
             raise ValueError(f"each winner must be an arm from 0 to {n_arms - 1}")
 
@@ -78,10 +72,35 @@ class Tournament(NamedTuple):
             self.open[among] = True
         if self.tree is not None:
             plant(self.tree, self.line, self.open)
-        self.turn[NEXT] = 0
+        self.turn[0].next = 0
         end_lead(self)
-        if self.turn[WAITING] > 0:  # other arms may wait than before
-            self.turn[WALK], self.turn[BAR], self.turn[LEAST], self.turn[FOUND] = 0, MANY, MANY, 0
+        if self.turn[0].waiting > 0:  # other arms may wait than before
+            turn = self.turn[0]
+            turn.walk, turn.bar, turn.least, turn.found = 0, MANY, MANY, 0
+
+
+def first_turn() -> Scalars:
+    """Return the turn before the first choice."""
+    return init_scalars(
+        next=0,  # the next arm to look at for initial pulls
+        left=0,  # pulls left in a row
+        arm=0,  # chosen last
+        until=0,  # the round up to which its lead is certain to last
+        walk=0,  # the next arm of the walk around the arms that wait
+        bar=MANY,  # how often the least chosen of the known arms was chosen, as of the last walk
+        least=MANY,  # the same, so far in this walk
+        waiting=0,  # how many arms wait, as of the last walk
+        found=0,  # the same, so far in this walk
+    )
+
+
+def no_lead() -> Scalars:
+    """Return no lead."""
+    return init_scalars(
+        start=0.0,  # level at which the lead begins
+        end=_NEVER,  # level at which it ends
+        rival=0.0,  # highest index of a rival until then
+    )
 
 
 def init_tournament(n_arms: int) -> Tournament:
@@ -97,8 +116,8 @@ def init_tournament(n_arms: int) -> Tournament:
         base=base,
         late=init_late(n_arms),
         open=open,
-        turn=np.array([0, 0, 0, 0, 0, MANY, MANY, 0, 0]),
-        lead=np.array([0.0, _NEVER, 0.0]),
+        turn=first_turn(),
+        lead=no_lead(),
         tree=tree,
     )
 
@@ -106,7 +125,7 @@ def init_tournament(n_arms: int) -> Tournament:
 @compilable
 def end_lead(tournament: Tournament) -> None:
     """Make the next choice compare all arms: there are new ones, or others may be chosen."""
-    tournament.turn[UNTIL], tournament.lead[END] = 0, _NEVER
+    tournament.turn[0].until, tournament.lead[0].end = 0, _NEVER
 
 
 @compilable
@@ -146,7 +165,7 @@ def narrow(tournament: Tournament, arm: int, n: int) -> None:
     if unknown or base[arm, VALUE] >= LARGEST:  # there is no bonus to narrow
         if late.pending[arm] > 0 or (unknown and late.lost[arm] > 0):
             line[arm, VALUE], line[arm, WIDTH] = -LARGEST, 0.0
-            tournament.turn[WAITING] = max(tournament.turn[WAITING], 1)
+            tournament.turn[0].waiting = max(tournament.turn[0].waiting, 1)
     elif late.pending[arm] > 0:
         factor = bonus_factor(late, arm, n)
         line[arm, VALUE] = base[arm, CENTRE] + (base[arm, VALUE] - base[arm, CENTRE]) * factor
@@ -157,32 +176,32 @@ def narrow(tournament: Tournament, arm: int, n: int) -> None:
 @compilable
 def compare(tournament: Tournament, arm: int) -> None:
     """Let the arm's new line compete with the others."""
-    lead = tournament.lead
-    if arm != tournament.turn[ARM] and lead[END] > _NEVER:
-        rival = height(tournament.line, tournament.open, arm, lead[END])
-        if rival > lead[RIVAL]:
-            lead[RIVAL] = rival
+    lead = tournament.lead[0]
+    if arm != tournament.turn[0].arm and lead.end > _NEVER:
+        rival = height(tournament.line, tournament.open, arm, lead.end)
+        if rival > lead.rival:
+            lead.rival = rival
     enter(tournament.tree, tournament.line, tournament.open, arm)
 
 
 @rarely_called
 def next_waiting(tournament: Tournament, pulls: IntArray, initial: int) -> int:
     """Visit the next two arms, and return one that waits and may be chosen again, or -1."""
-    turn, base, late = tournament.turn, tournament.base, tournament.late
+    turn, base, late = tournament.turn[0], tournament.base, tournament.late
     for _ in range(2):
-        arm: int = turn[WALK]
-        turn[WALK] += 1
+        arm: int = turn.walk
+        turn.walk += 1
         chosen = False
         if tournament.open[arm]:
             asked = max(late.asked[arm], pulls[arm])
             unknown = base[arm, WIDTH] == math.inf
             if not (unknown or base[arm, VALUE] >= LARGEST):
-                turn[LEAST] = min(turn[LEAST], asked)
+                turn.least = min(turn.least, asked)
             elif late.pending[arm] > 0 or (unknown and late.lost[arm] > 0):
-                turn[FOUND] += 1
-                chosen = asked < max(initial if unknown else FEWEST, PATIENCE * turn[BAR])
-        if turn[WALK] == len(pulls):
-            turn[WALK], turn[BAR], turn[LEAST], turn[WAITING], turn[FOUND] = 0, turn[LEAST], MANY, turn[FOUND], 0
+                turn.found += 1
+                chosen = asked < max(initial if unknown else FEWEST, PATIENCE * turn.bar)
+        if turn.walk == len(pulls):
+            turn.walk, turn.bar, turn.least, turn.waiting, turn.found = 0, turn.least, MANY, turn.found, 0
         if chosen:
             return arm
     return -1
@@ -196,41 +215,41 @@ def choose(policy: Any, state: Any, t: int, initial: int, in_a_row: int) -> int:
     fall as t grows.
     """
     tournament, pulls = state.tournament, state.pulls
-    line, open, turn, lead = tournament.line, tournament.open, tournament.turn, tournament.lead
-    leader: int = turn[ARM]
+    line, open, turn, lead = tournament.line, tournament.open, tournament.turn[0], tournament.lead[0]
+    leader: int = turn.arm
     # A lead begins after all initial pulls and ends when other arms may be chosen, so it can be checked first.
     if (
-        turn[LEFT] <= 0
-        and t < turn[UNTIL]
-        and turn[WAITING] == 0
-        and line[leader, VALUE] + lead[START] * line[leader, WIDTH] > lead[RIVAL]
+        turn.left <= 0
+        and t < turn.until
+        and turn.waiting == 0
+        and line[leader, VALUE] + lead.start * line[leader, WIDTH] > lead.rival
     ):
-        turn[LEFT] = in_a_row - 1
+        turn.left = in_a_row - 1
         return leader  # whatever the level is by now, so it need not be computed
-    while turn[NEXT] < len(pulls):
-        arm: int = turn[NEXT]
+    while turn.next < len(pulls):
+        arm: int = turn.next
         if open[arm] and is_due(tournament.late, pulls, arm, initial):
             return arm
-        turn[NEXT] += 1
-    if turn[LEFT] > 0 and open[leader]:
-        turn[LEFT] -= 1
+        turn.next += 1
+    if turn.left > 0 and open[leader]:
+        turn.left -= 1
         return leader
-    if turn[WAITING] > 0:
+    if turn.waiting > 0:
         arm = next_waiting(tournament, pulls, initial)
         if arm >= 0:
             return arm
-    turn[LEFT] = in_a_row - 1
+    turn.left = in_a_row - 1
     level = policy.level(state, t)
-    if level <= lead[END] and line[leader, VALUE] + level * line[leader, WIDTH] > lead[RIVAL]:
-        if level == lead[END] and policy.level(state, t + t // 32 + 1) <= level:  # it does not rise
-            turn[UNTIL] = t + t // 32 + 1
+    if level <= lead.end and line[leader, VALUE] + level * line[leader, WIDTH] > lead.rival:
+        if level == lead.end and policy.level(state, t + t // 32 + 1) <= level:  # it does not rise
+            turn.until = t + t // 32 + 1
         return leader
     arm = highest(line, open, tournament.tree, pulls, level)
-    turn[ARM], turn[UNTIL], lead[END] = arm, 0, _NEVER
+    turn.arm, turn.until, lead.end = arm, 0, _NEVER
     if arm == leader:
         until = t + t // 32 + 1
         last = policy.level(state, until)
         held, rival = foresee(line, open, tournament.tree, arm, last)
-        lead[START], lead[END], lead[RIVAL] = level, held, rival
-        turn[UNTIL] = until if held >= last else 0
+        lead.start, lead.end, lead.rival = level, held, rival
+        turn.until = until if held >= last else 0
     return arm

@@ -36,7 +36,7 @@ from ..kit.level_set import LevelSets
 from ..kit.matches import VALUE
 from ..kit.moments import Moments
 from ..kit.spreads import Spreads
-from ..kit.tournament import ARM, CENTRE, WALK, Tournament, choose, end_lead
+from ..kit.tournament import CENTRE, Tournament, choose, end_lead
 from ..parameters import Positive, validated
 from ..policies.auto import Auto, AutoState, learn
 
@@ -68,8 +68,8 @@ class LipschitzAutoState(NamedTuple):
         """Refuse boxes that do not exist."""
         self.cells.check(fresh.cells, n_arms)
         last, turn = int(self.cells.size[0]) - 1, self.arms.sets.tournament.turn
-        require_within("the box chosen last", turn[[ARM]], 0, last)
-        require_within("the next box of the walk", turn[[WALK]], 0, last)
+        require_within("the box chosen last", turn["arm"], 0, last)
+        require_within("the next box of the walk", turn["walk"], 0, last)
 
 
 @compilable

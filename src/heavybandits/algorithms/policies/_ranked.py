@@ -19,7 +19,8 @@ class Ranked(NamedTuple):
     """The part of a policy's state that :func:`insert` works on."""
 
     pool: Pool  # per arm: in order of magnitude
-    settled: FloatArray  # (arm, 2): sums of the settled rewards and of their squares
+    total: FloatArray  # per arm: sum of the settled rewards
+    squares: FloatArray  # per arm: sum of their squares
 
 
 def init_ranked(n_arms: int, horizon: int | None) -> Ranked:
@@ -27,10 +28,10 @@ def init_ranked(n_arms: int, horizon: int | None) -> Ranked:
 
     Examples
     --------
-    >>> init_ranked(n_arms=1, horizon=None).settled
-    array([[0., 0.]])
+    >>> init_ranked(n_arms=1, horizon=None).total
+    array([0.])
     """
-    return Ranked(init_pool(n_arms, horizon, WIDTH), np.zeros((n_arms, 2)))
+    return Ranked(pool=init_pool(n_arms, horizon, WIDTH), total=np.zeros(n_arms), squares=np.zeros(n_arms))
 
 
 @compilable
@@ -46,8 +47,8 @@ def insert(ranked: Ranked, arm: int, x: float, limit: float) -> None:
     (1, [3.0, 5.0])
     """
     if abs(x) <= limit:
-        ranked.settled[arm, 0] += x
-        ranked.settled[arm, 1] += x * x
+        ranked.total[arm] += x
+        ranked.squares[arm] += x * x
         return
     append(ranked.pool, arm)
     records, start = ranked.pool.records, ranked.pool.start[arm]
@@ -84,7 +85,7 @@ def inside(ranked: Ranked, arm: int, limit: float) -> int:
 @compilable
 def sums(ranked: Ranked, arm: int, n: int) -> tuple[float, float]:
     """Return the sum of the settled rewards and the first n records, and the sum of their squares."""
-    total, squares = ranked.settled[arm, 0], ranked.settled[arm, 1]
+    total, squares = ranked.total[arm], ranked.squares[arm]
     if n > 0:
         at = ranked.pool.start[arm] + WIDTH * (n - 1)
         total, squares = total + ranked.pool.records[at + 1], squares + ranked.pool.records[at + 2]
@@ -101,12 +102,12 @@ def settle(ranked: Ranked, arm: int, limit: float) -> None:
     >>> for x in (1.0, -4.0, 2.0):
     ...     insert(ranked, 0, x, limit=0.0)
     >>> settle(ranked, 0, limit=2.0)
-    >>> ranked.settled.tolist(), int(ranked.pool.size[0])
-    ([[3.0, 5.0]], 1)
+    >>> float(ranked.total[0]), float(ranked.squares[0]), int(ranked.pool.size[0])
+    (3.0, 5.0, 1)
     """
     n = inside(ranked, arm, limit)
     total, squares = sums(ranked, arm, n)
-    ranked.settled[arm, 0], ranked.settled[arm, 1] = total, squares
+    ranked.total[arm], ranked.squares[arm] = total, squares
     records, start = ranked.pool.records, ranked.pool.start[arm]
     ranked.pool.size[arm] -= n
     total, squares = 0.0, 0.0

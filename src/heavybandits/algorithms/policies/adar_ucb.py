@@ -56,8 +56,17 @@ FACTS = Facts(
 )
 
 C = 3.0 + 2.0 * math.sqrt(2.0)
-MEAN, SPREAD, SQUARES, OUTSIDE, UNTIL = range(5)  # columns of AdarUCBState.piece
 _PAST = -1.0  # below every L
+
+
+class Piece(NamedTuple):
+    """For each arm, the numbers that its index is made of while L is at most ``until``."""
+
+    mean: FloatArray
+    spread: FloatArray  # sqrt(2V/N)
+    squares: FloatArray  # sum of the squared X' inside
+    outside: FloatArray  # X' outside
+    until: FloatArray
 
 
 class AdarUCBState(NamedTuple):
@@ -68,8 +77,9 @@ class AdarUCBState(NamedTuple):
     first: Ranked  # X
     second: Ranked  # X'
     filled: IntArray  # per arm: how many X' are not 0
-    limit: FloatArray  # (arm, 2): magnitude up to which rewards are settled, and the number of pairs at that time
-    piece: FloatArray  # (arm, 5): mean, sqrt(2V/N), sum of squares inside, X' outside; L up to which these hold
+    limit: FloatArray  # per arm: magnitude up to which rewards are settled
+    settled: FloatArray  # per arm: number of pairs when they were
+    piece: Piece
     open: npt.NDArray[np.bool_]
     late: Late
     turn: Turn
@@ -108,8 +118,9 @@ class AdarUCB(NamedTuple):
             first=init_ranked(n_arms, horizon),
             second=init_ranked(n_arms, horizon),
             filled=np.zeros(n_arms, np.int64),
-            limit=np.zeros((n_arms, 2)),
-            piece=np.full((n_arms, 5), _PAST),
+            limit=np.zeros(n_arms),
+            settled=np.zeros(n_arms),
+            piece=Piece(**{name: np.full(n_arms, _PAST) for name in Piece._fields}),
             open=np.ones(n_arms, np.bool_),
             late=init_late(n_arms),
             turn=init_turn(),
@@ -125,11 +136,11 @@ class AdarUCB(NamedTuple):
         if state.filled[arm] <= C * log_term:
             return math.inf
         pairs, piece = state.pulls[arm] // 2, state.piece
-        if log_term > piece[arm, UNTIL]:
+        if log_term > piece.until[arm]:
             fit(state, arm, log_term)
-        threshold = math.sqrt(piece[arm, SQUARES] / (C * log_term - piece[arm, OUTSIDE]))
-        wide = math.sqrt(log_term) * piece[arm, SPREAD]
-        return float(piece[arm, MEAN] + wide + self.bonus * threshold * log_term / pairs)
+        threshold = math.sqrt(piece.squares[arm] / (C * log_term - piece.outside[arm]))
+        wide = math.sqrt(log_term) * piece.spread[arm]
+        return float(piece.mean[arm] + wide + self.bonus * threshold * log_term / pairs)
 
     def select(self, state: AdarUCBState, t: int, rng: Any) -> int:
         """Return the arm with the highest index, twice in a row."""
@@ -148,23 +159,23 @@ class AdarUCB(NamedTuple):
             state.waiting[arm] = x
             return
         pairs, limit = state.pulls[arm] // 2, state.limit
-        insert(state.first, arm, state.waiting[arm], limit[arm, 0])
-        insert(state.second, arm, x, limit[arm, 0])
+        insert(state.first, arm, state.waiting[arm], limit[arm])
+        insert(state.second, arm, x, limit[arm])
         if x != 0.0:
             state.filled[arm] += 1
         most = C * state.most[0]
-        if state.filled[arm] > most and pairs >= 1.25 * limit[arm, 1]:
+        if state.filled[arm] > most and pairs >= 1.25 * state.settled[arm]:
             n = rank_of_threshold(state.second, arm, most)
             outside = state.second.pool.size[arm] - n
-            limit[arm, 0] = max(limit[arm, 0], math.sqrt(sums(state.second, arm, n)[1] / (most - outside)))
-            limit[arm, 1] = pairs
-            settle(state.first, arm, limit[arm, 0])
-            settle(state.second, arm, limit[arm, 0])
-        state.piece[arm, UNTIL] = _PAST
+            limit[arm] = max(limit[arm], math.sqrt(sums(state.second, arm, n)[1] / (most - outside)))
+            state.settled[arm] = pairs
+            settle(state.first, arm, limit[arm])
+            settle(state.second, arm, limit[arm])
+        state.piece.until[arm] = _PAST
 
     def value(self, state: AdarUCBState, arm: int) -> float:
         """Return the truncated mean as of when the arm's index was last computed; NaN before that."""
-        return float(state.piece[arm, MEAN]) if state.piece[arm, SPREAD] >= 0.0 else math.nan
+        return float(state.piece.mean[arm]) if state.piece.spread[arm] >= 0.0 else math.nan
 
     def index_of(self, state: AdarUCBState, arm: int, t: int) -> float:
         """Return the truncated mean plus its bonus."""
@@ -197,6 +208,6 @@ def fit(state: AdarUCBState, arm: int, log_term: float) -> None:
     variance = max(own_squares - total * mean, 0.0) / max(pairs - 1, 1)
     lowest = magnitude(state.second, arm, n - 1) if n > 0 else 0.0
     lowest = max(lowest, magnitude(state.first, arm, m - 1) if m > 0 else 0.0)
-    piece[arm, MEAN], piece[arm, SPREAD] = mean, math.sqrt(2.0 * variance / pairs)
-    piece[arm, SQUARES], piece[arm, OUTSIDE] = squares, outside
-    piece[arm, UNTIL] = (outside + squares / (lowest * lowest)) / C if lowest > 0.0 else math.inf
+    piece.mean[arm], piece.spread[arm] = mean, math.sqrt(2.0 * variance / pairs)
+    piece.squares[arm], piece.outside[arm] = squares, outside
+    piece.until[arm] = (outside + squares / (lowest * lowest)) / C if lowest > 0.0 else math.inf

@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
-from ...protocols import FloatArray, IntArray
+from ...protocols import IntArray
 from ...theory import confidence, first_clip, practical_step, printed_rate, printed_step
 from ..entries import Facts
 from ..estimators.clipped_sgd import Iterates, descend, init_iterates, init_schedule
@@ -49,7 +49,6 @@ class ClippedSGDUCBState(NamedTuple):
 
     pulls: IntArray
     sgd: Iterates
-    rate: FloatArray  # array of length one: g at k = 0 in the theoretical schedule; 0 in the practical one
     tournament: Tournament
 
 
@@ -102,17 +101,16 @@ class ClippedSGDUCB(NamedTuple):
             start, level, decay = 0.0, first_clip(step, self.clip, horizon, delta), 0.5 * step
             rate = printed_rate(0, delta, horizon, self.clip, 1.0)
         batch_size = (2 * self.m + 1) * self.n
-        schedule = init_schedule(step, level, decay)
+        schedule = init_schedule(step, level, decay, rate=saturate(rate))  # g at k = 0, or 0 in the practical schedule
         return ClippedSGDUCBState(
             pulls=np.zeros(n_arms, np.int64),
             sgd=init_iterates(n_arms, batch_size, self.init_pulls, start, self.theta, schedule),
-            rate=np.array([saturate(rate)]),
             tournament=init_tournament(n_arms),
         )
 
     def level(self, state: ClippedSGDUCBState, t: int) -> float:
         """Return the common factor of the bonuses."""
-        if state.rate[0] > 0.0:
+        if state.sgd.schedule[0].rate > 0.0:
             return 1.0
         return math.sqrt(math.log(t)) if t > 1 else 0.0
 
@@ -128,8 +126,6 @@ class ClippedSGDUCB(NamedTuple):
         state.pulls[arm] = pulls
         if not descend(state.sgd, arm, reward, self.m, self.n, self.theta, self.init_pulls):
             return
-        if state.rate[0] > 0.0:
-            width = math.sqrt(2.0 * state.rate[0] / (state.sgd.steps[arm] + 1))
-        else:
-            width = self.coeff / math.sqrt(pulls)
+        rate = state.sgd.schedule[0].rate
+        width = math.sqrt(2.0 * rate / (state.sgd.steps[arm] + 1)) if rate > 0.0 else self.coeff / math.sqrt(pulls)
         set_line(state.tournament, arm, pulls, state.sgd.x[arm], width)

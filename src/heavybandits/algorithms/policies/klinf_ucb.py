@@ -64,7 +64,8 @@ class KLinfUCBState(NamedTuple):
     mean: FloatArray
     rewards: Pool  # per arm: pairs (X, |X|^p)
     dual: FloatArray  # (arm, 4)
-    solved: IntArray  # (arm, 2): number of rewards and t for which the optimum was found
+    solved: IntArray  # per arm: number of rewards for which the optimum was found
+    solved_at: IntArray  # per arm: t for which it was found
     open: npt.NDArray[np.bool_]
     turn: Turn
     theory: IntArray  # whether the threshold is the proof's
@@ -115,7 +116,8 @@ class KLinfUCB(NamedTuple):
             mean=np.zeros(n_arms),
             rewards=init_pool(n_arms, horizon, 2),
             dual=np.tile([self.eps / p, 1.0 / p, math.nan, math.inf], (n_arms, 1)),
-            solved=np.zeros((n_arms, 2), np.int64),
+            solved=np.zeros(n_arms, np.int64),
+            solved_at=np.zeros(n_arms, np.int64),
             open=np.ones(n_arms, np.bool_),
             turn=init_turn(),
             theory=np.array([int(self.threshold == "theory")]),
@@ -134,10 +136,10 @@ class KLinfUCB(NamedTuple):
 
     def upper(self, state: KLinfUCBState, arm: int, t: int) -> float:
         """Return an upper bound on the index from the arm's last optimum; infinite if rewards have come since."""
-        if state.pulls[arm] == 0 or state.solved[arm, 0] < state.pulls[arm]:
+        if state.pulls[arm] == 0 or state.solved[arm] < state.pulls[arm]:
             return math.inf
         dual = state.dual
-        if state.solved[arm, 1] == t:
+        if state.solved_at[arm] == t:
             return float(dual[arm, OPTIMUM])
         gain = math.exp(min(dual[arm, LOG_MEAN] - self.budget(state, arm, t), 700.0))
         return float(min(max(dual[arm, LAMBDA_1] + dual[arm, LAMBDA_2] - gain, -1.0), 1.0))
@@ -159,10 +161,10 @@ class KLinfUCB(NamedTuple):
                     if best < 0 or bound > highest:
                         best, highest = arm, bound
             n = state.pulls[best]
-            if state.solved[best, 0] == n and state.solved[best, 1] == t:
+            if state.solved[best] == n and state.solved_at[best] == t:
                 return begin(state.turn, best, max(1, math.ceil(self.h * n)))
             solve(state.rewards, best, state.dual, self.budget(state, best, t), self.eps)
-            state.solved[best, 0], state.solved[best, 1] = n, t
+            state.solved[best], state.solved_at[best] = n, t
 
     def update(self, state: KLinfUCBState, arm: int, reward: float) -> None:
         """Store the reward."""
