@@ -1,6 +1,7 @@
 """The page over HTTP: what it says, what it escapes, and whom it lets change something."""
 
 import http.client
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import pytest
 from services import Running, call, running
 
 from heavybandits.service.auth import new_token
+from heavybandits.service.dashboard import pages
 from heavybandits.service.dashboard.judgement import judge
 from heavybandits.service.dashboard.known import Known
 from heavybandits.service.dashboard.panels import leaderboard, noise, outliers, series
@@ -207,3 +209,14 @@ def test_with_tokens_the_page_asks_for_one(tmp_path: Path) -> None:
         assert post(server.address, "/experiments", cookie=admin, name="x", arms="a\nb")[0] == 303
         # The interface itself never accepts the cookie, which browsers send automatically.
         assert call(server.address, "GET", "/v1/experiments", Cookie=admin).status == 401
+
+
+@pytest.mark.slow
+def test_what_pages_need_is_imported_before_anyone_visits(tmp_path: Path) -> None:
+    pages._environment.cache_clear()
+    with running(open_storage(f"sqlite:///{tmp_path}/log.db")):
+        for _ in range(400):
+            if pages._environment.cache_info().currsize:
+                break
+            time.sleep(0.05)
+    assert pages._environment.cache_info().currsize == 1

@@ -85,10 +85,11 @@ class Service:
         loop = asyncio.get_running_loop()
         self.log.deliver = lambda answers: self._hand_over(loop, answers)
         self.tokens = await run_in_threadpool(self._begin)
-        watching = [asyncio.create_task(self._watch_tokens()), asyncio.create_task(self._watch_patience())]
+        beside = (self._watch_tokens(), self._watch_patience(), self._prepare_pages())
+        tasks = [asyncio.create_task(each) for each in beside]
         yield
         self.draining = True
-        for task in watching:
+        for task in tasks:
             task.cancel()
         self.pages.close()
         await run_in_threadpool(self.log.stop)
@@ -122,6 +123,12 @@ class Service:
             late = time.monotonic() - PATIENCE
             while self._asked and (self._asked[0][1].done() or self._asked[0][0] < late):
                 _settle([(self._asked.popleft()[1], UNAVAILABLE)])
+
+    async def _prepare_pages(self) -> None:
+        """Import what pages need once decisions can be made, so that the first visitor does not wait for it."""
+        while not self.log.ready.is_set():
+            await asyncio.sleep(0.1)
+        await run_in_threadpool(self.pages.prepare)
 
     async def ask(self, command: Any) -> Outcome:
         """Queue a command, and return its outcome."""

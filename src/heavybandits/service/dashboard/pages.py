@@ -82,6 +82,13 @@ class Pages:
         yield Route("/experiments/{experiment}/state", self._guarded("admin", self._change), methods=["POST"])
         yield Route("/experiments/{experiment}/arms/{arm}", self._guarded("admin", self._change_arm), methods=["POST"])
 
+    @staticmethod
+    def prepare() -> None:
+        """Import what a page is made with."""
+        from scipy import special as special
+
+        _environment()
+
     def close(self) -> None:
         """End the process that replays."""
         self._rivals.close()
