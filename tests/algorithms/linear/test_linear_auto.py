@@ -63,7 +63,7 @@ def finite(state: Any) -> bool:
     """Return whether the line and its inverse are finite and the scale is not NaN."""
     model = state.model
     parts = (*model.line, model.inverse, model.ridge)
-    return all(np.isfinite(part).all() for part in parts) and not np.isnan(state.scale[0])
+    return all(np.isfinite(part).all() for part in parts) and not np.isnan(state.numbers[0].scale)
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_the_first_rows_span_what_is_offered() -> None:
     contexts, means = problem(4, 1, n_rows=12, d=5)
     rows, state = played(AUTO, contexts, means, np.random.default_rng(4).normal(size=6))
     assert np.linalg.matrix_rank(np.column_stack([contexts[0, rows], np.ones(6)])) == 6
-    assert not state.fitted[0]
+    assert not state.numbers[0].fitted
     assert AUTO.index_of(state, contexts[0, 0], 6) == math.inf
     assert math.isnan(AUTO.value(AUTO.init(5, None), contexts[0, 0]))
 
@@ -202,7 +202,7 @@ def test_no_input_makes_nan(name: str, policy: Any) -> None:
     assert finite(state)
     x = np.ascontiguousarray(contexts[-1, 0])
     assert not math.isnan(policy.index_of(state, x, 150))
-    assert state.clock[0] == 150
+    assert state.numbers[0].clock == 150
 
 
 def test_without_noise_the_best_row_is_found() -> None:
@@ -331,7 +331,7 @@ def test_the_law_of_the_noise_is_learned(name: str, law: tuple[float, float, flo
     rng = np.random.default_rng(14)
     noise = {"normal": rng.normal(size=600), "cauchy": rng.standard_cauchy(600), "pareto": rng.pareto(1.5, 600)}[name]
     _, state = played(AUTO, contexts, means, noise)
-    below, above, ratio = state.laws[state.law[0]][:3]
+    below, above, ratio = state.laws[state.numbers[0].law][:3]
     if name == "pareto":
         assert below > above
         assert ratio > 1.0
@@ -343,10 +343,10 @@ def test_a_law_that_is_told_stays() -> None:
     contexts, means = problem(15, 1)
     told = hb.make("linear-level-set-ucb", degrees=3, scale=0.5)
     _, state = played(told, contexts, means, 0.5 * np.random.default_rng(15).standard_t(3, 400))
-    assert state.scale[0] == 0.5
-    assert state.laws[state.law[0]][:3].tolist() == [3.0, 3.0, 1.0]
+    assert state.numbers[0].scale == 0.5
+    assert state.laws[state.numbers[0].law][:3].tolist() == [3.0, 3.0, 1.0]
     _, state = played(told._replace(scale=0.0), contexts, means, 0.5 * np.random.default_rng(15).standard_t(3, 400))
-    assert state.scale[0] == pytest.approx(0.5, rel=0.2)
+    assert state.numbers[0].scale == pytest.approx(0.5, rel=0.2)
 
 
 def test_parameters_are_checked() -> None:

@@ -54,7 +54,7 @@ FEW_TIES, MANY_TIES, HEAVY, JUDGED = 0.1, 0.4, 2.0, 20  # see repeats
 @compilable
 def prepare(state: LinearSets, features: FloatArray) -> None:
     """Take the scale of the features from the rows on offer, as long as there is no reward."""
-    if state.clock[0] == 0 and state.model.pending[0] == 0:
+    if state.numbers[0].clock == 0 and state.model.pending[0] == 0:
         forget(state.model)
         for a in range(len(features)):
             collect(state.model, features[a], 1.0 / len(features))
@@ -64,42 +64,44 @@ def prepare(state: LinearSets, features: FloatArray) -> None:
 @compilable
 def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
     """Learn from the reward of a row."""
+    numbers = state.numbers[0]
     model = state.model
     if model.ridge[0] == 0.0:
         forget(model)
         collect(model, x, 1.0)
         begin(model)
     y = clip(reward, LARGEST)
-    state.ties[0] += y == state.latest[0]
-    state.latest[0] = y
-    state.clock[0] += 1
+    numbers.ties += y == numbers.latest
+    numbers.latest = y
+    numbers.clock += 1
     leverage = approach(model, model.inverse, x)
     residual = y - predict(model.line, x)
-    if state.fitted[0] == 0:
+    if numbers.fitted == 0:
         step = follow(model, leverage, residual, 1.0, 0.0)
     else:
-        law = state.laws[state.law[0]]
-        z = min(max(residual / state.scale[0], -FAR), FAR)
+        law = state.laws[numbers.law]
+        z = min(max(residual / numbers.scale, -FAR), FAR)
         w = weight_at(law, z)
         step = follow(model, leverage, residual, w / law[WEIGHT], w / law[INFORMATION])
-        if state.law[0] == len(state.laws) - 1:
-            state.squares[0] += residual / (1.0 + leverage + 1.0 / step.mass) * residual
-            state.freedom[0] += 1.0
-            state.scale[0] = max(math.sqrt(state.squares[0] / state.freedom[0]), state.floor[0])
-        elif state.told[0] == 0.0:
-            growth = math.exp((w * z * z - 1.0) / (law[SHARPNESS] * state.clock[0]))
-            state.scale[0] = max(state.scale[0] * growth, state.floor[0])
+        if numbers.law == len(state.laws) - 1:
+            numbers.squares += residual / (1.0 + leverage + 1.0 / step.mass) * residual
+            numbers.freedom += 1.0
+            numbers.scale = max(math.sqrt(numbers.squares / numbers.freedom), numbers.floor)
+        elif numbers.told == 0.0:
+            growth = math.exp((w * z * z - 1.0) / (law[SHARPNESS] * numbers.clock))
+            numbers.scale = max(numbers.scale * growth, numbers.floor)
     update_kept(state.arms, model, step)
-    if keep(state.rows, x, y) and state.clock[0] >= max(state.due[0], dimension(model) + SPARE):
+    if keep(state.rows, x, y) and numbers.clock >= max(numbers.due, dimension(model) + SPARE):
         fit(state)
 
 
 @rarely_called
 def fit(state: LinearSets) -> None:
     """Fit the line, law, scale and ridge to the rows that are kept."""
+    numbers = state.numbers[0]
     model, rows, line = state.model, state.rows, state.model.line
     n, parameters, means = rows.size[0], dimension(state.model), len(state.laws) - 1
-    state.due[0] = max(n + 1.0, GROWTH * n)
+    numbers.due = max(n + 1.0, GROWTH * n)
     write_squares(rows, model.square)
     fill_squares(model.square)
     for k in range(n):
@@ -112,24 +114,24 @@ def fit(state: LinearSets) -> None:
         for k in range(n):
             spread += rows.residuals[k] / n
     spread = max(spread, SMALLEST)
-    state.floor[0] = FLOOR_SHARE * spread
-    begins = state.fitted[0] == 0
-    if state.only_means[0] == 0 and n >= JUDGED:
-        by_means = repeats(rows, state.ties[0])
-        begins = begins or by_means != (state.law[0] == means)
+    numbers.floor = FLOOR_SHARE * spread
+    begins = numbers.fitted == 0
+    if numbers.only_means == 0 and n >= JUDGED:
+        by_means = repeats(rows, numbers.ties)
+        begins = begins or by_means != (numbers.law == means)
         if begins:
-            state.law[0] = means if by_means else 0
+            numbers.law = means if by_means else 0
     if begins:
         line.slope[:] = 0.0
         line.level[0] = centre
         for i in range(len(model.ridge)):
             model.ridge[i] = RIDGE * model.square[i] if model.square[i] > 0.0 else 1.0
-    if state.law[0] == means:
+    if numbers.law == means:
         fit_means(state, n - parameters, spread)
     else:
         fit_locations(state, n - parameters, spread, begins)
     invert(rows, model.inverse)
-    state.fitted[0] = 1
+    numbers.fitted = 1
     state.arms.age[0] = RENEWAL
     if model.pending[0] > 0:
         renew_pending(model)
@@ -138,14 +140,15 @@ def fit(state: LinearSets) -> None:
 @rarely_called
 def fit_means(state: LinearSets, freedom: float, spread: float) -> None:
     """Fit by least squares."""
+    numbers = state.numbers[0]
     model, rows, law = state.model, state.rows, state.laws[len(state.laws) - 1]
     reweigh(rows, model, model.line, law, 1.0, 1, False)
     write_residuals(rows, model.line)
     squares = 0.0
     for k in range(rows.size[0]):
         squares += rows.residuals[k] * rows.residuals[k]
-    scale = shrink(max(math.sqrt(squares / freedom), state.floor[0]), 1.48 * spread, freedom, MEAN_PRIOR)
-    state.scale[0], state.squares[0], state.freedom[0] = scale, scale * scale * freedom, freedom
+    scale = shrink(max(math.sqrt(squares / freedom), numbers.floor), 1.48 * spread, freedom, MEAN_PRIOR)
+    numbers.scale, numbers.squares, numbers.freedom = scale, scale * scale * freedom, freedom
     learn_ridge(state, law)
     reweigh(rows, model, model.line, law, 1.0, 1, False)
 
@@ -153,8 +156,9 @@ def fit_means(state: LinearSets, freedom: float, spread: float) -> None:
 @rarely_called
 def fit_locations(state: LinearSets, freedom: float, spread: float, begins: bool) -> None:
     """Fit by the current law, then by the likeliest one."""
+    numbers = state.numbers[0]
     model, rows, line = state.model, state.rows, state.model.line
-    law, scale = state.laws[state.law[0]], state.scale[0]
+    law, scale = state.laws[numbers.law], numbers.scale
     if begins:
         scale = spread
         reweigh(rows, model, line, law, scale, 15, True)
@@ -167,9 +171,9 @@ def fit_locations(state: LinearSets, freedom: float, spread: float, begins: bool
     reweigh(rows, model, line, law, scale, 3, False)
     write_residuals(rows, line)
     choose_law(state, freedom, scale)
-    law = state.laws[state.law[0]]
-    scale = shrink(state.scale[0], 2.0 * spread / (1.0 + law[RATIO]), freedom, LOCATION_PRIOR)
-    state.scale[0] = scale = state.told[0] if state.told[0] > 0.0 else max(scale, state.floor[0])
+    law = state.laws[numbers.law]
+    scale = shrink(numbers.scale, 2.0 * spread / (1.0 + law[RATIO]), freedom, LOCATION_PRIOR)
+    numbers.scale = scale = numbers.told if numbers.told > 0.0 else max(scale, numbers.floor)
     learn_ridge(state, law)
     reweigh(rows, model, line, law, scale, 2, False)
 
@@ -185,6 +189,7 @@ def shrink(scale: float, guess: float, freedom: float, weight: float) -> float:
 @rarely_called
 def choose_law(state: LinearSets, freedom: float, guess: float) -> None:
     """Choose the likeliest law with its scale and location, and move the line to that location."""
+    numbers = state.numbers[0]
     residuals, n, line = state.rows.residuals, state.rows.size[0], state.model.line
     best, level = -math.inf, line.level[0]
     for j in range(len(state.laws) - 1):
@@ -194,14 +199,15 @@ def choose_law(state: LinearSets, freedom: float, guess: float) -> None:
         evidence += HEAD_START if j == 0 else 0.0
         evidence -= PENALTY if law[RATIO] != 1.0 else 0.0
         if evidence > best:
-            best, state.law[0], state.scale[0], line.level[0] = evidence, j, scale, level + shift
+            best, numbers.law, numbers.scale, line.level[0] = evidence, j, scale, level + shift
 
 
 @rarely_called
 def learn_ridge(state: LinearSets, law: FloatArray) -> None:
     """Set the ridge to a share of what the line's size suggests; the last Gram matrix must be that of the rows."""
+    numbers = state.numbers[0]
     model, slope, d = state.model, state.model.line.slope, len(state.model.ridge)
-    variance = state.scale[0] * state.scale[0] / law[INFORMATION]
+    variance = numbers.scale * numbers.scale / law[INFORMATION]
     invert(state.rows, model.inverse)
     size = 0.0
     for i in range(d):

@@ -93,11 +93,11 @@ class LinearLevelSetUCB(NamedTuple):
 
     def goal(self, state: LinearSets) -> str:
         """Return what rows are compared by at present, ``"location"`` or ``"mean"``."""
-        return "mean" if state.law[0] == len(state.laws) - 1 else "location"
+        return "mean" if state.numbers[0].law == len(state.laws) - 1 else "location"
 
     def value(self, state: LinearSets, x: FloatArray) -> float:
         """Return the predicted reward of a row."""
-        return predict(state.model.line, x) if state.clock[0] > 0 else math.nan
+        return predict(state.model.line, x) if state.numbers[0].clock > 0 else math.nan
 
     def index_of(self, state: LinearSets, x: FloatArray, t: int) -> float:
         """Return the highest value that is not ruled out for a row."""
