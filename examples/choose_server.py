@@ -30,9 +30,7 @@ for row, (name, policy) in enumerate({"ucb": hb.UCB(c=10.0), "auto": hb.make("au
             latencies.append(latency(server, rng))
             agent.update(server, -latencies[-1])
             served[server] += 1 / (RUNS * REQUESTS)
-    print(
-        name, f"median {np.median(latencies):.1f} ms;", *(f"{server} {share:.0%}" for server, share in served.items())
-    )
+    print(name, f"median {np.median(latencies):.1f} ms;", *(f"{one} {share:.0%}" for one, share in served.items()))
     bars = axes.barh(np.arange(4) + 0.2 - 0.4 * row, served.values(), height=0.38, color=look(name).colour)
     axes.bar_label(bars, [f"{name} {share:.0%}" for share in served.values()], padding=4)
 axes.set(yticks=range(4), xlim=(0, 1.15), xticks=[], title="Share of requests that each server gets")

@@ -2,9 +2,8 @@
 Bounds that hold at all times
 =============================
 
-Intervals for the location of an arm while its Cauchy rewards come in.  Betting gives an interval that is right at all
-times at once, with probability 95%, for any symmetric noise.  The usual one is made for normal noise and a single
-time.
+Intervals for the location of an arm while its Cauchy rewards come in.  Betting gives intervals that are right at all
+times at once, with probability 95%, for any symmetric noise.  The usual ones are for normal noise and a single time.
 """
 
 import matplotlib.pyplot as plt
@@ -30,10 +29,8 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.6), layout="constrain
 for interval, colour, name in ((usual, "#707070", "usual, 95%"), (betting, "#c2185b", "betting, 95% at all times")):
     inside, rng = interval(np.random.default_rng(3).standard_cauchy(300), GRID), np.random.default_rng(0)
     left.contourf(ROUNDS, GRID, inside.T, [0.5, 1.5], colors=[colour], alpha=0.35)
-    right_so_far = [
-        np.logical_and.accumulate(interval(rng.standard_cauchy(300), np.zeros(1))[9:, 0]) for _ in range(400)
-    ]
-    share = np.mean(right_so_far, axis=0)
+    runs = [np.logical_and.accumulate(interval(rng.standard_cauchy(300), np.zeros(1))[9:, 0]) for _ in range(400)]
+    share = np.mean(runs, axis=0)
     right.plot(ROUNDS[9:], share, color=colour)
     right.text(300, share[-1] - 0.03, name, color=colour, ha="right", va="top")
     print(f"{name}: right all the time in {share[-1]:.1%} of 400 runs")

@@ -6,7 +6,6 @@ A class with three methods is a policy.  This one tracks the median of each arm 
 plays the arm with the highest median, and now and then a random arm.  It is checked, compiled, and compared with UCB.
 """
 
-import math
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
@@ -16,7 +15,6 @@ import heavybandits as hb
 
 
 class State(NamedTuple):
-    pulls: np.ndarray
     median: np.ndarray
 
 
@@ -24,14 +22,13 @@ class MedianWalk(NamedTuple):
     explore: float = 100.0  # the chance of a random pull in round t is this over t
 
     def init(self, n_arms, horizon):
-        return State(np.zeros(n_arms, np.int64), np.zeros(n_arms))
+        return State(np.zeros(n_arms))
 
     def select(self, state, t, rng):
-        return int(rng.random() * len(state.pulls)) if rng.random() * t < self.explore else np.argmax(state.median)
+        return int(rng.random() * len(state.median)) if rng.random() * t < self.explore else np.argmax(state.median)
 
     def update(self, state, arm, reward):
-        state.pulls[arm] += 1
-        state.median[arm] += math.copysign(1.0 / math.sqrt(state.pulls[arm]), reward - state.median[arm])
+        state.median[arm] += 0.05 * np.sign(reward - state.median[arm])
 
 
 hb.check_policy(MedianWalk())

@@ -3,8 +3,7 @@ Tune a price
 ============
 
 Any price up to 40 is allowed, and nobody knows what customers would pay.  Each visitor buys if the price is below their
-own limit, and a few buy in bulk.  The agent divides the interval more finely where it pays, and compares mean revenues,
-because most visitors pay nothing.
+own limit, and a few buy in bulk.  The agent divides the interval more finely where it pays, and compares mean revenues.
 """
 
 import matplotlib.pyplot as plt
@@ -19,18 +18,13 @@ limits = lognorm(s=0.5, scale=15.0)  # the most that visitors would pay
 bulk = 2.5 / 1.5  # items in an average order
 prices = np.linspace(0.1, HIGHEST, 2000)
 revenue = prices * limits.sf(prices) * bulk
-
-
-def pays(price, rng):
-    return price * (1.0 + rng.pareto(2.5)) * (limits.rvs(random_state=rng) > price)
-
-
 tables = []
 for seed in range(RUNS):
     agent, rng = hb.LipschitzAgent(hb.make("lipschitz-auto"), dim=1), np.random.default_rng(seed)
     for _ in range(VISITORS):
         x = agent.select()
-        agent.update(x, pays(HIGHEST * x[0], rng))
+        price = HIGHEST * x[0]
+        agent.update(x, price * (1.0 + rng.pareto(2.5)) * (limits.rvs(random_state=rng) > price))
     tables.append(agent.estimates)
 asked, visits = (np.concatenate([table[name] for table in tables]) for name in ("x0", "pulls"))
 asked, visits = HIGHEST * asked, visits / visits.sum()
@@ -40,3 +34,4 @@ figure, axes = plt.subplots(figsize=(7.2, 3.2), layout="constrained")
 axes.plot(prices, revenue, color="0.6")
 axes.scatter(asked, asked * limits.sf(asked) * bulk, 3000 * visits, color=look("auto").colour, alpha=0.5, lw=0)
 axes.set(xlabel="Price", ylabel="Revenue per visitor", title="Prices that were asked, by how often")
+plt.show()

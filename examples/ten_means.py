@@ -2,12 +2,9 @@
 Ten ideas of a mean
 ===================
 
-There are thirty rewards around zero, and one more that may be large.  How far does it move an estimate of their centre?
-The average, which most bandit libraries keep for each arm, follows the outlier however far it goes, and so does a
-moving average.  The others stop.
+Of thirty-one rewards around zero one may be large.  How far does it move an estimate of their centre?  The average,
+which most bandit libraries keep, and the moving average follow the outlier however far it goes.  The others stop.
 """
-
-from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,8 +14,8 @@ from scipy import stats
 import heavybandits as hb
 
 
-def of(policy, rewards):  # an agent's estimate of its only arm
-    agent = hb.Agent(policy, n_arms=1, horizon=1000, seed=0)
+def of(name, rewards, **parameters):  # an agent's estimate of its only arm
+    agent = hb.Agent(hb.make(name, **parameters), n_arms=1, horizon=1000, seed=0)
     agent.update_many([0] * len(rewards), rewards)
     return agent.estimates["estimate"].iloc[0]
 
@@ -26,15 +23,14 @@ def of(policy, rewards):  # an agent's estimate of its only arm
 IDEAS = {
     "average": np.mean, "moving average": lambda x: pd.Series(x).ewm(span=20).mean().iloc[-1], "median": np.median,
     "trimmed mean": lambda x: stats.trim_mean(x, 0.1), "sigma-clipped mean": lambda x: stats.sigmaclip(x)[0].mean(),
-    "winsorised mean": lambda x: stats.mstats.winsorize(x, (0.1, 0.1)).mean(), "auto": partial(of, hb.make("auto")),
-    "mid-quartile": lambda x: np.quantile(x, (0.25, 0.75)).mean(), "sgd-ucb": partial(of, hb.make("sgd-ucb")),
-    "median of means": partial(of, hb.make("rucb-median", eps=1.0, v=1.0)),
+    "winsorised mean": lambda x: stats.mstats.winsorize(x, (0.1, 0.1)).mean(), "auto": lambda x: of("auto", x),
+    "mid-quartile": lambda x: np.quantile(x, (0.25, 0.75)).mean(), "sgd-ucb": lambda x: of("sgd-ucb", x),
+    "median of means": lambda x: of("rucb-median", x, eps=1.0, v=1.0),
 }  # fmt: skip
 rewards, outliers = np.random.default_rng(1).normal(size=30), [10.0, 1e3, 1e6]
 centres = {name: [idea(np.append(rewards, last)) for last in (0.0, *outliers)] for name, idea in IDEAS.items()}
-moved = pd.DataFrame({name: np.abs(np.subtract(x[1:], x[0])) for name, x in centres.items()}, outliers).T.sort_values(
-    1e6
-)
+moved = pd.DataFrame({name: np.abs(np.subtract(x[1:], x[0])) for name, x in centres.items()}, outliers).T
+moved = moved.sort_values(1e6)
 figure, axes = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
 for outlier, colour in zip(outliers, ("#b4bcc8", "#707a87", "#c2185b"), strict=True):
     axes.plot(moved[outlier].clip(0.001), moved.index, "o", color=colour, label=f"a reward of {outlier:,.0f}")
