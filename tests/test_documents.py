@@ -94,6 +94,12 @@ def test_versions_agree() -> None:
     assert f"version: {hb.__version__}" in (ROOT / "CITATION.cff").read_text()
 
 
+@pytest.mark.parametrize("template", sorted(path.name for path in (ROOT / ".github" / "ISSUE_TEMPLATE").iterdir()))
+def test_templates_of_issues_have_a_name_and_a_purpose(template: str) -> None:
+    _, head, _ = (ROOT / ".github" / "ISSUE_TEMPLATE" / template).read_text().split("---\n")
+    assert [line.split(": ")[0] for line in head.splitlines()] == ["name", "about"]
+
+
 def test_tables_of_policies_are_current() -> None:
     """The tables agree with the code; a cost that was not measured shows as a dash."""
     script = runpy.run_path(str(ROOT / "docs" / "policies.py"))
