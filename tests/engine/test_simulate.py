@@ -256,7 +256,7 @@ hb.simulate(hb.Instance([0, 1], Loud()), {"ucb": hb.UCB()}, horizon=100_000, rep
         ({"policies": {}}, "policies must be a mapping"),
         ({"policies": {"ucb": hb.UCB}}, "policies must be policies"),
         ({"policies": {"x": 3}}, "policies must be policies such as hb.UCB\\(\\), got 3"),
-        ({"instance": [0, 1]}, "instance must be an Instance"),
+        ({"instance": [0, 1]}, "instance must be one of Instance, LinearInstance, LipschitzInstance, got .0, 1."),
         ({"instance": hb.Instance([0, 1], Broken())}, "NaN"),
     ],
 )

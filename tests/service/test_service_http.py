@@ -83,7 +83,7 @@ def test_an_experiment_is_made_once(server: Fresh) -> None:
     ("spec", "word"),
     [
         ({"arms": []}, "arms"),
-        ({"arms": [{"name": "a"}, {"name": "a"}]}, "different names"),
+        ({"arms": [*ARMS, {"name": "b"}]}, "arms must have different names, got 'b' twice"),
         ({"arms": [{"name": "a/b"}]}, "Expected 1 to 64 characters without slashes or control characters - at"),
         ({"arms": ARMS, "control": "c"}, "control"),
         ({"arms": ARMS, "floor": {"a": 0.7, "b": 0.7}}, "add up"),

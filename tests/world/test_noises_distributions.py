@@ -189,8 +189,8 @@ def test_quantile_at_the_ends_and_beyond(noise: Noise) -> None:
     assert noise.cdf([bottom, top]).tolist() == [0.0, 1.0]
     assert bottom < noise.quantile(1e-6) < noise.quantile(1 - 1e-6) < top
     for u in (-0.1, 1.1, math.nan):
-        with pytest.raises(ValueError, match=r"u must lie in \[0, 1\]"):
-            noise.quantile(u)
+        with pytest.raises(ValueError, match=rf"u must lie in \[0, 1\], got {u}$"):
+            noise.quantile([0.5, u])
 
 
 @pytest.mark.parametrize("noise", [*LAWS, Logistic()], ids=name)

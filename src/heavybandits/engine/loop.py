@@ -137,8 +137,8 @@ def game_of(instance: Any, delays: Delays | None = None) -> Game:
     for kind, game in GAMES.items():
         if isinstance(instance, kind):
             return game(instance)
-    known = " or ".join(kind.__name__ for kind in GAMES)
-    raise TypeError(f"simulate: instance must be an {known}, got {instance!r}")
+    known = ", ".join(kind.__name__ for kind in GAMES)
+    raise TypeError(f"simulate: instance must be one of {known}, got {instance!r}")
 
 
 class Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -25,8 +26,9 @@ def check(spec: Experiment) -> None:
     ValueError: control must be one of the arms, got 'b'
     """
     names = [arm.name for arm in spec.arms]
-    if len(set(names)) < len(names):
-        raise ValueError("arms must have different names")
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ValueError(f"arms must have different names, got {name!r} twice")
     if spec.control is not None and spec.control not in names:
         raise ValueError(f"control must be one of the arms, got {spec.control!r}")
     for arm in spec.floor:

@@ -127,8 +127,8 @@ def finite_or_none(x: float) -> float | None:
 
 def probability(u: ArrayLike) -> Floats:
     u = np.asarray(u, float)
-    if not np.all((u >= 0) & (u <= 1)):
-        raise ValueError("quantile: u must lie in [0, 1]")
+    for wrong in u[~((u >= 0) & (u <= 1))].tolist():
+        raise ValueError(f"quantile: u must lie in [0, 1], got {wrong}")
     return u
 
 
