@@ -111,6 +111,20 @@ def test_invert(d: int) -> None:
     assert np.array_equal(found, found.T)
 
 
+@pytest.mark.parametrize(
+    ("inverse", "lowest"),
+    [([[1.0, 0.0], [0.0, 0.0]], None), (np.diag([4.0, -1.0]), "-1.0"), (np.full((2, 2), np.inf), "nan")],
+)
+def test_a_saved_inverse_has_no_negative_eigenvalue(inverse: FloatArray, lowest: str | None) -> None:
+    design, fresh = init_design(2, 1.0), init_design(2, 1.0)
+    design.inverse[:] = inverse
+    if lowest is None:
+        design.check(fresh, 2)
+    else:
+        with pytest.raises(ValueError, match=f"with no negative eigenvalue; its lowest is {lowest}$"):
+            design.check(fresh, 2)
+
+
 def test_zeros_among_the_features_change_nothing() -> None:
     design = init_design(4, 1.0)
     for x in ([1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 3.0, 1.0], [0.0, 0.0, 0.0, 0.0]):

@@ -52,10 +52,10 @@ class Design(NamedTuple):
     pending: IntArray
 
     def check(self, fresh: Design, n_arms: int) -> None:
-        """Refuse an inverse that is not positive definite, and a determinant that is too small."""
-        sizes = np.linalg.eigvalsh(self.inverse) if np.isfinite(self.inverse).all() else np.full(1, -np.inf)
-        if sizes.min() < -1e-9 * sizes.max():
-            raise ValueError("inverse must be positive definite")
+        """Refuse an inverse with a negative eigenvalue, beyond rounding, and a determinant that is too small."""
+        sizes = np.linalg.eigvalsh(self.inverse) if np.isfinite(self.inverse).all() else np.full(1, np.nan)
+        if not sizes.min() >= -1e-9 * sizes.max():
+            raise ValueError(f"inverse must be finite, with no negative eigenvalue; its lowest is {sizes.min()}")
         require_within("log_det", self.log_det, -1e-6, np.inf)
 
     def ask(self, x: FloatArray) -> None:
