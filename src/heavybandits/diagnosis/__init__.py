@@ -40,8 +40,8 @@ def diagnose(
     ----------
     source
         A CSV or Parquet file, an open text file, ``"-"`` for standard input, or a pandas table, with columns for the
-        arm, the reward and perhaps ``time``.  Columns may be separated by semicolons, with decimal commas.  Rows that
-        lack a value are left out and counted.  ``ValueError`` says in one line what is wrong with the source.
+        arm, the reward and optionally ``time``.  Columns may be separated by semicolons, with decimal commas.  Rows
+        that lack a value are left out and counted.  ``ValueError`` says in one line what is wrong with the source.
     goal
         What makes an arm the best: its ``"mean"``, or its ``"location"``, the median.  By default the mean where it
         exists; the report explains the choice.
