@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 import heavybandits
+from heavybandits import cli
 from heavybandits.algorithms.registry import KINDS, TITLES
 from heavybandits.studies.store import Store
 from heavybandits.studies.study import studies
+from heavybandits.world.environments import instances
 
 STUDY = """
 [study]
@@ -147,6 +149,7 @@ def test_lists() -> None:
         ("policies", [name for kind in KINDS for name in (f"# {TITLES[kind]}", *heavybandits.policies(kind))]),
         ("estimators", heavybandits.estimators()),
         ("noises", heavybandits.noises()),
+        ("instances", instances()),
         ("studies", studies()),
     ):
         done = tool("list", what)
@@ -154,6 +157,20 @@ def test_lists() -> None:
         found = [line if line.startswith("#") else line.split()[0] for line in done.stdout.splitlines()]
         assert found == list(known)
         assert not set("\\`") & set(done.stdout)  # plain text, no markup
+        assert " Return " not in done.stdout  # what it is, not what it does
+
+
+def test_a_package_that_is_missing_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["heavybandits", "list", "noises"])
+    monkeypatch.setitem(sys.modules, "heavybandits.world.noises", None)
+    with pytest.raises(SystemExit, match="2"):
+        cli.main()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("heavybandits: ")
+    assert "heavybandits.world.noises" in line
+    assert "fsspec" not in line
 
 
 @pytest.mark.slow

@@ -185,9 +185,10 @@ def _listed(what: str) -> dict[str, dict[str, str]]:
 
 
 def _first_line(thing: Any) -> str:
-    """Return the first line of a docstring, with the fixed parameters, if any."""
+    """Return the first line of a docstring as a noun phrase, with the fixed parameters, if any."""
     if not isinstance(thing, functools.partial):
-        return re.sub(r":\w+:`|`|\\", "", str(thing.__doc__).strip().splitlines()[0])
+        line = re.sub(r":\w+:`|`|\\", "", str(thing.__doc__).strip().splitlines()[0]).removeprefix("Return ")
+        return f"{line[0].upper()}{line[1:]}"
     fixed = ", ".join(
         f"{name}={value}" for name, value in zip(inspect.signature(thing.func).parameters, thing.args, strict=False)
     )
@@ -248,12 +249,10 @@ def main() -> NoReturn:
         print(f"\ninterrupted{error}", file=sys.stderr, flush=True)
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # without waiting for threads in compiled code; chunks are stored whole or not at all
-    except ImportError as error:
-        status = _complain(f"{error}; addresses such as s3://bucket need fsspec and the package that it asks for")
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         status = _complain(f"{error.strerror or error}{where}{_notes(error)}")
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, ImportError) as error:
         status = _complain(f"{error}{_notes(error)}")
     except Exception as error:
         if not hasattr(error, "format_message"):  # typer's errors about wrong usage have it

@@ -69,6 +69,18 @@ def test_an_address_that_nothing_understands_is_named(study: Study) -> None:
         pass
 
 
+def test_an_address_whose_package_is_missing_is_named(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(address: str) -> None:
+        raise ImportError("Install s3fs to access S3")
+
+    monkeypatch.setattr("fsspec.url_to_fs", missing)
+    needs = r"^s3://x: Install s3fs to access S3; such an address needs fsspec and the package that it asks for$"
+    with pytest.raises(StoreError, match=needs):
+        Store("s3://x")
+    with pytest.raises(StoreError, match=needs), reserved("s3://x", study):
+        pass
+
+
 def test_instances_that_were_not_played_yet_are_left_out(study: Study, location: Path, tmp_path: Path) -> None:
     shutil.rmtree(location / "two delta=0" / "checksum" / "c")
     loaded = Store(str(location)).load()

@@ -176,15 +176,20 @@ def checksum(digest: str, item: Item, chunk: Chunk) -> int:
 def absolute(location: str | Path) -> str:
     """Return a folder as an absolute path, which means the same to all workers; any other address is left as it is."""
     path = re.sub("^(file|local)://", "", str(location))
-    return path if "://" in path else os.path.abspath(path)
+    if "://" not in path:
+        return os.path.abspath(path)
+    file_system(path)  # refuses an address that nothing here can open
+    return path
 
 
 def file_system(address: str) -> Any:
     """Return the file system of an address that is not a folder of this machine."""
-    import fsspec
-
     try:
+        import fsspec
+
         return fsspec.url_to_fs(address)[0]
+    except ImportError as error:
+        raise StoreError(f"{address}: {error}; such an address needs fsspec and the package that it asks for") from None
     except ValueError as error:
         raise StoreError(f"{address}: {error}; choose a folder, or another address") from None
 
