@@ -24,7 +24,7 @@ import heavybandits as hb
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "claims.md"
 COMMAND = re.compile(r"`(?:\.venv/bin/)?(heavybandits run [\w.-]+|python benchmarks/\w+\.py|python quickstart\.py)`")
-NUMBERS = re.compile(r"(\d[\d,]*(?:\.\d+)?) ± (\d[\d,]*(?:\.\d+)?)")
+NUMBERS = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s+±\s+(\d[\d,]*(?:\.\d+)?)")
 HEAD = """\
 # Claims
 

@@ -40,6 +40,11 @@ def test_numbers_of_readme_are_those_of_its_commands(claims: Any) -> None:
     assert digest == claim.digest, "run: python docs/claims.py 'python quickstart.py'"
 
 
+def test_a_line_may_break_within_a_pair(claims: Any) -> None:
+    found = claims.NUMBERS.findall("12 ± 3 and 1,234.5\n± 6.0 and 7 ±\n  0.8")
+    assert found == [("12", "3"), ("1,234.5", "6.0"), ("7", "0.8")]
+
+
 def test_a_pair_is_compared_by_its_digits(claims: Any) -> None:
     pair = claims.Pair("1,234.5", "6.0")
     assert pair.is_of(1234.46, 6.04)
