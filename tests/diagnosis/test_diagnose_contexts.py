@@ -124,6 +124,17 @@ def test_the_report_speaks_of_contexts() -> None:
     assert "Contexts" not in hb.diagnose(logged(1.5, n=200)).text()
 
 
+def test_costs_are_called_costs_and_names_stay() -> None:
+    rng = np.random.default_rng(0)
+    names = [f"reward {place % 25}" for place in range(150)]
+    table = pd.DataFrame({"arm": names, "reward": rng.normal(size=150), "rewards before": rng.normal(size=150)})
+    text = hb.diagnose(table, minimise=True, feature_columns=["rewards before"]).text()
+    assert "(and 5 arms with fewer costs)" in text
+    assert "Best arm: 'reward " in text
+    assert "Contexts: rewards before\n" in text
+    assert "reward" not in text.replace("reward ", "").replace("rewards before", "").split("    import")[0]
+
+
 @pytest.mark.slow
 def test_costs_are_told_in_their_units() -> None:
     table = logged(1.5)

@@ -153,7 +153,7 @@ class Report:
     def _measured(self) -> str:
         arms = self._arms()
         missing = len(self.rewards.labels) - len(self.arms)
-        more = f"(and {plural(missing, 'arm')} with fewer rewards)\n" if missing else ""
+        more = f"(and {plural(missing, 'arm')} with fewer {self._noun}s)\n" if missing else ""
         head = ["arm", "mean", "zeros", "others", "best"]
         good = text_table(head, [(label, *good) for label, _, good in arms if good])
         head = ["arm", "count", "median", "spread", "upper tail", "lower tail", "skew", "ties", "outliers", "drift"]
@@ -197,8 +197,8 @@ class Report:
         return (
             f"{known}\nReplay with contexts: {contexts.replays} times {contexts.pulls} pulls\n"
             + text_table(("policy", f"{self.goal} per pull"), rows)
-            + "\n\nContexts are drawn from the file, rewards from the lines plus their residuals.\n"
-        ).replace("rewards", f"{self._noun}s")
+            + f"\n\nContexts are drawn from the file, {self._noun}s from the lines plus their residuals.\n"
+        )
 
     def _band_in_units(self, band: tuple[float, float, float]) -> tuple[float, float, float]:
         middle, low, high = (self._in_units(value) for value in band)
@@ -207,14 +207,14 @@ class Report:
     def findings(self) -> list[str]:
         """Return what the numbers mean, one sentence each."""
         shape = self._arms()[-1][1]
-        return [self._spoken(line) for line in (*self._ranking(), *_noise(shape))]
+        return [*self._ranking(), *(self._spoken(line) for line in _noise(shape))]
 
     def _ranking(self) -> list[str]:
         found, labels = self.levels, self.rewards.labels
         if len(labels) == 1:
             return []
         if self._too_few:
-            return ["Best arm: too few rewards to tell."]
+            return [f"Best arm: too few {self._noun}s to tell."]
         best, second = labels[found.best], labels[found.second]
         measure = "mean" if self.goal == "mean" else "median"
         said = [f"Best arm: {best!r} has the best {measure}, and is the best arm with probability "
@@ -224,11 +224,11 @@ class Report:
         if math.isfinite(found.pulls_needed):
             enough = "the file has enough" if found.pulls_needed <= rows else f"the file has {rows:,}"
             needed = _rounded_up(found.pulls_needed)
-            said.append(f"Telling {best!r} and {second!r} apart takes about {needed} rewards of each; {enough}.")
+            said.append(f"Telling {best!r} and {second!r} apart takes about {needed} {self._noun}s of each; {enough}.")
         elif gap != math.inf:
             said.append(f"Nothing tells {best!r} and {second!r} apart so far.")
         if self.advice.name == "auto" and self.pooled.ties > TIED:
-            said.append("Many rewards tie, so auto may compare means: print(agent) shows the goal in force.")
+            said.append(f"Many {self._noun}s tie, so auto may compare means: print(agent) shows the goal in force.")
         return said
 
 
