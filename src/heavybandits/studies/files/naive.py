@@ -1,4 +1,4 @@
-"""A policy that knows nothing of pending decisions: it is here to measure what knowing of them is worth."""
+"""Any policy without its knowledge of pending decisions, to measure what that knowledge is worth."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from heavybandits.algorithms.parameters import PolicyInside, validated
 
 
 class NaiveState(NamedTuple):
-    """The state of the policy inside, which is told of rewards and of nothing else."""
+    """The state of the policy inside, which learns from rewards alone."""
 
     inner: Any
 
     @property
     def hides_pending(self) -> bool:
-        """Keep decisions from being noted."""
+        """Whether to hide pending decisions from the policy inside; always true."""
         return True
 
 
 @validated
 class Naive(NamedTuple):
-    """A policy that decides as if no reward were out.
+    """A policy that decides as if no decision were pending.
 
     Parameters
     ----------

