@@ -75,11 +75,13 @@ def test_agent() -> None:
     agent = hb.Agent(hb.UCB(), arms=[NASTY, "green"])
     agent.update(NASTY, 1.0)
     table = Table(agent)
-    assert table.caption == "UCB(c=1.0), 1 reward"
+    assert table.caption == str(agent).splitlines()[0] == "ucb, 1 reward"
     assert table.rows[1][:3] == [r"<script>alert('x')</script> \x1b[31m", "1", "1"]
     many = Table(hb.Agent(hb.UCB(), n_arms=100))
     assert len(many.rows) == 21
     assert many.caption.endswith("the 20 most pulled of 100 arms")
+    around = hb.Agent(hb.Restarting(hb.make("auto")), n_arms=2)
+    assert Table(around).caption == str(around).splitlines()[0] == "restarting auto, 0 rewards"
 
 
 def test_diagnosis() -> None:

@@ -251,6 +251,19 @@ def name_of(policy: Any) -> str:
     return min(names)[1] if names else type(policy).__name__
 
 
+def names_of(policy: Any) -> str:
+    """Return the name of a policy, and after it the name of the policy inside, if any.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> names_of(hb.UCB()), names_of(hb.Restarting(hb.UCB()))
+    ('ucb', 'restarting ucb')
+    """
+    inside = getattr(policy, "policy", None)
+    return f"{name_of(policy)} {names_of(inside)}" if hasattr(inside, "init") else name_of(policy)
+
+
 def _effort(factory: Factory, policy: Any) -> tuple[int, int] | None:
     """Return how many parameters this policy must be given, out of how many; None if the factory cannot make it."""
     values, accepted = dict(_values(policy)), inspect.signature(factory).parameters

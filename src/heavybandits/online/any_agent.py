@@ -13,7 +13,7 @@ from .._format import html_table, text_table
 from .._validate import count, whole
 from ..algorithms.kit.shown import index_of, value_of
 from ..algorithms.kit.state import SMOOTHING, fresh_state, pools, reseed, streams, with_room
-from ..algorithms.registry import name_of
+from ..algorithms.registry import names_of
 from ..engine.compile.compiled import without_text
 from ..engine.compile.randomness import uses_rng
 from ..protocols import FloatArray
@@ -91,9 +91,9 @@ class AnyAgent(Kept):
     def __str__(self) -> str:
         """Return what is known, as a table."""
         title, (head, *rows) = self._table()
-        return f"{name_of(self.policy)}, {title}\n{text_table(head, rows)}"
+        return f"{names_of(self.policy)}, {title}\n{text_table(head, rows)}"
 
     def _repr_html_(self) -> str:
         """Show what is known in a notebook."""
         title, (head, *rows) = self._table()
-        return html_table(f"{self.policy!r}, {title}", head, rows)
+        return html_table(f"{names_of(self.policy)}, {title}", head, rows)
