@@ -34,7 +34,7 @@ FACTS = Facts(
     needs="noise, or nothing",
     memory="O(d²)",
     cost="O(d²), O(K d²)",
-    regret="nothing; measured in docs/linear.md",
+    regret="none; measured in docs/linear.md",
     reference="this library",
 )
 

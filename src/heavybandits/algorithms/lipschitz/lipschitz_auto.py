@@ -46,7 +46,7 @@ FACTS = Facts(
     needs="nothing",
     memory="200 kB",
     cost="O(1) amortised, O(m) for m boxes",
-    regret="nothing; measured in docs/lipschitz.md",
+    regret="none; measured in docs/lipschitz.md",
     reference="this library",
 )
 

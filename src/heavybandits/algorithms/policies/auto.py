@@ -39,7 +39,7 @@ FACTS = Facts(
     needs="nothing",
     memory="401 bytes",
     cost="O(1) amortised, O(log K)",
-    regret="nothing; measured in docs/level-set.md",
+    regret="none; measured in docs/level-set.md",
     reference="this library",
 )
 MEANS_EXPLORE = 2.0  # factor by which c is larger while means are compared

@@ -40,7 +40,7 @@ FACTS = Facts(
     needs="nothing",
     memory="201 bytes",
     cost="O(1) amortised, O(log K)",
-    regret="nothing; measured in docs/means.md",
+    regret="none; measured in docs/means.md",
     reference="this library",
 )
 

@@ -48,7 +48,7 @@ FACTS = Facts(
     needs="nothing",
     memory="337 bytes",
     cost="O(1) amortised, O(log K)",
-    regret="nothing; measured in docs/level-set.md",
+    regret="none; measured in docs/level-set.md",
     reference="this library",
 )
 

@@ -40,7 +40,7 @@ FACTS = Facts(
     needs="what the policy inside needs",
     memory="8.3 kB, and the policy's twice",
     cost="O(log n), and the policy's",
-    regret="nothing; measured in docs/drift.md",
+    regret="none; measured in docs/drift.md",
     reference="this library",
 )
 

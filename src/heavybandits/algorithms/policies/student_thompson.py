@@ -43,7 +43,7 @@ FACTS = Facts(
     needs="tail index, scale",
     memory="32 n bytes",
     cost="O(1) amortised, O(K)",
-    regret="none proved",
+    regret="none",
     reference="Thompson 1933",
 )
 

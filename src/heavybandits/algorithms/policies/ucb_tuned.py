@@ -28,7 +28,7 @@ FACTS = Facts(
     needs="width of the range",
     memory="49 bytes",
     cost="O(K)",
-    regret="none proved",
+    regret="none",
     reference="Auer, Cesa-Bianchi, Fischer 2002",
 )
 
