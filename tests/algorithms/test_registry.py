@@ -171,6 +171,16 @@ def test_a_policy_knows_its_name(name: str) -> None:
     assert registry.name_of(hb.make(name, **example)) == name
 
 
+@pytest.mark.parametrize("name", registry.all_policies())
+def test_an_error_begins_with_the_class(name: str) -> None:
+    policy, complaint = hb.make(name, **registry.examples()[name]), ""
+    try:
+        policy.init(2, None)
+    except ValueError as error:
+        complaint = str(error)
+    assert not complaint or complaint.startswith(f"{type(policy).__name__}: ")
+
+
 @pytest.mark.parametrize(
     ("policy", "name"),
     [
@@ -185,6 +195,7 @@ def test_a_policy_knows_its_name(name: str) -> None:
 )
 def test_the_most_special_name_is_told(policy: Any, name: str) -> None:
     assert registry.name_of(policy) == name
+    assert registry.names_of(hb.Restarting(hb.Restarting(policy))) == f"restarting restarting {name}"
 
 
 @pytest.mark.parametrize("kind", ["_ranked", "__init__", "ucb.UCB", "..registry", "", "UCB", "kl_ucb"])

@@ -148,7 +148,9 @@ def test_policies_must_be_of_the_instances_kind() -> None:
         hb.simulate(FRESH, {"x": hb.UCB()}, horizon=5)
     with pytest.raises(TypeError, match="policies must be of kind 'arms' here, got one of kind 'linear'"):
         hb.simulate(hb.env1(hb.Cauchy()), {"x": Ridge()}, horizon=5)
-    with pytest.raises(TypeError, match="instance must be one of Instance, LinearInstance, LipschitzInstance, got 'env1'"):
+    with pytest.raises(
+        TypeError, match="instance must be one of Instance, LinearInstance, LipschitzInstance, got 'env1'"
+    ):
         hb.simulate("env1", {"x": Ridge()}, horizon=5)  # type: ignore[arg-type]
 
 

@@ -311,6 +311,6 @@ def test_regret_is_within_the_bound_where_arms_lure(policy: Any) -> None:
 @pytest.mark.parametrize("policy", [hb.Exp3(), *FAMILY[6:]], ids=repr)
 def test_a_missing_horizon_is_named(policy: Any) -> None:
     with pytest.raises(
-        ValueError, match=r"\A[a-z3-]+: its \w+ is tuned to a horizon, so horizon must be given, got None\Z"
+        ValueError, match=r"\A[A-Z][A-Za-z3]+: its \w+ is tuned to a horizon, so horizon must be given, got None\Z"
     ):
         policy.init(2, None)

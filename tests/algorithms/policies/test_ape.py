@@ -204,7 +204,7 @@ def test_equal_arms_are_told_apart_by_their_number_only() -> None:
 
 @pytest.mark.parametrize("policy", [hb.MRUCB(1.5), hb.MRAPE(1.5)])
 def test_a_horizon_is_needed(policy: Any) -> None:
-    with pytest.raises(ValueError, match=r"^mr-(ucb|ape): .*horizon must be given, got None"):
+    with pytest.raises(ValueError, match=r"^MR(UCB|APE): .*horizon must be given, got None"):
         policy.init(2, None)
 
 

@@ -103,7 +103,7 @@ class AdaOFUL(NamedTuple):
 
     def init(self, n_features: int, horizon: int | None) -> AdaOFULState:
         """Return a fresh state."""
-        rounds = required_horizon(NAME, horizon, "scale")
+        rounds = required_horizon("AdaOFUL", horizon, "scale")
         level = math.log(2.0 * rounds * rounds / self.delta)
         size = n_features + int(self.intercept)
         return AdaOFULState(

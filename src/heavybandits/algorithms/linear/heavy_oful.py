@@ -115,7 +115,7 @@ class HeavyOFUL(NamedTuple):
 
     def init(self, n_features: int, horizon: int | None) -> HeavyOFULState:
         """Return a fresh state."""
-        rounds = required_horizon(NAME, horizon, "radius")
+        rounds = required_horizon("HeavyOFUL", horizon, "radius")
         size, order = n_features + int(self.intercept), 1.0 + self.eps
         ridge = self.ridge if self.ridge > 0.0 else float(size)
         level, spread = math.log(2.0 * rounds * rounds / self.delta), math.log(3.0 * rounds) ** exponent(self.eps)

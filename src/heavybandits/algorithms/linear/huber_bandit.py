@@ -164,7 +164,7 @@ class HuberBandit(NamedTuple):
     def init(self, n_features: int, horizon: int | None) -> HuberBanditState:
         """Return a fresh state."""
         if n_features % self.n_arms != 0:
-            raise ValueError(f"{NAME}: n_features must be a multiple of n_arms={self.n_arms}, got {n_features}")
+            raise ValueError(f"HuberBandit: n_features must be a multiple of n_arms={self.n_arms}, got {n_features}")
         size, sets = n_features // self.n_arms + int(self.intercept), 2 * self.n_arms
         return HuberBanditState(
             samples=init_pool(sets, None if horizon is None else 2 * horizon, size + 1),

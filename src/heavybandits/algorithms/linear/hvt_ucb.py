@@ -131,7 +131,7 @@ class HvtUCB(NamedTuple):
 
     def init(self, n_features: int, horizon: int | None) -> HvtUCBState:
         """Return a fresh state."""
-        rounds = required_horizon(NAME, horizon, "radius")
+        rounds = required_horizon("HvtUCB", horizon, "radius")
         size = n_features + int(self.intercept)
         ridge = self.ridge if self.ridge > 0.0 else float(size)
         level, smallest = math.log(2.0 * rounds * rounds / self.delta), 1.0 / math.sqrt(rounds)

@@ -89,7 +89,9 @@ class LinearClippedSGDUCB(NamedTuple):
 
     def init(self, n_features: int, horizon: int | None) -> LinearClippedSGDUCBState:
         """Return a fresh state."""
-        step = practical_step(required_horizon(NAME, horizon, "step")) if self.order == "first" else 0.0
+        step = (
+            practical_step(required_horizon("LinearClippedSGDUCB", horizon, "step")) if self.order == "first" else 0.0
+        )
         return LinearClippedSGDUCBState(init_fit(n_features, self.intercept, self.ridge), np.array([step]))
 
     def beta(self, t: int) -> float:

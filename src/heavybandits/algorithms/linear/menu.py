@@ -140,7 +140,7 @@ class MENU(NamedTuple):
         """Return a fresh state."""
         size, repeats = n_features + int(self.intercept), self.repeats
         if repeats == 0:
-            rounds = required_horizon(NAME, horizon, "number of repeats")
+            rounds = required_horizon("MENU", horizon, "number of repeats")
             repeats = math.ceil(24.0 * (1.0 + math.log(rounds / self.delta)))
         return MENUState(
             group=init_group(n_features, repeats),

@@ -135,7 +135,7 @@ class TOFU(NamedTuple):
 
     def init(self, n_features: int, horizon: int | None) -> TOFUState:
         """Return a fresh state."""
-        rounds = required_horizon(NAME, horizon, "threshold")
+        rounds = required_horizon("TOFU", horizon, "threshold")
         size, order = n_features + int(self.intercept), 1.0 + self.eps
         scale = self.u ** (1.0 / order)
         level = math.log(2.0 * size * rounds / self.delta) ** (self.eps / order)

@@ -54,7 +54,7 @@ class FOUCB(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> TemplateState:
         """Return a fresh state."""
-        return init_template(NAME, self.optimizer, n_arms, horizon)
+        return init_template("FOUCB", self.optimizer, n_arms, horizon)
 
     def radius(self, rate: float) -> float:
         """Return the radius of the confidence interval: the rate bounds half its square."""

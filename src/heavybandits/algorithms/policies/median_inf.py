@@ -88,7 +88,7 @@ class MedianINF(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> MedianINFState:
         """Return a fresh state."""
-        n_draws = required_horizon(NAME, horizon, "rate") / (2 * self.m + 1)
+        n_draws = required_horizon("MedianINF", horizon, "rate") / (2 * self.m + 1)
         return MedianINFState(
             draws=init_draws(n_arms, math.sqrt(2.0 / n_draws) / self.scale),
             waiting=init_waiting(n_arms, 2 * self.m + 1),

@@ -62,7 +62,7 @@ class MRAPE(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> PerturbedState:
         """Return a fresh state."""
-        horizon = required_horizon(NAME, horizon, "bonus")
+        horizon = required_horizon("MRAPE", horizon, "bonus")
         return init_perturbed(n_arms, horizon, "uniform")
 
     def select(self, state: PerturbedState, t: int, rng: Any) -> int:

@@ -89,7 +89,7 @@ class MRUCB(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> MRUCBState:
         """Return a fresh state."""
-        horizon = required_horizon(NAME, horizon, "bonus")
+        horizon = required_horizon("MRUCB", horizon, "bonus")
         return MRUCBState(
             pulls=np.zeros(n_arms, np.int64),
             mean=init_p_robust(n_arms, horizon),

@@ -85,7 +85,7 @@ class UniINF(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> UniINFState:
         """Return a fresh state."""
-        growth = n_arms * math.log(max(required_horizon(NAME, horizon, "barrier"), 2))
+        growth = n_arms * math.log(max(required_horizon("UniINF", horizon, "barrier"), 2))
         return UniINFState(
             draws=init_draws(n_arms, 0.25),
             barrier=np.array([4.0]),

@@ -51,7 +51,7 @@ class ZOUCB(NamedTuple):
 
     def init(self, n_arms: int, horizon: int | None) -> TemplateState:
         """Return a fresh state."""
-        return init_template(NAME, self.optimizer, n_arms, horizon)
+        return init_template("ZOUCB", self.optimizer, n_arms, horizon)
 
     def radius(self, rate: float) -> float:
         """Return the radius of the confidence interval: the rate itself."""
