@@ -8,6 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)  # no test fails because it is slow
+settings.load_profile("untimed")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

@@ -124,7 +124,7 @@ def test_the_number_b_of_the_cited_theorem() -> None:
     assert steps[2] == pytest.approx(math.log(2), rel=1e-12)  # B is at least 2
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(st.integers(1, 10**9), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(1e-12, 0.5))
 def test_proven_step_solves_its_equation(horizon: int, radius: float, sigma: float, delta: float) -> None:
     step = theory.proven_step(horizon, radius, delta, sigma)
@@ -147,7 +147,7 @@ def test_extreme_parameters_do_not_overflow() -> None:
 # Inverses.
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(st.integers(1, 10**6), st.floats(1e-6, 0.5), st.integers(1, 10**5), st.floats(0.1, 100), st.floats(0.1, 10))
 def test_inverse_rates(k: int, delta: float, horizon: int, radius: float, sigma: float) -> None:
     value = theory.printed_rate(k, delta, horizon, radius, sigma)

@@ -38,7 +38,7 @@ def test_what_cannot_be_told_is_not(rewards: list[float]) -> None:
     assert not shape.skew.value > 0
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50, derandomize=True)
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=60))
 def test_any_rewards_have_a_shape(rewards: list[float]) -> None:
     shape = measure(np.array(rewards))

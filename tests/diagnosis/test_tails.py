@@ -83,7 +83,7 @@ def test_hill_estimates_by_their_definition() -> None:
     assert hill_estimates(sizes) == pytest.approx(expected, rel=1e-12)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(st.integers(0, 2**32 - 1), st.floats(-100, 100), st.integers(-20, 20))
 def test_the_index_ignores_shift_and_scale(seed: int, shift: float, exponent: int) -> None:
     sample = np.random.default_rng(seed).standard_t(2, 400)

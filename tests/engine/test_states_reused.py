@@ -70,7 +70,7 @@ def test_a_state_of_unknown_parts_is_made_anew() -> None:
     assert memory.renewed().rng.random() == first
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(st.integers(0, 2**200), st.lists(st.integers(0, 2**32 - 1), max_size=4), st.integers(0, 2**32 - 1))
 def test_seeds_are_those_of_numpy(seed: int, names: list[int], replication: int) -> None:
     expected = np.random.SeedSequence(seed, spawn_key=(*names, replication))

@@ -180,7 +180,7 @@ def test_a_policy_that_selects_no_arm_is_named(arm: int) -> None:
 @pytest.mark.slow
 @every_policy
 @pytest.mark.parametrize("n_arms", [1, 3, 70])
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(data=st.data())
 def test_any_reward_but_nan_is_legal(name: str, n_arms: int, data: st.DataObject) -> None:
     """There is no exception, no NaN as an index, and no NaN as an estimate once it was a number."""

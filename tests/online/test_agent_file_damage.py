@@ -53,9 +53,7 @@ def test_every_length_counts(good: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=300, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_damage_is_noticed(good: bytes, tmp_path: Path, data: st.DataObject) -> None:
     start, end = sorted(data.draw(st.tuples(*2 * [st.integers(0, len(good))])))

@@ -73,7 +73,7 @@ def test_decisions_are_spread_while_rewards_are_out() -> None:
     assert agent.pending == 3
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(0, 2), max_size=12), st.randoms(use_true_random=False))
 def test_pending_decisions_leave_no_trace(asked: list[int], random: Any) -> None:
     """Once all decisions are settled or given up, the agent equals one that was only told the rewards."""

@@ -74,7 +74,7 @@ def answers(log: Log, commands: list[Any]) -> list[Outcome]:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 1), st.lists(REQUESTS, min_size=1, max_size=6)), max_size=12), st.booleans())
 def test_any_requests_get_the_statuses_of_the_model(batches: list[Any], draws: bool) -> None:
     spec = Experiment(

@@ -33,7 +33,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.mark.slow
 @SCHEMA.parametrize()
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_made_up_requests_are_answered_as_described(case: Any, server: Running) -> None:
     if case.operation.path == "/v1/experiments/{experiment}" and case.method == "PUT" and isinstance(case.body, dict):
         case.body["policy"] = "ucb"  # others would be compiled

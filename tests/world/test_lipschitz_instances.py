@@ -36,7 +36,7 @@ def test_suprema_are_found(name: str) -> None:
     assert instance.supremum == pytest.approx(SUPREMA[name], abs=2e-8)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.floats(0, 1), st.floats(0, 1), st.sampled_from([0.5, 1.0, 2.0]))
 def test_the_top_of_any_hill_is_found(u: float, v: float, power: float) -> None:
     def hill(x: FloatArray) -> FloatArray:

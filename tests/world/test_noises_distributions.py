@@ -175,7 +175,7 @@ def test_density_integrates_to_the_distribution(noise: Noise) -> None:
 
 
 @each_law
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(u=st.floats(1e-5, 1 - 1e-5))
 def test_quantile_inverts_the_distribution(noise: Noise, u: float) -> None:
     x = noise.quantile(u)

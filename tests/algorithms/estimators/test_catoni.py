@@ -84,7 +84,7 @@ def test_least_number_of_rewards() -> None:
     assert classical.until(state, 0, 9.99) == 10.0
 
 
-@settings(deadline=None, derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=200)
 @given(st.floats(-LARGEST, LARGEST), st.sampled_from([1.1, 1.5, 2.0]))
 def test_influence(z: float, p: float) -> None:
     psi, slope = influence(z, 0.5, p)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -30,7 +30,6 @@ pytestmark = pytest.mark.filterwarnings(
 rewards = st.one_of(st.floats(allow_nan=False), st.sampled_from([0.0, math.inf, -math.inf, 1e308, -1e308]))
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=30))
 def test_small_median_is_the_median(values: list[float]) -> None:
     array = np.array([saturate(value) for value in values])
@@ -114,7 +113,6 @@ def test_smoothed_median_of_means_vector() -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.integers(0, 4), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_smoothed_median_of_means_is_the_median_of_block_means(m: int, n: int, random: object) -> None:
     values = [random.uniform(-9, 9) for _ in range((2 * m + 1) * n)]  # type: ignore[attr-defined]
@@ -180,7 +178,6 @@ def test_noiseless_rewards_contract_by_one_minus_the_step() -> None:
     assert feed([0.25] * 40) - 0.25 == pytest.approx((1 - step) ** 40 * 1.25, rel=1e-12)  # type: ignore[operator]
 
 
-@settings(deadline=None)
 @given(st.lists(rewards, min_size=1, max_size=30))
 def test_no_reward_moves_an_iterate_by_more_than_step_times_clip(stream: list[float]) -> None:
     _, feed = practical(100, 2.0, 0, 1, 0.5)
@@ -251,7 +248,6 @@ def test_sstm_theory_schedule_uses_its_own_constants() -> None:
     assert sstm.bound(state, 0, 0.1) == pytest.approx(6 * a * radius**2 / 4)
 
 
-@settings(deadline=None)
 @given(st.lists(rewards, min_size=1, max_size=40), st.floats(0.1, 10))
 def test_two_point_descent_is_clipped_descent(stream: list[float], tau: float) -> None:
     """|u + tau| - |u - tau| = 2 clip(u, tau): the zero-order step is a clipped gradient step."""

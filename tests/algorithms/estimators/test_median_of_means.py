@@ -53,7 +53,7 @@ def test_sums_of_infinities_are_finite() -> None:
     assert {_range_sum(state.sums, 0, begin, end) for begin in range(15) for end in range(begin + 1, 16)} == {LARGEST}
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(derandomize=True, max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 600), st.floats(0.01, 200.0))
 def test_median_of_means_is_the_median_of_the_block_means(seed: int, n: int, log_term: float) -> None:
     rewards, mean = stream(seed, n), MedianOfMeans(1.0, 1.0)
@@ -62,7 +62,7 @@ def test_median_of_means_is_the_median_of_the_block_means(seed: int, n: int, log
     assert exact_median([m - slack for m, slack in blocks]) <= value <= exact_median([m + slack for m, slack in blocks])
 
 
-@settings(deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 300), st.integers(1, 300))
 def test_sums_over_ranges(seed: int, begin: int, length: int) -> None:
     rewards = stream(seed, begin + length, wild=0.0)
@@ -73,7 +73,7 @@ def test_sums_over_ranges(seed: int, begin: int, length: int) -> None:
     )
 
 
-@settings(deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(st.lists(st.one_of(st.floats(-LARGEST, LARGEST), st.sampled_from([0.0, 1.0])), min_size=1, max_size=60))
 def test_median_by_selection(values: list[float]) -> None:
     ordered = sorted(values)

@@ -54,14 +54,14 @@ def played(policy: Any, rewards: FloatArray) -> list[int]:
     return arms
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, derandomize=True)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 0.25, 1.0]))
 def test_arms_against_the_reference(seed: int, c: float) -> None:
     rewards = np.array([0.0, 0.5, 1.0]) + np.random.default_rng(seed).standard_cauchy((200, 3))
     assert played(hb.make("order-statistic-ucb", c=c), rewards) == reference(c, rewards)
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, derandomize=True)
 @given(st.integers(0, 2**32 - 1))
 def test_increasing_maps_change_nothing(seed: int) -> None:
     rewards = np.random.default_rng(seed).standard_normal((200, 3)) + np.array([0.0, 0.3, 0.6])

@@ -71,7 +71,7 @@ def test_radius_covers(law: str, make: Callable[[float, float, float], Any], eps
     assert np.mean(np.abs(errors) > 0.02 * radius) > delta
 
 
-@settings(deadline=None, derandomize=True, max_examples=25)
+@settings(derandomize=True, max_examples=25)
 @given(st.sampled_from(MEANS), st.integers(0, 2**32 - 1), st.floats(-100, 100), st.floats(1e-3, 1e3))
 def test_shift_and_scale(mean: Any, seed: int, shift: float, scale: float) -> None:
     rewards, log_term = stream(seed, 120, wild=0.0), 4.0

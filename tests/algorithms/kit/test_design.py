@@ -21,7 +21,7 @@ def rows(seed: int, n: int, d: int) -> FloatArray:
     return np.random.default_rng(seed).normal(size=(n, d)) * np.logspace(-1, 1, d)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 1000), st.integers(1, 6), st.integers(0, 40), st.sampled_from([0.01, 1.0]))
 def test_the_inverse_follows_rows_and_weights(seed: int, d: int, n: int, ridge: float) -> None:
     design, gram = init_design(d, ridge), ridge * np.eye(d)
@@ -45,7 +45,7 @@ def test_a_row_can_be_taken_out_again() -> None:
     assert np.allclose(design.inverse, np.linalg.inv(gram))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 1000), st.lists(st.sampled_from(["ask", "learn", "cancel", "stray"]), max_size=30))
 def test_pending_rows_narrow_widths_and_leave_no_trace(seed: int, steps: list[str]) -> None:
     d, table = 3, rows(seed, 30, 3)

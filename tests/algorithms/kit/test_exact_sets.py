@@ -24,7 +24,7 @@ def upper_end_at(rewards: FloatArray, scale: float, x: float, level: float) -> f
     return upper_end(rho, score, mode, rewards, n, scale, x, level)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(st.lists(st.floats(-4, 4), min_size=1, max_size=KEPT), st.floats(0.3, 3.0), st.floats(0.3, 6.0))
 def test_upper_end_against_a_grid(rewards: list[float], scale: float, level: float) -> None:
     ordered = np.sort(np.array(rewards))

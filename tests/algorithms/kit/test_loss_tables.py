@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("silent")
 CAUCHY = tabulate((hb.Cauchy(),))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(st.floats(-1e6, 1e6) | st.floats(-10, 10))
 def test_a_table_is_the_loss_up_to_interpolation(z: float) -> None:
     exact = math.log(math.pi * (1 + z * z))

@@ -24,7 +24,7 @@ def contents(pool: Pool) -> Lists:
     ]
 
 
-@settings(deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(st.integers(1, 3), st.lists(st.integers(0, 4), max_size=200))
 def test_with_a_horizon_any_spread_fits(width: int, arms: list[int]) -> None:
     pool, lists = init_pool(5, len(arms), width), [[] for _ in range(5)]  # type: tuple[Pool, Lists]
@@ -61,7 +61,7 @@ def test_a_full_pool_says_so() -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(derandomize=True, max_examples=40)
 @given(st.integers(1, 3), st.integers(0, 2**32 - 1), st.sampled_from([None, 3]))
 def test_grows_without_a_horizon_or_past_it(width: int, seed: int, horizon: int | None) -> None:
     rng = np.random.default_rng(seed)
@@ -88,7 +88,7 @@ def test_grown_is_the_pool_itself_while_any_record_fits() -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(derandomize=True, max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([None, 1, 1000]))
 def test_carry_keeps_the_records_of_the_arms_that_stay(seed: int, horizon: int | None) -> None:
     rng = np.random.default_rng(seed)

@@ -44,7 +44,7 @@ def naive_heights(values: np.ndarray, widths: np.ndarray, level: float) -> np.nd
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 200), st.integers(0, 2**32 - 1), st.booleans())
 def test_highest_is_the_argmax_of_all_lines(n_arms: int, seed: int, tied: bool) -> None:
     """Scan and tournament agree with a plain argmax while lines move and the level rises."""
@@ -174,7 +174,7 @@ class Rising:
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(2, 150), st.integers(0, 2**32 - 1), st.sampled_from([0.001, 0.1, 3.0]))
 def test_a_lead_is_never_kept_too_long(n_arms: int, seed: int, noise: float) -> None:
     """Whether the leader or a rival moves, the choice is the arm with the highest index in that round."""

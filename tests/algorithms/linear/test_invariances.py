@@ -14,7 +14,7 @@ from heavybandits.protocols import FloatArray, IntArray
 
 pytestmark = pytest.mark.usefixtures("silent")
 HORIZON = 40
-few = settings(max_examples=10, deadline=None)
+few = settings(max_examples=10)
 
 
 def in_units(a: float) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def test_compiled_and_interpreted_agree_to_the_last_bit(policy: Any, n_rounds: i
 
 
 @given(seeds, st.integers(-30, 30), st.booleans(), st.sampled_from([1, 300]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_powers_of_two_change_nothing(seed: int, exponent: int, by_means: bool, n_rounds: int) -> None:
     contexts, means = problem(seed, n_rounds)
     noise, factor, policy = np.random.default_rng(seed).standard_t(2, 300), 2.0**exponent, MEAN if by_means else AUTO
@@ -94,7 +94,7 @@ def test_powers_of_two_change_nothing(seed: int, exponent: int, by_means: bool, 
 
 
 @given(seeds, st.sampled_from([-1e4, 0.37, 100.0, 1e6]), st.sampled_from([1, 200]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_constant_changes_nothing_but_rounding(seed: int, constant: float, n_rounds: int) -> None:
     contexts, means = problem(seed, n_rounds)
     noise = np.random.default_rng(seed).standard_cauchy(200)
@@ -105,7 +105,7 @@ def test_a_constant_changes_nothing_but_rounding(seed: int, constant: float, n_r
 
 
 @given(seeds, st.sampled_from([1, 200]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_the_order_of_rows_changes_nothing(seed: int, n_rounds: int) -> None:
     contexts, means = problem(seed, n_rounds)
     noise = np.random.default_rng(seed).standard_t(2, 200)
@@ -116,7 +116,7 @@ def test_the_order_of_rows_changes_nothing(seed: int, n_rounds: int) -> None:
 
 
 @given(seeds)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_rows_that_stay_the_same_are_played_as_if_they_did_not(seed: int) -> None:
     contexts, means = problem(seed, 1)
     noise = np.random.default_rng(seed).standard_cauchy(300)

@@ -67,7 +67,7 @@ def _is_ripe(cells: Cells, state: Any, cell: int) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=4, derandomize=True)
 @given(seeds, st.sampled_from([2.0**-40, 0.25, 2.0**30]))
 def test_the_unit_of_rewards_does_not_matter(seed: int, scale: float) -> None:
     noise = 0.1 * np.random.default_rng(seed).standard_cauchy(150)
@@ -75,7 +75,7 @@ def test_the_unit_of_rewards_does_not_matter(seed: int, scale: float) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=4, derandomize=True)
 @given(seeds, st.sampled_from([-64.0, 1.0, 16.0]))
 def test_the_origin_of_rewards_does_not_matter(seed: int, offset: float) -> None:
     """Rewards that differ only by an offset cut the same boxes, and move all indices by that offset."""

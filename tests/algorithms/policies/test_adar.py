@@ -78,7 +78,7 @@ def test_pairs_before_an_index_is_finite(rounds: int, pairs: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(seeds, st.integers(13, 120), st.integers(0, 3), st.booleans())
 def test_index_agrees_with_its_definition(seed: int, pairs: int, decimals: int, wild: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -137,7 +137,7 @@ def test_it_plays_as_its_reference(kind: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(seeds, st.integers(-60, 60), st.sampled_from(["cauchy", "coins"]))
 def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) -> None:
     a, table = 2.0**power, rewards_table(kind, seed, 400, 2)
@@ -150,7 +150,7 @@ def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) ->
 
 
 @pytest.mark.slow
-@settings(max_examples=5, deadline=None, derandomize=True)
+@settings(max_examples=5, derandomize=True)
 @given(seeds)
 def test_permuted_arms(seed: int) -> None:
     """Arms are chosen by their rewards, not by their numbers."""
@@ -164,7 +164,7 @@ def test_permuted_arms(seed: int) -> None:
             state.turn.left[0] = 0
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50, derandomize=True)
 @given(
     st.lists(st.sampled_from([0.0, 1.0, -1.0, 2.5, -3.0, 1e10, -1e150]), max_size=40), st.floats(0, 4), st.floats(0, 4)
 )

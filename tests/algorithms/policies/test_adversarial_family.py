@@ -200,7 +200,7 @@ def moved(policy: Any, shift: float) -> Any:
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20, derandomize=True)
 @given(seeds, st.floats(-50, 50))
 def test_a_common_shift_of_rewards_and_offset_changes_nothing(seed: int, shift: float) -> None:
     table = rewards_table("heavy", seed, 60, 4)
@@ -209,7 +209,7 @@ def test_a_common_shift_of_rewards_and_offset_changes_nothing(seed: int, shift: 
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20, derandomize=True)
 @given(seeds, st.integers(-30, 30), st.sampled_from(["heavy", "coins", "wild"]))
 def test_scaling_by_a_power_of_two_is_exact(seed: int, power_of_two: int, kind: str) -> None:
     """This leaves out the policies whose scale is fixed at the start."""
@@ -227,7 +227,7 @@ def test_scaling_by_a_power_of_two_is_exact(seed: int, power_of_two: int, kind: 
 
 
 @pytest.mark.slow
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, derandomize=True)
 @given(seeds, st.permutations(range(5)))
 def test_permuted_arms_have_permuted_probabilities(seed: int, order: list[int]) -> None:
     rng = np.random.default_rng(seed)
@@ -242,7 +242,7 @@ def test_permuted_arms_have_permuted_probabilities(seed: int, order: list[int]) 
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(seeds)
 def test_probabilities_sum_to_one_whatever_the_rewards(seed: int) -> None:
     table = rewards_table("wild", seed, 80, 5)

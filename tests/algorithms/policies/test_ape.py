@@ -70,7 +70,7 @@ def test_estimate_vectors() -> None:
     assert estimates([1, 2, 50, 3], 1.5, 1.0)[-1] == pytest.approx(3.941623031, abs=1e-9)
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=12, derandomize=True)
 @given(seeds, st.sampled_from([1.05, 1.3, 1.5, 2.0]), st.sampled_from([1.0, 30.0]))
 def test_estimate_agrees_with_its_definition(seed: int, p: float, c: float) -> None:
     """It agrees exactly when computed anew, and to second order in between."""
@@ -87,7 +87,7 @@ def test_estimate_agrees_with_its_definition(seed: int, p: float, c: float) -> N
         assert found == pytest.approx(expected, rel=1e-6, abs=2e-4 * n * unit)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(seeds, st.floats(1.5, 2.0))
 def test_estimate_is_odd_and_becomes_the_mean(seed: int, p: float) -> None:
     rewards = np.random.default_rng(seed).standard_cauchy(40)
@@ -182,7 +182,7 @@ def policies(c: float) -> list[Any]:
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(seeds, st.integers(-20, 20))
 def test_scaling_rewards_and_c(seed: int, power: int) -> None:
     a, table = 2.0**power, rewards_table("cauchy", seed, 120, 4)
@@ -190,7 +190,7 @@ def test_scaling_rewards_and_c(seed: int, power: int) -> None:
         assert np.array_equal(play(one, table), play(two, a * table))
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(seeds, st.permutations(range(4)))
 def test_permuted_arms(seed: int, order: list[int]) -> None:
     table: FloatArray = rewards_table("normal", seed, 150, 4)

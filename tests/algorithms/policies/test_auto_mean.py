@@ -161,7 +161,7 @@ def test_indices_are_those_of_the_recipe(kind: str) -> None:
     assert len(slow.top) > 10 or kind == "coins"
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 @given(st.floats(-20, 6))
 @example(math.log10(0.045))
 @example(math.log10(0.005))
@@ -184,14 +184,14 @@ def test_series_and_steps_agree(root: Any, switch: float) -> None:
     assert above == pytest.approx(below, rel=1e-10)
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, derandomize=True)
 @given(seeds, st.sampled_from(KINDS), st.integers(-900, 900))
 def test_powers_of_two_change_nothing(seed: int, kind: str, exponent: int) -> None:
     rewards = stream(kind, seed, 200)
     assert arms_played(rewards) == arms_played(np.ldexp(rewards, exponent))
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, derandomize=True)
 @given(seeds, st.sampled_from(["normal", "student"]))
 def test_rewards_farther_apart_than_the_largest_number(seed: int, kind: str) -> None:
     """Their differences overflow; choices, means and indices do not."""
@@ -207,7 +207,7 @@ def test_rewards_farther_apart_than_the_largest_number(seed: int, kind: str) -> 
     assert AUTO_MEAN.value(large, 0) == pytest.approx(math.ldexp(AUTO_MEAN.value(small, 0), 1024))
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(seeds, st.sampled_from(KINDS), st.sampled_from([1024.0, 3.7, 1e-9]), st.sampled_from([0.0, 1e9, -1e6]))
 def test_units_and_offsets_change_nothing(seed: int, kind: str, factor: float, offset: float) -> None:
     rewards = stream(kind, seed, 200)
@@ -215,7 +215,7 @@ def test_units_and_offsets_change_nothing(seed: int, kind: str, factor: float, o
     assert arms_played(rewards) == arms_played(changed)
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, derandomize=True)
 @given(seeds, st.sampled_from(["normal", "left", "student"]))
 def test_the_order_of_the_arms_does_not_matter(seed: int, kind: str) -> None:
     """Only who comes first would matter, so all arms get one reward in advance."""

@@ -57,7 +57,7 @@ def test_numbers() -> None:
     assert [exploration(n_arms, 10_000, 0.5) for n_arms in (2, 10, 100)] == [142, 500, 8500]
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(st.integers(1, 10**9), st.integers(1, 10**15))
 def test_blocks_are_odd_and_fit(n_arms: int, n: int) -> None:
     q = block_count(n_arms, n)
@@ -74,7 +74,7 @@ def test_it_plays_as_its_reference(kind: str) -> None:
         assert play(hb.ForceMOM(rho), table).tolist() == reference(rho, table)
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, derandomize=True)
 @given(seeds, st.integers(-30, 30), st.integers(-5, 5))
 def test_shifts_and_powers_of_two(seed: int, power: int, shift: int) -> None:
     table = np.round(rewards_table("normal", seed, 300, 3), 3)

@@ -125,7 +125,7 @@ def test_index_agrees_with_its_reference(eps: float) -> None:
         assert found == pytest.approx(expected, abs=1e-9 * bound ** (1 / (1 + eps)))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(seeds, st.floats(0.1, 3.0), st.floats(-6, 2))
 def test_index_grows_with_the_budget(seed: int, eps: float, exponent: float) -> None:
     rewards = np.random.default_rng(seed).standard_cauchy(12).tolist()
@@ -171,7 +171,7 @@ def test_choices(kind: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, derandomize=True)
 @given(seeds, st.integers(-20, 20))
 def test_scaling_rewards_and_bound(seed: int, power: int) -> None:
     a, table = 2.0**power, rewards_table("normal", seed, 120, 4)
@@ -180,7 +180,7 @@ def test_scaling_rewards_and_bound(seed: int, power: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, derandomize=True)
 @given(seeds, st.permutations(range(4)))
 def test_permuted_arms(seed: int, order: list[int]) -> None:
     table = rewards_table("normal", seed, 120, 4)

@@ -129,7 +129,7 @@ def streams(seed: int, kind: str) -> FloatArray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", [AUTO, ADAPTIVE, hb.LevelSetUCB()], ids=["auto", "adaptive", "fixed"])
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8, derandomize=True)
 @given(seeds, st.sampled_from(["cauchy", "coins", "integers"]), st.integers(-200, 200))
 def test_powers_of_two_change_nothing(policy: Any, seed: int, kind: str, exponent: int) -> None:
     rewards = streams(seed, kind)
@@ -137,7 +137,7 @@ def test_powers_of_two_change_nothing(policy: Any, seed: int, kind: str, exponen
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8, derandomize=True)
 @given(seeds, st.integers(-100, 100))
 def test_shifts_change_nothing(seed: int, shift: int) -> None:
     """Shifts are whole numbers and rewards have few digits, so that sums are exact."""

@@ -95,7 +95,7 @@ def test_kl_indices_of_location_families() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 @given(st.one_of(st.floats(0, 1), st.floats(0, 1e-6)), st.floats(-18, 3), st.booleans())
 def test_bernoulli_bound_solves_its_equation(p: float, exponent: float, mirrored: bool) -> None:
     """It agrees with bisection on the divergence written with log1p, which is exact to the last digits."""

@@ -154,7 +154,7 @@ def test_theory_schedule_is_fo_ucb_on_clipped_sgd() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(seeds, st.floats(-50, 50), st.sampled_from([1.0, 0.2]))
 def test_a_common_shift_of_all_rewards_changes_nothing(seed: int, shift: float, c: float) -> None:
     table = rewards_table("cauchy", seed, 200, 4)
@@ -169,7 +169,7 @@ def test_a_common_shift_of_all_rewards_changes_nothing(seed: int, shift: float, 
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(seeds, st.integers(-30, 30), st.sampled_from(["cauchy", "coins", "constant"]))
 def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) -> None:
     """With parameters scaled too, arms are the same even where they tie, and estimates scale to the last bit."""
@@ -191,7 +191,7 @@ def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) ->
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(seeds, st.permutations(range(5)))
 def test_permuted_arms_are_chosen_in_the_permuted_order(seed: int, order: list[int]) -> None:
     for policy, first, kind in (

@@ -265,7 +265,7 @@ def test_rewards_may_come_late_or_unasked() -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, derandomize=True, max_examples=20)
+@settings(derandomize=True, max_examples=20)
 @given(st.sampled_from(sorted(POLICIES)), st.floats(-10, 10), st.floats(1e-2, 1e2))
 def test_shift_and_scale(name: str, shift: float, scale: float) -> None:
     """Neither changes the choices if the bound on the moment is scaled too; the truncated mean must not be shifted."""

@@ -34,7 +34,7 @@ def test_with_one_reward_the_posterior_is_exact() -> None:
         assert math.sqrt((freedom + 1) / (freedom * state.curvature[0])) == pytest.approx(1.0)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(seeds, st.sampled_from([1.0, 2.0, 5.0]), st.sampled_from([0.1, 1.0, 20.0]), st.integers(20, 120))
 def test_modes(seed: int, df: float, scale: float, n: int) -> None:
     """Many rewards have one mode near their middle, and it is exact whenever it is computed anew."""
@@ -79,7 +79,7 @@ def test_it_chooses_as_often_as_an_arm_is_best_under_its_posterior() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20, derandomize=True)
 @given(seeds, st.integers(-20, 20), st.integers(-8, 8))
 def test_shifts_and_scales(seed: int, power: int, shift: int) -> None:
     a, table = 2.0**power, np.round(rewards_table("cauchy", seed, 80, 3), 3)
@@ -88,7 +88,7 @@ def test_shifts_and_scales(seed: int, power: int, shift: int) -> None:
     assert np.array_equal(arms, play(hb.StudentThompson(1.0, 0.5), table + shift))
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(st.lists(st.sampled_from([*WILD, 2.0, -1.0]), min_size=1, max_size=30), st.sampled_from([1e-200, 1.0, 1e200]))
 def test_wild_rewards(rewards: list[float], scale: float) -> None:
     policy = hb.StudentThompson(1.0, scale)
