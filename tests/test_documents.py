@@ -1,9 +1,11 @@
 """The code in README, CONTRIBUTING and the pages runs, and the tables of policies are current."""
 
+import importlib
 import re
 import runpy
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,6 +55,18 @@ def test_production_tutorial_runs(
 @pytest.mark.slow
 def test_tutorial_on_contexts_runs() -> None:
     exec(compile("".join(python_blocks("docs/contexts.md")), "contexts.py", "exec"), {})
+
+
+def test_the_page_of_a_policy_describes_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
+    pages = importlib.import_module("policy_pages")
+    text, policy = pages.page("auto"), type(hb.make("auto"))
+    for page, left in (("policies/auto", 1), ("api/auto", 2)):
+        lines = str(policy.__doc__).splitlines()
+        app = SimpleNamespace(env=SimpleNamespace(docname=page))
+        pages.drop_description(app, "class", "Auto", policy, None, lines)
+        assert "\n".join([text, *lines]).count("*When that fails*") == left
+        assert "\n".join(lines).lstrip().startswith("Level-set UCB" if left == 1 else "A policy for rewards")
 
 
 @pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))

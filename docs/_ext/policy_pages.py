@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import re
 import shutil
 import sys
@@ -122,8 +123,17 @@ def link_names(app: Any, name: str, text: list[str]) -> None:
         text[0] = ROW.sub(r"| [`\1`](policies/\1.rst) |", text[0])
 
 
+def drop_description(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Drop the module's description from the docstring of a policy whose page begins with it."""
+    if what == "class" and app.env.docname.startswith("policies/"):
+        about = inspect.cleandoc(str(sys.modules[obj.__module__].__doc__)).splitlines()
+        if lines[: len(about)] == about:
+            del lines[: len(about)]
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register the pages."""
     app.connect("config-inited", write_pages)
     app.connect("source-read", link_names)
+    app.connect("autodoc-process-docstring", drop_description, priority=400)  # before numpydoc
     return {"parallel_read_safe": True, "parallel_write_safe": True}
