@@ -74,8 +74,8 @@ class Claims(NamedTuple):
 
 
 def collected() -> Iterator[Claims]:
-    """Yield what README and the pages claim for each command."""
-    for file in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    """Yield what README, the paper and the pages claim for each command."""
+    for file in [ROOT / "README.md", ROOT / "paper.md", *sorted((ROOT / "docs").glob("*.md"))]:
         found: dict[str, list[Pair]] = {}
         for section in re.split(r"\n(?=#)", file.read_text(encoding="utf-8")):
             named = list(COMMAND.finditer(section))

@@ -1,4 +1,4 @@
-"""The commands behind numbers in the documents exist, and README's numbers were checked against their command."""
+"""The commands behind numbers exist, and the numbers of README and the paper were checked against them."""
 
 import importlib.util
 import sys
@@ -33,16 +33,14 @@ def test_commands_exist(claims: Any) -> None:
             assert (ROOT / name).is_file()
 
 
-def test_numbers_of_readme_are_those_of_its_commands(claims: Any) -> None:
-    (claim,) = (claim for claim in claims.collected() if claim.document == "README.md")
-    numbers, same, near, gone, _, _, digest = claims.known()["README.md", claim.command].split(" | ")[2:]
-    assert (int(numbers), int(same), near, gone) == (len(claim.pairs), len(claim.pairs), "0", "0")
-    assert digest == claim.digest, "run: python docs/claims.py 'python quickstart.py'"
-
-
-def test_a_line_may_break_within_a_pair(claims: Any) -> None:
-    found = claims.NUMBERS.findall("12 ± 3 and 1,234.5\n± 6.0 and 7 ±\n  0.8")
-    assert found == [("12", "3"), ("1,234.5", "6.0"), ("7", "0.8")]
+@pytest.mark.parametrize(("document", "commands"), [("README.md", 1), ("paper.md", 2)])
+def test_numbers_are_those_of_their_commands(claims: Any, document: str, commands: int) -> None:
+    found = [claim for claim in claims.collected() if claim.document == document]
+    assert len(found) == commands
+    for claim in found:
+        numbers, same, near, gone, _, _, digest = claims.known()[document, claim.command].split(" | ")[2:]
+        assert (int(numbers), int(same), near, gone) == (len(claim.pairs), len(claim.pairs), "0", "0")
+        assert digest == claim.digest, f"run: python docs/claims.py '{claim.command}'"
 
 
 def test_a_pair_is_compared_by_its_digits(claims: Any) -> None:
