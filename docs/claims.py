@@ -23,7 +23,8 @@ import heavybandits as hb
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "claims.md"
-COMMAND = re.compile(r"`(?:\.venv/bin/)?(heavybandits run [\w.-]+|python benchmarks/\w+\.py|python quickstart\.py)`")
+SCRIPT = r"(?:(?:benchmarks|docs)/\w+|quickstart)\.py"
+COMMAND = re.compile(rf"`(?:\.venv/bin/)?(heavybandits run [\w.-]+|python {SCRIPT})`")
 NUMBERS = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s+±\s+(\d[\d,]*(?:\.\d+)?)")
 HEAD = """\
 # Claims
