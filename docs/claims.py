@@ -1,6 +1,7 @@
 """Rerun the commands behind the numbers in the documents, and compare: ``python docs/claims.py [COMMAND ...]``.
 
-The claims of a command are the numbers of the form *mean ± standard error* between its name and the next heading.
+The claims of a command are the numbers of the form *mean ± standard error* between its name and the next heading, or,
+if it is a script that reads a study, the rows of tables there.
 Without arguments all commands are run, which takes hours; studies resume.  The outcome is written to docs/claims.md,
 where the rows of commands that were not run stay as they are.
 """
@@ -17,22 +18,24 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import heavybandits as hb
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "claims.md"
 SCRIPT = r"(?:(?:benchmarks|docs)/\w+|quickstart)\.py"
-COMMAND = re.compile(rf"`(?:\.venv/bin/)?(heavybandits run [\w.-]+|python {SCRIPT})`")
+COMMAND = re.compile(rf"`(?:\.venv/bin/)?(heavybandits run [\w.-]+|python {SCRIPT}(?: [\w.-]+)?)`")
 NUMBERS = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s+±\s+(\d[\d,]*(?:\.\d+)?)")
+ROWS = re.compile(r"^ *(\|.*\d.*\|)$", re.MULTILINE)
 HEAD = """\
 # Claims
 
 Numbers in these pages name the command that makes them. `python docs/claims.py` reruns these commands and looks up each
-*mean ± standard error* among the results. *Same* counts the numbers that are found to the last digit; *near* those with
-a result within two standard errors, as after a change that alters choices a little; *gone* all others, such as those of
-an earlier version. A row is as old as its date; the digest of the numbers shows whether they have changed since.
+*mean ± standard error* among the results, and each row of a table that a script prints. *Same* counts what is found to
+the last digit; *near* numbers with a result within two standard errors, as after a change that alters choices a little;
+*gone* all others, such as those of an earlier version. A row is as old as its date; the digest shows whether the
+numbers have changed since.
 
 | document | command | numbers | same | near | gone | checked | machine | digest |
 |---|---|---|---|---|---|---|---|---|
@@ -62,34 +65,58 @@ class Pair(NamedTuple):
         return abs(shown - mean) <= 2.0 * max(own, error) and own <= 2.0 * error and error <= 2.0 * own
 
 
+class Row(NamedTuple):
+    """A row of a table, as a document and a script print it."""
+
+    text: str
+
+    def is_of(self, text: str) -> bool:
+        """Return whether a script printed this row."""
+        return self.text == text
+
+    def is_near(self, text: str) -> bool:
+        """Return False: rows have no standard errors."""
+        return False
+
+
+Claim = Pair | Row
+
+
 class Claims(NamedTuple):
     """The numbers that a document claims for a command."""
 
     document: str
     command: str
-    pairs: list[Pair]
+    found: list[Claim]
 
     @property
     def digest(self) -> str:
-        return f"{zlib.crc32(repr(self.pairs).encode()):08x}"
+        return f"{zlib.crc32(repr(self.found).encode()):08x}"
+
+
+def claimed(command: str, text: str) -> list[Claim]:
+    """Return what a document claims for a command, given the text after its name."""
+    if re.fullmatch(r"python \S+ \S+", command):
+        return [Row(row.replace("**", "")) for row in ROWS.findall(text)]
+    return [Pair(*numbers) for numbers in NUMBERS.findall(text)]
 
 
 def collected() -> Iterator[Claims]:
     """Yield what README, the paper and the pages claim for each command."""
     for file in [ROOT / "README.md", ROOT / "paper.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        found: dict[str, list[Pair]] = {}
+        found: dict[str, list[Claim]] = {}
         for section in re.split(r"\n(?=#)", file.read_text(encoding="utf-8")):
             named = list(COMMAND.finditer(section))
             for match, following in zip(named, [*named[1:], None], strict=False):
                 text = section[match.start() : following.start() if following else None]
-                found.setdefault(match[1], []).extend(Pair(*numbers) for numbers in NUMBERS.findall(text))
-        for command, pairs in found.items():
-            if pairs and file != PAGE:
-                yield Claims(str(file.relative_to(ROOT)), command, pairs)
+                found.setdefault(match[1], []).extend(claimed(match[1], text))
+        for command, claims in found.items():
+            if claims and file != PAGE:
+                yield Claims(str(file.relative_to(ROOT)), command, claims)
 
 
-def results(command: str, folder: Path) -> list[tuple[float, float]]:
-    """Return all means and standard errors that a command makes."""
+def results(command: str, folder: Path) -> list[tuple[Any, ...]]:
+    """Return all means and standard errors that a command makes, or all rows that it prints."""
     if command.startswith("heavybandits run "):
         name = command.split()[-1]
         study = hb.run_study(name, out=folder / name)
@@ -98,25 +125,31 @@ def results(command: str, folder: Path) -> list[tuple[float, float]]:
         errors = [regret.std("replication", ddof=1) / regret.sizes["replication"] ** 0.5 for regret in regrets]
         return [pair for both in zip(means, errors, strict=True)
                 for pair in zip(*(part.to_numpy().ravel().tolist() for part in both), strict=True)]  # fmt: skip
-    script = ROOT / command.removeprefix("python ")
+    name, *studies = command.split()[1:]
+    for study in studies:
+        hb.run_study(study, out=folder / study)
+    script = ROOT / name
     if command == "python quickstart.py":
         script = folder / "quickstart.py"
         script.write_text(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0])
-    printed = subprocess.run([sys.executable, script], cwd=folder, capture_output=True, text=True, check=True).stdout
+    run = [sys.executable, script, *studies]
+    printed = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=True).stdout
+    if studies:
+        return [(text,) for text in ROWS.findall(printed)]
     rows = {line.split()[0]: line.split()[1:] for line in printed.splitlines() if line.strip()}
     if "mean" in rows and "se" in rows:
         return [(float(mean), float(error)) for mean, error in zip(rows["mean"], rows["se"], strict=True)]
     return [Pair(*numbers).values for numbers in NUMBERS.findall(printed)]
 
 
-def row(claims: Claims, given: list[tuple[float, float]]) -> str:
+def row(claims: Claims, given: list[tuple[Any, ...]]) -> str:
     """Return the row of the page that compares claims and results; ``given`` is empty if the command was not run."""
-    same = [pair for pair in claims.pairs if any(pair.is_of(*result) for result in given)]
-    near = [pair for pair in claims.pairs if pair not in same and any(pair.is_near(*result) for result in given)]
-    counts = len(claims.pairs), len(same), len(near), len(claims.pairs) - len(same) - len(near)
+    same = [claim for claim in claims.found if any(claim.is_of(*result) for result in given)]
+    near = [claim for claim in claims.found if claim not in same and any(claim.is_near(*result) for result in given)]
+    counts = len(claims.found), len(same), len(near), len(claims.found) - len(same) - len(near)
     if not given:
         blanks = ["-", "-", "-", "not yet", "-", claims.digest]
-        return " | ".join([claims.document, f"`{claims.command}`", str(len(claims.pairs)), *blanks])
+        return " | ".join([claims.document, f"`{claims.command}`", str(len(claims.found)), *blanks])
     today = datetime.datetime.now(datetime.UTC).date()
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     return " | ".join([claims.document, f"`{claims.command}`", *map(str, counts), str(today), machine, claims.digest])

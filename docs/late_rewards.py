@@ -54,9 +54,19 @@ def main() -> None:
     print(row("all", *(mean_ratio(every, (policy,)) for policy in POLICIES), mean_ratio(every, POLICIES)))
     above = [(case, policy) for case in every for policy in POLICIES if ratio(case, policy) > 1.0]
     print(f"\nabove 1: {[(*pair, round(ratio(*pair), 2), round(excess(*pair), 1)) for pair in above]}\n")
-    for case in results:
-        shown = [(regret(case, name).mean(), regret(case, f"naive {name}").mean()) for name in POLICIES]
-        print(row(case, *(f"{naive:.0f} → {heeding:.0f}" for heeding, naive in shown)))
+
+    def arrows(policy: str, *cases: str) -> str:
+        means = [regret(cases[0], f"naive {policy}").mean(), *(regret(case, policy).mean() for case in cases)]
+        return " → ".join(f"{mean:.0f}" for mean in means)
+
+    for instance in INSTANCES:
+        for name, end in DELAYS.items():
+            print(row(f"{instance}, {name}", *(arrows(policy, f"{instance}, {end}") for policy in POLICIES)))
+    print()
+    for instance in ("Gaussian ladder", "Cauchy 20 arms"):
+        for name, share in (("half", 0.5), ("80%", 0.8)):
+            cases = [f"{instance}, some {what} lost={share}" for what in ("never come", "are given up")]
+            print(row(f"{instance}, {name} lost", *(arrows(policy, *cases) for policy in POLICIES)))
 
 
 if __name__ == "__main__":

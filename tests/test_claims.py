@@ -26,11 +26,12 @@ def test_commands_exist(claims: Any) -> None:
     found = list(claims.collected())
     assert len(found) > 5
     for claim in found:
-        kind, _, name = claim.command.rpartition(" ")
-        if kind == "heavybandits run":
-            assert name in studies()
+        program, name, *played = claim.command.split()
+        if program == "heavybandits":
+            assert name == "run"
         elif name != "quickstart.py":
             assert (ROOT / name).is_file()
+        assert set(played) <= set(studies())
 
 
 @pytest.mark.parametrize(("document", "commands"), [("README.md", 1), ("paper.md", 2)])
@@ -39,8 +40,14 @@ def test_numbers_are_those_of_their_commands(claims: Any, document: str, command
     assert len(found) == commands
     for claim in found:
         numbers, same, near, gone, _, _, digest = claims.known()[document, claim.command].split(" | ")[2:]
-        assert (int(numbers), int(same), near, gone) == (len(claim.pairs), len(claim.pairs), "0", "0")
+        assert (int(numbers), int(same), near, gone) == (len(claim.found), len(claim.found), "0", "0")
         assert digest == claim.digest, f"run: python docs/claims.py '{claim.command}'"
+
+
+def test_rows_of_tables_are_claims_of_scripts(claims: Any) -> None:
+    table = "| delay | `auto` |\n| --- | --- |\n  | 10 | **0.5** |\n"
+    assert claims.claimed("python docs/late_rewards.py late", table) == [claims.Row("| 10 | 0.5 |")]
+    assert claims.claimed("heavybandits run late", table) == []
 
 
 def test_a_pair_is_compared_by_its_digits(claims: Any) -> None:
