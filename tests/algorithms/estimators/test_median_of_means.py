@@ -3,13 +3,12 @@
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from means import TWELVE, fed, stream
 
-from heavybandits.algorithms.estimators.median_of_means import MOST_BLOCKS, MedianOfMeans, _range_sum, median
+from heavybandits.algorithms.estimators.median_of_means import MOST_BLOCKS, MedianOfMeans, _range_sum
 from heavybandits.algorithms.kit.numerics import LARGEST, saturate
 from heavybandits.protocols import FloatArray
 
@@ -71,14 +70,6 @@ def test_sums_over_ranges(seed: int, begin: int, length: int) -> None:
     assert _range_sum(state.sums, 0, begin, begin + length) == pytest.approx(
         math.fsum(expected), abs=1e-14 * math.fsum(abs(expected))
     )
-
-
-@settings(derandomize=True)
-@given(st.lists(st.one_of(st.floats(-LARGEST, LARGEST), st.sampled_from([0.0, 1.0])), min_size=1, max_size=60))
-def test_median_by_selection(values: list[float]) -> None:
-    ordered = sorted(values)
-    expected = 0.5 * ordered[(len(values) - 1) // 2] + 0.5 * ordered[len(values) // 2]
-    assert median(np.array([*values, math.nan]), len(values)) == expected
 
 
 def test_median_of_means_stays_until_it_says() -> None:

@@ -13,7 +13,6 @@ from heavybandits.algorithms.kit.line_fit import (
     invert,
     keep,
     loss_of,
-    median,
     reweigh,
     solve,
     write_residuals,
@@ -94,11 +93,6 @@ def test_saturated_rewards_leave_the_fit_finite() -> None:
         write_residuals(rows, model.line)
         assert np.isfinite(rows.residuals).all()
         assert abs(model.line.level[0]) < 10.0
-
-
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
-def test_the_median_is_numpys(values: list[float]) -> None:
-    assert_allclose(median(np.array(values), len(values)), np.median(values), rtol=1e-12, atol=1e-12)
 
 
 @given(seeds)

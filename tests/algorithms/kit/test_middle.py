@@ -1,9 +1,23 @@
 """The median from a window around it is that of all numbers, whatever the numbers."""
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from heavybandits.algorithms.kit.middle import WINDOW, add, fill, init_middle, knows_median, median_of, partition
+from heavybandits.algorithms.kit.middle import (
+    WINDOW,
+    add,
+    fill,
+    init_middle,
+    knows_median,
+    median_in_place,
+    median_of,
+    partition,
+)
+from heavybandits.algorithms.kit.numerics import LARGEST
 
 
 @pytest.mark.parametrize("start", [1, 2, WINDOW - 1, WINDOW, WINDOW + 1, 50])
@@ -40,3 +54,11 @@ def test_partition() -> None:
         partition(values, 0, len(values) - 1, rank)
         assert values[rank] == ordered[rank]
         assert values[:rank].max(initial=-1.0) <= values[rank] <= values[rank:].min()
+
+
+@settings(derandomize=True)
+@given(st.lists(st.one_of(st.floats(-LARGEST, LARGEST), st.sampled_from([0.0, 1.0])), min_size=1, max_size=60))
+def test_median_by_selection(values: list[float]) -> None:
+    ordered = sorted(values)
+    expected = 0.5 * ordered[(len(values) - 1) // 2] + 0.5 * ordered[len(values) // 2]
+    assert median_in_place(np.array([*values, math.nan]), len(values)) == expected

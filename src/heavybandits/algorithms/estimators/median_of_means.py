@@ -31,7 +31,7 @@ import numpy as np
 
 from ..._validate import in_range
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..kit.middle import Middle, add, fill, init_middle, knows_median, median_of, partition
+from ..kit.middle import Middle, add, fill, init_middle, knows_median, median_in_place, median_of
 from ..kit.numerics import clip, power, saturate
 from ..kit.pool import Pool, append, init_pool
 from ..parameters import Positive, validated
@@ -178,7 +178,7 @@ def median_of_blocks(sums: Pool, arm: int, k: int, means: FloatArray) -> float:
     2.0
     """
     _block_means(sums, arm, k, means)
-    return float(median(means, k))
+    return median_in_place(means, k)
 
 
 @compilable
@@ -206,24 +206,3 @@ def _range_sum(sums: Pool, arm: int, begin: int, end: int) -> float:
             begin += size
         size //= 2
     return total
-
-
-@compilable
-def median(values: FloatArray, n: int) -> float:
-    """Return the median of ``values[:n]``, which it reorders, in O(n) on average; even n: the mean of the middle two.
-
-    Examples
-    --------
-    >>> median(np.array([5.0, 1.0, 3.0, 2.0, 99.0]), 4)
-    2.5
-    """
-    middle = n // 2
-    partition(values, 0, n - 1, middle)
-    upper = float(values[middle])
-    if n % 2 == 1:
-        return upper
-    lower = float(values[0])
-    for i in range(1, middle):
-        if values[i] > lower:
-            lower = float(values[i])
-    return 0.5 * lower + 0.5 * upper

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from .middle import partition
 from .robust_line import Line, Model, init_line, predict
 from .two_piece_laws import WEIGHT, loss_at, weight_at
 
@@ -64,25 +63,6 @@ def keep(rows: Rows, x: FloatArray, reward: float) -> bool:
     rows.y[n] = reward
     rows.size[0] = n + 1
     return True
-
-
-@rarely_called
-def median(values: FloatArray, n: int) -> float:
-    """Return the median of ``values[:n]``, which it reorders.
-
-    Examples
-    --------
-    >>> median(np.array([4.0, 1.0, 2.0, 8.0]), 4)
-    3.0
-    """
-    partition(values, 0, n - 1, n // 2)
-    upper = values[n // 2]
-    if n % 2 == 1:
-        return float(upper)
-    lower = values[0]
-    for i in range(1, n // 2):
-        lower = max(lower, values[i])
-    return float(0.5 * lower + 0.5 * upper)
 
 
 @rarely_called

@@ -21,9 +21,10 @@ from __future__ import annotations
 import math
 
 from ...protocols import FloatArray, compilable, copy_into, rarely_called
-from .line_fit import Rows, invert, keep, loss_of, median, reweigh, write_residuals, write_squares
+from .line_fit import Rows, invert, keep, loss_of, reweigh, write_residuals, write_squares
 from .linear_level_set import RENEWAL, update_kept
 from .linear_sets import LARGEST, LinearSets
+from .middle import median_in_place
 from .numerics import clip
 from .robust_line import (
     RIDGE,
@@ -106,10 +107,10 @@ def fit(state: LinearSets) -> None:
     fill_squares(model.square)
     for k in range(n):
         rows.residuals[k] = rows.y[k]
-    centre = median(rows.residuals, n)
+    centre = median_in_place(rows.residuals, n)
     for k in range(n):
         rows.residuals[k] = abs(rows.y[k] - centre)
-    spread = median(rows.residuals, n)
+    spread = median_in_place(rows.residuals, n)
     if spread == 0.0:  # half the rewards are equal
         for k in range(n):
             spread += rows.residuals[k] / n

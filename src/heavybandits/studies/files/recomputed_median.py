@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heavybandits.algorithms.estimators.median_of_means import MOST_BLOCKS, median
+from heavybandits.algorithms.estimators.median_of_means import MOST_BLOCKS
+from heavybandits.algorithms.kit.middle import median_in_place
 from heavybandits.protocols import FloatArray, IntArray
 
 
@@ -53,7 +54,7 @@ class RecomputedMedian(NamedTuple):
                 for i in range(block * length, (block + 1) * length):
                     total += state.rewards[arm, i]
                 state.means[block] = total / length
-            index = median(state.means, blocks) + math.sqrt(12.0 * self.v * (2.0 + 16.0 * log_term) / n)
+            index = median_in_place(state.means, blocks) + math.sqrt(12.0 * self.v * (2.0 + 16.0 * log_term) / n)
             if index > highest:
                 best, highest = arm, index
         return best
