@@ -8,13 +8,11 @@ from scipy.optimize import minimize
 
 from heavybandits.algorithms.kit.line_fit import (
     Rows,
-    factorise,
     init_rows,
     invert,
     keep,
     loss_of,
     reweigh,
-    solve,
     write_residuals,
 )
 from heavybandits.algorithms.kit.robust_line import Model, begin, collect, init_model, predict
@@ -93,17 +91,3 @@ def test_saturated_rewards_leave_the_fit_finite() -> None:
         write_residuals(rows, model.line)
         assert np.isfinite(rows.residuals).all()
         assert abs(model.line.level[0]) < 10.0
-
-
-@given(seeds)
-def test_the_factor_solves(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    root = rng.normal(size=(5, 4))
-    matrix = root.T @ root + 0.1 * np.eye(4)
-    right = rng.normal(size=4)
-    expected = np.linalg.solve(matrix, right)
-    factor = matrix.copy()
-    factorise(factor)
-    assert_allclose(np.tril(factor), np.linalg.cholesky(matrix), atol=1e-9)
-    solve(factor, right)
-    assert_allclose(right, expected, rtol=1e-6, atol=1e-9)

@@ -6,6 +6,8 @@ import math
 
 from ...protocols import FloatArray, compilable
 
+SMALLEST = 1e-300
+
 
 @compilable
 def add_to_factor(lower: FloatArray, x: FloatArray) -> None:
@@ -35,7 +37,9 @@ def add_to_factor(lower: FloatArray, x: FloatArray) -> None:
 
 @compilable
 def factorise(lower: FloatArray) -> None:
-    """Replace the lower triangle of a positive definite matrix with its factor, in O(d³).
+    """Replace the lower triangle of a positive semidefinite matrix with its factor, in O(d³).
+
+    No pivot is below ``SMALLEST``, so rounding never makes the factor NaN.
 
     Examples
     --------
@@ -52,7 +56,7 @@ def factorise(lower: FloatArray) -> None:
             total = lower[i, j]
             for k in range(j):
                 total -= lower[i, k] * lower[j, k]
-            lower[i, j] = math.sqrt(total) if i == j else total / lower[j, j]
+            lower[i, j] = math.sqrt(max(total, SMALLEST)) if i == j else total / lower[j, j]
 
 
 @compilable

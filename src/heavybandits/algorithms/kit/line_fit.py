@@ -9,10 +9,10 @@ import numpy as np
 
 from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
+from .factor import factorise, solve_lower, solve_upper
 from .robust_line import Line, Model, init_line, predict
 from .two_piece_laws import WEIGHT, loss_at, weight_at
 
-SMALLEST = 1e-300
 ROUNDING = 1e-14  # centring leaves at least this share of the squares: less is rounding, as after one huge feature
 NEAR = 0.05  # scales within which least absolute deviations are smoothed
 SETTLED = 1e-3  # iterations end at a change below this share of a scale over the root of n
@@ -128,7 +128,8 @@ def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float,
                 gram[i, j] -= total[i] * total[j] / mass
             gram[i, i] = max(gram[i, i], noise) + model.ridge[i]
         factorise(gram)
-        solve(gram, right)
+        solve_lower(gram, right)
+        solve_upper(gram, right)
         level = origin + reward / mass
         change = abs(level - line.level[0])
         for i in range(d):
@@ -141,41 +142,6 @@ def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float,
 
 
 @rarely_called
-def factorise(matrix: FloatArray) -> None:
-    """Replace the lower triangle of a positive semidefinite matrix with its Cholesky factor.
-
-    Examples
-    --------
-    >>> matrix = np.array([[4.0, 0.0], [2.0, 5.0]])
-    >>> factorise(matrix)
-    >>> matrix.tolist()
-    [[2.0, 0.0], [1.0, 2.0]]
-    """
-    for j in range(len(matrix)):
-        for i in range(j, len(matrix)):
-            value = matrix[i, j]
-            for k in range(j):
-                value -= matrix[i, k] * matrix[j, k]
-            matrix[i, j] = math.sqrt(max(value, SMALLEST)) if i == j else value / matrix[j, j]
-
-
-@rarely_called
-def solve(factor: FloatArray, right: FloatArray) -> None:
-    """Replace the right-hand side with the solution, given the Cholesky factor."""
-    d = len(right)
-    for i in range(d):
-        value = right[i]
-        for k in range(i):
-            value -= factor[i, k] * right[k]
-        right[i] = value / factor[i, i]
-    for i in range(d - 1, -1, -1):
-        value = right[i]
-        for k in range(i + 1, d):
-            value -= factor[k, i] * right[k]
-        right[i] = value / factor[i, i]
-
-
-@rarely_called
 def invert(rows: Rows, inverse: FloatArray) -> None:
     """Write the inverse of the matrix whose Cholesky factor is in ``gram``."""
     right = rows.right
@@ -183,7 +149,8 @@ def invert(rows: Rows, inverse: FloatArray) -> None:
     for j in range(d):
         right[:] = 0.0
         right[j] = 1.0
-        solve(rows.gram, right)
+        solve_lower(rows.gram, right)
+        solve_upper(rows.gram, right)
         for i in range(d):
             inverse[i, j] = right[i]
     for i in range(d):
