@@ -8,7 +8,7 @@ need not know whether there is an intercept.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -107,6 +107,17 @@ def optimistic(fit: Fit, features: FloatArray, beta: float) -> int:
     best, highest = 0, -math.inf
     for a in range(len(features)):
         index = index_at(fit, features[a], beta)
+        if index > highest:
+            best, highest = a, index
+    return best
+
+
+@compilable
+def row_of_highest_index(policy: Any, state: Any, features: FloatArray, t: int) -> int:
+    """Return the row with the highest ``policy.index_of(state, row, t)``; ties go to the first."""
+    best, highest = 0, -math.inf
+    for a in range(len(features)):
+        index = policy.index_of(state, features[a], t)
         if index > highest:
             best, highest = a, index
     return best

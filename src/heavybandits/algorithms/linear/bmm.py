@@ -30,7 +30,7 @@ import numpy as np
 from ...protocols import FloatArray
 from ..entries import Facts
 from ..kit.design import dot, leverage
-from ..kit.linear import Fit, init_fit, lift
+from ..kit.linear import Fit, init_fit, lift, row_of_highest_index
 from ..kit.numerics import power, small_median
 from ..kit.repeats import Group, collect, init_group, learn_each, repeated_row
 from ..parameters import Count, Flag, Fraction, NonNegative, Positive, validated
@@ -106,15 +106,8 @@ class BMM(NamedTuple):
 
     def select(self, state: BMMState, features: FloatArray, t: int, rng: Any) -> int:
         """Return the row with the highest index, and repeat it until the epoch ends."""
-        best = repeated_row(state.group, features)
-        if best >= 0:
-            return best
-        best, highest = 0, -math.inf
-        for a in range(len(features)):
-            index = self.index_of(state, features[a], t)
-            if index > highest:
-                best, highest = a, index
-        return best
+        row = repeated_row(state.group, features)
+        return row if row >= 0 else row_of_highest_index(self, state, features, t)
 
     def update(self, state: BMMState, x: FloatArray, reward: float) -> None:
         """Add a reward to the epoch; at the end of it, update each estimate with one of its rewards."""

@@ -24,7 +24,7 @@ from ...protocols import FloatArray
 from ..entries import Facts
 from ..kit.design import dot
 from ..kit.factor import add_to_factor, solve_lower, solve_upper
-from ..kit.linear import lift, tame
+from ..kit.linear import lift, row_of_highest_index, tame
 from ..parameters import Flag, NonNegative, Positive, validated
 
 NAME = "lin-ts"
@@ -96,12 +96,7 @@ class LinTS(NamedTuple):
         solve_upper(state.lower, drawn)
         for i in range(len(drawn)):
             drawn[i] = theta[i] + self.scale * drawn[i]
-        best, highest = 0, -math.inf
-        for a in range(len(features)):
-            index = self.index_of(state, features[a], t)
-            if index > highest:
-                best, highest = a, index
-        return best
+        return row_of_highest_index(self, state, features, t)
 
     def update(self, state: LinTSState, x: FloatArray, reward: float) -> None:
         """Apply Bayes' rule."""
