@@ -243,6 +243,12 @@ def test_constant_arms_that_differ() -> None:
     assert arms_played(np.tile([1.0, 3.0, 2.0], (200, 1))).count(1) > 180
 
 
+def test_an_arm_that_paid_nothing_so_far_is_tried_again_beside_a_constant_one() -> None:
+    """It may pay rarely but much: however often the other pays the same, it is tried again, if ever less often."""
+    tried = [t for t, arm in enumerate(arms_played(np.tile([1.0, 0.0], (6_000, 1)))) if arm == 1]
+    assert 5 <= sum(t < 1_000 for t in tried) < len(tried) < 12
+
+
 @pytest.mark.parametrize("wild", [math.inf, -math.inf, 1e308, -1e308])
 def test_wild_rewards_leave_the_state_finite(wild: float) -> None:
     """They come early, late and with opposite signs; afterwards arms are still told apart by ordinary rewards."""

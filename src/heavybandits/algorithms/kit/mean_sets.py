@@ -160,6 +160,8 @@ def refresh_means(pulls: IntArray, moments: Moments, pooled: Pooled, tournament:
             seen += 1
             centre += (whole[arm, MEAN] - centre) / seen
     if freedom < FEW or second == 0.0:  # differences between arms stand in
+        if freedom >= FEW:  # every arm repeats one value: more of the same says nothing about what it pays rarely
+            freedom = 0
         for arm in range(n_arms):
             if pulls[arm] > 0:
                 difference = whole[arm, MEAN] - centre
