@@ -36,6 +36,14 @@ def test_estimates_before_any_reward_and_without_an_index() -> None:
     assert hb.Agent(hb.UCB(), arms=[(1, 2), (3, 4)]).estimates["arm"].tolist() == [(1, 2), (3, 4)]
 
 
+@pytest.mark.parametrize("name", ["auto", "auto-mean", "ucb"])
+def test_arms_that_wait_for_their_first_rewards_have_an_infinite_index(name: str) -> None:
+    agent = hb.Agent(hb.make(name), n_arms=2)
+    for _ in range(3):
+        agent.select()
+    assert agent.estimates["index"].tolist() == [math.inf, math.inf]
+
+
 def test_estimates_leave_the_agent_as_it_is() -> None:
     agent = hb.Agent(POLICIES["rucb-catoni"], n_arms=3, horizon=500)
     play(agent, np.random.default_rng(0), 50)

@@ -7,6 +7,7 @@ from typing import Any
 
 from .matches import VALUE, height
 from .numerics import LARGEST
+from .tournament import Tournament
 
 
 def value_of(policy: Any, state: Any, arm: int) -> float:
@@ -42,8 +43,11 @@ def index_of(policy: Any, state: Any, arm: int, t: int) -> float:
     if hasattr(policy, "index_of"):
         return float(policy.index_of(state, arm, t))
     if hasattr(state, "tournament") and hasattr(policy, "level"):  # a policy around another may have no level
-        tournament = state.tournament
-        waits = tournament.line[arm, VALUE] == -LARGEST  # without pending decisions its index would be infinite
-        line = tournament.base if waits else tournament.line
-        return float(height(line, tournament.open, arm, policy.level(state, t)))
+        return standing(state.tournament, arm, policy.level(state, t))
     return float(state.draws.chance[arm]) if hasattr(state, "draws") else math.nan
+
+
+def standing(tournament: Tournament, arm: int, level: float) -> float:
+    """Return the arm's height in the tournament; that of an arm that waits for its first rewards is infinite."""
+    waits = tournament.line[arm, VALUE] == -LARGEST
+    return float(height(tournament.base if waits else tournament.line, tournament.open, arm, level))

@@ -25,9 +25,9 @@ import numpy as np
 from ...protocols import IntArray, compilable
 from ..entries import Facts
 from ..kit.level_set import LevelSets, observe
-from ..kit.matches import height
 from ..kit.mean_sets import Pooled, init_pooled, refresh_means, renew_means
 from ..kit.moments import MEAN, Moments, add, in_rewards, init_moments
+from ..kit.shown import standing
 from ..kit.spreads import repeats
 from ..kit.tournament import choose
 from ..parameters import Positive, validated
@@ -107,8 +107,7 @@ class Auto(NamedTuple):
 
     def index_of(self, state: AutoState, arm: int, t: int) -> float:
         """Return the highest location or mean that is not ruled out for the arm, as of the latest refresh."""
-        tournament = state.sets.tournament
-        index = height(tournament.line, tournament.open, arm, 0.0)
+        index = standing(state.sets.tournament, arm, 0.0)
         by_means = state.by_means[0] and state.sets.pulls[arm] > 0
         return float(in_rewards(state.moments, index) if by_means else index)
 

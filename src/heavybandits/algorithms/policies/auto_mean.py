@@ -28,9 +28,9 @@ import math
 from typing import Any, NamedTuple
 
 from ..entries import Facts
-from ..kit.matches import height
 from ..kit.mean_sets import MeanSets, init_mean_sets, renew_means
 from ..kit.moments import MEAN, add, in_rewards
+from ..kit.shown import standing
 from ..kit.tournament import choose
 from ..parameters import Positive, validated
 
@@ -94,4 +94,4 @@ class AutoMean(NamedTuple):
         """Return the highest mean that is not ruled out, as of the latest refresh."""
         if state.pulls[arm] == 0:
             return math.inf
-        return float(in_rewards(state.moments, height(state.tournament.line, state.tournament.open, arm, 0.0)))
+        return float(in_rewards(state.moments, standing(state.tournament, arm, 0.0)))
