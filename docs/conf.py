@@ -50,6 +50,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "show_memory": False,
     "min_reported_time": 1e9,
+    "write_computation_times": False,  # that page would load scripts from the network
     "plot_gallery": "True",
     "remove_config_comments": True,
 }

@@ -69,6 +69,12 @@ def test_the_page_of_a_policy_describes_it_once(monkeypatch: pytest.MonkeyPatch)
         assert "\n".join(lines).lstrip().startswith("Level-set UCB" if left == 1 else "A policy for rewards")
 
 
+@pytest.mark.parametrize("name", hb.policies())
+def test_the_page_of_a_policy_has_its_regret_on_the_zoo(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
+    assert importlib.import_module("policy_pages").zoo_table(name).count(" ± ") >= 23
+
+
 @pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
 def test_python_in_pages_is_python(page: str) -> None:
     for block in python_blocks(f"docs/{page}"):

@@ -92,9 +92,11 @@ def zoo_table(name: str) -> str:
     lines = ""
     for case, rows in zoo().items():
         for rank, row in enumerate(rows, 1):
-            if row["policy"] == name:
+            label, _, setting = row["policy"].partition(" ")
+            if label == name:
                 regret = f"{float(row['mean']):,.4g} ± {float(row['se']):,.2g}"
-                cells = [case, regret, f"{rank} of {len(rows)}", f"{float(row['failures']):.0%}"]
+                played = f"{case}, {setting}" if setting else case
+                cells = [played, regret, f"{rank} of {len(rows)}", f"{float(row['failures']):.0%}"]
                 lines += "   * - " + "\n     - ".join(cells) + "\n"
     if not lines:
         return ""
