@@ -11,7 +11,8 @@ symmetric noise leaves where it should be.
 of them explore, each the arm explored least so far.  All others go to the arm with the largest median of means, taken
 over the n rewards of its exploration pulls in q blocks of equal length, where q is the largest odd number up to
 :math:`\min(n, 2 \lceil \ln 2K + \ln\ln(e^e + n) \rceil + 1)`.  The rewards of these other pulls are not learned from,
-so that estimates are means of independent rewards.  A reward that comes unasked counts as exploration.
+so that estimates are means of independent rewards.  A reward that comes unasked counts as exploration, unless such a
+pull of the arm is pending.
 
 The regret is :math:`O(u^{1/p} T^{1 - \rho(p-1)/p})` for every law with :math:`E|X|^p \le u`, and :math:`O(T^\rho)` on
 any fixed instance; for :math:`\rho \le 2/3`, no policy that does not know p and u improves on one of these without
