@@ -22,7 +22,7 @@ for name, policy in POLICIES.items():
     costs = []
     for size in sizes:
         instance = hb.Instance(means=np.linspace(0.0, 1.0, size), noise=hb.Gaussian())
-        pulls = 20_000 if name == "thompson-gaussian" else max(300_000, 2 * size)
+        pulls = 20_000 if name == "thompson-gaussian" else max(100_000, 3 * size // 2)
         result = hb.simulate(instance, {name: policy}, horizon=pulls, replications=1, checkpoints="end")
         costs.append(float(result.wall_time.median()))
     axes.plot(sizes, costs, marker="o", **look(name).line)

@@ -227,9 +227,9 @@ def test_wrong_types_are_named(kind: Any, parameters: dict[str, Any], message: s
 @pytest.mark.parametrize(
     ("policy", "horizon", "message"),
     [
-        (hb.ClippedSGDUCB(0, 1), None, "clipped-sgd-ucb: .*horizon must be given"),
-        (hb.FOUCB(hb.ClippedSGD()), None, "fo-ucb: .*horizon must be given"),
-        (hb.ZOUCB(hb.TwoPoint()), None, "zo-ucb: .*horizon must be given"),
+        (hb.ClippedSGDUCB(0, 1), None, "ClippedSGDUCB: .*horizon must be given"),
+        (hb.FOUCB(hb.ClippedSGD()), None, "FOUCB: .*horizon must be given"),
+        (hb.ZOUCB(hb.TwoPoint()), None, "ZOUCB: .*horizon must be given"),
     ],
 )
 def test_a_policy_that_cannot_start_says_why(policy: Any, horizon: int | None, message: str) -> None:
