@@ -107,6 +107,7 @@ def script(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_ctrl_c_while_the_process_starts_is_not_lost(tmp_path: Path) -> None:
     done = script(
         "from multiprocessing.context import SpawnProcess\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a background job of a shell ignores it
         "start = SpawnProcess.start\n"
         "SpawnProcess.start = lambda self: (os.kill(os.getpid(), signal.SIGINT), start(self))\n"
         "try:\n"

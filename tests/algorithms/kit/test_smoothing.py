@@ -53,7 +53,7 @@ def new_agent(seed: int | None) -> hb.Agent:
 def test_agents_differ_by_their_seed() -> None:
     assert decided(new_agent(1)) == decided(new_agent(1))
     assert decided(new_agent(1)) != decided(new_agent(2))
-    assert decided(new_agent(None)) != decided(new_agent(None))
+    assert len({tuple(decided(new_agent(None))) for _ in range(6)}) > 1  # two can agree by chance
 
 
 def test_a_saved_agent_continues_its_noise(tmp_path: Path) -> None:
