@@ -25,5 +25,5 @@ axes.set_ylim(0, 1.1 * float(result.regret.mean("replication").max()))
 for change in instance.changes:
     axes.axvline(change, color="#c9ced6", linewidth=1, zorder=0)
     axes.text(change, axes.get_ylim()[1], " arms change", va="top", fontsize="small")
-axes.set(xlabel="round", title="Three arms that change places, Cauchy noise, 40 replications")
+axes.set(xlabel="round", title="Arms that change places, Cauchy noise, 40 replications")
 plt.show()
