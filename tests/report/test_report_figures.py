@@ -168,7 +168,7 @@ def test_plot_takes_an_axis_policies_a_band_and_a_scale() -> None:
     made = result([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
     figure = matplotlib.figure.Figure()
     left, right = figure.subplots(1, 2)
-    assert made.plot(left, policies=["c", "a"], band=["c"], scale="log") is figure
+    assert made.plot(left, policies=["c", "a"], band=["c"], scale="log") is left
     assert [line.get_label() for line in left.lines] == ["c", "a"]
     assert (left.get_xscale(), left.get_yscale()) == ("log", "log")
     assert len(left.collections) == 1
@@ -182,7 +182,7 @@ def test_plot_takes_an_axis_policies_a_band_and_a_scale() -> None:
     with pytest.raises(TypeError, match="policies must be a list of labels, got 'a'"):
         made.plot(policies="a")
     with pytest.raises(TypeError, match="ax must be a matplotlib axis, got 3"):
-        made.plot(ax=3)  # type: ignore[arg-type]
+        made.plot(ax=3)  # type: ignore[call-overload]
 
 
 def test_names_are_shown_as_they_are() -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -172,10 +172,21 @@ class Result:
         """
         return summary_of(self._labels, self._regret[:, :, -1], self.failed, self._wall_time, self.lai_robbins)
 
+    @overload
+    def plot(
+        self, ax: None = None, policies: Sequence[str] | None = None, band: Sequence[str] | None = None,
+        scale: str = "linear",
+    ) -> Figure: ...  # fmt: skip
+
+    @overload
+    def plot(
+        self, ax: Axes, policies: Sequence[str] | None = None, band: Sequence[str] | None = None, scale: str = "linear"
+    ) -> Axes: ...
+
     def plot(
         self, ax: Axes | None = None, policies: Sequence[str] | None = None, band: Sequence[str] | None = None,
         scale: str = "linear",
-    ) -> Figure:  # fmt: skip
+    ) -> Figure | Axes:  # fmt: skip
         """Draw mean regret over rounds, each policy's name at the right end of its line.
 
         Parameters
@@ -191,8 +202,9 @@ class Result:
 
         Returns
         -------
-        matplotlib.figure.Figure
-            The figure, to be changed or saved.  It includes the Lai-Robbins line if that lies below all curves.
+        matplotlib.figure.Figure or matplotlib.axes.Axes
+            The new figure, to be changed or saved, or the given axis: its figure is the caller's, and notebooks would
+            show it twice.  The Lai-Robbins line is drawn if it lies below all curves.
 
         Examples
         --------
@@ -214,14 +226,12 @@ class Result:
         banded = sorted(drawn, key=final.__getitem__)[:2] if band is None else self._known("band", band)
         if ax is not None and not hasattr(ax, "plot"):
             raise TypeError(f"plot: ax must be a matplotlib axis, got {ax!r}")
-        if ax is None:
-            ax = Picture(figsize=(7, 4.2), layout="constrained").subplots()
+        figure = Picture(figsize=(7, 4.2), layout="constrained")
+        axes = figure.subplots() if ax is None else ax
         regret = {label: self._regret[self._labels.index(label)] for label in drawn}
-        plot_regret(ax, self._rounds, regret, banded, limit=self.lai_robbins_slope, scale=scale)
-        ax.set(xlabel="pulls", ylabel="mean regret")
-        figure = ax.get_figure(root=True)
-        assert figure is not None  # an axis that can be drawn into has one
-        return figure
+        plot_regret(axes, self._rounds, regret, banded, limit=self.lai_robbins_slope, scale=scale)
+        axes.set(xlabel="pulls", ylabel="mean regret")
+        return figure if ax is None else ax
 
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""
