@@ -206,7 +206,7 @@ def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
         pass
     assert process.wait() == 0
     assert "━".encode() in shown
-    assert b" per second" in shown
+    assert b" pulls/s" in shown
 
 
 @pytest.mark.slow

@@ -4,12 +4,16 @@ import io
 from html.parser import HTMLParser
 from typing import Any
 
+import IPython.display
+import nbclient
+import nbformat
 import pandas as pd
 import pytest
 from reports import result, study
 from rich.console import Console
 
 import heavybandits as hb
+from heavybandits.engine.progress import NotebookBar
 from heavybandits.engine.study_results import CASES
 
 NASTY = "<script>alert('x')</script> \x1b[31m"
@@ -104,5 +108,57 @@ def test_a_simulation_shows_its_progress_on_a_terminal_only(
     file = io.StringIO()
     monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=file, force_terminal=True))
     shown = hb.simulate(instance, policies, horizon=10, replications=3, progress=True)
-    assert "3/3" in file.getvalue()
+    assert "3 of 3" in file.getvalue()
     assert (shown.regret == silent.regret).all()
+
+
+def test_a_bar_in_a_notebook_is_drawn_now_and_then_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Handle:
+        def __init__(self) -> None:
+            self.drawn: list[dict[str, str]] = []
+
+        def update(self, shown: dict[str, str], *, raw: bool) -> None:
+            assert raw
+            self.drawn.append(shown)
+
+    handle = Handle()
+    monkeypatch.setattr(IPython.display, "display", lambda *_, **__: handle)
+    bar = NotebookBar(100)
+    for done in range(100):
+        bar.show(done, NASTY, f"{done} of 100")
+    bar.show(100, NASTY, "100 of 100")
+    bar.show(99, NASTY, "a thread that was late")
+    bar.stop()
+    assert 2 <= len(handle.drawn) < 50
+    assert 'value="100" max="100"' in handle.drawn[-1]["text/html"]
+    assert handle.drawn[-1]["text/html"].endswith("100 of 100")
+    assert "<script>" not in handle.drawn[-1]["text/html"]
+
+
+@pytest.mark.slow
+def test_a_notebook_shows_one_bar_and_each_figure_once() -> None:
+    cells = [
+        """import tempfile
+import matplotlib.pyplot as plt
+import heavybandits as hb
+instance, policies = hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}
+result = hb.simulate(instance, policies, horizon=100, replications=50, progress=True)""",
+        'study = hb.run_study(hb.read_study("cauchy").with_replications(1), out=tempfile.mkdtemp())',
+        "result.plot()",
+        "figure = result.plot()",
+        'figure.axes[0].set(title="Mine", ylim=(0, 5))\nfigure.savefig(tempfile.mkdtemp() + "/mine.pdf")\nfigure',
+        "figure, axes = plt.subplots()\nresult.plot(ax=axes)",
+        "result",
+    ]
+    v4: Any = nbformat.v4  # whose functions have no types
+    notebook = v4.new_notebook(cells=list(map(v4.new_code_cell, cells)))
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    shown = [[output.get("data", output) for output in cell.outputs] for cell in notebook.cells]
+    (bar,), (study,), (plain,), nothing, (changed,), (given, drawn), (table,) = shown
+    assert 'value="50" max="50"' in bar["text/html"]
+    assert "100%" in study["text/html"]
+    assert nothing == []
+    assert plain["image/png"] != changed["image/png"]
+    assert set(given) == {"text/plain"}  # the axis; the inline backend shows its figure
+    assert "image/png" in drawn
+    assert "<table>" in table["text/html"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.console import Console
+
+from ..engine.progress import Bar, bar_on, time_of
+
+EVERY = 5.0  # seconds between two lines
 
 
 class Step(NamedTuple):
@@ -22,39 +25,30 @@ class Progress:
 
     def __init__(self) -> None:
         self._start = self._shown = time.monotonic()
-        self._console = Console()
-        self._bar: Any = None
+        self._bar: Bar | None = None
+        self._started = False
 
     def __enter__(self) -> Progress:
         return self
 
     def __call__(self, step: Step) -> None:
         """Show a step."""
-        notebook = self._console.is_jupyter and importlib.util.find_spec("ipywidgets")
         if not step.total:
             print("Everything is stored already.")
-        elif self._console.is_terminal or notebook:
-            self._draw(step)
-        elif step.pulls and (time.monotonic() - self._shown > 5 or step.pulls == step.total):
+            return
+        if not self._started:
+            self._started, self._bar = True, bar_on(Console(), step.total)
+        if self._bar is not None:
+            self._bar.show(step.pulls, step.last if step.pulls else "compiling", self._words(step))
+        elif step.pulls and (time.monotonic() - self._shown > EVERY or step.pulls == step.total):
             self._shown = time.monotonic()
             print(f"{step.last}: {self._words(step)}", flush=True)
 
     def _words(self, step: Step) -> str:
-        speed = step.pulls / max(time.monotonic() - self._start, 1e-9)
-        left = (step.total - step.pulls) / speed if speed else 0.0
-        return f"{_amount(step.pulls)} of {_amount(step.total)} pulls, {_amount(speed)} per second, {left:.0f} s left"
-
-    def _draw(self, step: Step) -> None:
-        if self._bar is None:
-            from rich.progress import BarColumn, TextColumn
-            from rich.progress import Progress as Bar
-
-            self._bar = Bar(TextColumn("{task.fields[last]}", markup=False), BarColumn(),
-                            TextColumn("{task.fields[words]}"), console=self._console, transient=True)  # fmt: skip
-            self._task = self._bar.add_task("", total=step.total, last="compiling", words="")
-            self._bar.start()
-        if step.pulls:
-            self._bar.update(self._task, completed=step.pulls, last=step.last, words=self._words(step))
+        if not step.pulls:
+            return ""
+        speed = _amount(step.pulls / max(time.monotonic() - self._start, 1e-9))
+        return f"{step.pulls / step.total:.0%}, {speed} pulls/s, {time_of(self._start, step.pulls, step.total)}"
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
