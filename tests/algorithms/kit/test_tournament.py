@@ -44,26 +44,21 @@ def naive_heights(values: np.ndarray, widths: np.ndarray, level: float) -> np.nd
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
-@given(st.integers(1, 200), st.integers(0, 2**32 - 1), st.booleans())
-def test_highest_is_the_argmax_of_all_lines(n_arms: int, seed: int, tied: bool) -> None:
-    """Scan and tournament agree with a plain argmax while lines move and the level rises."""
+@settings(max_examples=60)
+@given(st.integers(1, 200), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e9, 1e16]), st.booleans())
+def test_highest_is_the_argmax_of_all_lines(n_arms: int, seed: int, offset: float, whole: bool) -> None:
+    """Scan and tournament agree with a plain argmax while lines move and the level rises, near ties included."""
     rng = np.random.default_rng(seed)
     tournament = init_tournament(n_arms)
     values, widths = np.full(n_arms, math.nan), np.full(n_arms, math.inf)
     level = 0.0
     for _ in range(300):
         arm = top(tournament, level) if rng.random() < 0.7 else int(rng.integers(n_arms))
-        values[arm] = rng.integers(3) if tied else rng.standard_normal()
-        widths[arm] = rng.integers(1, 3) if tied else rng.exponential()
+        values[arm] = offset + (rng.integers(3) if whole else rng.standard_normal())
+        widths[arm] = rng.integers(1, 3) if whole else rng.exponential()
         set_line(tournament, arm, 1, values[arm], widths[arm])
-        level += rng.integers(2) if tied else 0.1 * rng.exponential()
-        heights = naive_heights(values, widths, level)
-        chosen = top(tournament, level)
-        if tied:  # sums of small integers are exact, so ties must go to the lowest arm
-            assert chosen == int(np.argmax(heights))
-        else:
-            assert heights[chosen] >= heights.max() - 1e-12
+        level += rng.integers(2) if whole else 0.1 * rng.exponential()
+        assert top(tournament, level) == int(np.argmax(naive_heights(values, widths, level)))
 
 
 @pytest.mark.parametrize("n_arms", [5, SCAN + 10])
@@ -79,6 +74,7 @@ def test_closed_arms_are_never_chosen(n_arms: int) -> None:
     assert top(tournament, 1.0) == n_arms - 1
 
 
+@pytest.mark.usefixtures("silent")
 @pytest.mark.parametrize("value", [-math.inf, math.nan])
 @pytest.mark.parametrize("n_arms", [5, SCAN + 10])
 def test_an_open_arm_is_chosen_however_bad_it_is(n_arms: int, value: float) -> None:

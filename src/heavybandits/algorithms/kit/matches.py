@@ -3,7 +3,7 @@ r"""The highest of many lines at a level that only rises: a scan of few arms, a 
 The tournament is a binary tree.  Each node holds the winner among the arms below it, and the level at which that may
 change.  A new line expires the nodes on the path to the root; a choice replays only the expired matches, so it costs
 O(log K) amortised.  Node i has children 2i and 2i + 1, and the last K nodes are leaves.  A node has a copy of its
-winner's line, because memory elsewhere is slow to reach.
+winner's line, because memory elsewhere is slow to reach.  Scan and tournament find the same arm, near ties included.
 """
 
 from __future__ import annotations
@@ -19,10 +19,18 @@ Flags = npt.NDArray[np.bool_]
 
 SCAN = 64  # up to this many arms, a scan is quicker than the tree
 VALUE, WIDTH, WINNER, EXPIRY = range(4)  # columns of the tree; lines have the first two
+ROUNDING = 2.0**-48  # indices are rounded by less than this fraction of their parts
+
+
+def new_tree(line: FloatArray, open: Flags) -> FloatArray:
+    """Return a tournament that all arms have entered."""
+    tree = np.empty((2 * len(line), 4))
+    plant(tree, line, open)
+    return tree
 
 
 def plant(tree: FloatArray, line: FloatArray, open: Flags) -> None:
-    """Enter all arms into a new tournament."""
+    """Enter all arms into the tournament anew."""
     tree[:] = 0.0, 0.0, 0.0, -math.inf
     known = line[:, WIDTH] < math.inf
     tree[len(line) :, VALUE] = np.where(open, np.where(known, line[:, VALUE], math.inf), -math.inf)
@@ -60,6 +68,22 @@ def goes_first(pulls: IntArray, arm: int, other: int) -> bool:
     return bool(pulls[arm] < pulls[other] or (pulls[arm] == pulls[other] and arm < other))
 
 
+@compilable
+def last_level(tree: FloatArray, winner: int, loser: int, level: float, lead: float) -> float:
+    """Return a level up to which the winner is certain to stay above the loser, given its lead at this level.
+
+    Rounding must not delay a crossing, so it is announced early: at worst the match is replayed in vain.
+    """
+    if tree[winner, VALUE] == tree[loser, VALUE] and tree[winner, WIDTH] == tree[loser, WIDTH]:
+        return math.inf  # pulls decide, and a new pull expires the match
+    widths = tree[winner, WIDTH] + tree[loser, WIDTH]
+    lead -= ROUNDING * abs(tree[winner, VALUE]) + ROUNDING * abs(tree[loser, VALUE]) + ROUNDING * abs(level) * widths
+    closing = tree[loser, WIDTH] - tree[winner, WIDTH] + ROUNDING * widths
+    if not lead > 0.0:
+        return level
+    return float(level + lead / closing) if closing > 0.0 else math.inf
+
+
 @rarely_called
 def replay(tree: FloatArray, pulls: IntArray, node: int, level: float) -> None:
     """Decide the match at a node whose children are up to date, and how long the result holds."""
@@ -68,9 +92,8 @@ def replay(tree: FloatArray, pulls: IntArray, node: int, level: float) -> None:
     high, low = tree[winner, VALUE] + level * tree[winner, WIDTH], tree[loser, VALUE] + level * tree[loser, WIDTH]
     if low > high or (low == high and goes_first(pulls, int(tree[loser, WINNER]), int(tree[winner, WINNER]))):
         winner, loser, high, low = loser, winner, low, high
-    if high < math.inf and low > -math.inf and tree[loser, WIDTH] > tree[winner, WIDTH]:
-        # Rounding must not delay the crossing, so it is announced early: at worst the match is replayed in vain.
-        holds = min(holds, level + (high - low) / (tree[loser, WIDTH] - tree[winner, WIDTH]) * (1.0 - 1e-9))
+    if high < math.inf and low > -math.inf:
+        holds = min(holds, last_level(tree, winner, loser, level, high - low))
     tree[node, VALUE] = tree[winner, VALUE]
     tree[node, WIDTH] = tree[winner, WIDTH]
     tree[node, WINNER] = tree[winner, WINNER]
