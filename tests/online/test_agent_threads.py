@@ -1,20 +1,17 @@
-"""Agents shared between threads, and code that is compiled ahead of need."""
+"""Agents shared between threads."""
 
 import copy
 import pickle
-import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from agents import POLICIES
 
 import heavybandits as hb
-from heavybandits.online import ahead
 
 THREADS = 8
 
@@ -120,69 +117,3 @@ def test_bulk_updates_are_not_torn_apart() -> None:
     together(play)
     assert all(pulls[0] == pulls[1] and pulls[0] % 5 == 0 for pulls in seen)
     assert agent.pulls == {0: 2000, 1: 2000}
-
-
-# Code for many arms
-
-
-def test_code_for_many_arms_is_compiled_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[int] = []
-
-    def note(policy: Any, bare: Any, horizon: int | None, rng: Any) -> None:
-        begun.append(len(agent.arms))
-
-    monkeypatch.setattr("heavybandits.online.known_arms.compile_ahead", note)
-    agent = hb.Agent(hb.UCB(), n_arms=46)
-    assert begun == []
-    agent.add_arm()
-    assert begun == []
-    agent.add_arm()
-    assert len(begun) == 1
-
-
-def test_what_was_compiled_ahead_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    from heavybandits.engine.compile import door
-
-    monkeypatch.setattr(ahead, "_begun", set())
-    thread = ahead.compile_ahead(hb.UCB(), hb.UCB(), None, None)
-    assert thread is not None
-    assert thread.daemon
-    thread.join()
-    agent = hb.Agent(hb.UCB(), n_arms=64)
-    agent.update_many(range(64), [1.0] * 64)
-
-    def fail(*arguments: Any) -> None:
-        raise AssertionError("compiled again")
-
-    monkeypatch.setattr(door, "through", fail)
-    agent.add_arm()
-    assert agent.select() == 64
-
-
-def test_errors_in_the_background_are_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: Any) -> None:
-        raise RuntimeError("no compiler today")
-
-    monkeypatch.setattr(ahead, "_begun", set())
-    monkeypatch.setattr(ahead, "compiled_for", fail)
-    thread = ahead.compile_ahead(hb.UCB(), hb.UCB(), None, None)
-    assert thread is not None
-    thread.join()
-    assert hb.Agent(hb.UCB(), n_arms=50).select() == 0
-
-
-ENDS_AT_ONCE = """
-import heavybandits as hb
-agent = hb.Agent(hb.UCB(), n_arms=50)
-print(agent.select(), flush=True)
-"""
-
-
-@pytest.mark.slow
-def test_a_process_may_end_while_code_is_being_compiled(tmp_path: Path) -> None:
-    import os
-
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}  # so that there is something to compile
-    command = [sys.executable, "-c", ENDS_AT_ONCE]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")

@@ -182,8 +182,8 @@ class Agent(Assigning):
                 self._learn(slot, value, bool(asked))
 
     def _learn(self, slot: int, reward: float, asked: bool, chance: float | None = None) -> None:
-        if self._pools:
-            self._make_room()
+        if self._pools or self._better_code is not None:
+            self._make_ready()
         if asked:
             self._awaited.take(slot, self._pending.awaited, chance)
         elif self._pending.awaited is not None:

@@ -1,40 +1,71 @@
-"""Compiling ahead, so that a growing agent does not stall when it needs other code."""
+"""Code at hand: an agent with more arms than before goes on with the code it has while other code is compiled.
+
+Policies that play a tournament have code for few arms, which scans them, and code for many.  Both make the same
+decisions, at other speeds.  So an agent never waits for one while it has the other.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..algorithms.kit.matches import SCAN
-from ..algorithms.kit.pending import find_pending
-from ..algorithms.kit.state import fresh_state
-from .decisions import compiled_for
+from ..algorithms.kit.late import MANY
+from ..algorithms.kit.tournament import with_trees
+from ..engine.compile.compiled import key_of
+from .decisions import Code, compiled_already_for, compiled_for
 
-_begun: set[tuple[Any, bool]] = set()  # kinds of policies, and whether their horizon is unknown
+_begun: dict[Any, threading.Event] = {}  # by what the code is compiled for
 
 
-def compile_ahead(policy: Any, bare: Any, horizon: int | None, rng: Any) -> threading.Thread | None:
-    """Compile the policy for more than ``SCAN`` arms in the background, once; return the thread if there is one.
+class AtHand(NamedTuple):
+    """A state in a form for which there is code."""
 
-    Errors there are left to whoever needs the code.  The thread does not keep the process from ending.
+    state: Any
+    code: Code
+    better: threading.Event | None  # set once there is faster code; None if this is the fastest
+
+
+def at_hand(policy: Any, state: Any, rng: Any) -> AtHand:
+    """Return the state in the form that suits its number of arms best, or in one for which code is already compiled.
+
+    In the second case, the better code is compiled in the background.  If none is compiled yet, this compiles the best.
 
     Examples
     --------
     >>> import heavybandits as hb
-    >>> thread = compile_ahead(hb.UCB(), hb.UCB(), None, None)
-    >>> compile_ahead(hb.UCB(), hb.UCB(), None, None)
+    >>> found = at_hand(hb.UCB(), hb.UCB().init(n_arms=3, horizon=None), None)
+    >>> found.state.tournament.tree is None
+    True
     """
-    kind = type(policy), horizon is None
-    if kind in _begun:
-        return None
-    _begun.add(kind)
+    best = with_trees(state)
+    for form in (best, with_trees(state, beyond=0), with_trees(state, beyond=MANY)):
+        code = compiled_already_for(policy, form, rng)
+        if code is not None:
+            return AtHand(form, code, None if form is best else compile_ahead(policy, best, rng))
+    return AtHand(best, compiled_for(policy, best, rng), None)
+
+
+def compile_ahead(policy: Any, state: Any, rng: Any) -> threading.Event:
+    """Compile the policy for states like this one in the background, once; return an event that is set when it is done.
+
+    If compiling fails, the event is never set.  The thread does not keep the process from ending.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> state = with_trees(hb.UCB().init(n_arms=3, horizon=None), beyond=0)
+    >>> compile_ahead(hb.UCB(), state, None) is compile_ahead(hb.UCB(c=2.0), state, None)
+    True
+    """
+    done = threading.Event()
+    begun = _begun.setdefault(key_of(compile_ahead, policy, state, rng), done)
 
     def work() -> None:
         with contextlib.suppress(Exception):
-            state = fresh_state(policy, SCAN + 1, horizon)
-            compiled_for(bare, state, find_pending(state), rng)
+            compiled_for(policy, state, rng)
+            done.set()
 
-    thread = threading.Thread(target=work, name="heavybandits-compile-ahead", daemon=True)
-    thread.start()
-    return thread
+    if begun is done:
+        threading.Thread(target=work, name="heavybandits-compile-ahead", daemon=True).start()
+    return begun

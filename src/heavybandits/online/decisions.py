@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..algorithms.kit.pending import Pending, ask, settle
-from ..engine.compile.compiled import compiled
+from ..algorithms.kit.pending import Pending, ask, find_pending, note
+from ..engine.compile.compiled import compiled, compiled_already
 from ..protocols import FloatArray
 
 KEPT = 10_000  # at most: probabilities kept per arm, because some rewards never come
@@ -38,19 +38,31 @@ def decide(policy: Any, state: Any, pending: Pending, t: int, rng: Any, n_arms: 
 
 def learn(policy: Any, state: Any, pending: Pending, arm: int, reward: float, asked: bool) -> None:
     """Let the policy learn from a reward; if it was asked for, it settles a decision."""
-    if asked:
-        settle(pending, arm)
+    note(pending, arm, -1 if asked else 0, 0)  # in any case, since the new pull may decide a tie
     update(policy, state, arm, reward)
 
 
-def compiled_for(
-    policy: Any, state: Any, pending: Pending, rng: Any
-) -> tuple[Callable[..., int], Callable[..., None]]:  # fmt: skip
-    """Return :func:`decide` and :func:`learn`, compiled for a policy without text parameters and its state."""
-    return (
-        compiled(decide, policy, state, pending, 0, rng, 0, 0),
-        compiled(learn, policy, state, pending, 0, 0.0, True),
-    )
+class Code(NamedTuple):
+    """:func:`decide` and :func:`learn`, compiled for a policy without text parameters and its state."""
+
+    decide: Callable[..., int]
+    learn: Callable[..., None]
+
+
+def compiled_for(policy: Any, state: Any, rng: Any) -> Code:
+    """Return the compiled code for this policy, state and generator."""
+    return Code(*(compiled(*call) for call in _calls(policy, state, rng)))
+
+
+def compiled_already_for(policy: Any, state: Any, rng: Any) -> Code | None:
+    """Return the compiled code if that takes no compiling, else None."""
+    found = [compiled_already(*call) for call in _calls(policy, state, rng)]
+    return None if None in found else Code(*found)  # type: ignore[arg-type]
+
+
+def _calls(policy: Any, state: Any, rng: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    pending = find_pending(state)
+    return (decide, policy, state, pending, 0, rng, 0, 0), (learn, policy, state, pending, 0, 0.0, True)
 
 
 class Assigned(NamedTuple):

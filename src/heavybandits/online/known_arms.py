@@ -12,13 +12,14 @@ from .._format import plural
 from ..algorithms.kit.matches import SCAN
 from ..algorithms.kit.pending import find_pending
 from ..algorithms.kit.state import carried, find_draws, fresh_state
+from ..algorithms.kit.tournament import with_trees
 from ..protocols import IntArray
 from . import arm_table
-from .ahead import compile_ahead
+from .ahead import at_hand, compile_ahead
 from .any_agent import AnyAgent
 from .arm_table import SHOWN, Row
 from .arms import Arms
-from .decisions import Awaited, compiled_for
+from .decisions import Awaited
 from .saved_arms import Saved, built
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class KnownArms(AnyAgent):
     def _saved(self) -> Saved:
         return Saved(
             policy=self.policy, horizon=self.horizon, labels=self._labels, unused=self._arms.unused, pulls=self._pulls,
-            seen=self._seen, rng=self._rng, state=self._state, pending=self._awaited.pending,
+            seen=self._seen, rng=self._rng, state=with_trees(self._state), pending=self._awaited.pending,
             chances=self._awaited.chances,
         )  # fmt: skip
 
@@ -46,17 +47,24 @@ class KnownArms(AnyAgent):
         self._name_arms(Arms(agent.labels, agent.unused), agent.pulls, Awaited(agent.pending, agent.chances))
 
     def _adopt(self, state: Any) -> None:
-        pending = find_pending(state)
-        self._decide, self._learn_from = compiled_for(self._bare, state, pending, self._rng)
-        super()._adopt(state)
-        self._pending, self._draws = pending, find_draws(state)
+        found = at_hand(self._bare, state, self._rng)
+        super()._adopt(found.state)
+        self._decide, self._learn_from = found.code
+        self._better_code = found.better
+        self._pending, self._draws = find_pending(self._state), find_draws(self._state)
+
+    def _make_ready(self) -> None:
+        """Give the state room for another reward, and use better code if there is some by now."""
+        self._make_room()
+        if self._better_code is not None and self._better_code.is_set():
+            self._adopt(self._state)
 
     def _name_arms(self, arms: Arms, pulls: list[int], awaited: Awaited) -> None:
         """Use these arms, to which the state belongs."""
         self._arms, self._pulls, self._awaited = arms, pulls, awaited
         self._labels, self._slot = arms.labels, arms.slot
         if NEAR <= len(arms.labels) <= SCAN:
-            compile_ahead(self.policy, self._bare, self.horizon, self._rng)
+            compile_ahead(self._bare, with_trees(self._state, beyond=0), self._rng)
 
     @property
     def arms(self) -> list[Any]:
@@ -104,7 +112,8 @@ class KnownArms(AnyAgent):
     def add_arm(self, name: Arm | None = None) -> Any:
         """Add an arm without any rewards, and return its name, by default the first number never used.
 
-        The 65th arm needs other code, which an agent with 48 arms or more compiles ahead, in the background.
+        From the 65th arm on, other code is faster, which an agent with 48 arms or more compiles in the background.
+        Until then, the agent decides as well with the code it has.
 
         Examples
         --------

@@ -81,10 +81,9 @@ class LipschitzAgent(AnyAgent):
         self._cells: dict[Point, int] = {}  # by point, as many as were needed so far
 
     def _adopt(self, state: Any) -> None:
-        pending = find_pending(state)
-        self._decide, self._learn_from = compiled_for(self._bare, state, pending, self._rng)
+        self._decide, self._learn_from = compiled_for(self._bare, state, self._rng)
         super()._adopt(state)
-        self._pending, self._room = pending, room_for(state) or LARGEST_COUNT
+        self._pending, self._room = find_pending(state), room_for(state) or LARGEST_COUNT
 
     def select(self) -> FloatArray:
         """Return the point to play next, an array of ``dim`` numbers.

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._validate import LARGEST_COUNT, require_within
-from ...protocols import FloatArray, IntArray, compilable, rarely_called
+from ...protocols import FloatArray, IntArray, compilable, is_named_tuple, rarely_called
 from .late import MANY, PATIENCE, Late, bonus_factor, init_late, is_due
-from .matches import SCAN, VALUE, WIDTH, WINNER, Flags, enter, foresee, height, highest, plant
+from .matches import SCAN, VALUE, WIDTH, WINNER, Flags, enter, foresee, height, highest, new_tree, plant
 from .numerics import LARGEST
 from .scalars import Scalars, init_scalars
 
@@ -108,9 +108,6 @@ def init_tournament(n_arms: int) -> Tournament:
     base, open = np.full((n_arms, 3), math.inf), np.ones(n_arms, np.bool_)
     base[:, (VALUE, CENTRE)] = math.nan
     line = base[:, :CENTRE].copy()
-    tree = np.empty((2 * n_arms, 4)) if n_arms > SCAN else None
-    if tree is not None:
-        plant(tree, line, open)
     return Tournament(
         line=line,
         base=base,
@@ -118,8 +115,27 @@ def init_tournament(n_arms: int) -> Tournament:
         open=open,
         turn=first_turn(),
         lead=no_lead(),
-        tree=tree,
+        tree=new_tree(line, open) if n_arms > SCAN else None,
     )
+
+
+def with_trees(state: Any, beyond: int = SCAN) -> Any:
+    """Return the state with matches in tournaments of more than ``beyond`` arms, and none in others.
+
+    The choices are the same either way, but need other code.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> state = hb.UCB().init(n_arms=2, horizon=None)
+    >>> with_trees(state).tournament.tree is None, with_trees(state, beyond=0).tournament.tree.shape
+    (True, (4, 4))
+    """
+    if not isinstance(state, Tournament):
+        return state._make(with_trees(field, beyond) for field in state) if is_named_tuple(state) else state
+    if (len(state.line) > beyond) == (state.tree is not None):
+        return state
+    return state._replace(tree=new_tree(state.line, state.open) if state.tree is None else None)
 
 
 @compilable

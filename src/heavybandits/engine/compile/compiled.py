@@ -52,14 +52,9 @@ def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: 
     the right ones.  With ``NUMBA_DISABLE_JIT=1`` the function is not compiled.
     """
     numba: Any = importlib.import_module("numba")
-    cls = type(policy)
-    _require_arrays(cls.__name__, "state", state)
-    if numba.config.DISABLE_JIT:
-        return np.errstate(all="ignore")(_bound(function, cls))  # as silent as compiled code
-    signature = tuple(numba.typeof(argument) for argument in (policy, state, *arguments))
-    classes = tuple(dict.fromkeys((*_classes(policy), *_classes(state))))
-    if (ready := _ready.get((function, classes, signature))) is not None:
+    if (ready := compiled_already(function, policy, state, *arguments)) is not None:
         return ready
+    key = _, classes, signature = key_of(function, policy, state, *arguments)
 
     def make(way: ModuleType) -> Any:
         # Without reference counts a loop is several times faster, but cannot allocate.  Ours do not; others may.
@@ -71,8 +66,35 @@ def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: 
     try:
         made = door.through(make)
     except Exception as error:
-        raise TypeError(f"{cls.__name__} cannot be compiled by numba: {_reason(error)}") from error
-    return _ready.setdefault((function, classes, signature), made)
+        raise TypeError(f"{type(policy).__name__} cannot be compiled by numba: {_reason(error)}") from error
+    return _ready.setdefault(key, made)
+
+
+def compiled_already(
+    function: Callable[..., Any], policy: Any, state: Any, *arguments: Any
+) -> Callable[..., Any] | None:  # fmt: skip
+    """Return what :func:`compiled` returns if that takes no compiling, else None."""
+    numba: Any = importlib.import_module("numba")
+    cls = type(policy)
+    _require_arrays(cls.__name__, "state", state)
+    if numba.config.DISABLE_JIT:
+        return np.errstate(all="ignore")(_bound(function, cls))  # as silent as compiled code
+    return _ready.get(key_of(function, policy, state, *arguments))
+
+
+def key_of(function: Callable[..., Any], policy: Any, state: Any, *arguments: Any) -> tuple[Any, Any, Any]:
+    """Return what decides which machine code :func:`compiled` returns for these arguments.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> short, long = (key_of(len, hb.UCB(), hb.UCB().init(n_arms, None)) for n_arms in (2, 3))
+    >>> short == long
+    True
+    """
+    numba: Any = importlib.import_module("numba")
+    signature = tuple(numba.typeof(argument) for argument in (policy, state, *arguments))
+    return function, tuple(dict.fromkeys((*_classes(policy), *_classes(state)))), signature
 
 
 def _require_arrays(owner: str, path: str, state: Any) -> None:
