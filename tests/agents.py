@@ -46,8 +46,8 @@ def play(agent: hb.Agent, rng: np.random.Generator, rounds: int) -> list[Any]:
 
 
 def snapshot(agent: hb.Agent) -> tuple[Any, ...]:
-    """Return everything that makes up an agent, in a form that can be compared."""
-    state = [(path, array.dtype.str, array.shape, array.tobytes()) for path, array in arrays(agent._state)]
+    """Return everything that makes up an agent, but for caches, in a form that can be compared."""
+    state = [(path, array.dtype.str, array.shape, array.tobytes()) for path, array in arrays(agent._saved().state)]
     rng = None if agent._rng is None else repr(agent._rng.bit_generator.state)
     return agent.policy, agent.horizon, agent.arms, agent.pulls, agent._seen, agent._arms.unused, rng, state
 

@@ -12,7 +12,7 @@ from .._format import plural
 from ..algorithms.kit.matches import SCAN
 from ..algorithms.kit.pending import find_pending
 from ..algorithms.kit.state import carried, find_draws, fresh_state
-from ..algorithms.kit.tournament import with_trees
+from ..algorithms.kit.tournament import with_trees, without_caches
 from ..protocols import IntArray
 from . import arm_table
 from .ahead import at_hand, compile_ahead
@@ -35,9 +35,10 @@ class KnownArms(AnyAgent):
     _kind, _built = "arms", staticmethod(built)
 
     def _saved(self) -> Saved:
+        state = without_caches(self._state)  # which depend on the code in use
         return Saved(
             policy=self.policy, horizon=self.horizon, labels=self._labels, unused=self._arms.unused, pulls=self._pulls,
-            seen=self._seen, rng=self._rng, state=with_trees(self._state), pending=self._awaited.pending,
+            seen=self._seen, rng=self._rng, state=state, pending=self._awaited.pending,
             chances=self._awaited.chances,
         )  # fmt: skip
 

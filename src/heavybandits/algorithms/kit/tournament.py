@@ -138,6 +138,27 @@ def with_trees(state: Any, beyond: int = SCAN) -> Any:
     return state._replace(tree=new_tree(state.line, state.open) if state.tree is None else None)
 
 
+def without_caches(state: Any) -> Any:
+    """Return the state with leads and matches as if none had been found yet; the choices are the same.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> state = hb.UCB().init(n_arms=2, horizon=None)
+    >>> state.tournament.turn[0].until = 7
+    >>> int(without_caches(state).tournament.turn[0].until)
+    0
+    """
+    if not isinstance(state, Tournament):
+        return state._make(map(without_caches, state)) if is_named_tuple(state) else state
+    many = len(state.line) > SCAN
+    bare = state._replace(
+        turn=state.turn.copy(), lead=no_lead(), tree=new_tree(state.line, state.open) if many else None
+    )
+    end_lead(bare)
+    return bare
+
+
 @compilable
 def end_lead(tournament: Tournament) -> None:
     """Make the next choice compare all arms: there are new ones, or others may be chosen."""
