@@ -53,7 +53,7 @@ class Arms(NamedTuple):
     leverage: FloatArray  # (room,)
     value: FloatArray  # (room,): prediction, up to a constant that all rows share
     bound: FloatArray  # (room,)
-    lanes: FloatArray  # (d, LANES)
+    lanes: FloatArray  # (d + 2, LANES): centred rows as columns, then sums for two features
     kept: IntArray  # array of length one: number of rows kept; 0 if the latest rows were different
     age: IntArray  # array of length one: rewards since the rows were scored; RENEWAL if they must be scored again
 
@@ -78,7 +78,7 @@ def init_arms(n_features: int, room: int = LANES) -> Arms:
         leverage=np.zeros(room),
         value=np.zeros(room),
         bound=np.zeros(room),
-        lanes=np.zeros((d, LANES)),
+        lanes=np.zeros((d + 2, LANES)),
         kept=np.zeros(1, np.int64),
         age=np.full(1, RENEWAL),
     )
@@ -117,10 +117,9 @@ def half_width(width: Width, leverage: float) -> float:
 
 @compilable
 def score(
-    line: Line, inverse: FloatArray, lanes: FloatArray, part: FloatArray,
-    rows: FloatArray, leverage: FloatArray, value: FloatArray,
-) -> None:  # fmt: skip
-    """Write the leverages and values of at most ``LANES`` rows."""
+    line: Line, inverse: FloatArray, lanes: FloatArray, rows: FloatArray, leverage: FloatArray, value: FloatArray
+) -> None:
+    """Write the leverages and values of at most ``LANES`` rows, two features at a time."""
     slope, centre, n_rows, d = line.slope, line.centre, len(rows), len(line.slope)
     for i in range(d):
         for a in range(n_rows):
@@ -128,24 +127,31 @@ def score(
     for a in range(n_rows):
         leverage[a] = 0.0
         value[a] = 0.0
-    for i in range(d):  # half the products: the matrix is symmetric
-        half, slant = 0.5 * inverse[i, i], slope[i]
+    left, right = lanes[d], lanes[d + 1]
+    for i in range(0, d, 2):  # half the products: the matrix is symmetric
+        k = min(i + 1, d - 1)
+        twice = 2.0 if i < k else 0.0  # 0: the last of an odd number of features has no second one beside it
+        above, below = 0.5 * inverse[i, i], 0.5 * inverse[k, k]
+        slant, other = slope[i], 0.5 * twice * slope[k]
         for a in range(n_rows):
-            part[a] = half * lanes[i, a]
-            value[a] += slant * lanes[i, a]
-        j = 0
-        while j + 4 <= i:
+            left[a] = above * lanes[i, a]
+            right[a] = below * lanes[k, a]
+            value[a] = value[a] + slant * lanes[i, a] + other * lanes[k, a]
+        for j in range(0, i - 3, 4):
             p, q, r, s = inverse[i, j], inverse[i, j + 1], inverse[i, j + 2], inverse[i, j + 3]
+            t, u, v, w = inverse[k, j], inverse[k, j + 1], inverse[k, j + 2], inverse[k, j + 3]
             for a in range(n_rows):
-                part[a] += (p * lanes[j, a] + q * lanes[j + 1, a]) + (r * lanes[j + 2, a] + s * lanes[j + 3, a])
-            j += 4
-        while j < i:
-            p = inverse[i, j]
+                left[a] += (p * lanes[j, a] + q * lanes[j + 1, a]) + (r * lanes[j + 2, a] + s * lanes[j + 3, a])
+                right[a] += (t * lanes[j, a] + u * lanes[j + 1, a]) + (v * lanes[j + 2, a] + w * lanes[j + 3, a])
+        if i % 4 == 2:
+            p, q, t, u = inverse[i, i - 2], inverse[i, i - 1], inverse[k, i - 2], inverse[k, i - 1]
             for a in range(n_rows):
-                part[a] += p * lanes[j, a]
-            j += 1
+                left[a] = left[a] + p * lanes[i - 2, a] + q * lanes[i - 1, a]
+                right[a] = right[a] + t * lanes[i - 2, a] + u * lanes[i - 1, a]
+        p = inverse[k, i]
         for a in range(n_rows):
-            leverage[a] += 2.0 * (part[a] * lanes[i, a])
+            last = right[a] + p * lanes[i, a]
+            leverage[a] = leverage[a] + 2.0 * (left[a] * lanes[i, a]) + twice * (last * lanes[k, a])
     for a in range(n_rows):
         leverage[a] = max(leverage[a], 0.0)
 
@@ -194,7 +200,7 @@ def best_row(line: Line, inverse: FloatArray, arms: Arms, features: FloatArray, 
         end, at = min(first + LANES, n_rows), first if kept else 0
         leverage, value = arms.leverage[at : at + end - first], arms.value[at : at + end - first]
         if not scored:
-            score(line, inverse, arms.lanes, arms.bound, features[first:end], leverage, value)
+            score(line, inverse, arms.lanes, features[first:end], leverage, value)
         row, index = highest(width, leverage, value, arms.bound)
         if index > top or (index == math.inf and leverage[row] > reach):
             best, top, reach = first + row, index, leverage[row]
