@@ -391,3 +391,15 @@ def test_features_of_all_scales_are_played_as_if_they_had_one() -> None:
     scales = 2.0 ** np.array([0, 10, 20, 30, 40, 50])
     noise = np.random.default_rng(9).standard_t(2, 200)
     assert_array_equal(played(AUTO, contexts * scales, means, noise)[0], played(AUTO, contexts, means, noise)[0])
+
+
+@pytest.mark.parametrize("policy", [AUTO, MEAN], ids=["auto", "mean"])
+@pytest.mark.parametrize("offset", [1e2, 1e4, 1e6, 1e9, 1e11])
+def test_a_feature_far_from_zero_is_learned(offset: float, policy: Any) -> None:
+    rng = np.random.default_rng(10)
+    contexts = rng.normal(size=(300, 6, 3))
+    means = contexts @ [2.0, 1.0, -1.0]
+    contexts[:, :, 0] += offset
+    rows, state = played(policy, contexts, means, 0.1 * rng.normal(size=300))
+    assert finite(state)
+    assert regret(rows[100:], means[100:]) < 0.02 * regret(np.zeros(200, np.int64), means[100:])

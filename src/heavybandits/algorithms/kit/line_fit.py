@@ -14,6 +14,8 @@ from .robust_line import Line, Model, init_line, predict
 from .two_piece_laws import WEIGHT, loss_at, weight_at
 
 ROUNDING = 1e-14  # centring leaves at least this share of the squares: less is rounding, as after one huge feature
+REMOTE = 1e-4  # a variance below this share of the mean square: the feature lies far from 0, as a year or a time does
+STEADY = 1e-24  # a variance below this share may be rounding
 NEAR = 0.05  # scales within which least absolute deviations are smoothed
 SETTLED = 1e-3  # iterations end at a change below this share of a scale over the root of n
 
@@ -67,12 +69,23 @@ def keep(rows: Rows, x: FloatArray, reward: float) -> bool:
 
 @rarely_called
 def write_squares(rows: Rows, square: FloatArray) -> None:
-    """Write the mean square of each feature."""
+    """Write the mean square of each feature, or its variance if the feature lies far from 0.
+
+    The model has an intercept, so that distance says nothing about how large a coefficient is to be expected.
+    """
     n = rows.size[0]
     square[:] = 0.0
     for k in range(n):
         for i in range(len(square)):
             square[i] += rows.x[k, i] * rows.x[k, i] / n
+    for i in range(len(square)):
+        mean, variance = 0.0, 0.0
+        for k in range(n):
+            mean += rows.x[k, i] / n
+        for k in range(n):
+            variance += (rows.x[k, i] - mean) * (rows.x[k, i] - mean) / n
+        if STEADY * square[i] < variance < REMOTE * square[i]:
+            square[i] = variance
 
 
 @compilable
