@@ -132,6 +132,8 @@ def test_the_oldest_of_too_many_decisions_are_given_up(monkeypatch: pytest.Monke
         ({"red": [1, 2], "blue": [3, np.inf]}, ValueError, "got inf in row 'blue', feature 1"),
         (pd.DataFrame({"age": [1.0, np.nan], "size": 2.0}, index=["x", "y"]), ValueError,
          "got nan in row 'y', feature 'age'"),
+        (pd.DataFrame(np.eye(2), index=["x", "x"]), ValueError, "an index without repeated names, got \\['x', 'x'\\]"),
+        (pd.Series([1.0, 2.0]), ValueError, r"at least one row of 2 numbers, got an array of shape \(2,\)"),
         ([1.0, 2.0], ValueError, r"at least one row of 2 numbers, got an array of shape \(2,\)"),
         ([[1.0, 2.0, 3.0]], ValueError, r"at least one row of 2 numbers, got an array of shape \(1, 3\)"),
         (np.zeros((0, 2)), ValueError, r"at least one row of 2 numbers, got an array of shape \(0, 2\)"),
@@ -331,10 +333,27 @@ def test_an_assigned_row_is_pending_whatever_the_policy_would_play() -> None:
     assert agent.dumps() == before
 
 
-def test_looking_at_estimates_changes_nothing() -> None:
-    agent = hb.LinearAgent(hb.make("lin-ucb"), n_features=2)
+@pytest.mark.parametrize("name", ["lin-ucb", "linear-auto"])
+def test_looking_changes_nothing(name: str) -> None:
+    agent, many = hb.LinearAgent(hb.make(name), n_features=2), np.tile(ROWS, (30, 1))
     agent.update([1.0, 2.0], 1.0)
     before = agent.dumps()
-    agent.estimates(ROWS)
+    agent.estimates(many)
+    assert 0 <= agent.peek(many) < len(many)
     print(agent)
     assert agent.dumps() == before
+
+
+def test_more_rows_than_ever_change_nothing_if_they_are_refused() -> None:
+    agent = trained(hb.make("linear-auto"))
+    before = agent.dumps()
+    with pytest.raises(ValueError, match="got nan in row 0, feature 0"):
+        agent.select(np.full((100, 2), np.nan))
+    assert agent.dumps() == before
+
+
+def test_logged_rows_may_come_as_a_table() -> None:
+    agent, other = trained(), trained()
+    agent.update_many(pd.DataFrame(ROWS, columns=["age", "size"]), [1.0, 2.0, 3.0])
+    other.update_many(ROWS, [1.0, 2.0, 3.0])
+    assert same(agent, other)

@@ -128,7 +128,7 @@ class LinearAgent(AnyAgent):
             raise ValueError(f"LinearAgent: row must be one of the features, got {row!r}")
         given = -1 if row is None else rows.names.index(row)
         with self._lock:
-            self._make_room_for(len(rows.features))
+            self._make_room_for(rows)
             if key is not None and self._rng is not None:
                 set_key(self._rng, key)
             chosen = self._decide(self._bare, self._state, self._asking, rows.features, self._seen, self._rng, given)
@@ -150,14 +150,17 @@ class LinearAgent(AnyAgent):
         """
         rows = rows_of(features, self.n_features)
         with self._lock:
-            self._make_room_for(len(rows.features))
             state, rng = copy.deepcopy((self._state, self._rng))
+            state = with_rows(state, max(self._n_rows, len(rows.features)))
             row = self._decide(self._bare, state, find_asking(state), rows.features, self._seen, rng, -1)
             return self._name(row, rows)
 
-    def _make_room_for(self, n_rows: int) -> None:
-        """Give the state room for what it keeps per row."""
+    def _make_room_for(self, rows: Rows) -> None:
+        """Give the state room for what it keeps per row; refuse rows that are not finite before anything changes."""
+        n_rows = len(rows.features)
         if n_rows > self._n_rows:
+            if not np.isfinite(rows.features).all():
+                raise culprit(rows)
             self._adopt(with_rows(self._state, n_rows))
             self._n_rows = n_rows
 
@@ -201,7 +204,7 @@ class LinearAgent(AnyAgent):
         2
         """
         values = [reward_of(reward, "LinearAgent") for reward in rewards]
-        table = [row_of(x, self.n_features) for x in rows]
+        table = [row_of(x, self.n_features) for x in (rows.to_numpy() if hasattr(rows, "columns") else rows)]
         for row in table:
             if not np.isfinite(row).all():
                 raise culprit_of(row)

@@ -35,8 +35,10 @@ def rows_of(features: Any, n_features: int) -> Rows:
     if type(features) is not np.ndarray:
         if isinstance(features, Mapping):
             names, values = list(features), list(features.values())
-        elif hasattr(features, "iloc"):
+        elif hasattr(features, "columns"):
             names, columns, values = list(features.index), list(features.columns), features.to_numpy()
+            if not features.index.is_unique:
+                raise ValueError(f"{OWNER}: features must have an index without repeated names, got {brief(names)}")
     try:
         table = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError):
