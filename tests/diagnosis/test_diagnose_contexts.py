@@ -95,6 +95,24 @@ def test_contexts_that_do_not_matter_are_seldom_taken_to(noise: str) -> None:
     assert sum(taken) <= 1
 
 
+@pytest.mark.slow
+def test_contexts_that_do_not_change_which_arm_is_best_are_not_praised() -> None:
+    table = logged(0.0, n=600)
+    common = table.assign(reward=table["reward"] + table["arm"] + 2.0 * table["age"])  # the same slope for both arms
+    text = hb.diagnose(common, feature_columns=["age"]).text()
+    assert "They matter" in text
+    assert "Contexts predict rewards, but linear-auto-mean does no better with them than the best arm." in text
+
+
+@pytest.mark.parametrize("goal", ["mean", "location"])
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_huge_and_tiny_numbers_are_weighed_as_others(goal: str, factor: float) -> None:
+    table = logged(1.5, n=300)
+    scaled = table.assign(age=factor * table["age"], reward=factor * table["reward"])
+    one, two = (weigh_contexts(read_rewards(log, feature_columns=["age"]), goal) for log in (table, scaled))
+    assert one.gain == pytest.approx(two.gain, rel=1e-6)
+
+
 def test_the_scale_of_features_does_not_matter() -> None:
     table = logged(1.5)
     small = table.assign(age=table["age"] * 2.0**-20 + 7.0)
@@ -119,8 +137,11 @@ def test_the_report_speaks_of_contexts() -> None:
     assert "Replay with contexts: 20 times 900 pulls" in text
     assert "the best arm in each context" in text
     assert "the best arm in each context" in report._repr_html_()
-    none = hb.diagnose(logged(0.0, n=200), feature_columns=["age"]).text()
-    assert "They do not matter, as far as one can tell" in none
+    assert "Contexts predict" not in text
+    none = hb.diagnose(logged(0.0, n=200), feature_columns=["age"])
+    assert "They do not matter, as far as one can tell" in none.text()
+    assert none.contexts is not None
+    assert f"changes the error on held-out rows by {-none.contexts.gain[0]:+.1%} (" in none.text()
     assert "Contexts" not in hb.diagnose(logged(1.5, n=200)).text()
 
 

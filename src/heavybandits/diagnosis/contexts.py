@@ -91,6 +91,8 @@ def weigh_contexts(rewards: Rewards, goal: str) -> Contexts:
 
 def _standardised(features: FloatArray) -> FloatArray:
     """Return the features with mean 0 and deviation 1; one that never varies stays 0."""
+    sizes = np.abs(features).max(axis=0, initial=0.0)
+    features = features / np.where(sizes > 0, sizes, 1.0)  # so that no square overflows or vanishes
     deviations = features.std(axis=0)
     scaled: FloatArray = (features - features.mean(axis=0)) / np.where(deviations > 0, deviations, 1.0)
     return scaled
@@ -128,7 +130,8 @@ def _losses(errors: FloatArray, reference: FloatArray, goal: str) -> FloatArray:
     """Return losses that no single error can dominate, in units of the errors without contexts."""
     sizes = np.abs(reference)
     if goal == "mean":
-        return np.asarray(np.minimum(np.abs(errors), BEYOND * np.quantile(sizes, COMMON)) ** 2)
+        largest = BEYOND * float(np.quantile(sizes, COMMON))
+        return np.asarray(np.minimum(np.abs(errors) / largest, 1.0) ** 2) if largest > 0.0 else np.zeros(len(errors))
     scale = float(np.median(sizes)) or 1.0
     return np.asarray(np.log1p(np.square(np.minimum(np.abs(errors) / scale, 1e100))))
 

@@ -181,12 +181,14 @@ class Report:
 
     def _weighed(self, contexts: Contexts) -> str:
         """Say what the features are worth."""
-        gain = "{:.1%} ({:.1%} to {:.1%})".format(*contexts.gain)
+        gain, least, most = contexts.gain
         known = f"Contexts: {', '.join(contexts.names)}\n"
         if not contexts.matter:
-            other = f"a line for each arm changes the error on held-out rows by {gain}"
+            change = f"{-gain:+.1%} ({-most:+.1%} to {-least:+.1%})"
+            other = f"a line for each arm changes the error on held-out rows by {change}"
             return f"{known}They do not matter, as far as one can tell: {other}.\n"
-        known += f"They matter: a line for each arm lowers the error on held-out rows by {gain}.\n"
+        lowered = f"{gain:.1%} ({least:.1%} to {most:.1%})"
+        known += f"They matter: a line for each arm lowers the error on held-out rows by {lowered}.\n"
         if not contexts.pulls:
             return known + "An arm has too few rows, or there are too many coefficients, for a replay with contexts.\n"
         rows = [
@@ -194,10 +196,12 @@ class Report:
             ("the best arm", f"{self._in_units(contexts.one):.4g}"),
             ("the best arm in each context", f"{self._in_units(contexts.each):.4g}"),
         ]
+        useless = f"Contexts predict {self._noun}s, but {contexts.policy} does no better with them than the best arm.\n"
         return (
             f"{known}\nReplay with contexts: {contexts.replays} times {contexts.pulls} pulls\n"
             + text_table(("policy", f"{self.goal} per pull"), rows)
             + f"\n\nContexts are drawn from the file, {self._noun}s from the lines plus their residuals.\n"
+            + (useless if contexts.earned[0] <= contexts.one else "")
         )
 
     def _band_in_units(self, band: tuple[float, float, float]) -> tuple[float, float, float]:
