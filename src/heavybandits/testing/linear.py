@@ -39,7 +39,7 @@ def _settings(horizon: int) -> dict[str, FloatArray]:
         "one row": normal((n, 1, 2)),
         "one feature": normal((n, 3, 1)),
         "more features than rounds": normal((min(n, 8), 3, 12)),
-        "features of different scale": normal((n, 3, 3)) * np.array([1e-4, 1.0, 1e4]),
+        "features of different scale": normal((n, 3, 3)) * np.array([1e-9, 1.0, 1e9]),
         "a constant feature": np.concatenate([normal((n, 3, 2)), np.ones((n, 3, 1))], axis=2),
         "rows of rank one": normal((n, 3, 1)) * np.array([1.0, 2.0, -1.0]),
         "equal rows": np.tile(normal((n, 1, 2)), (1, 3, 1)),

@@ -36,6 +36,28 @@ def test_the_inverse_follows_rows_and_weights(seed: int, d: int, n: int, ridge: 
     assert design.log_det[0] == pytest.approx(np.linalg.slogdet(gram / ridge)[1], abs=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("scales", "most"),
+    [
+        ((1e-9, 1e-3, 1e3, 1e9), 2.0),  # leverages are at most 1; the rest is rounding
+        ((1e-9, 1.0, 1.0, 1e9), 2.0),
+        ((1e15,) * 4, np.inf),  # here rounding is all that remains of the inverse
+        ((1e20,) * 4, np.inf),
+    ],
+)
+@pytest.mark.parametrize("n_pending", [0, 3])
+def test_features_of_very_different_scale_do_no_harm(scales: tuple[float, ...], most: float, n_pending: int) -> None:
+    rng = np.random.default_rng(0)
+    design, offers = init_design(4, 1.0), rng.normal(size=(5, 4)) * scales
+    for x in offers[:n_pending]:
+        design.ask(x)
+    for x in offers[rng.integers(5, size=200)]:
+        learn(design, x, 1.0)
+        assert leverage(design, x) < most
+    assert all(np.isfinite(array).all() for _, array in arrays(design))
+    design.check(init_design(4, 1.0), 1)
+
+
 def test_a_row_can_be_taken_out_again() -> None:
     design, table = init_design(3, 1.0), rows(1, 5, 3)
     for x in table:

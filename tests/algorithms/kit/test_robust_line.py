@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from heavybandits.algorithms.kit.design import add_far_row
 from heavybandits.algorithms.kit.robust_line import (
     Model,
-    add_far_row,
     approach,
     begin,
     collect,

@@ -22,6 +22,7 @@ import numpy as np
 from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
 
+FAR = 1e12  # a row with a larger leverage is added with care: a plain update would keep at most four digits
 STEEP = 1e-4  # if removing a row leaves less than this share of its direction, the inverse is recomputed
 
 
@@ -54,7 +55,7 @@ class Design(NamedTuple):
     def check(self, fresh: Design, n_arms: int) -> None:
         """Refuse an inverse with a negative eigenvalue, beyond rounding, and a determinant that is too small."""
         sizes = np.linalg.eigvalsh(self.inverse) if np.isfinite(self.inverse).all() else np.full(1, np.nan)
-        if not sizes.min() >= -1e-9 * sizes.max():
+        if not sizes.min() >= -1e-9 * fresh.inverse.max():  # which rounding errors are a share of
             raise ValueError(f"inverse must be finite, with no negative eigenvalue; its lowest is {sizes.min()}")
         require_within("log_det", self.log_det, -1e-6, np.inf)
 
@@ -65,8 +66,8 @@ class Design(NamedTuple):
             self.waiting[:] = 0.0
         self.pending[0] += 1
         add_outer(self.waiting, x, 1.0)
-        leverage = multiply(self.asked, x, self.product)
-        add_outer(self.asked, self.product, -1.0 / (1.0 + leverage))
+        grown = 1.0 + multiply(self.asked, x, self.product)
+        absorb(self.asked, x, self.product, 1.0, grown)
 
     def settle(self, x: FloatArray) -> None:
         """Note that a row is no longer pending: its reward has just been learned, or will never come."""
@@ -114,11 +115,11 @@ def init_design(n_features: int, ridge: float) -> Design:
 def learn(design: Design, x: FloatArray, weight: float) -> float:
     """Add a row with this weight, which may be negative, set ``product``, and return the row's leverage before."""
     if design.pending[0] > 0:
-        shrunk = weight / (1.0 + weight * multiply(design.asked, x, design.product))
-        add_outer(design.asked, design.product, -shrunk)
+        grown = 1.0 + weight * multiply(design.asked, x, design.product)
+        absorb(design.asked, x, design.product, weight, grown)
     leverage = multiply(design.inverse, x, design.product)
     grown = 1.0 + weight * leverage
-    add_outer(design.inverse, design.product, -weight / grown)
+    absorb(design.inverse, x, design.product, weight, grown)
     design.log_det[0] += math.log(grown)
     return leverage
 
@@ -150,13 +151,17 @@ def quadratic(matrix: FloatArray, x: FloatArray) -> float:
 
 @compilable
 def multiply(matrix: FloatArray, x: FloatArray, product: FloatArray) -> float:
-    """Write M x to ``product`` and return x' M x, for a symmetric matrix."""
+    """Write M x to ``product`` and return x' M x, for a symmetric matrix; zeros if rounding makes that negative."""
     product[:] = 0.0
     for i in range(len(x)):
         if x[i] != 0.0:
             for j in range(len(x)):
                 product[j] += matrix[i, j] * x[i]
-    return max(dot(x, product), 0.0)
+    size = dot(x, product)
+    if size < 0.0:
+        product[:] = 0.0
+        return 0.0
+    return size
 
 
 @compilable
@@ -175,6 +180,43 @@ def add_outer(matrix: FloatArray, x: FloatArray, scale: float) -> None:
         if x[i] != 0.0:
             for j in range(len(x)):
                 matrix[i, j] += scale * (x[i] * x[j])
+
+
+@compilable
+def absorb(inverse: FloatArray, x: FloatArray, product: FloatArray, weight: float, grown: float) -> None:
+    """Update an inverse P by a row with this weight, given P x and what the determinant grows by, 1 + w x'P x."""
+    if grown > FAR:
+        add_far_row(inverse, x, product, weight, 1.0 / grown)
+    else:
+        add_outer(inverse, product, -weight / grown)
+
+
+@rarely_called
+def add_far_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight: float, shrink: float) -> None:
+    """Update an inverse P by a row v of huge leverage so that it stays positive definite (Joseph's form).
+
+    With k = w P v/(1 + w v'P v), it becomes (I - k v')P(I - v k') + k k'/w.
+
+    Examples
+    --------
+    >>> inverse, row = np.eye(2), np.array([1e12, 1.0])
+    >>> add_far_row(inverse, row, inverse @ row, 1.0, 1.0 / (1.0 + row @ row))
+    >>> inverse.diagonal().round(30)
+    array([2.e-24, 1.e+00])
+    """
+    d, share = len(shift), weight * shrink
+    for i in range(d):
+        gain, rest = share * product[i], 0.0
+        for j in range(d):
+            inverse[i, j] -= gain * product[j]
+            rest += inverse[i, j] * shift[j]
+        for j in range(d):
+            inverse[i, j] += share * product[j] * (gain / weight - rest)
+        inverse[i, i] = max(inverse[i, i], gain * gain / weight)
+    for i in range(d):
+        for j in range(i):
+            most = math.sqrt(inverse[i, i]) * math.sqrt(inverse[j, j])
+            inverse[i, j] = inverse[j, i] = min(max(0.5 * (inverse[i, j] + inverse[j, i]), -most), most)
 
 
 @rarely_called

@@ -24,12 +24,11 @@ import numpy as np
 
 from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
-from .design import add_outer, multiply
+from .design import FAR, absorb, add_far_row, add_outer, multiply
 
 RIDGE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
 STEEP = 1e-6  # if removing a pending row leaves less than this share of its direction, the inverse is recomputed
 ROUNDING = 1e-12
-FAR = 1e12  # a row with a larger leverage is added with care: a plain update would keep at most four digits
 
 
 class Line(NamedTuple):
@@ -194,39 +193,9 @@ def dimension(model: Model) -> float:
 def add_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight: float) -> bool:
     """Update an inverse by a row, which a negative weight removes; return whether that is possible."""
     grown = 1.0 + weight * multiply(inverse, shift, product)
-    if grown > FAR:
-        add_far_row(inverse, shift, product, weight, 1.0 / grown)
-    elif grown > STEEP:
-        add_outer(inverse, product, -weight / grown)
+    if grown > STEEP:
+        absorb(inverse, shift, product, weight, grown)
     return grown > STEEP
-
-
-@rarely_called
-def add_far_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight: float, shrink: float) -> None:
-    """Update an inverse P by a row v of huge leverage so that it stays positive definite (Joseph's form).
-
-    With k = w P v/(1 + w v'P v), it becomes (I - k v')P(I - v k') + k k'/w.
-
-    Examples
-    --------
-    >>> inverse, row = np.eye(2), np.array([1e12, 1.0])
-    >>> add_far_row(inverse, row, inverse @ row, 1.0, 1.0 / (1.0 + row @ row))
-    >>> inverse.diagonal().round(30)
-    array([2.e-24, 1.e+00])
-    """
-    d, share = len(shift), weight * shrink
-    for i in range(d):
-        gain, rest = share * product[i], 0.0
-        for j in range(d):
-            inverse[i, j] -= gain * product[j]
-            rest += inverse[i, j] * shift[j]
-        for j in range(d):
-            inverse[i, j] += share * product[j] * (gain / weight - rest)
-        inverse[i, i] = max(inverse[i, i], gain * gain / weight)
-    for i in range(d):
-        for j in range(i):
-            most = math.sqrt(inverse[i, i]) * math.sqrt(inverse[j, j])
-            inverse[i, j] = inverse[j, i] = min(max(0.5 * (inverse[i, j] + inverse[j, i]), -most), most)
 
 
 @rarely_called

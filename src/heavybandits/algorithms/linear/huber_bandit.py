@@ -33,7 +33,7 @@ import numpy as np
 
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
-from ..kit.design import add_outer, dot, multiply
+from ..kit.design import absorb, dot, multiply
 from ..kit.linear import lift, tame
 from ..kit.numerics import clip, power
 from ..kit.pool import Pool, append, init_pool
@@ -225,7 +225,7 @@ class HuberBandit(NamedTuple):
         n = samples.size[number]
         tau, theta = self.level(state, n), state.theta[number]
         grown = 1.0 + multiply(state.inverse[number], context, state.product)
-        add_outer(state.inverse[number], state.product, -1.0 / grown)
+        absorb(state.inverse[number], context, state.product, 1.0, grown)
         if n >= state.due[number]:
             state.due[number] = math.ceil(GROWTH * n)
             refit(state, number, tau)
