@@ -112,7 +112,9 @@ class LipschitzInstance:
         values = np.asarray(self.__dict__["call"](points), dtype=float) + 0.0
         if values.shape != (len(points),) or not np.isfinite(values).all():
             rule = f"must return {len(points)} finite values for {len(points)} points of shape (n, {self.dim})"
-            raise ValueError(f"LipschitzInstance: function {rule}, got {values!r}")
+            wrong = values[~np.isfinite(values)][:1]
+            got = wrong[0] if values.shape == (len(points),) else f"an array of shape {values.shape}"
+            raise ValueError(f"LipschitzInstance: function {rule}, got {got}")
         return values
 
     def begin(self) -> LipschitzInstance:
