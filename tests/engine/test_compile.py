@@ -12,6 +12,8 @@ import pytest
 from user_policy import MINE, write_policy
 
 import heavybandits as hb
+from heavybandits.algorithms.registry import examples
+from heavybandits.engine.compile import compiled as compilation
 from heavybandits.engine.compile import door
 from heavybandits.engine.compile.compiled import compiled, without_text
 
@@ -151,6 +153,28 @@ class Outer(NamedTuple):
 def test_names_may_clash_and_kernels_may_allocate(policy: Any, expected: list[int]) -> None:
     result = hb.simulate(hb.Instance([0, 1], hb.Gaussian()), {"p": policy}, horizon=20, replications=1)
     assert result.pulls.values[0, 0].tolist() == expected
+
+
+WORLDS: dict[str, Any] = {
+    "linear": hb.LinearInstance(np.ones(6), hb.Disjoint(3, hb.Cube(1, 2)), hb.Cauchy()),
+    "lipschitz": hb.LipschitzInstance("peak", hb.Cauchy()),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in WORLDS for name in hb.policies(kind)])
+def test_kernels_of_policies_allocate_nothing(kind: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They compile without reference counts, which code that makes arrays cannot."""
+    make, counts = compilation._dispatcher, []
+
+    def note(*arguments: Any) -> Any:
+        counts.append(arguments[-1])
+        return make(*arguments)
+
+    monkeypatch.setattr(compilation, "_ready", {})
+    monkeypatch.setattr(compilation, "_dispatcher", note)
+    hb.simulate(WORLDS[kind], {name: hb.make(name, **examples()[name])}, horizon=5, replications=1)
+    assert counts == [False]
 
 
 @pytest.mark.usefixtures("either_way")

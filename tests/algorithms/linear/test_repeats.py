@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 import heavybandits as hb
 from heavybandits.algorithms.kit.repeats import collect, init_group, repeated_row
+from heavybandits.algorithms.registry import examples
 
 
 def test_the_row_is_found_wherever_it_is_listed() -> None:
@@ -25,6 +27,32 @@ def test_when_features_change_the_nearest_row_is_played_and_their_mean_is_learne
     assert policy.select(state, np.array([[0.0], [1.1]]), 2, None) == 1
     policy.update(state, np.array([0.6]), -7.0)
     np.testing.assert_allclose(policy.value(state, np.array([1.0])), 3.0, rtol=1e-6)  # median 3 at a mean of 1
+
+
+def test_the_policy_inside_counts_medians() -> None:
+    inner = hb.LinearClippedSGDUCB(coeff=1.0, order="first")
+    policy, x = hb.MedianOf(inner, m=1), np.array([1.0])
+    state, plain = policy.init(1, 92), inner.init(1, 30)
+    for median in (2.0, 3.0, 2.5):
+        for reward in (-1e9, median, 1e9):
+            policy.update(state, x, reward)
+        inner.update(plain, x, median)
+    assert policy.index_of(state, x, 9) == inner.index_of(plain, x, 3)  # the same step, hence horizon, and clock
+    assert policy.index_of(state, x, 9) != policy.value(state, x)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", hb.policies("linear"))
+def test_any_linear_policy_may_be_inside(name: str) -> None:
+    policy = hb.MedianOf(hb.make(name, **examples()[name]), m=1)
+    state, rng = policy.init(4, 60), np.random.default_rng(0)
+    features = hb.blocks(rng.standard_normal(2), 2)
+    with np.errstate(all="ignore"):
+        for t in range(60):
+            row = policy.select(state, features, t, rng)
+            policy.update(state, features[row], features[row].sum() + rng.standard_cauchy())
+        assert np.isfinite([policy.value(state, x) for x in features]).all()
+    assert hb.make("median-of", policy={"kind": name, **examples()[name]}, m=1) == policy
 
 
 def test_a_mean_of_equal_rows_is_that_row_to_the_last_bit() -> None:

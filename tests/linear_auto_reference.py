@@ -1,0 +1,185 @@
+"""Linear level-set policies the slow and obvious way: inverses and centres are computed from all rows, with NumPy."""
+
+import math
+
+import numpy as np
+
+from heavybandits.algorithms.kit.two_piece_laws import (
+    ABOVE,
+    BELOW,
+    INFORMATION,
+    LEARNED,
+    LEAST_SQUARES,
+    NORM,
+    RATIO,
+    SHARPNESS,
+    SLACK,
+    TAIL,
+    WEIGHT,
+    two_piece_table,
+)  # fmt: skip
+from heavybandits.protocols import FloatArray
+
+LAWS = two_piece_table((*LEARNED, LEAST_SQUARES))
+MEANS = len(LAWS) - 1
+
+
+def parts(law: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the weights and the losses of residuals in units of the scale."""
+    degrees, ratio = np.where(z < 0, law[BELOW], law[ABOVE]), np.where(z < 0, 1.0, law[RATIO])
+    y = z / ratio
+    return (degrees + 1) / (degrees + y**2) / ratio**2, (degrees + 1) / 2 * np.log1p(y**2 / degrees)
+
+
+class LinearAuto:
+    """Learns from rows and rewards, and returns the index of any row."""
+
+    def __init__(self, offers: FloatArray, only_means: bool) -> None:
+        self.only_means, self.law = only_means, MEANS if only_means else 0
+        self.x, self.y = np.zeros((0, offers.shape[1])), np.zeros(0)
+        self.weights = np.zeros(0)
+        self.ridge = 1e-6 * (offers**2).mean(axis=0)
+        self.slope, self.level, self.start = np.zeros(offers.shape[1]), 0.0, offers.mean(axis=0)
+        self.scale, self.floor, self.due, self.fitted = math.inf, 0.0, 0.0, False
+        self.squares, self.freedom = 0.0, 0.0
+
+    @property
+    def mass(self) -> float:
+        return float(self.weights.sum())
+
+    @property
+    def centre(self) -> FloatArray:
+        return self.start if self.mass == 0 else np.asarray(np.average(self.x, axis=0, weights=self.weights))
+
+    @property
+    def inverse(self) -> FloatArray:
+        centred = self.x - self.centre
+        return np.asarray(np.linalg.inv(centred.T @ (self.weights[:, None] * centred) + np.diag(self.ridge)))
+
+    @property
+    def dimension(self) -> float:
+        return float(1 + (1 - self.ridge * self.inverse.diagonal()).sum())
+
+    def index(self, features: FloatArray) -> FloatArray:
+        if not self.fitted:
+            return np.full(len(features), math.inf)
+        away, law, d = features - self.centre, LAWS[self.law], self.dimension
+        h = np.einsum("ki,ij,kj->k", away, self.inverse, away)
+        u, k = (len(self.y) + 1) * h / d, law[SLACK]
+        left = np.where(k * h < 0.999, 1 - k * h, 0)  # where nothing is left, widths are infinite
+        with np.errstate(divide="ignore", over="ignore"):
+            level = np.log(1 + min(0.3, 30 / d) + u * (1 + 2 * k / 3 * np.log(1 + u) ** 2)) / left
+            width = self.scale * np.sqrt(law[TAIL] / law[INFORMATION] * np.expm1(2 * level * h / law[TAIL]))
+        return np.asarray(self.level + away @ self.slope + width)
+
+    def learn(self, x: FloatArray, y: float) -> None:
+        away, mass = x - self.centre, self.mass
+        u = self.inverse @ away
+        residual, h, n = y - self.level - float(away @ self.slope), float(away @ u), len(self.y) + 1
+        weight = gain = 1.0
+        if self.fitted:
+            law, z = LAWS[self.law], residual / self.scale
+            w = float(parts(law, np.array([z]))[0][0])
+            weight, gain = w / law[WEIGHT], w / law[INFORMATION]
+            if self.law == MEANS:
+                self.squares, self.freedom = self.squares + residual**2 / (1 + h + 1 / mass), self.freedom + 1
+                self.scale = max(math.sqrt(self.squares / self.freedom), self.floor)
+            else:
+                self.scale = max(self.scale * math.exp((w * z * z - 1) / (law[SHARPNESS] * n)), self.floor)
+        total = mass + weight
+        self.level += (weight * float(away @ self.slope) + gain * residual) / total
+        if self.fitted:
+            self.slope = self.slope + mass / total * gain * residual / (1 + weight * mass / total * h) * u
+        self.x, self.y = np.vstack([self.x, x]), np.append(self.y, y)
+        self.weights = np.append(self.weights, weight)
+        if n >= max(self.due, self.dimension + 2.5):
+            self.fit()
+
+    def fit(self) -> None:
+        y, n, freedom = self.y, len(self.y), len(self.y) - self.dimension
+        self.due, square = max(n + 1, 1.25 * n), (self.x**2).mean(axis=0)
+        spread = np.median(np.abs(y - np.median(y))) or np.abs(y - np.median(y)).mean()
+        self.floor, begins = 1e-4 * spread, not self.fitted
+        if not self.only_means and n >= 20:
+            ties = (np.diff(y) == 0).sum()
+            light = y.std() < 2 * np.abs(y - y.mean()).mean()
+            by_means = ties > 0.1 * n and (ties > 0.4 * n or light)
+            begins = begins or by_means != (self.law == MEANS)
+            self.law = (MEANS if by_means else 0) if begins else self.law
+        if begins:
+            self.slope, self.level, self.ridge = 0 * self.slope, float(np.median(y)), 1e-6 * square
+        (self.fit_means if self.law == MEANS else self.fit_locations)(freedom, spread, square, begins)
+        self.fitted = True
+
+    def fit_means(self, freedom: float, spread: float, square: FloatArray, begins: bool) -> None:
+        self.reweigh(1.0, 1, square)
+        found = max(math.sqrt((self.residuals**2).sum() / freedom), self.floor)
+        self.scale = self.shrunk(found, 1.48 * spread, freedom, 3)
+        self.squares, self.freedom = self.scale**2 * freedom, freedom
+        self.learn_ridge(square)
+        self.reweigh(1.0, 1, square)
+
+    def fit_locations(self, freedom: float, spread: float, square: FloatArray, begins: bool) -> None:
+        if begins:
+            self.scale = spread
+            self.reweigh(self.scale, 15, square, absolute=True)
+        elif len(self.y) < 20 * (len(self.y) - freedom):
+            before, loss = (self.slope, self.level, self.weights), self.loss()
+            self.reweigh(self.scale, 6, square, absolute=True)
+            self.reweigh(self.scale, 3, square)
+            if not self.loss() < loss:
+                self.slope, self.level, self.weights = before
+        self.reweigh(self.scale, 3, square)
+        self.choose_law(freedom)
+        ratio = LAWS[self.law][RATIO]
+        self.scale = max(self.shrunk(self.scale, 2 * spread / (1 + ratio), freedom, 5), self.floor)
+        self.learn_ridge(square)
+        self.reweigh(self.scale, 2, square)
+
+    @property
+    def residuals(self) -> FloatArray:
+        return np.asarray(self.y - self.level - (self.x - self.centre) @ self.slope)
+
+    def loss(self) -> float:
+        return float(parts(LAWS[self.law], self.residuals / self.scale)[1].sum())
+
+    def shrunk(self, scale: float, guess: float, freedom: float, weight: float) -> float:
+        share = weight / (freedom + weight) if freedom < 60 else 0.0
+        return float(scale ** (1 - share) * guess**share)
+
+    def reweigh(self, scale: float, steps: int, square: FloatArray, absolute: bool = False) -> None:
+        law = LAWS[self.law]
+        for step in range(steps):
+            z = self.residuals / scale
+            self.weights = 1 / np.maximum(np.abs(z), 0.05) if absolute else parts(law, z)[0] / law[WEIGHT]
+            away, level = self.x - self.centre, float(np.average(self.y, weights=self.weights))
+            slope = self.inverse @ (away.T @ (self.weights * (self.y - level)))
+            changes = [abs(level - self.level), *(np.abs(slope - self.slope) * np.sqrt(square))]
+            self.slope, self.level = slope, level
+            if step > 0 and max(changes) < 1e-3 * scale / math.sqrt(len(self.y)):
+                break
+
+    def choose_law(self, freedom: float) -> None:
+        residuals, guess = self.residuals, self.scale
+        found: list[tuple[float, int, float, float]] = []
+        for j, law in enumerate(LAWS[:MEANS]):
+            shift, scale = 0.0, guess
+            for _ in range(12):
+                z = (residuals - shift) / scale
+                w = parts(law, z)[0]
+                shift += scale * (w * z).sum() / w.sum()
+                excess = (w * z * z).sum() / freedom
+                scale *= math.exp(np.clip(math.log(excess) / law[SHARPNESS], -3, 3))
+                if abs(excess - 1) < 1e-3 and abs((w * z).sum()) < 1e-2 * w.sum():
+                    break
+            likelihood = -len(residuals) * (law[NORM] + math.log(scale / guess))
+            likelihood -= parts(law, (residuals - shift) / scale)[1].sum()
+            prior = 0.7 * (j == 0) - 1.0 * (law[RATIO] != 1)
+            found.append((0.5 * freedom / len(residuals) * likelihood + prior, j, shift, scale))
+        _, self.law, shift, self.scale = max(found, key=lambda one: one[0])
+        self.level += shift
+
+    def learn_ridge(self, square: FloatArray) -> None:
+        variance = self.scale**2 / LAWS[self.law][INFORMATION]
+        size = (square * (self.slope**2 + variance * self.inverse.diagonal())).mean()
+        self.ridge = max(1e-6, 0.3 * variance / size) * square
