@@ -62,8 +62,7 @@ class Assigning(KnownArms):
         draws = self._draws
         if draws is None:
             return None if self._rng is not None else float(slot == chosen)
-        total = float(draws.chance[draws.open].sum())
-        return float(draws.chance[slot]) * bool(draws.open[slot]) / total if total > 0.0 else float(slot == chosen)
+        return float(draws.drawn[slot])
 
     @property
     def draws(self) -> bool:
@@ -112,7 +111,7 @@ class Assigning(KnownArms):
             draws = find_draws(state)
             if draws is None:
                 raise TypeError(f"Agent: {type(self.policy).__name__} does not draw arms by probabilities")
-            return dict(zip(self._labels, draws.chance.tolist(), strict=True))
+            return dict(zip(self._labels, draws.drawn.tolist(), strict=True))
 
     def peek(self, among: Iterable[Arm] | None = None) -> Any:
         """Return the arm that :meth:`select` would return, without making a decision.

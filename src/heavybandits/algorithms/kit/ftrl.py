@@ -4,7 +4,8 @@ Policies for rewards that an adversary may set keep a sum of estimated losses :m
 they turn the sums into probabilities and draw an arm.  What they then observe counts :math:`1/p` times, where p was the
 probability of the draw.  If a reward comes late, p is that of the arm's last draw.  If it comes without a draw, p is
 the arm's probability at the last choice, as if it had been drawn.  If only some arms are open, the draw is among them,
-with probabilities in the same proportions.
+with probabilities in the same proportions; arms that are silent, see :mod:`.late`, are left out in the same way.  Their
+losses are raised to the least of the others, or the probabilities of the others would become more and more alike.
 
 *The probabilities* of most of these policies minimise
 :math:`\eta \langle L, x\rangle - \alpha \sum_a x_a^{1/\alpha}`, where the regulariser is the Tsallis entropy.  With
@@ -32,6 +33,7 @@ import numpy.typing as npt
 
 from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable
+from .late import Late, answered, init_late, is_silent, least_asked
 from .numerics import LARGEST, power, saturate
 
 Flags = npt.NDArray[np.bool_]
@@ -53,6 +55,8 @@ class Draws(NamedTuple):
     loss: FloatArray  # per arm: sum of estimated losses
     chance: FloatArray  # per arm: probability at the last choice, were all arms open
     awaited: FloatArray  # per arm: probability of the draw whose reward has not come, or 0
+    drawn: FloatArray  # per arm: probability in the last draw; 0 if it was not open, or silent
+    late: Late
     open: Flags  # per arm: whether it may be drawn now
     rate: FloatArray  # learning rate
     root: Root
@@ -61,12 +65,15 @@ class Draws(NamedTuple):
         """Refuse values that are not probabilities, and a negative rate."""
         require_within("chance", self.chance, 0.0, 1.0 + 1e-6)
         require_within("awaited", self.awaited, 0.0, 1.0 + 1e-6)
+        require_within("drawn", self.drawn, 0.0, 1.0 + 1e-6)
         require_within("rate", self.rate, 0.0, LARGEST)
 
     def carry(self, fresh: Draws, rows: IntArray) -> Draws:
         """Copy the arms ``rows`` to the first rows of ``fresh``; new arms start with the least loss of these."""
-        for name in ("loss", "chance", "awaited", "open"):
+        for name in ("loss", "chance", "awaited", "drawn", "open"):
             getattr(fresh, name)[: len(rows)] = getattr(self, name)[rows]
+        for new, old in zip(fresh.late, self.late, strict=True):
+            new[: len(rows)] = old[rows]
         fresh.loss[len(rows) :] = self.loss[rows].min()
         return fresh._replace(rate=self.rate, root=self.root)
 
@@ -77,6 +84,8 @@ def init_draws(n_arms: int, rate: float) -> Draws:
         loss=np.zeros(n_arms),
         chance=np.full(n_arms, 1.0 / n_arms),
         awaited=np.zeros(n_arms),
+        drawn=np.full(n_arms, 1.0 / n_arms),
+        late=init_late(n_arms),
         open=np.ones(n_arms, np.bool_),
         rate=np.array([rate]),
         root=Root(nu=np.ones(1), low=np.zeros(1), rate=np.ones(1), slope=np.ones(1), q=np.zeros(1)),
@@ -156,22 +165,40 @@ def tsallis(draws: Draws, q: float) -> int:
 
 @compilable
 def draw(draws: Draws, rng: Any) -> int:
-    """Draw an open arm by its probability; if all open arms have probability zero, return the first of them."""
-    chance, open = draws.chance, draws.open
-    total = 0.0
+    """Draw an arm that is open and not silent by its probability; if all of them have none, return the first.
+
+    Examples
+    --------
+    >>> draws = init_draws(n_arms=3, rate=1.0)
+    >>> draws.late.asked[:], draws.late.pending[:] = (9, 2, 2), (9, 0, 1)
+    >>> draw(draws, np.random.default_rng(0)), draws.drawn.tolist()
+    (2, [0.0, 0.5, 0.5])
+    """
+    chance, drawn, least = draws.chance, draws.drawn, least_asked(draws.late, draws.open)
+    total, low = 0.0, math.inf
     for arm in range(len(chance)):
-        if open[arm]:
+        drawn[arm] = -1.0
+        if draws.open[arm] and not is_silent(draws.late, arm, least):
+            drawn[arm] = chance[arm]
             total += chance[arm]
+            if answered(draws.late, arm) > 0:
+                low = min(low, draws.loss[arm])
     left = total * rng.random()
-    drawn = -1
+    chosen = -1
     for arm in range(len(chance)):
-        if open[arm] and (drawn < 0 or chance[arm] > 0.0):
-            drawn = arm
-            left -= chance[arm]
+        if drawn[arm] >= 0.0 and (chosen < 0 or drawn[arm] > 0.0):
+            chosen = arm
+            left -= drawn[arm]
             if left < 0.0:
                 break
-    draws.awaited[drawn] = chance[drawn] / total if total > 0.0 else 1.0
-    return drawn
+    if total == 0.0:
+        drawn[chosen] = total = 1.0
+    for arm in range(len(chance)):
+        if drawn[arm] < 0.0 and draws.open[arm] and draws.loss[arm] < low:
+            charge(draws, arm, low - draws.loss[arm])
+        drawn[arm] = max(drawn[arm], 0.0) / total
+    draws.awaited[chosen] = drawn[chosen]
+    return chosen
 
 
 @compilable

@@ -44,7 +44,7 @@ def find_pending(state: Any) -> Pending:
     if isinstance(tournament, Tournament):
         return Pending(late=tournament.late, tournament=tournament, pulls=state.pulls)
     if isinstance(getattr(state, "draws", None), Draws):
-        return Pending(awaited=state.draws.awaited)
+        return Pending(late=state.draws.late, awaited=state.draws.awaited)
     late = getattr(state, "late", None)
     if isinstance(late, Late) and hasattr(state, "inner"):
         return find_pending(state.inner)._replace(outer=late, group=np.array([state.waiting.shape[1]]))

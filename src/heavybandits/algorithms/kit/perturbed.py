@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..._validate import require_same
 from ...protocols import FloatArray, IntArray, compilable
-from .late import Late, bonus_factor, init_late, is_due
+from .late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
 from .p_robust import PRobustState, init_p_robust
 from .scan import waiting
 
@@ -96,8 +96,9 @@ def choose_perturbed(state: PerturbedState, rng: Any) -> int:
     best, highest = waiting(state, 1), -math.inf
     if best >= 0:
         return best
+    least = least_asked(state.late, state.open)
     for arm in range(len(state.pulls)):
-        if not state.open[arm]:
+        if not state.open[arm] or is_silent(state.late, arm, least):
             continue
         if is_due(state.late, state.pulls, arm, 1):
             return arm

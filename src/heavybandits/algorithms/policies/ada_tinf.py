@@ -16,7 +16,7 @@ to S.  When S exceeds :math:`\lambda \sqrt{K(T + 1)}`, set S to c, and
 The regret is :math:`O(\sigma K^{1 - 1/\alpha} T^{1/\alpha} + \sqrt{KT})` for any laws; nothing better is proved for
 fixed ones.  K is the number of arms at the start.  For rewards that come late or unasked, see :mod:`.ftrl`.
 
-*Cost*: O(K); 25 bytes per arm.  *Reference*: J. Huang, Y. Dai, L. Huang (2022).
+*Cost*: O(K); 57 bytes per arm.  *Reference*: J. Huang, Y. Dai, L. Huang (2022).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NAME = "ada-tinf"
 EXAMPLE = {"offset": 1.0}
 FACTS = Facts(
     needs="horizon, bound on the best location",
-    memory="25 bytes",
+    memory="57 bytes",
     cost="O(1), O(K)",
     regret="as htinf, O(sigma K^(1-1/p) T^(1/p) + sqrt(K T)) for every p and sigma; nothing better for fixed laws",
     reference="Huang, Dai, Huang 2022",

@@ -12,7 +12,7 @@ rewards.  If rewards follow a fixed law, it explores far more than needed.
 The expected regret against the best single arm is at most :math:`2 \sqrt{(e - 1) T K \ln K}` times the range.  K is the
 number of arms at the start.  For rewards that come late or unasked, see :mod:`.ftrl`.
 
-*Cost*: O(1) per reward and K exponentials per choice; 25 bytes per arm.  *Reference*: P. Auer, N. Cesa-Bianchi,
+*Cost*: O(1) per reward and K exponentials per choice; 57 bytes per arm.  *Reference*: P. Auer, N. Cesa-Bianchi,
 Y. Freund, R. E. Schapire (2002).
 """
 
@@ -31,7 +31,7 @@ NAME = "exp3"
 EXAMPLE = {"low": -2.0, "high": 3.0}
 FACTS = Facts(
     needs="horizon, range",
-    memory="25 bytes",
+    memory="57 bytes",
     cost="O(1), O(K)",
     regret="2 sqrt((e - 1) K T ln K), whatever the rewards in the range",
     reference="Auer, Cesa-Bianchi, Freund, Schapire 2002",

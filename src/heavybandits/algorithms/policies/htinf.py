@@ -19,7 +19,7 @@ best arm.
 
 For rewards that come late or unasked, see :mod:`.ftrl`; a late loss is compared with the threshold of the last choice.
 
-*Cost*: O(K), and twice as much if :math:`1/\varepsilon` is not a whole number; 25 bytes per arm.  *Reference*:
+*Cost*: O(K), and twice as much if :math:`1/\varepsilon` is not a whole number; 57 bytes per arm.  *Reference*:
 J. Huang, Y. Dai, L. Huang (2022).
 """
 
@@ -39,7 +39,7 @@ NAME = "htinf"
 EXAMPLE = {"eps": 0.3, "scale": 2.0, "offset": 1.0}
 FACTS = Facts(
     needs="moment order, moment bound, bound on the best location",
-    memory="25 bytes",
+    memory="57 bytes",
     cost="O(1), O(K)",
     regret=(
         "O(sigma K^(1-1/p) T^(1/p)), if E|l|^p <= sigma^p and E[l 1(|l| > M)] >= 0 for the best arm, where l "

@@ -19,7 +19,7 @@ These minimise the regret bound :math:`2 \sqrt K/\eta + \eta T \sqrt K \sigma^{1
 
 For rewards that come late or unasked, see :mod:`.ftrl`.
 
-*Cost*: O(K); 25 bytes per arm.  *Reference*: Y. Dorn, N. Kornilov, N. Kutuzov, A. Nazin, E. Gorbunov, A. Gasnikov
+*Cost*: O(K); 57 bytes per arm.  *Reference*: Y. Dorn, N. Kornilov, N. Kutuzov, A. Nazin, E. Gorbunov, A. Gasnikov
 (2024).
 """
 
@@ -41,7 +41,7 @@ NAME = "inf-clip"
 EXAMPLE = {"eps": 0.5, "scale": 2.0, "offset": 1.0}
 FACTS = Facts(
     needs="horizon, moment order, moment bound",
-    memory="25 bytes",
+    memory="57 bytes",
     cost="O(1), O(K)",
     regret="O(sigma K^(1-1/p) T^(1/p)), if E l^p <= sigma^p and l >= 0, where l = b - X",
     reference="Dorn, Kornilov, Kutuzov, Nazin, Gorbunov, Gasnikov 2024",

@@ -19,7 +19,7 @@ drawn.  That is zero for every arm drawn fewer than m + 1 times, so it learns ne
 
 For rewards that come late or unasked, see :mod:`.ftrl`; the losses of an arm wait until there are :math:`2m + 1`.
 
-*Cost*: O(K) per draw and O(m²) per median; 16m + 49 bytes per arm.  *Reference*: after N. Kornilov, Y. Dorn,
+*Cost*: O(K) per draw and O(m²) per median; 16m + 81 bytes per arm.  *Reference*: after N. Kornilov, Y. Dorn,
 A. Lobanov, N. Kutuzov, I. Shibaev, E. Gorbunov, A. Gasnikov, A. Nazin (2024).
 """
 
@@ -42,7 +42,7 @@ NAME = "median-inf"
 EXAMPLE = {"m": 1, "scale": 1.0, "offset": 1.0}
 FACTS = Facts(
     needs="horizon, tail exponent, scale, symmetry",
-    memory="16 m + 49 bytes",
+    memory="16 m + 81 bytes",
     cost="O(m), O(K) per batch",
     regret="(1 + sqrt(8 K)) sigma sqrt((2m + 1) T), if E l^2 <= sigma^2 for medians l >= 0 of 2m + 1 losses",
     reference="after Kornilov, Dorn, Lobanov, Kutuzov, Shibaev, Gorbunov, Gasnikov, Nazin 2024",

@@ -21,7 +21,7 @@ NAME = "opt-tinf"
 EXAMPLE = {"offset": 1.0}
 FACTS = Facts(
     needs="bound on the best location",
-    memory="25 bytes",
+    memory="57 bytes",
     cost="O(1), O(K)",
     regret=(
         "as htinf, but O(sigma^p K^((p-1)/2) T^((3-p)/2) + sqrt(K T)) and O(sum_a "

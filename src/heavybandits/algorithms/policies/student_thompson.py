@@ -31,7 +31,7 @@ import numpy.typing as npt
 from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
-from ..kit.late import Late, bonus_factor, init_late, is_due
+from ..kit.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
 from ..kit.numerics import LARGEST, clip, saturate, small_median
 from ..kit.pool import Pool, append, init_pool
 from ..kit.scan import waiting
@@ -110,8 +110,9 @@ class StudentThompson(NamedTuple):
         best, largest = waiting(state, 1), -math.inf
         if best >= 0:
             return best
+        least = least_asked(state.late, state.open)
         for arm in range(len(state.pulls)):
-            if not state.open[arm]:
+            if not state.open[arm] or is_silent(state.late, arm, least):
                 continue
             if is_due(state.late, state.pulls, arm, 1):
                 return arm

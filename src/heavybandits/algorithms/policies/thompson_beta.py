@@ -25,7 +25,7 @@ from ..._validate import LARGEST_COUNT, require_range, require_within
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
 from ..kit.draws import draw_beta
-from ..kit.late import Late, bonus_factor, init_late
+from ..kit.late import Late, bonus_factor, init_late, is_silent, least_asked
 from ..kit.numerics import share
 from ..parameters import Finite, Positive, validated
 
@@ -96,9 +96,9 @@ class ThompsonBeta(NamedTuple):
 
     def select(self, state: ThompsonBetaState, t: int, rng: Any) -> int:
         """Return the arm with the largest draw."""
-        best, largest = -1, -math.inf
+        best, largest, least = -1, -math.inf, least_asked(state.late, state.open)
         for arm in range(len(state.pulls)):
-            if state.open[arm]:
+            if state.open[arm] and not is_silent(state.late, arm, least):
                 draw = draw_beta(rng, state.a[arm], state.b[arm])
                 if state.late.pending[arm] > 0:
                     weight = state.a[arm] + state.b[arm]

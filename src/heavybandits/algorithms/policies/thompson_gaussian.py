@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ..._validate import require_same
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.late import Late, bonus_factor, init_late, is_due
+from ..kit.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
 from ..kit.numerics import saturate
 from ..kit.scan import waiting
 from ..parameters import Finite, Positive, PositiveOrInfinite, validated
@@ -91,8 +91,9 @@ class ThompsonGaussian(NamedTuple):
         best, largest = waiting(state, initial), -math.inf
         if best >= 0:
             return best
+        least = least_asked(state.late, state.open)
         for arm in range(len(state.pulls)):
-            if not state.open[arm]:
+            if not state.open[arm] or is_silent(state.late, arm, least):
                 continue
             if is_due(state.late, state.pulls, arm, initial):
                 return arm

@@ -29,7 +29,7 @@ from typing import Annotated, Any, NamedTuple
 from ..._validate import in_range
 from ..entries import Facts
 from ..kit.deviations import Deviations, init_deviations, take_in
-from ..kit.late import bonus_factor
+from ..kit.late import bonus_factor, is_silent, least_asked
 from ..kit.numerics import saturate
 from ..kit.scan import unseen
 from ..parameters import Finite, NonNegative, validated
@@ -92,8 +92,9 @@ class ThompsonNormalGamma(NamedTuple):
         best, largest = unseen(state, initial), -math.inf
         if best >= 0:
             return best
+        least = least_asked(state.late, state.open)
         for arm in range(len(state.pulls)):
-            if not state.open[arm]:
+            if not state.open[arm] or is_silent(state.late, arm, least):
                 continue
             n = state.pulls[arm]
             if n < initial:  # its first rewards are on the way

@@ -16,7 +16,7 @@ with one best arm (first estimator, in units of the range); the second has small
 
 For rewards that come late or unasked, see :mod:`.ftrl`.
 
-*Cost*: O(K); 25 bytes per arm.  *Reference*: J. Zimmert, Y. Seldin (2021).
+*Cost*: O(K); 57 bytes per arm.  *Reference*: J. Zimmert, Y. Seldin (2021).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NAME = "tsallis-inf"
 EXAMPLE = {"estimator": "reduced-variance"}
 FACTS = Facts(
     needs="range",
-    memory="25 bytes",
+    memory="57 bytes",
     cost="O(1), O(K)",
     regret="4 sqrt(K T) + 1, whatever the rewards in the range; for a fixed law sum_a 4 ln T/Delta_a to leading order",
     reference="Zimmert, Seldin 2021",

@@ -21,7 +21,7 @@ fixed laws with one best arm.  K is the number of arms at the start.
 For rewards that come late or unasked, see :mod:`.ftrl`; :math:`\ell/x_A` uses the probability of the draw, and
 :math:`1 - x_A` that of the last choice.
 
-*Cost*: O(K); 25 bytes per arm.  *Reference*: Y. Chen, J. Huang, Y. Dai, L. Huang (2025).
+*Cost*: O(K); 57 bytes per arm.  *Reference*: Y. Chen, J. Huang, Y. Dai, L. Huang (2025).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NAME = "uni-inf"
 EXAMPLE = {"offset": 1.0}
 FACTS = Facts(
     needs="horizon, bound on the best location",
-    memory="25 bytes",
+    memory="57 bytes",
     cost="O(1), O(K)",
     regret=(
         "as htinf up to logarithms, for every p and sigma; for fixed laws O(K (sigma^p/Delta)^(1/(p-1)) ln T "
