@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._format import plural
 from .._validate import count
 from ..protocols import FloatArray, Sampler
 from .contexts import Contexts, Frozen, finite_array, require_contexts
@@ -92,8 +93,10 @@ class LinearInstance:
         shape = rows_of(made_contexts).shape
         n_parameters = _drawn_theta(made_theta, np.random.default_rng(0)).size
         if n_parameters != shape[1]:
-            raise ValueError(f"LinearInstance: theta must have one number per feature, got {n_parameters} numbers for "
-                             f"contexts of {shape[1]} features")  # fmt: skip
+            given, needed = plural(n_parameters, "number"), plural(shape[1], "feature")
+            raise ValueError(
+                f"LinearInstance: theta must have one number per feature, got {given} for contexts of {needed}"
+            )
         noises = per_arm("LinearInstance", "noise", noise, shape[0])
         described = texts(noises)
         self.__dict__.update(

@@ -104,6 +104,20 @@ def test_a_constant_changes_nothing_but_rounding(seed: int, constant: float, n_r
     assert_allclose(other.model.line.slope, state.model.line.slope, rtol=1e-4, atol=1e-4)
 
 
+@given(seeds, st.booleans())
+@settings(max_examples=10)
+def test_estimates_turn_with_the_axes(seed: int, by_means: bool) -> None:
+    rng, policy = np.random.default_rng(seed), MEAN if by_means else AUTO
+    rows, theta, noise = rng.normal(size=(60, 3)), rng.normal(size=3), 0.01 * rng.standard_t(3, 60)
+    turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    state, other = policy.init(3, None), policy.init(3, None)
+    for x, error in zip(rows, noise, strict=True):
+        policy.update(state, x, x @ theta + error)
+        policy.update(other, turn @ x, x @ theta + error)
+    values, turned = ([policy.value(each, q @ x) for x in rows] for each, q in ((state, np.eye(3)), (other, turn)))
+    assert_allclose(turned, values, atol=1e-3)  # the ridge depends on the axes, but it is small where noise is
+
+
 @given(seeds, st.sampled_from([1, 200]))
 @settings(max_examples=20)
 def test_the_order_of_rows_changes_nothing(seed: int, n_rounds: int) -> None:
