@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import importlib
 import itertools
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -82,6 +83,8 @@ class NotebookBar:
 def bar_on(console: Console, total: int) -> Bar | None:
     """Return a bar on a console; None if it is neither a terminal nor a notebook.
 
+    The terminal of a command in a notebook, ``!heavybandits run``, gets none: such output keeps every drawing.
+
     Examples
     --------
     >>> import io
@@ -91,7 +94,8 @@ def bar_on(console: Console, total: int) -> Bar | None:
     """
     if console.is_jupyter:
         return NotebookBar(total)
-    return TerminalBar(console, total) if console.is_terminal else None
+    from_notebook = "JPY_PARENT_PID" in os.environ  # set by Jupyter for its kernels
+    return TerminalBar(console, total) if console.is_terminal and not from_notebook else None
 
 
 @contextmanager
