@@ -18,7 +18,7 @@ HORIZON, REPLICATIONS, SEEDS = 20_000, 8, range(1000, 1008)
 EVERY = [None, 1000, 2000, 5000]
 WINDOWS, DISCOUNTS = [125, 250, 500, 1000, 2000, 4000], [0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998]
 WIDTHS = [0.125, 0.25, 0.5, 1.0]
-NAMES = ["auto", *(f"restarting, every={every}" for every in EVERY), "best window", "best discount"]
+NAMES = ["`auto`", "`restarting`", *(f"`every={every}`" for every in EVERY[1:]), "best window", "best discount"]
 
 
 def instance(seed: int, noise: Any) -> hb.Instance:
@@ -52,12 +52,15 @@ def regret(seed: int, noise: Any) -> list[float]:
 
 
 def main() -> None:
-    """Print the regret on each instance, and geometric means of ratios to the best window or discount."""
+    """Print geometric means of ratios to the best window or discount, and the regret on each instance."""
+    print(f"| | {' | '.join(NAMES[:-2])} |\n|{'---|' * (len(NAMES) - 1)}")
+    tables = {}
     for noise in (hb.Cauchy(), hb.Gaussian()):
-        table = pd.DataFrame([regret(seed, noise) for seed in SEEDS], index=list(SEEDS), columns=NAMES)
-        best = table[["best window", "best discount"]].min(axis=1)
-        table.loc["ratio"] = np.exp(np.log(table.div(best, axis=0)).mean())
-        print(f"\n{noise}\n{table.T.round(2).to_string()}", flush=True)
+        tables[noise] = table = pd.DataFrame([regret(seed, noise) for seed in SEEDS], index=list(SEEDS), columns=NAMES)
+        ratios = np.exp(np.log(table.div(table[NAMES[-2:]].min(axis=1), axis=0)).mean())
+        print(f"| {type(noise).__name__} | {' | '.join(f'{ratio:.2f}' for ratio in ratios[:-2])} |", flush=True)
+    for noise, table in tables.items():
+        print(f"\n{noise}\n{table.T.round(2).to_string()}")
 
 
 if __name__ == "__main__":

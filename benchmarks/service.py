@@ -193,36 +193,38 @@ def make_experiment(port: int) -> None:
 
 def throughput(folder: Path, postgres: str | None, seconds: float, rounds: int) -> None:
     """Print requests per second, p99 and processor time, in turns with the empty handler."""
-    names = ["empty", "sqlite"] + (["postgres", "postgres, two servers"] if postgres else [])
-    seen: dict[str, list[Measured]] = {name: [] for name in names}
     with server("-c", EMPTY, folder=folder) as empty, serve(f"sqlite:///{folder}/log.db", folder) as sqlite:
         make_experiment(sqlite[0])
-        cases: dict[str, tuple[Any, Any]] = {"empty": ([empty], nothing), "sqlite": ([sqlite], decisions_and_rewards)}
+        cases: dict[str, tuple[Any, Any]] = {
+            "empty handler": ([empty], nothing),
+            "SQLite, every commit flushed": ([sqlite], decisions_and_rewards),
+        }
         if postgres is None:
-            turns(cases, seen, seconds, rounds)
+            seen = turns(cases, seconds, rounds)
         else:
             with serve(postgres, folder) as first, serve(postgres, folder) as second:
                 make_experiment(first[0])
-                cases["postgres"] = ([first], decisions_and_rewards)
-                cases["postgres, two servers"] = ([first, second], decisions_and_rewards)
-                turns(cases, seen, seconds, rounds)
-    print("\n| | requests/s | of the empty handler | p99, ms | of the empty handler | processor time per request, ms |")
+                cases["PostgreSQL"] = ([first], decisions_and_rewards)
+                cases["PostgreSQL, two servers"] = ([first, second], decisions_and_rewards)
+                seen = turns(cases, seconds, rounds)
+    print("| | requests/s | of the empty handler | p99 | of the empty handler | processor time per request |")
     print("|---|---|---|---|---|---|")
-    base = [statistics.median(values) for values in zip(*seen["empty"], strict=True)]
+    base = [statistics.median(values) for values in zip(*seen["empty handler"], strict=True)]
     for name, runs in seen.items():
         rate, p99, cpu = (statistics.median(values) for values in zip(*runs, strict=True))
-        print(
-            f"| {name} | {rate:.0f} | {rate / base[0]:.2f} | {1e3 * p99:.1f} | {p99 / base[1]:.1f} | {1e3 * cpu:.3f} |"
-        )
+        ratios = f"{rate / base[0]:.2f} | {1e3 * p99:.0f} ms | {p99 / base[1]:.1f}"
+        print(f"| {name} | {rate:,.0f} | {ratios} | {1e3 * cpu:.3f} ms |")
 
 
-def turns(cases: dict[str, tuple[Any, Any]], seen: dict[str, list[Measured]], seconds: float, rounds: int) -> None:
+def turns(cases: dict[str, tuple[Any, Any]], seconds: float, rounds: int) -> dict[str, list[Measured]]:
     """Measure the cases in turns, so that a slow moment of the machine hits all of them."""
+    seen: dict[str, list[Measured]] = {name: [] for name in cases}
     for number in range(rounds + 1):
         for name, (running, requests) in cases.items():
             result = measured(running, requests, seconds if number else 1.0, f"{name[:3]}{len(running)}{number}")
             if number:  # the first round warms up
                 seen[name].append(result)
+    return seen
 
 
 def recovery(folder: Path, n_events: int) -> None:
@@ -241,12 +243,12 @@ def recovery(folder: Path, n_events: int) -> None:
     start = time.perf_counter()
     again = Replicas().load(session, "x")
     within = time.perf_counter() - start
-    print(f"\nrecovery of {n_events:,} events: {without:.1f} s without a snapshot ({busy:.1f} s of "
-          f"processor time), {within:.2f} s with one")  # fmt: skip
+    print(f"\n| with {n_events:,} events | |\n|---|---|")
+    print(f"| replaying them without a snapshot | {without:.1f} s, {busy:.1f} s of processor time |")
+    print(f"| with a snapshot | {within:.2f} s |")
     assert again is not None
     assert again.checksum() == replica.checksum()
-    print(f"bytes per event in SQLite: {(folder / 'big.db').stat().st_size / n_events:.0f}; "
-          f"memory of this process: {psutil.Process().memory_info().rss >> 20} MB")  # fmt: skip
+    print(f"| an event in SQLite | {(folder / 'big.db').stat().st_size / n_events:.0f} bytes |")
     session.close()
 
 
@@ -267,7 +269,7 @@ def first_paint(folder: Path) -> None:
             page.close()
         browser.close()
     painted, answered = map(statistics.median, zip(*seen, strict=True))
-    print(f"first paint of the page: {painted:.0f} ms; the response had arrived after {answered:.0f} ms")
+    print(f"| first paint of the page | {painted:.0f} ms, {answered:.0f} ms until the response had arrived |")
 
 
 def fill(session: Any, spec: Experiment, n_events: int) -> None:
@@ -303,14 +305,14 @@ def memory(folder: Path, n_events: int) -> None:
     log = Log(storage)
     spec = Experiment(arms=[Arm(name) for name in "abcd"], policy="ucb")
     create(session, log.replicas, "x", spec, None, 0)
-    print("\n| events | memory, MB |\n|---|---|")
+    print("\n| events | memory |\n|---|---|")
     for number in range(n_events // 10_000):
         keys = [f"k{number:08}{i:04}" for i in range(5000)]
         log.answer([(Decide("x", key, False), Future()) for key in keys])
         log.answer([(Reward("x", key, float(i % 7)), Future()) for i, key in enumerate(keys)])
         log.replicas.snapshot_some(session)
         if (number + 1) % 100 == 0:
-            print(f"| {10_000 * (number + 1):,} | {psutil.Process().memory_info().rss >> 20} |", flush=True)
+            print(f"| {10_000 * (number + 1):,} | {psutil.Process().memory_info().rss >> 20} MB |", flush=True)
     session.close()
 
 

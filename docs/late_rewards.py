@@ -9,6 +9,7 @@ import math
 import sys
 
 import numpy as np
+from tables import geometric_mean, head, row
 
 import heavybandits as hb
 
@@ -22,11 +23,6 @@ DELAYS = {
 INSTANCES = ("Gaussian ladder", "Cauchy ladder", "Coins", "Gaussian 20 arms", "Cauchy 20 arms")
 
 
-def row(*cells: str) -> str:
-    """Return a row of a table."""
-    return f"| {' | '.join(cells)} |"
-
-
 def main() -> None:
     """Print the ratios of regret, then the regret."""
     results = hb.load_study(sys.argv[1]).results
@@ -38,15 +34,14 @@ def main() -> None:
         return float(regret(case, policy).mean() / regret(case, f"naive {policy}").mean())
 
     def mean_ratio(cases: list[str], policies: tuple[str, ...]) -> str:
-        return f"{math.exp(np.mean([math.log(ratio(case, policy)) for case in cases for policy in policies])):.2f}"
+        return f"{geometric_mean(ratio(case, policy) for case in cases for policy in policies):.2f}"
 
     def excess(case: str, policy: str) -> float:
         difference = regret(case, policy) - regret(case, f"naive {policy}")
         error = difference.std(ddof=1) / math.sqrt(len(difference))
         return float(difference.mean() / error) if error > 0 else math.copysign(math.inf, difference.mean())
 
-    print(row("delay", *POLICIES, "all"))
-    print(row(*["---"] * (len(POLICIES) + 2)))
+    print(head("delay", *POLICIES, "all"))
     every = [f"{instance}, {end}" for instance in INSTANCES for end in DELAYS.values()]
     for name, end in DELAYS.items():
         cases = [f"{instance}, {end}" for instance in INSTANCES]
