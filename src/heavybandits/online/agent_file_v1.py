@@ -42,7 +42,7 @@ COLUMNS = {  # the end of a path to a table with a row per arm, and where each o
 }
 CACHES = re.compile(
     r"(\.middle\.\w+|\.losses\.(beside|mode)|\.log_term|\.unit|\.(stretch|loud|width|until|taken)|\.spreads\.\w+"
-    r"|\.draws\.drawn)$"
+    r"|\.draws\.drawn|state\.family)$"
 )  # new since then: those of a fresh state will do
 DROPPED = re.compile(r"(\.blocks|\.waiting\.stream\.number)$")  # if a state no longer has them
 

@@ -1,46 +1,57 @@
-r"""KL-UCB for bounded rewards (Garivier, Cappé 2011).
+r"""KL-UCB for bounded rewards, counts and waiting times (Garivier, Cappé 2011).
 
-*Assumes* rewards in [low, high].  *Must be told* this range.  *When that fails*: rewards outside the range are clipped.
+*Assumes* rewards in [low, high], or rewards whose law belongs to a family: Poisson, or exponential.  *Must be told* the
+range or the family.  *When that fails*: rewards outside the range, or negative ones of these families, are clipped.
 That makes the policy robust, but it then compares clipped means, and is slow to tell apart arms whose clipped means
-differ little.
+differ little.  If rewards vary more than the family says, it explores too little.
 
-*Formula*: with :math:`p_a` the mean of :math:`(r - \text{low})/(\text{high} - \text{low})` and
-:math:`d(p, q) = p \ln(p/q) + (1 - p) \ln((1 - p)/(1 - q))`, pull each arm once, then
+*Formula*: with :math:`p_a` the mean of :math:`(r - \text{low})/(\text{high} - \text{low})`, or of the rewards
+themselves, and the divergence d of the family, pull each arm once, then
 
 .. math::  A_t = \arg\max_a\ \max\{q \ge p_a : n_a d(p_a, q) \le \ln t + c \ln\ln t\}.
 
-The proof has c = 3; in practice c = 0 does better.  For rewards of 0 and 1 the policy is asymptotically optimal.
+* Bernoulli, for any rewards in [low, high]: :math:`d(p, q) = p \ln(p/q) + (1 - p) \ln((1 - p)/(1 - q))`;
+* Poisson: :math:`d(p, q) = q - p + p \ln(p/q)`;
+* exponential: :math:`d(p, q) = p/q - 1 - \ln(p/q)`.
+
+The proof has c = 3; in practice c = 0 does better.  For rewards of 0 and 1, and for those of the family, the policy is
+asymptotically optimal.
 
 *Cost*: a few logarithms per reward.  A choice computes one index q, that of the arm chosen last, and asks of every
 other arm only whether its index is higher, that is, whether :math:`n_a d(p_a, q) < \ln t + c \ln\ln t`.  That takes two
-products, since the divergence is linear in :math:`\ln q` and :math:`\ln(1 - q)`.  49 bytes per arm.
+products, since the divergence is linear in two functions of q.  49 bytes per arm.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..._validate import require_range
+from ..._validate import require_range, require_same
 from ...protocols import FloatArray, IntArray, compilable
 from ..entries import Facts
 from ..kit.late import Late, init_late
-from ..kit.numerics import running_mean, share
+from ..kit.mean_sets import right_root
+from ..kit.numerics import running_mean, saturate, share
 from ..kit.scan import narrowed, unseen
 from ..parameters import Finite, NonNegative, validated
 
 NAME = "kl-ucb"
 EXAMPLE = {"c": 3.0}
 FACTS = Facts(
-    needs="range",
+    needs="range, or family",
     memory="49 bytes",
     cost="O(K)",
-    regret="sum_a Delta_a ln T/d(mu_a, mu*) asymptotically, for rewards in the range; optimal for rewards of 0 and 1",
+    regret="sum_a Delta_a ln T/d(mu_a, mu*) asymptotically, for rewards in the range; optimal for rewards of 0 and 1, "
+    "and for those of the family",
     reference="Garivier, Cappé 2011",
 )
+
+FAMILIES = ("bernoulli", "poisson", "exponential")
+BERNOULLI, POISSON, EXPONENTIAL = range(3)
 
 
 @compilable
@@ -90,15 +101,62 @@ def bernoulli_bound(p: float, budget: float) -> float:
     return p + x
 
 
+@compilable
+def poisson_bound(p: float, budget: float) -> float:
+    """Return the largest q with divergence d(p, q) at most ``budget``, between Poisson laws of these means.
+
+    Examples
+    --------
+    >>> q = poisson_bound(2.0, 0.5)
+    >>> round(q - 2.0 + 2.0 * math.log(2.0 / q), 12), poisson_bound(0.0, 0.5)
+    (0.5, 0.5)
+    """
+    if budget <= 0.0:
+        return p
+    if p <= 1e-300:  # as good as 0
+        return budget
+    return p + p * right_root(budget / p)
+
+
+@compilable
+def exponential_bound(p: float, budget: float) -> float:
+    r"""Return the largest q with divergence d(p, q) at most ``budget``, between exponential laws of these means.
+
+    It is :math:`p e^s` with :math:`e^{-s} - 1 + s` equal to the budget, found by Halley's method.
+
+    Examples
+    --------
+    >>> q = exponential_bound(2.0, 0.5)
+    >>> round(2.0 / q - 1.0 - math.log(2.0 / q), 12), exponential_bound(0.0, 0.5)
+    (0.5, 0.0)
+    """
+    if budget <= 0.0:
+        return p
+    s = math.sqrt(2.0 * budget) + budget / 3.0 if budget < 1.0 else 1.0 + budget - math.exp(-1.0 - budget)
+    for _ in range(4):
+        slope = -math.expm1(-s)
+        excess = s - slope - budget
+        step = 2.0 * excess * slope / (2.0 * slope * slope - excess * (1.0 - slope))
+        s -= step
+        if abs(step) <= 1e-6 * s:  # the next step would be about the cube of this one
+            break
+    return float(p * math.exp(min(s, 700.0)))
+
+
 class KLUCBState(NamedTuple):
     """Means of the scaled rewards."""
 
     pulls: IntArray
     late: Late
     mean: FloatArray
-    constant: FloatArray  # per arm: n (p ln p + (1 - p) ln(1 - p)), the part of n d(p, q) free of q
+    constant: FloatArray  # per arm: the part of n d(p, q) free of q, such as n (p ln p + (1 - p) ln(1 - p))
     open: npt.NDArray[np.bool_]
     last: IntArray  # the arm chosen last
+    family: IntArray  # array of length one: position in FAMILIES
+
+    def check(self, fresh: KLUCBState, n_arms: int) -> None:
+        """Refuse a state of another family."""
+        require_same(self, fresh, "family")
 
 
 @validated
@@ -108,9 +166,11 @@ class KLUCB(NamedTuple):
     Parameters
     ----------
     low, high
-        Range of the rewards.
+        Range of the rewards; only for the family ``"bernoulli"``.
     c
         Weight of ln ln t.
+    family
+        ``"bernoulli"`` for rewards in the range, ``"poisson"`` for counts, ``"exponential"`` for waiting times.
 
     Examples
     --------
@@ -119,15 +179,23 @@ class KLUCB(NamedTuple):
     >>> agent.update_many([0, 0, 1], [1.0, 0.0, 1.0])
     >>> agent.select()
     1
+    >>> hb.KLUCB(high=9.0, family="poisson")
+    Traceback (most recent call last):
+        ...
+    ValueError: KLUCB: low and high must be left out for the family 'poisson', got low=0.0, high=9.0
     """
 
     low: Finite = 0.0
     high: Finite = 1.0
     c: NonNegative = 0.0
+    family: Literal["bernoulli", "poisson", "exponential"] = "bernoulli"
 
     def check(self) -> None:
-        """Refuse an empty range."""
+        """Refuse an empty range, and a range for families without one."""
         require_range("KLUCB", self.low, self.high)
+        if self.family != "bernoulli" and (self.low, self.high) != (0.0, 1.0):
+            given = f"low={self.low}, high={self.high}"
+            raise ValueError(f"KLUCB: low and high must be left out for the family {self.family!r}, got {given}")
 
     def init(self, n_arms: int, horizon: int | None) -> KLUCBState:
         """Return a fresh state."""
@@ -138,6 +206,7 @@ class KLUCB(NamedTuple):
             constant=np.zeros(n_arms),
             open=np.ones(n_arms, np.bool_),
             last=np.zeros(1, np.int64),
+            family=np.array([FAMILIES.index(self.family)]),
         )
 
     def threshold(self, t: int) -> float:
@@ -147,39 +216,56 @@ class KLUCB(NamedTuple):
 
     def bound_at(self, state: KLUCBState, arm: int, threshold: float) -> float:
         """Return the index in units of the range."""
-        n = state.pulls[arm]
-        return bernoulli_bound(state.mean[arm], threshold / n) if n > 0 else math.inf
+        n, p = state.pulls[arm], state.mean[arm]
+        if n == 0:
+            return math.inf
+        if state.family[0] == BERNOULLI:
+            return bernoulli_bound(p, threshold / n)
+        bound = poisson_bound(p, threshold / n) if state.family[0] == POISSON else exponential_bound(p, threshold / n)
+        return saturate(bound)
 
     def select(self, state: KLUCBState, t: int, rng: Any) -> int:
         """Return each arm once, then the one with the highest index."""
         first = unseen(state, 1)
         if first >= 0:
             return first
-        n_arms, threshold = len(state.pulls), self.threshold(t)
+        n_arms, threshold, family = len(state.pulls), self.threshold(t), state.family[0]
         best, highest = -1, -math.inf
-        below, log_below, log_above = -math.inf, 0.0, 0.0  # a number a little below the highest index
+        below, slope, offset = -math.inf, 0.0, 0.0  # a number a little below the highest index, and functions of it
         for turn in range(-1, n_arms):
             arm = turn if turn >= 0 else min(state.last[0], n_arms - 1)  # the arm chosen last comes first
             n, p = state.pulls[arm], state.mean[arm]
             if not state.open[arm] or arm == best or n == 0:
                 continue
-            if p < below and state.constant[arm] - n * (p * log_below + (1.0 - p) * log_above) > threshold:
+            rest = 1.0 - p if family == BERNOULLI else 1.0
+            if p < below and state.constant[arm] - n * (p * slope + rest * offset) > threshold:
                 continue
             bound = narrowed(state, arm, p, self.bound_at(state, arm, threshold))
             fewer = best >= 0 and (n < state.pulls[best] or (n == state.pulls[best] and arm < best))
             if bound > highest or (bound == highest and fewer):
-                best, highest, below = arm, bound, bound - 1e-9
-                if 0.0 < below < 1.0:
-                    log_below, log_above = math.log(below), math.log(1.0 - below)
+                best, highest, below = arm, bound, bound - 1e-9 * (1.0 if family == BERNOULLI else bound)
+                if family == BERNOULLI:
+                    if 0.0 < below < 1.0:
+                        slope, offset = math.log(below), math.log(1.0 - below)
+                elif below > 0.0:
+                    log = math.log(below)
+                    slope, offset = (log, -below) if family == POISSON else (-1.0 / below, -log)
         state.last[0] = best
         return best
 
     def update(self, state: KLUCBState, arm: int, reward: float) -> None:
         """Update the arm's mean."""
-        n = state.pulls[arm] + 1
-        p = min(max(running_mean(state.mean[arm], n, share(reward, self.low, self.high)), 0.0), 1.0)
-        state.pulls[arm], state.mean[arm] = n, p
-        state.constant[arm] = n * (p * math.log(p) + (1.0 - p) * math.log(1.0 - p)) if 0.0 < p < 1.0 else 0.0
+        n, family = state.pulls[arm] + 1, state.family[0]
+        x = share(reward, self.low, self.high) if family == BERNOULLI else saturate(max(reward, 0.0))
+        p = max(running_mean(state.mean[arm], n, x), 0.0)
+        if family == BERNOULLI:
+            p = min(p, 1.0)
+            constant = n * (p * math.log(p) + (1.0 - p) * math.log(1.0 - p)) if 0.0 < p < 1.0 else 0.0
+        elif family == POISSON:
+            constant = n * (p * math.log(p) - p) if p > 0.0 else 0.0
+        else:
+            constant = -n * (1.0 + math.log(p)) if p > 0.0 else math.inf
+        state.pulls[arm], state.mean[arm], state.constant[arm] = n, p, constant
 
     def value(self, state: KLUCBState, arm: int) -> float:
         """Return the mean of the clipped rewards."""
