@@ -55,8 +55,8 @@ CLAIMS = [
     ("xue-2020", "Student df=1.02", "BMM, order 2", "TOFU, order 2"),
     ("huang-2023", "Student", "Heavy-OFUL", "MENU"),
     ("huang-2023", "Student", "MENU", "TOFU"),
-    ("kang-2023", "Student df=1.1", "Huber bandit nu=0.5, forced=4", "OFUL beta_scale=1"),
-    ("kang-2023", "Student df=2", "OFUL beta_scale=1", "Huber bandit nu=0.5, forced=4"),
+    ("kang-2023", "Student df=1.1", "Huber bandit eps=0.05, nu=0.5, forced=4", "OFUL beta_scale=1"),
+    ("kang-2023", "Student df=2", "OFUL beta_scale=1", "Huber bandit eps=0.95, nu=0.5, forced=4"),
 ]
 
 
