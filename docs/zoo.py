@@ -1,6 +1,8 @@
-"""Write docs/_data/zoo.csv, which the pages of policies show, from the results of ``heavybandits run zoo``.
+"""Write the tables of regrets that the pages of policies show, from the results of three studies.
 
-Run ``python docs/zoo.py zoo`` with the folder that the study was run into.
+Run ``heavybandits run zoo``, ``heavybandits run linear-zoo`` and ``heavybandits run lipschitz-zoo``, then ``python
+docs/zoo.py zoo linear-zoo lipschitz-zoo`` with the folders that they were run into.  Each study has a table in
+``docs/_data``, and one study alone may be written again.
 """
 
 import sys
@@ -12,5 +14,7 @@ from heavybandits.report.tables import summary_table
 COLUMNS = ["instance", "policy", "mean", "se", "failures"]
 
 if __name__ == "__main__":
-    table = summary_table(hb.load_study(sys.argv[1]))[COLUMNS]
-    table.to_csv(Path(__file__).parent / "_data" / "zoo.csv", index=False, float_format="%.5g")
+    for folder in sys.argv[1:]:
+        study = hb.load_study(folder)
+        table = summary_table(study)[COLUMNS]
+        table.to_csv(Path(__file__).parent / "_data" / f"{study.name}.csv", index=False, float_format="%.5g")

@@ -10,7 +10,7 @@ import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from explorations import CAPTIONS, draw
 
@@ -19,8 +19,40 @@ from heavybandits.algorithms.registry import all_policies, examples, facts
 from heavybandits.protocols import kind_of
 
 ROOT = Path(__file__).parents[2]
-ZOO = ROOT / "docs" / "_data" / "zoo.csv"
 ROW = re.compile(r"^\| `([\w-]+)` \|", re.MULTILINE)  # of the table of policies
+
+
+class Zoo(NamedTuple):
+    """A study that plays all policies of a kind, and what readers must know about it."""
+
+    study: str
+    size: str
+    failed: str
+    told: str
+
+
+ZOOS = {
+    "arms": Zoo(
+        study="zoo",
+        size="10,000 pulls, 15,000 in Env3, 30 replications",
+        failed="end in linear regret",
+        told="Policies that must be told a moment are told one that hardly any of these noises has.",
+    ),
+    "linear": Zoo(
+        study="linear-zoo",
+        size="5000 rounds, 20 replications; rows of six features, three arms where each has a model",
+        failed="end in linear regret",
+        told="Radii have the factors that did best elsewhere.  Policies that must be told a moment are told that the "
+        "one of order 1.5 is at most 3; the Huber bandit, that each of three arms has a model.",
+    ),
+    "lipschitz": Zoo(
+        study="lipschitz-zoo",
+        size="5000 rounds, 20 replications",
+        failed="still lose more than a fifth of what random points lose",
+        told="Radii have the factors that did best elsewhere.  Policies that must be told a moment are told that the "
+        "second one is 1.",
+    ),
+}
 
 
 def page(name: str) -> str:
@@ -41,7 +73,7 @@ def page(name: str) -> str:
         f"How it explores\n---------------\n\n.. image:: {name}.png\n   :alt: What {name} plays in each round\n\n"
         f"{CAPTIONS[kind_of(policy)]}"
     )
-    parts.append(zoo_table(name))
+    parts.append(zoo_table(name, kind_of(policy)))
     parts.append(f"Parameters\n----------\n\n.. autoclass:: {home.__name__}.{type(policy).__name__}\n   :no-index:")
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -78,19 +110,19 @@ def plain(text: str) -> str:
 
 
 @cache
-def zoo() -> dict[str, list[dict[str, str]]]:
-    """Return the results of the study ``zoo`` by instance, the lowest regret first."""
+def results(study: str) -> dict[str, list[dict[str, str]]]:
+    """Return the results of a study by instance, the lowest regret first."""
     found: dict[str, list[dict[str, str]]] = {}
-    with ZOO.open(newline="") as file:
+    with (ROOT / "docs" / "_data" / f"{study}.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             found.setdefault(row["instance"], []).append(row)
     return {case: sorted(rows, key=lambda row: float(row["mean"])) for case, rows in found.items()}
 
 
-def zoo_table(name: str) -> str:
-    """Return the regret of a policy on each instance of the zoo; nothing if it was not among them."""
-    lines = ""
-    for case, rows in zoo().items():
+def zoo_table(name: str, kind: str) -> str:
+    """Return the regret of a policy on each instance of the zoo."""
+    zoo, lines = ZOOS[kind], ""
+    for case, rows in results(zoo.study).items():
         for rank, row in enumerate(rows, 1):
             label, _, setting = row["policy"].partition(" ")
             if label == name:
@@ -98,13 +130,10 @@ def zoo_table(name: str) -> str:
                 played = f"{case}, {setting}" if setting else case
                 cells = [played, regret, f"{rank} of {len(rows)}", f"{float(row['failures']):.0%}"]
                 lines += "   * - " + "\n     - ".join(cells) + "\n"
-    if not lines:
-        return ""
     return (
         "Regret on the zoo\n-----------------\n\n"
         "Mean regret at the horizon and its standard error, the rank among all policies, and the share of replications "
-        "that end in linear regret (``heavybandits run zoo``: 10,000 pulls, 15,000 in Env3, 30 replications).  "
-        "Policies that must be told a moment are told one that hardly any of these noises has.\n\n"
+        f"that {zoo.failed} (``heavybandits run {zoo.study}``: {zoo.size}).  {zoo.told}\n\n"
         ".. list-table::\n   :header-rows: 1\n\n   * - instance\n     - regret\n     - rank\n     - failed\n" + lines
     )
 

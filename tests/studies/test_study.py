@@ -269,8 +269,9 @@ def test_shipped_studies_can_be_used(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_zoo_has_every_policy() -> None:
-    assert {table.kind for table in read_study("zoo").spec.policy.values()} == set(hb.policies())
+@pytest.mark.parametrize(("name", "kind"), [("zoo", "arms"), ("linear-zoo", "linear"), ("lipschitz-zoo", "lipschitz")])
+def test_the_zoo_has_every_policy(name: str, kind: str) -> None:
+    assert {table.kind for table in read_study(name).spec.policy.values()} == set(hb.policies(kind))
 
 
 @pytest.mark.parametrize("name", ["cauchy", "frechet-1", "frechet-1.25", "cauchy-exp", "cauchy-pareto"])
