@@ -125,7 +125,7 @@ def main() -> None:
     """Measure everything."""
     fresh = hb.Sphere(ROWS, FEATURES)
     costs = {
-        name: [simulated(policy, contexts, 20_000, 7) for contexts in (hb.Frozen(fresh), fresh)]
+        name: [simulated(policy, contexts, 20_000, 20) for contexts in (hb.Frozen(fresh), fresh)]
         for name, policy in (("`linear-auto`", AUTO), ("`oful`", OFUL))
     }
     rows = [[name, *(f"{cost:.2f} us" for cost in both)] for name, both in costs.items()]

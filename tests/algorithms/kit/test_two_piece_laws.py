@@ -92,3 +92,12 @@ def test_scales_solve_their_equation() -> None:
     shift, scale = match(law, residuals, 8, 6.0, 1.0)
     z = (residuals - shift) / scale
     assert (2.0 * z**2 / (1.0 + z**2)).sum() == pytest.approx(6.0, rel=5e-3)
+
+
+@pytest.mark.parametrize("law", LEARNED)
+def test_the_log_likelihood_is_minus_the_sum_of_losses(law: tuple[float, float, float]) -> None:
+    row, residuals = two_piece_table([law])[0], np.random.default_rng(3).standard_cauchy(500)
+    residuals[[5, 6, 200, 201, 499]] = 1e150, -1e150, 1e120, 1e120, 1e150  # products of these would be infinite
+    losses = sum(loss_at(row, (residual - 0.1) / 2.0) for residual in residuals)
+    expected = -losses - 500 * (row[NORM] + math.log(2.0 / 3.0))
+    assert log_likelihood(row, residuals, 500, 0.1, 2.0, 3.0) == pytest.approx(expected, rel=1e-12)

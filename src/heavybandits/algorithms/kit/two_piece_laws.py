@@ -32,6 +32,7 @@ BELOW, ABOVE, RATIO, NORM, INFORMATION, WEIGHT, SLACK, SHARPNESS, TAIL = range(9
 MEAN_SLACK = 0.05  # slack of least squares
 THIN = 2e6  # tails with a larger exponent count as normal
 FAR = 1e100  # residuals beyond this many scales count as this many, so that their squares are finite
+LARGE = 1e50  # products beyond this might soon be infinite
 STEPS = 12  # most iterations when matching the scale and shift of a law
 
 
@@ -106,10 +107,22 @@ def loss_at(law: FloatArray, z: float) -> float:
 
 @compilable
 def log_likelihood(law: FloatArray, residuals: FloatArray, n: int, shift: float, scale: float, unit: float) -> float:
-    """Return the log likelihood of n residuals in units of ``unit``, under a law with its mode at ``shift``."""
+    """Return the log likelihood of n residuals in units of ``unit``, under a law with its mode at ``shift``.
+
+    A loss is a multiple of a logarithm, which takes long, so many residuals share that of a product.
+    """
     total = -n * (law[NORM] + math.log(scale / unit))
+    below, above = 1.0, 1.0
     for i in range(n):
-        total -= loss_at(law, (residuals[i] - shift) / scale)
+        z = min(max((residuals[i] - shift) / scale, -FAR), FAR)
+        if z < 0.0:
+            below *= 1.0 + z * z / law[BELOW]
+        else:
+            y = z / law[RATIO]
+            above *= 1.0 + y * y / law[ABOVE]
+        if max(below, above) > LARGE or i == n - 1:
+            total -= 0.5 * ((law[BELOW] + 1.0) * math.log(below) + (law[ABOVE] + 1.0) * math.log(above))
+            below, above = 1.0, 1.0
     return float(total)
 
 
