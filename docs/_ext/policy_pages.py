@@ -119,6 +119,12 @@ def results(study: str) -> dict[str, list[dict[str, str]]]:
     return {case: sorted(rows, key=lambda row: float(row["mean"])) for case, rows in found.items()}
 
 
+def rounded(number: str, digits: int) -> str:
+    """Return a number with this many significant digits, and never with an exponent."""
+    value = float(f"{float(number):.{digits}g}")
+    return f"{value:,.0f}" if value >= 100.0 and value.is_integer() else f"{value:g}"
+
+
 def zoo_table(name: str, kind: str) -> str:
     """Return the regret of a policy on each instance of the zoo."""
     zoo, lines = ZOOS[kind], ""
@@ -126,7 +132,7 @@ def zoo_table(name: str, kind: str) -> str:
         for rank, row in enumerate(rows, 1):
             label, _, setting = row["policy"].partition(" ")
             if label == name:
-                regret = f"{float(row['mean']):,.4g} ± {float(row['se']):,.2g}"
+                regret = f"{rounded(row['mean'], 4)} ± {rounded(row['se'], 2)}"
                 played = f"{case}, {setting}" if setting else case
                 cells = [played, regret, f"{rank} of {len(rows)}", f"{float(row['failures']):.0%}"]
                 lines += "   * - " + "\n     - ".join(cells) + "\n"
