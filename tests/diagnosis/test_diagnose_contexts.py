@@ -145,6 +145,14 @@ def test_the_report_speaks_of_contexts() -> None:
     assert "Contexts" not in hb.diagnose(logged(1.5, n=200)).text()
 
 
+def test_a_single_arm_leaves_nothing_to_choose() -> None:
+    table = logged(1.5, n=200)
+    text = hb.diagnose(table[table["arm"] == 1], feature_columns=["age"]).text()
+    assert "They matter" in text
+    assert "With a single arm there is nothing to choose." in text
+    assert "too few rows" not in text
+
+
 def test_costs_are_called_costs_and_names_stay() -> None:
     rng = np.random.default_rng(0)
     names = [f"reward {place % 25}" for place in range(150)]

@@ -189,6 +189,8 @@ class Report:
             return f"{known}They do not matter, as far as one can tell: {other}.\n"
         lowered = f"{gain:.1%} ({least:.1%} to {most:.1%})"
         known += f"They matter: a line for each arm lowers the error on held-out rows by {lowered}.\n"
+        if len(self.rewards.labels) == 1:
+            return known + "With a single arm there is nothing to choose.\n"
         if not contexts.pulls:
             return known + "An arm has too few rows, or there are too many coefficients, for a replay with contexts.\n"
         rows = [
