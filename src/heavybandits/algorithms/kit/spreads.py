@@ -29,10 +29,14 @@ MOST = 4.0  # largest log ratio of an arm's scale to that of all
 ENOUGH = 5  # differences after which outlying ones are clipped
 BELOW, ABOVE = 4.0, 6.0  # how far from the mean of all they are clipped
 FEWEST_PAIRS = 20  # pairs of successive rewards needed to tell whether rewards repeat
-EQUAL_SHARE, ATOM_SHARE = 0.1, 0.8  # share of pairs that are equal, and of those that repeat the last equal value
+EQUAL_SHARE = 0.1  # share of pairs that must be equal
+ATOM_SHARE = 2.0 / 3.0  # share of equal pairs, among those at most one step apart, that rounding does not reach
 SURE = 2.5  # standard deviations by which a share must be exceeded
-LIGHT = 4.0  # with light tails, differences stay below this many geometric means times the log of their number
+SLACK = 1e-3  # relative error of differences that are one step: multiples of 0.01 are not exact
+LIGHT = 0.3  # with light tails, the kurtosis of n differences is below this times the root of n
+FARTHEST = 1e70  # differences are clipped here, in units, so that sums of their fourth powers stay finite
 FREEDOM = 10  # degrees of freedom that W needs
+SECOND, FOURTH = range(2)  # rows of Spreads.powers
 
 
 class Spreads(NamedTuple):
@@ -46,9 +50,9 @@ class Spreads(NamedTuple):
     centre: FloatArray  # mean of their logarithms
     squares: FloatArray  # sum of their squared deviations from the means of their arms
     equal: IntArray  # differences that are 0, of all arms
-    same: IntArray  # how many of these repeat the value of the one before
-    repeated: FloatArray  # the last reward that equalled the one before it; NaN before there is one
-    largest: FloatArray  # largest difference of all arms
+    step: FloatArray  # smallest difference that is not 0, of all arms; infinite before there is one
+    steps: IntArray  # how many differences are one step
+    powers: FloatArray  # (2,): sums of the second and fourth powers of differences, in multiples of the unit
 
 
 def init_spreads(n_arms: int) -> Spreads:
@@ -62,9 +66,9 @@ def init_spreads(n_arms: int) -> Spreads:
         centre=np.zeros(1),
         squares=np.zeros(1),
         equal=np.zeros(1, np.int64),
-        same=np.zeros(1, np.int64),
-        repeated=np.array([math.nan]),
-        largest=np.zeros(1),
+        step=np.array([math.inf]),
+        steps=np.zeros(1, np.int64),
+        powers=np.zeros(2),
     )
 
 
@@ -78,13 +82,19 @@ def learn_spread(spreads: Spreads, arm: int, reward: float) -> None:
     difference = saturate(abs(reward - last))
     if difference == 0.0:
         spreads.equal[0] += 1
-        spreads.same[0] += spreads.repeated[0] == reward
-        spreads.repeated[0] = reward
         return
     if spreads.unit[0] == 0.0:
         spreads.unit[0] = power_of_two(difference)
-    spreads.largest[0] = max(spreads.largest[0], difference)
-    log = math.log(min(max(difference / spreads.unit[0], 1e-300), 1e300))
+    if difference <= (1.0 + SLACK) * spreads.step[0]:
+        if difference >= (1.0 - SLACK) * spreads.step[0]:
+            spreads.steps[0] += 1
+        else:
+            spreads.step[0], spreads.steps[0] = difference, 1
+    size = min(max(difference / spreads.unit[0], 1e-300), FARTHEST)
+    square = size * size
+    spreads.powers[SECOND] += square
+    spreads.powers[FOURTH] += square * square
+    log = math.log(size)
     if spreads.total[0] >= ENOUGH:
         log = min(max(log, spreads.centre[0] - BELOW), spreads.centre[0] + ABOVE)
     spreads.seen[arm] += 1
@@ -115,15 +125,18 @@ def repeats(spreads: Spreads) -> bool:
     """Return whether rewards repeat because their law has atoms, and not because they are rounded.
 
     More than a tenth of successive rewards must be equal.  Rounding can cause that too if its step is near the scale,
-    and if tails are then heavy, means are of no use.  So in addition, most equal rewards must have the same value, such
-    as zero, or no difference may be larger than light tails allow.
+    and if tails are then heavy, means are of no use.  But numbers that are rounded to one value are also often rounded
+    to the next one.  So in addition, differences of one step must be rare, less than half as many as equal pairs, or
+    tails must be light: without a variance, the kurtosis of n differences grows like n.
     """
-    equal, pairs = spreads.equal[0], spreads.equal[0] + spreads.total[0]
+    equal, others = spreads.equal[0], spreads.total[0]
+    pairs = equal + others
     if pairs < FEWEST_PAIRS or not exceeds(equal, pairs, EQUAL_SHARE):
         return False
-    if exceeds(spreads.same[0], equal, ATOM_SHARE) or spreads.total[0] == 0:
+    if exceeds(equal, equal + spreads.steps[0], ATOM_SHARE):
         return True
-    return bool(spreads.largest[0] / spreads.unit[0] <= LIGHT * math.log(pairs) * math.exp(spreads.centre[0]))
+    kurtosis = others * spreads.powers[FOURTH] / spreads.powers[SECOND] / spreads.powers[SECOND]
+    return bool(kurtosis <= LIGHT * math.sqrt(others))
 
 
 @compilable

@@ -84,8 +84,8 @@ def first_arms(state: AutoState, n: int) -> AutoState:
     )  # fmt: skip
     first_spreads = Spreads(
         last=spreads.last[:n], seen=spreads.seen[:n], mean=spreads.mean[:n], unit=spreads.unit, total=spreads.total,
-        centre=spreads.centre, squares=spreads.squares, equal=spreads.equal, same=spreads.same,
-        repeated=spreads.repeated, largest=spreads.largest,
+        centre=spreads.centre, squares=spreads.squares, equal=spreads.equal, step=spreads.step,
+        steps=spreads.steps, powers=spreads.powers,
     )  # fmt: skip
     first_sets = LevelSets(
         pulls=sets.pulls[:n], x=sets.x[:n], kept=sets.kept[:n], unit=sets.unit[:n], stretch=sets.stretch[:n],

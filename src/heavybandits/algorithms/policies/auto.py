@@ -6,7 +6,7 @@ and the highest location belong to different arms, use ``auto-mean``.
 
 *Formula*: that of :mod:`.level_set_ucb` with a learned loss and c = 4.  Rewards that repeat, such as coins, revenues
 that are mostly zero, or small counts, have no useful location.  So it also tracks the moments that ``auto-mean`` uses,
-and plays the indices of :mod:`.auto_mean` while more than a tenth of an arm's successive rewards are equal and neither
+and plays the indices of :mod:`.auto_mean` while more than a tenth of the arms' successive rewards are equal and neither
 chance nor rounding explains it: see :func:`~heavybandits.algorithms.kit.spreads.repeats`.  ``print(agent)`` shows the
 current goal.
 
