@@ -91,6 +91,16 @@ def test_a_few_rewards_tell_nothing() -> None:
     assert "Best arm: 'a' has the best mean" in text
 
 
+@pytest.mark.parametrize(("law", "goal"), [("counts", "means"), ("rounded", "locations")])
+def test_many_ties_are_explained(law: str, goal: str) -> None:
+    """Auto compares means of counts, but locations of numbers that are rounded and have heavy tails."""
+    rng = np.random.default_rng(5)
+    draws = rng.poisson(2.0, 900).astype(float) if law == "counts" else np.round(2 * rng.standard_t(1.5, 900))
+    report = hb.diagnose(logged({"a": draws[:450], "b": draws[450:] + 1.0}), goal="location")
+    assert report.advice.name == "auto"
+    assert f"Many rewards tie, and auto compares {goal}: print(agent) shows the goal in force." in report.findings()
+
+
 def test_an_infinite_arm_is_apart_from_others() -> None:
     endless = np.full(20, math.inf)
     said = hb.diagnose(logged({"a": np.arange(20.0), "c": endless})).findings()

@@ -33,6 +33,8 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.kit.numerics import saturate
+from ..algorithms.kit.spreads import init_spreads, learn_spread, repeats
 from ..algorithms.registry import make
 from ..protocols import FloatArray
 from .replay import Replay
@@ -46,6 +48,7 @@ ALIKE = 1.5  # ratio of spreads
 CAPPED = 3  # how often the most extreme reward must occur
 LISTED = 20  # arms that a snippet names
 FEWEST = 10  # rewards, to tell anything
+JUDGED = 20_000  # rewards that tell which goal auto pursues
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,23 @@ def _is_capped(by_arm: list[FloatArray], side: int) -> bool:
     """Return whether the most extreme reward on a side occurs several times, as timeouts do, and so ends the tail."""
     extreme = max(float((side * rewards).max()) for rewards in by_arm)
     return sum(int(np.count_nonzero(side * rewards == extreme)) for rewards in by_arm) >= CAPPED
+
+
+def goal_of_auto(by_arm: list[FloatArray]) -> str:
+    """Return what ``auto`` compares after such rewards, ``"mean"`` if they have atoms, or else ``"location"``.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).standard_cauchy(1000)
+    >>> goal_of_auto([(noise > 1).astype(float)]), goal_of_auto([np.round(noise)])
+    ('mean', 'location')
+    """
+    spreads = init_spreads(len(by_arm))
+    with np.errstate(over="ignore"):
+        for arm, rewards in enumerate(by_arm):
+            for reward in rewards[: JUDGED // len(by_arm)].tolist():
+                learn_spread(spreads, arm, saturate(reward))
+    return "mean" if repeats(spreads) else "location"
 
 
 def advise(by_arm: list[FloatArray], goal: str, medians: FloatArray, noise: Shape, residuals: FloatArray) -> Advice:

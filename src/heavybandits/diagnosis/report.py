@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .._format import html_table, plural, text_table
-from .advice import FEWEST, HEAVY, LIGHT, Advice, is_symmetric
+from .advice import FEWEST, HEAVY, LIGHT, Advice, goal_of_auto, is_symmetric
 from .contexts import Contexts
 from .means import Levels
 from .read import Rewards
@@ -18,7 +18,7 @@ from .tails import Estimate
 
 ROWS = 20  # arms in the table
 SURE = 0.01  # p-value of a drift that is reported
-TIED = 0.1  # share of ties from which auto may compare means
+TIED = 0.1  # share of ties from which it is said whether auto compares means
 
 LEGEND = """\
 median    the middle reward, or the lower of the middle two
@@ -234,7 +234,8 @@ class Report:
         elif gap != math.inf:
             said.append(f"Nothing tells {best!r} and {second!r} apart so far.")
         if self.advice.name == "auto" and self.pooled.ties > TIED:
-            said.append(f"Many {self._noun}s tie, so auto may compare means: print(agent) shows the goal in force.")
+            goal = goal_of_auto(self.rewards.by_arm)
+            said.append(f"Many {self._noun}s tie, and auto compares {goal}s: print(agent) shows the goal in force.")
         return said
 
 
