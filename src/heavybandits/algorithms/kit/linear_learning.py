@@ -8,9 +8,9 @@ fit determines
   absolute deviations;
 - the law, as the likeliest of thirteen by half the log likelihood of the residuals, and the scale, which is shrunk
   towards the median deviation of the rewards while residuals are few, and is never below a ten-thousandth of it;
-- the ridge, as 0.3 times what the size of the line suggests: with :math:`m_i` the mean square of feature i and V the
-  variance of the noise, :math:`\lambda_i = 0.3\,m_i V/\tau^2` where :math:`\tau^2` is the mean of
-  :math:`m_j(\theta_j^2 + V P_{jj})`, a step of expectation-maximisation;
+- the ridge, as 0.3 times what the size of the line suggests: with :math:`m_i` the mean square of feature i, or
+  its variance if it lies far from 0, and V the variance of the noise, :math:`\lambda_i = 0.3\,m_i V/\tau^2` where
+  :math:`\tau^2` is the mean of :math:`m_j(\theta_j^2 + V P_{jj})`, a step of expectation-maximisation;
 - whether means are compared, by least squares: they are if many rewards equal the one before them.
 
 Between fits each reward moves the line and the scale by its scores, in O(d²).
