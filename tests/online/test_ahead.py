@@ -231,6 +231,22 @@ def test_errors_in_the_background_are_harmless(monkeypatch: pytest.MonkeyPatch) 
     assert not done.is_set()
 
 
+def test_compiling_is_given_up_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = threading.Event()
+
+    def compile_for_ever(*arguments: Any) -> None:
+        while True:
+            started.set()
+
+    monkeypatch.setattr(ahead, "compiled_for", compile_for_ever)
+    monkeypatch.setattr(ahead, "_threads", [])
+    done, thread = begun(monkeypatch)
+    started.wait()
+    ahead.give_up()
+    assert not thread.is_alive()
+    assert not done.is_set()
+
+
 ENDS_AT_ONCE = """
 import heavybandits as hb
 agent = hb.Agent(hb.UCB(), n_arms=50)

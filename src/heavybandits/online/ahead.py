@@ -6,7 +6,9 @@ decisions, at other speeds.  So an agent never waits for one while it has the ot
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import ctypes
 import threading
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ from ..engine.compile.compiled import key_of
 from .decisions import Code, compiled_already_for, compiled_for
 
 _begun: dict[Any, threading.Event] = {}  # by what the code is compiled for
+_threads: list[threading.Thread] = []
 
 
 class AtHand(NamedTuple):
@@ -49,7 +52,7 @@ def at_hand(policy: Any, state: Any, rng: Any) -> AtHand:
 def compile_ahead(policy: Any, state: Any, rng: Any) -> threading.Event:
     """Compile the policy for states like this one in the background, once; return an event that is set when it is done.
 
-    If compiling fails, the event is never set.  The thread does not keep the process from ending.
+    If compiling fails, the event is never set.  When the process ends, compiling is given up.
 
     Examples
     --------
@@ -62,10 +65,22 @@ def compile_ahead(policy: Any, state: Any, rng: Any) -> threading.Event:
     begun = _begun.setdefault(key_of(compile_ahead, policy, state, rng), done)
 
     def work() -> None:
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception, SystemExit):
             compiled_for(policy, state, rng)
             done.set()
 
     if begun is done:
-        threading.Thread(target=work, name="heavybandits-compile-ahead", daemon=True).start()
+        thread = threading.Thread(target=work, name="heavybandits-compile-ahead", daemon=True)
+        _threads.append(thread)
+        thread.start()
     return begun
+
+
+@atexit.register
+def give_up() -> None:
+    """Stop all threads that compile: a process that ends while another thread is in the compiler may crash."""
+    for thread in _threads:
+        if thread.ident is not None and thread.is_alive():
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+    for thread in _threads:
+        thread.join()
