@@ -13,7 +13,8 @@ fit determines
   :math:`\tau^2` is the mean of :math:`m_j(\theta_j^2 + V P_{jj})`, a step of expectation-maximisation;
 - whether means are compared, by least squares: they are if many rewards equal the one before them.
 
-Between fits each reward moves the line and the scale by its scores, in O(d²).
+Between fits each reward moves the line and the scale by its scores, in O(d²).  When there is no more room, the line is
+shrunk instead of fitted, see :mod:`.line_shrinkage`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import math
 
 from ...protocols import FloatArray, compilable, copy_into, rarely_called
 from .line_fit import Rows, invert, keep, loss_of, reweigh, write_residuals, write_squares
+from .line_shrinkage import begin_shrinkage, renew_shrinkage
 from .linear_level_set import RENEWAL, update_kept
 from .linear_sets import LARGEST, LinearSets
 from .middle import median_in_place
@@ -92,8 +94,24 @@ def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
             growth = math.exp((w * z * z - 1.0) / (law[SHARPNESS] * numbers.clock))
             numbers.scale = max(numbers.scale * growth, numbers.floor)
     update_kept(state.arms, model, step)
-    if keep(state.rows, x, y) and numbers.clock >= max(numbers.due, dimension(model) + SPARE):
-        fit(state)
+    has_room = keep(state.rows, x, y)
+    if numbers.clock >= numbers.due:
+        if not has_room:
+            shrink(state)
+        elif numbers.clock >= dimension(model) + SPARE:
+            fit(state)
+
+
+@rarely_called
+def shrink(state: LinearSets) -> None:
+    """Decide anew how much to shrink the line."""
+    numbers = state.numbers[0]
+    numbers.due = GROWTH * numbers.clock
+    variance = numbers.scale * numbers.scale / state.laws[numbers.law][INFORMATION]
+    if renew_shrinkage(state.shrinkage, state.rows, state.model, variance):
+        state.arms.age[0] = RENEWAL
+        if state.model.pending[0] > 0:
+            renew_pending(state.model)
 
 
 @rarely_called
@@ -132,6 +150,7 @@ def fit(state: LinearSets) -> None:
     else:
         fit_locations(state, n - parameters, spread, begins)
     invert(rows, model.inverse)
+    begin_shrinkage(state.shrinkage, rows, model, numbers.fitted == 0)
     numbers.fitted = 1
     state.arms.age[0] = RENEWAL
     if model.pending[0] > 0:
@@ -148,7 +167,7 @@ def fit_means(state: LinearSets, freedom: float, spread: float) -> None:
     squares = 0.0
     for k in range(rows.size[0]):
         squares += rows.residuals[k] * rows.residuals[k]
-    scale = shrink(max(math.sqrt(squares / freedom), numbers.floor), 1.48 * spread, freedom, MEAN_PRIOR)
+    scale = shrink_scale(max(math.sqrt(squares / freedom), numbers.floor), 1.48 * spread, freedom, MEAN_PRIOR)
     numbers.scale, numbers.squares, numbers.freedom = scale, scale * scale * freedom, freedom
     learn_ridge(state, law)
     reweigh(rows, model, model.line, law, 1.0, 1, False)
@@ -173,14 +192,14 @@ def fit_locations(state: LinearSets, freedom: float, spread: float, begins: bool
     write_residuals(rows, line)
     choose_law(state, freedom, scale)
     law = state.laws[numbers.law]
-    scale = shrink(numbers.scale, 2.0 * spread / (1.0 + law[RATIO]), freedom, LOCATION_PRIOR)
+    scale = shrink_scale(numbers.scale, 2.0 * spread / (1.0 + law[RATIO]), freedom, LOCATION_PRIOR)
     numbers.scale = scale = numbers.told if numbers.told > 0.0 else max(scale, numbers.floor)
     learn_ridge(state, law)
     reweigh(rows, model, line, law, scale, 2, False)
 
 
 @compilable
-def shrink(scale: float, guess: float, freedom: float, weight: float) -> float:
+def shrink_scale(scale: float, guess: float, freedom: float, weight: float) -> float:
     """Return the scale, shrunk towards a guess while there are few residuals."""
     if freedom >= ENOUGH:
         return scale

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..._validate import LARGEST_COUNT, require_same, require_within
 from ...protocols import FloatArray, compilable
 from .line_fit import Rows, init_rows
+from .line_shrinkage import Shrinkage, init_shrinkage
 from .linear_level_set import Arms, Width, init_arms, width_for
 from .robust_line import Model, dimension, init_model
 from .scalars import Scalars, init_scalars
@@ -21,6 +22,7 @@ class LinearSets(NamedTuple):
 
     model: Model
     rows: Rows
+    shrinkage: Shrinkage
     arms: Arms
     laws: FloatArray  # a row per law; the last is least squares
     numbers: Scalars  # see init_numbers
@@ -54,7 +56,7 @@ def init_numbers(law: int, told: float, only_means: bool) -> Scalars:
         squares=0.0,  # sum of squared residuals, where means are compared
         freedom=0.0,  # degrees of freedom of that sum
         clock=0,  # number of rewards
-        due=0.0,  # clock at the next fit
+        due=0.0,  # clock at the next fit or look
         fitted=0,  # 1 once there has been a fit
         latest=math.nan,  # the latest reward
         ties=0,  # number of rewards equal to the one before
@@ -71,6 +73,7 @@ def init_linear_sets(
     return LinearSets(
         model=init_model(n_features),
         rows=init_rows(n_features, room if horizon is None else min(room, horizon)),
+        shrinkage=init_shrinkage(n_features),
         arms=init_arms(n_features),
         laws=two_piece_table((*laws, LEAST_SQUARES)),
         numbers=init_numbers(law=len(laws) if only_means else 0, told=scale, only_means=only_means),
