@@ -1,7 +1,7 @@
-"""Print two tables of ``docs/linear.md``: ``python docs/linear.py`` takes about three minutes.
+"""Print three tables of ``docs/linear.md``: ``python docs/linear.py`` takes about four minutes.
 
-One has coins and revenue.  The other has, for instances of the study ``linear``, what a learner loses that has seen as
-many random rows, and how many runs of ``linear-auto`` fail.
+The first has, for instances of the study ``linear``, what a learner loses that has seen as many random rows, and how
+many runs of ``linear-auto`` fail.  The second has rows whose noises differ in scale, the third coins and revenue.
 """
 
 from __future__ import annotations
@@ -69,9 +69,42 @@ def print_learners() -> None:
             )
 
 
+def loud_rows(which: str, means: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return the scale of the noise of each row: five for loud rows."""
+    scales, order = np.ones(ROWS), np.argsort(-means)
+    loud = {"none": [], "best": order[:1], "second": order[1:2], "random": [rng.integers(ROWS)], "half": order[::2]}
+    scales[np.array(loud[which], dtype=int)] = 5.0
+    return scales
+
+
+def print_unequal() -> None:
+    """Print the regret on fixed rows of which some are five times as loud as the others."""
+    policies = {
+        "linear-auto": hb.make("linear-auto"),
+        "linear-auto-mean": hb.make("linear-auto-mean"),
+        "OFUL": hb.make("oful", beta_scale=0.3),
+        "clipped SGD": hb.make("linear-clipped-sgd-ucb", coeff=1.0, intercept=True),
+    }
+    print("| loud rows | noise | `linear-auto` | `linear-auto-mean` | OFUL x 0.3 | clipped SGD 1 with intercept |")
+    print("|---|---|---|---|---|---|")
+    for which in ("none", "best", "second", "random", "half"):
+        for name, law in (("normal", hb.Gaussian), ("Cauchy", hb.Cauchy)):
+            lost = []
+            for run in range(RUNS):
+                rng = np.random.default_rng(2000 + run)
+                rows, theta = hb.Sphere(ROWS, FEATURES).sample(rng, 1)[0], hb.Sphere(1, FEATURES).sample(rng, 1).ravel()
+                noises = [law(scale) for scale in loud_rows(which, rows @ theta, rng)]
+                result = hb.simulate(hb.LinearInstance(theta, rows, noises), policies, horizon=ROUNDS, replications=1,
+                                     seed=run)  # fmt: skip
+                lost.append(result.summary()["mean"].to_numpy())
+            cells = zip(np.mean(lost, axis=0), np.std(lost, axis=0) / RUNS**0.5, strict=True)
+            print(f"| {which} | {name} | {' | '.join(f'{m:.0f} ± {e:.0f}' for m, e in cells)} |", flush=True)
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print all tables."""
     print_learners()
+    print_unequal()
     print(f"| | random | {' | '.join(POLICIES)} |\n|{'---|' * (len(POLICIES) + 2)}")
     for name, n_contexts in (("fixed", 1), ("fresh", ROUNDS)):
         for kind, deviation in DEVIATIONS.items():

@@ -93,6 +93,38 @@ def test_powers_of_two_change_nothing(seed: int, exponent: int, by_means: bool, 
     assert_array_equal(rows, played(policy, contexts * factor, means, noise)[0])
 
 
+def positive_problem(seed: int, n_rounds: int) -> tuple[FloatArray, FloatArray]:
+    """Return rows with a large part in common, for which the line is shrunk, and their mean rewards."""
+    contexts = np.random.default_rng(seed).uniform(1.0, 2.0, size=(n_rounds, 6, 5))
+    return contexts, contexts.sum(axis=2) * 0.1
+
+
+@pytest.mark.slow
+def test_compiled_and_interpreted_agree_where_lines_are_shrunk() -> None:
+    contexts, means = positive_problem(1, 500)
+    noise = np.random.default_rng(2).standard_cauchy(500)
+    rows, state = played(AUTO, contexts, means, noise)
+    assert state.shrinkage.factor[0] < 1.0
+    mine, again = with_rows(AUTO.init(5, 500), 6), np.zeros(500, np.int64)
+    with np.errstate(all="ignore"):
+        play(AUTO, mine, None, contexts, means, noise, again)
+    assert_array_equal(rows, again)
+    for (path, one), (_, other) in zip(arrays(state), arrays(mine), strict=True):
+        assert_array_equal(one, other, err_msg=path)
+
+
+@given(seeds, st.integers(-30, 30), st.booleans())
+@settings(max_examples=10)
+def test_powers_of_two_change_nothing_where_lines_are_shrunk(seed: int, exponent: int, by_means: bool) -> None:
+    contexts, means = positive_problem(seed, 500)
+    noise, factor, policy = np.random.default_rng(seed).standard_t(3, 500), 2.0**exponent, MEAN if by_means else AUTO
+    rows, state = played(policy, contexts, means, noise)
+    others, other = played(policy, contexts, factor * means, factor * noise)
+    assert_array_equal(rows, others)
+    assert_array_equal(other.model.line.slope, factor * state.model.line.slope)
+    assert_array_equal(rows, played(policy, contexts * factor, means, noise)[0])
+
+
 @given(seeds, st.sampled_from([-1e4, 0.37, 100.0, 1e6]), st.sampled_from([1, 200]))
 @settings(max_examples=20)
 def test_a_constant_changes_nothing_but_rounding(seed: int, constant: float, n_rounds: int) -> None:

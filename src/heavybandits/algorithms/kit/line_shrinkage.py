@@ -10,7 +10,8 @@ least over the rows.  The line becomes
 
 With normal noise and rows that do not depend on the rewards, its expected squared errors of prediction are below those
 of :math:`\theta`, whatever the truth (James and Stein 1961).  The mean row is that of the rows before the first fit,
-which were chosen without rewards; later ones lie where the line already points.
+which were chosen without rewards; later ones lie where the line already points.  Unless it is far from zero, its square
+in the norm of the rows' inverse covariance above d, rows have little in common and nothing is shrunk.
 
 Shrinkage by s amounts to adding :math:`(1/s - 1)(G - xx'/(x'G^{-1}x))` to G, so it also narrows widths.  That is safe
 only while rows vary so much that all parameters are learned, whatever is played.  Therefore *growth* is required: while
@@ -141,7 +142,7 @@ def growth(shrinkage: Shrinkage, rows: Rows, model: Model) -> float:
     total = 0.0
     for i in range(d):
         total += dot(spare[i], seen[i])
-    return d / (share * total)
+    return float(d / (share * total))
 
 
 @compilable
