@@ -105,6 +105,14 @@ def test_rounded_numbers_do_not(kind: str) -> None:
     assert mistaken <= (2 if "1.5" in kind else 0)
 
 
+@pytest.mark.parametrize("exponent", [-600, 3, 600])
+def test_powers_of_two_change_no_answer(exponent: int) -> None:
+    for draw in (*ATOMS.values(), *ROUNDED.values()):
+        numbers = draw(np.random.default_rng(4))[:150]
+        scaled, plain = (learned([column]) for column in (np.ldexp(numbers, exponent), numbers))
+        assert (scaled.steps, *scaled.powers, repeats(scaled)) == (plain.steps, *plain.powers, repeats(plain))
+
+
 def test_steps_are_counted_whatever_the_offset() -> None:
     """Cents are not exact in binary, and less so far from 0."""
     cents = np.random.default_rng(3).integers(0, 4, 200)
