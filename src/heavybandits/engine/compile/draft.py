@@ -33,15 +33,12 @@ NAME = "draft"
 
 
 class _Draft(JITCodeLibrary):
-    """Code for other code to link."""
+    """Code of one function, for a :class:`_Linked` library; it does not contain what the function calls."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
+    def finalize(self) -> None:
         self._finalized = True
 
     @property
@@ -65,7 +62,18 @@ class _DraftLowering(NativeLowering):
         return bool(super().run_pass(state))
 
 
-class _Whole(JITCodeLibrary):
+class _Linked(JITCodeLibrary):
+    """Code with all drafts in it that it calls, directly or not."""
+
+    def finalize(self) -> None:
+        libraries = self._linking_libraries
+        for library in libraries:  # callers come first, because LLVM leaves out what nothing calls yet
+            if isinstance(library, _Draft):
+                libraries += [called for called in library._linking_libraries if called not in libraries]
+        super().finalize()
+
+
+class _Whole(_Linked):
     """Code with all drafts in it, optimised in one pass: numba's other pass handles reference counts; it has none."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -82,9 +90,9 @@ class _FullLowering(NativeLowering):
     _name = "full_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        if not state.flags.nrt:
-            state.library = _Whole(state.targetctx.codegen(), state.func_id.func_qualname)
-            state.library.enable_object_caching()
+        library = _Linked if state.flags.nrt else _Whole
+        state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
         changed = bool(super().run_pass(state))
         for variable in state.library._final_module.global_variables:
             environment = lookup_environment(variable.name)
