@@ -18,11 +18,13 @@ POLICIES = {name: hb.make(name) for name in ("ucb", "epsilon-greedy", "tsallis-i
 
 figure, panels = plt.subplots(4, 1, figsize=(7.2, 5.2), sharex=True, layout="constrained")
 for axes, (name, policy) in zip(panels, POLICIES.items(), strict=True):
-    agent, rng = hb.Agent(policy, arms=MEANS, horizon=PULLS, seed=1), np.random.default_rng(7)
+    agent, noise = hb.Agent(policy, arms=MEANS, horizon=PULLS, seed=1), np.random.default_rng(7).standard_cauchy(PULLS)
+    arms = np.empty(PULLS)
     for t in range(PULLS):
-        arm = agent.select()
-        agent.update(arm, arm + rng.standard_cauchy())
-        axes.vlines(t, 2 * arm - 0.4, 2 * arm + 0.4, color=look(name).colour if arm == MEANS[-1] else "#b4bcc8")
+        arms[t] = agent.select()
+        agent.update(arms[t], arms[t] + noise[t])
+    colours = np.where(arms == MEANS[-1], look(name).colour, "#b4bcc8")
+    axes.vlines(range(PULLS), 2 * arms - 0.4, 2 * arms + 0.4, color=colours)
     axes.set(yticks=[], xlim=(0, PULLS))
     axes.set_title(f"{name}: {agent.pulls[MEANS[-1]] / PULLS:.0%} of the pulls are right")
     axes.spines[["top", "left", "right"]].set_visible(False)

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import heavybandits as hb
 from heavybandits.palette import look
 
-DELAYS = [0, 30, 100, 300, 1000]
+DELAYS = [10, 30, 100, 300, 1000]
 POLICIES = {"ucb": hb.UCB(), "auto": hb.make("auto")}
 instance = hb.Instance(means=[1.0, 0.0, 2.0, 0.5, 1.5], noise=hb.StudentT(2.0))
 
