@@ -63,7 +63,7 @@ def test_probabilities_are_those_of_the_next_draw(name: str) -> None:
     assert sum(chances.values()) == pytest.approx(1.0)
     assert min(chances.values()) >= 0.0
     agent.select()
-    assert list(chances.values()) == agent._state.draws.chance.tolist()
+    assert list(chances.values()) == agent._state.draws.drawn.tolist()
 
 
 @pytest.mark.parametrize("name", ["ucb", "thompson-gaussian"])
