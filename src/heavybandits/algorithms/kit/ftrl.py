@@ -186,12 +186,12 @@ def draw(draws: Draws, rng: Any) -> int:
     left = total * rng.random()
     chosen = -1
     for arm in range(len(chance)):
-        if drawn[arm] >= 0.0 and (chosen < 0 or drawn[arm] > 0.0):
+        if not drawn[arm] < 0.0 and (chosen < 0 or drawn[arm] > 0.0):  # NaN from a file does no harm
             chosen = arm
             left -= drawn[arm]
             if left < 0.0:
                 break
-    if total == 0.0:
+    if not total > 0.0:
         drawn[chosen] = total = 1.0
     for arm in range(len(chance)):
         if drawn[arm] < 0.0 and draws.open[arm] and draws.loss[arm] < low:
