@@ -7,6 +7,7 @@ import numpy as np
 from heavybandits.algorithms.kit.two_piece_laws import (
     ABOVE,
     BELOW,
+    GROSS,
     INFORMATION,
     LEARNED,
     LEAST_SQUARES,
@@ -26,9 +27,24 @@ MEANS = len(LAWS) - 1
 
 def parts(law: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the weights and the losses of residuals in units of the scale."""
+    if law[GROSS] > 0:
+        core, gross = np.exp(-(z**2) / 2), law[GROSS] / (1 + z**2 / 25)
+        return (core + gross * 2 / (25 + z**2)) / (core + gross), -np.log(core + gross)
     degrees, ratio = np.where(z < 0, law[BELOW], law[ABOVE]), np.where(z < 0, 1.0, law[RATIO])
     y = z / ratio
     return (degrees + 1) / (degrees + y**2) / ratio**2, (degrees + 1) / 2 * np.log1p(y**2 / degrees)
+
+
+def repeats(y: FloatArray) -> bool:
+    """Return whether rewards repeat because their law has atoms, or light tails."""
+    differences = np.abs(np.diff(y))
+    others = differences[differences > 0]
+    equal, pairs = len(differences) - len(others), len(differences)
+    if pairs < 20 or not equal > 0.1 * pairs + 2.5 * math.sqrt(0.1 * 0.9 * pairs):
+        return False
+    near = equal + int((others <= 1.001 * others.min(initial=math.inf)).sum())
+    kurtosis = len(others) * (others**4).sum() / (others**2).sum() ** 2 if len(others) else 0.0
+    return bool(equal > 2 / 3 * near + 2.5 * math.sqrt(2 / 9 * near) or kurtosis <= 0.3 * math.sqrt(len(others)))
 
 
 class LinearAuto:
@@ -68,7 +84,7 @@ class LinearAuto:
         u, k = (len(self.y) + 1) * h / d, law[SLACK]
         left = np.where(k * h < 0.999, 1 - k * h, 0)  # where nothing is left, widths are infinite
         with np.errstate(divide="ignore", over="ignore"):
-            level = np.log(1 + min(0.3, 30 / d) + u * (1 + 2 * k / 3 * np.log(1 + u) ** 2)) / left
+            level = np.log(1 + min(1, 12 / d) * (0.3 + u * (1 + 2 * k / 3 * np.log(1 + u) ** 2))) / left
             width = self.scale * np.sqrt(law[TAIL] / law[INFORMATION] * np.expm1(2 * level * h / law[TAIL]))
         return np.asarray(self.level + away @ self.slope + width)
 
@@ -100,10 +116,8 @@ class LinearAuto:
         self.due, square = max(n + 1, 1.25 * n), (self.x**2).mean(axis=0)
         spread = np.median(np.abs(y - np.median(y))) or np.abs(y - np.median(y)).mean()
         self.floor, begins = 1e-4 * spread, not self.fitted
-        if not self.only_means and n >= 20:
-            ties = (np.diff(y) == 0).sum()
-            light = y.std() < 2 * np.abs(y - y.mean()).mean()
-            by_means = ties > 0.1 * n and (ties > 0.4 * n or light)
+        if not self.only_means:
+            by_means = repeats(y)
             begins = begins or by_means != (self.law == MEANS)
             self.law = (MEANS if by_means else 0) if begins else self.law
         if begins:
@@ -174,7 +188,7 @@ class LinearAuto:
                     break
             likelihood = -len(residuals) * (law[NORM] + math.log(scale / guess))
             likelihood -= parts(law, (residuals - shift) / scale)[1].sum()
-            prior = 0.7 * (j == 0) - 1.0 * (law[RATIO] != 1)
+            prior = 0.7 * (j == 0) - 1.0 * (law[RATIO] != 1 or law[GROSS] > 0)
             found.append((0.5 * freedom / len(residuals) * likelihood + prior, j, shift, scale))
         _, self.law, shift, self.scale = max(found, key=lambda one: one[0])
         self.level += shift

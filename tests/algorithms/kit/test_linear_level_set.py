@@ -52,13 +52,15 @@ def step(model: Model, x: np.ndarray, reward: float, weight: float) -> Step:
 )
 def test_widths_with_the_older_level(h: float, t: int, scale: float, degrees: float, expected: float) -> None:
     law = two_piece_table([(degrees, degrees, 1.0)])[0]
-    width = width_for(law, scale, t, 11.0, 1.0)._replace(base=4 / 11, c=4 / 11)
+    width = width_for(law, scale, t, 11.0, 1.0)._replace(base=4 / 11, explore=4 / 11)
     assert half_width(width, h) == pytest.approx(expected, rel=1e-8)
 
 
-def test_the_base_of_the_level() -> None:
-    for parameters, base in ((3.0, 0.3), (100.0, 0.3), (300.0, 0.1)):
-        assert width_for(LAWS[0], 1.0, 50, parameters, 2.0).base == pytest.approx(2.0 * base)
+def test_many_parameters_are_explored_less() -> None:
+    for parameters, share in ((3.0, 1.0), (12.0, 1.0), (48.0, 0.25)):
+        width = width_for(LAWS[0], 1.0, 50, parameters, 2.0)
+        assert width.explore == pytest.approx(2.0 * share)
+        assert width.base == pytest.approx(0.6 * share)
 
 
 @given(st.sampled_from(range(len(LAWS))), st.floats(1.0, 1e6), st.floats(1e-8, 1.0), st.floats(1e-9, 1.0))

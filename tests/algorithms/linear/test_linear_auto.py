@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import heavybandits as hb
 from heavybandits.algorithms.kit.robust_line import approach
 from heavybandits.algorithms.kit.state import arrays, with_rows
+from heavybandits.algorithms.kit.two_piece_laws import GROSS
 from heavybandits.algorithms.linear.linear_level_set_ucb import LinearLevelSetUCB
 from heavybandits.engine.compile.compiled import compiled, without_text
 from heavybandits.protocols import FloatArray, IntArray
@@ -354,6 +355,26 @@ def test_rounded_heavy_tails_are_no_coins() -> None:
     noise = np.random.default_rng(12).standard_cauchy(300)
     _, state = played(AUTO, contexts, np.round(means), np.round(noise))
     assert AUTO.goal(state) == "location"
+
+
+def test_counts_with_long_tails_are_recognised_after_the_last_fit() -> None:
+    rng, state = np.random.default_rng(1), AUTO.init(2, None)
+    goals = {}
+    for t in range(3000):
+        x = rng.uniform(-1.0, 1.0, 2)
+        AUTO.update(state, x, float(rng.negative_binomial(0.5, 0.25 + 0.1 * x[0])))
+        goals[t + 1] = AUTO.goal(state)
+    assert (goals[300], goals[3000]) == ("location", "mean")
+    assert AUTO.value(state, np.array([-1.0, 0.0])) > AUTO.value(state, np.array([1.0, 0.0])) + 0.5
+
+
+def test_gross_errors_are_told_from_heavy_tails() -> None:
+    contexts, means = problem(21, 300)
+    noise = np.random.default_rng(21).standard_normal(300)
+    noise[::12] = 300.0
+    _, state = played(AUTO, contexts, means, noise)
+    assert state.laws[state.numbers[0].law, GROSS] > 0.0
+    assert state.numbers[0].scale == pytest.approx(1.0, rel=0.15)
 
 
 @pytest.mark.parametrize("n_rounds", [1, 3000])

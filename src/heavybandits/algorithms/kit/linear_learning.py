@@ -6,12 +6,12 @@ fit determines
 
 - the line, by reweighted least squares, starting from the current line and, while rewards are few, also from least
   absolute deviations;
-- the law, as the likeliest of thirteen by half the log likelihood of the residuals, and the scale, which is shrunk
+- the law, as the likeliest of fourteen by half the log likelihood of the residuals, and the scale, which is shrunk
   towards the median deviation of the rewards while residuals are few, and is never below a ten-thousandth of it;
 - the ridge, as 0.3 times what the size of the line suggests: with :math:`m_i` the mean square of feature i, or
   its variance if it lies far from 0, and V the variance of the noise, :math:`\lambda_i = 0.3\,m_i V/\tau^2` where
   :math:`\tau^2` is the mean of :math:`m_j(\theta_j^2 + V P_{jj})`, a step of expectation-maximisation;
-- whether means are compared, by least squares: they are if many rewards equal the one before them.
+- whether means are compared, by least squares: they are if rewards repeat, see :func:`.spreads.repeats`.
 
 Between fits each reward moves the line and the scale by its scores, in O(d²).  When there is no more room, the line is
 shrunk instead of fitted, see :mod:`.line_shrinkage`.
@@ -22,10 +22,10 @@ from __future__ import annotations
 import math
 
 from ...protocols import FloatArray, compilable, copy_into, rarely_called
-from .line_fit import Rows, invert, keep, loss_of, reweigh, write_residuals, write_squares
+from .line_fit import invert, keep, loss_of, reweigh, write_residuals, write_squares
 from .line_shrinkage import begin_shrinkage, renew_shrinkage
 from .linear_level_set import RENEWAL, update_kept
-from .linear_sets import LARGEST, LinearSets
+from .linear_sets import LARGEST, LinearSets, compares_means
 from .middle import median_in_place
 from .numerics import clip
 from .robust_line import (
@@ -40,7 +40,8 @@ from .robust_line import (
     predict,
     renew_pending,
 )
-from .two_piece_laws import FAR, INFORMATION, RATIO, SHARPNESS, WEIGHT, log_likelihood, match, weight_at
+from .spreads import learn_spread, repeats
+from .two_piece_laws import FAR, GROSS, INFORMATION, RATIO, SHARPNESS, WEIGHT, log_likelihood, match, weight_at
 
 SMALLEST = 1e-300
 SPARE = 2.5  # rewards beyond the parameters at the first fit; not a whole number, as parameters are counted by a trace
@@ -51,7 +52,6 @@ ENOUGH = 60.0  # degrees of freedom at which the residuals alone determine the s
 LOCATION_PRIOR, MEAN_PRIOR = 5.0, 3.0  # how many residuals the spread of the rewards counts for
 FLOOR_SHARE = 1e-4  # the least scale, as a share of the spread of rewards
 CAUTION = 0.3  # share of the ridge that the size of the line suggests
-FEW_TIES, MANY_TIES, HEAVY, JUDGED = 0.1, 0.4, 2.0, 20  # see repeats
 
 
 @compilable
@@ -74,8 +74,6 @@ def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
         collect(model, x, 1.0)
         begin(model)
     y = clip(reward, LARGEST)
-    numbers.ties += y == numbers.latest
-    numbers.latest = y
     numbers.clock += 1
     leverage = approach(model, model.inverse, x)
     residual = y - predict(model.line, x)
@@ -86,7 +84,7 @@ def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
         z = min(max(residual / numbers.scale, -FAR), FAR)
         w = weight_at(law, z)
         step = follow(model, leverage, residual, w / law[WEIGHT], w / law[INFORMATION])
-        if numbers.law == len(state.laws) - 1:
+        if compares_means(state):
             numbers.squares += residual / (1.0 + leverage + 1.0 / step.mass) * residual
             numbers.freedom += 1.0
             numbers.scale = max(math.sqrt(numbers.squares / numbers.freedom), numbers.floor)
@@ -94,19 +92,21 @@ def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
             growth = math.exp((w * z * z - 1.0) / (law[SHARPNESS] * numbers.clock))
             numbers.scale = max(numbers.scale * growth, numbers.floor)
     update_kept(state.arms, model, step)
+    learn_spread(state.spreads, 0, y)
     has_room = keep(state.rows, x, y)
-    if numbers.clock >= numbers.due:
-        if not has_room:
+    if numbers.clock >= numbers.due and numbers.clock >= dimension(model) + SPARE:
+        numbers.due = max(numbers.clock + 1.0, GROWTH * numbers.clock)
+        by_means = numbers.only_means == 1 or repeats(state.spreads)
+        if has_room or by_means != compares_means(state):
+            fit(state, by_means)
+        else:
             shrink(state)
-        elif numbers.clock >= dimension(model) + SPARE:
-            fit(state)
 
 
 @rarely_called
 def shrink(state: LinearSets) -> None:
     """Decide anew how much to shrink the line."""
     numbers = state.numbers[0]
-    numbers.due = GROWTH * numbers.clock
     variance = numbers.scale * numbers.scale / state.laws[numbers.law][INFORMATION]
     if renew_shrinkage(state.shrinkage, state.rows, state.model, variance):
         state.arms.age[0] = RENEWAL
@@ -115,12 +115,11 @@ def shrink(state: LinearSets) -> None:
 
 
 @rarely_called
-def fit(state: LinearSets) -> None:
-    """Fit the line, law, scale and ridge to the rows that are kept."""
+def fit(state: LinearSets, by_means: bool) -> None:
+    """Fit the line, law, scale and ridge to the rows that are kept, by means or by locations."""
     numbers = state.numbers[0]
     model, rows, line = state.model, state.rows, state.model.line
-    n, parameters, means = rows.size[0], dimension(state.model), len(state.laws) - 1
-    numbers.due = max(n + 1.0, GROWTH * n)
+    n, parameters = rows.size[0], dimension(state.model)
     write_squares(rows, model.square)
     fill_squares(model.square)
     for k in range(n):
@@ -134,18 +133,14 @@ def fit(state: LinearSets) -> None:
             spread += rows.residuals[k] / n
     spread = max(spread, SMALLEST)
     numbers.floor = FLOOR_SHARE * spread
-    begins = numbers.fitted == 0
-    if numbers.only_means == 0 and n >= JUDGED:
-        by_means = repeats(rows, numbers.ties)
-        begins = begins or by_means != (numbers.law == means)
-        if begins:
-            numbers.law = means if by_means else 0
+    begins = numbers.fitted == 0 or by_means != compares_means(state)
     if begins:
+        numbers.law = len(state.laws) - 1 if by_means else 0
         line.slope[:] = 0.0
         line.level[0] = centre
         for i in range(len(model.ridge)):
             model.ridge[i] = RIDGE * model.square[i] if model.square[i] > 0.0 else 1.0
-    if numbers.law == means:
+    if by_means:
         fit_means(state, n - parameters, spread)
     else:
         fit_locations(state, n - parameters, spread, begins)
@@ -217,7 +212,7 @@ def choose_law(state: LinearSets, freedom: float, guess: float) -> None:
         shift, scale = match(law, residuals, n, freedom, guess)
         evidence = 0.5 * freedom / n * log_likelihood(law, residuals, n, shift, scale, guess)
         evidence += HEAD_START if j == 0 else 0.0
-        evidence -= PENALTY if law[RATIO] != 1.0 else 0.0
+        evidence -= PENALTY if law[RATIO] != 1.0 or law[GROSS] > 0.0 else 0.0
         if evidence > best:
             best, numbers.law, numbers.scale, line.level[0] = evidence, j, scale, level + shift
 
@@ -235,20 +230,3 @@ def learn_ridge(state: LinearSets, law: FloatArray) -> None:
     if 0.0 < size < math.inf:
         for i in range(d):
             model.ridge[i] = max(RIDGE, CAUTION * variance / size) * model.square[i]
-
-
-@rarely_called
-def repeats(rows: Rows, ties: int) -> bool:
-    """Return whether rewards repeat so often that means should be compared.
-
-    More than a tenth must equal the reward before them.  Unless more than four tenths do, the standard deviation must
-    also be below twice the mean absolute deviation, which it is not if heavy-tailed rewards were rounded.
-    """
-    n, mean, squares, deviations = rows.size[0], 0.0, 0.0, 0.0
-    for k in range(n):
-        mean += rows.y[k] / n
-    for k in range(n):
-        deviation = abs(rows.y[k] - mean)
-        squares += deviation * deviation / n
-        deviations += deviation / n
-    return bool(ties > FEW_TIES * n and (ties > MANY_TIES * n or math.sqrt(squares) < HEAVY * deviations))

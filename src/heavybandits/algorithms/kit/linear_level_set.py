@@ -4,10 +4,10 @@ An arm with n rewards has the level set :math:`\{d : n\,\mathrm{KL}(d) \le \ell\
 leverage :math:`h = (x - \bar x)'P(x - \bar x)` replaces 1/n, and the number D of determined parameters replaces K:
 
 .. math::  u = \frac{t\,h}{D},\qquad
-           \ell = \frac{1}{1 - kh}\ln\bigl(1 + c\,(a + u(1 + \tfrac{2k}{3}\ln^2(1 + u)))\bigr),\qquad
+           \ell = \frac{1}{1 - kh}\ln\bigl(1 + c\,a\,(0.3 + u(1 + \tfrac{2k}{3}\ln^2(1 + u)))\bigr),\qquad
            w(h) = s\,\sqrt{\frac{\nu_- + 1}{I}\Bigl(e^{2\ell h/(\nu_- + 1)} - 1\Bigr)},
 
-where a = min(0.3, 30/D), I is the information of the law and k its slack.  As :math:`w(h)/\sqrt h` grows with h, one
+where a = min(1, 12/D), I is the information of the law and k its slack.  As :math:`w(h)/\sqrt h` grows with h, one
 exact width bounds the widths at all smaller leverages, and few rows need their own.
 
 Rows are scored in blocks, one SIMD lane each.  Rows that stay the same from decision to decision keep their leverages
@@ -30,15 +30,16 @@ LANES = 32  # rows that are scored together
 RENEWAL = 128  # rewards after which kept leverages are recomputed, against rounding
 NEW = 1e3  # a row with a larger leverage was unknown before
 WIDEST = 600.0  # beyond this exponent, widths count as infinite
-LEAST_BASE, BASES = 0.3, 30.0  # a = min(LEAST_BASE, BASES/D)
+BASE = 0.3
+FEW = 12.0  # parameters beyond which each is explored less: a = min(1, FEW/D)
 
 
 class Width(NamedTuple):
     """What half widths depend on besides the leverage."""
 
     pace: float  # t/D
-    base: float  # c a
-    c: float
+    base: float  # 0.3 c a
+    explore: float  # c a
     slack: float
     reach: float  # s² (nu + 1)/I; infinite before there is a scale
     rate: float  # 2/(nu + 1)
@@ -87,9 +88,16 @@ def init_arms(n_features: int, room: int = LANES) -> Arms:
 @compilable
 def width_for(law: FloatArray, scale: float, t: float, parameters: float, c: float) -> Width:
     """Return what half widths depend on after t rewards."""
-    base = c * min(LEAST_BASE, BASES / parameters)
+    explore = c * min(1.0, FEW / parameters)
     reach = scale * scale * law[TAIL] / law[INFORMATION]
-    return Width(pace=t / parameters, base=base, c=c, slack=law[SLACK], reach=reach, rate=2.0 / law[TAIL])
+    return Width(
+        pace=t / parameters,
+        base=BASE * explore,
+        explore=explore,
+        slack=law[SLACK],
+        reach=reach,
+        rate=2.0 / law[TAIL],
+    )
 
 
 @rarely_called
@@ -99,7 +107,7 @@ def half_width(width: Width, leverage: float) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> width = Width(pace=100 / 11, base=4 / 11, c=4 / 11, slack=0.75, reach=4.0, rate=1.0)  # the Cauchy law
+    >>> width = Width(pace=100 / 11, base=4 / 11, explore=4 / 11, slack=0.75, reach=4.0, rate=1.0)  # the Cauchy law
     >>> round(half_width(width, 0.1), 6), half_width(width, 2.0)
     (0.502944, inf)
     """
@@ -108,7 +116,7 @@ def half_width(width: Width, leverage: float) -> float:
         return math.inf
     u = width.pace * leverage
     lead = math.log(1.0 + u)
-    level = math.log(1.0 + width.base + width.c * u * (1.0 + 2.0 / 3.0 * width.slack * lead * lead)) / slack
+    level = math.log(1.0 + width.base + width.explore * u * (1.0 + 2.0 / 3.0 * width.slack * lead * lead)) / slack
     exponent = width.rate * level * leverage
     if exponent > WIDEST:
         return math.inf

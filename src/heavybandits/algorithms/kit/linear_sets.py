@@ -12,6 +12,7 @@ from .line_shrinkage import Shrinkage, init_shrinkage
 from .linear_level_set import Arms, Width, init_arms, width_for
 from .robust_line import Model, dimension, init_model
 from .scalars import Scalars, init_scalars
+from .spreads import Spreads, init_spreads
 from .two_piece_laws import LEAST_SQUARES, two_piece_table
 
 LARGEST = 1e150  # rewards are clipped to this, so that their squares are finite
@@ -22,6 +23,7 @@ class LinearSets(NamedTuple):
 
     model: Model
     rows: Rows
+    spreads: Spreads  # of one arm: the rewards of the rows that are kept
     shrinkage: Shrinkage
     arms: Arms
     laws: FloatArray  # a row per law; the last is least squares
@@ -31,8 +33,7 @@ class LinearSets(NamedTuple):
         """Refuse a law that does not exist, other laws, and numbers out of range."""
         numbers, line = self.numbers, self.model.line
         require_within("law", numbers["law"], 0, len(self.laws) - 1)
-        for name in ("clock", "ties"):
-            require_within(name, numbers[name], 0, LARGEST_COUNT)
+        require_within("clock", numbers["clock"], 0, LARGEST_COUNT)
         for name in ("fitted", "only_means"):
             require_within(name, numbers[name], 0, 1)
         for name in ("floor", "squares", "freedom"):
@@ -58,21 +59,20 @@ def init_numbers(law: int, told: float, only_means: bool) -> Scalars:
         clock=0,  # number of rewards
         due=0.0,  # clock at the next fit or look
         fitted=0,  # 1 once there has been a fit
-        latest=math.nan,  # the latest reward
-        ties=0,  # number of rewards equal to the one before
         told=float(told),  # the scale if it is known, or else 0
         only_means=int(only_means),  # 1 if means are compared whatever the rewards
     )
 
 
 def init_linear_sets(
-    n_features: int, horizon: int | None, laws: tuple[tuple[float, float, float], ...], scale: float, only_means: bool
+    n_features: int, horizon: int | None, laws: tuple[tuple[float, ...], ...], scale: float, only_means: bool
 ) -> LinearSets:
     """Return a state before the first reward."""
     room = max(10 * n_features, min(30 * n_features, 600), 300)
     return LinearSets(
         model=init_model(n_features),
         rows=init_rows(n_features, room if horizon is None else min(room, horizon)),
+        spreads=init_spreads(1),
         shrinkage=init_shrinkage(n_features),
         arms=init_arms(n_features),
         laws=two_piece_table((*laws, LEAST_SQUARES)),
@@ -85,3 +85,9 @@ def width_of(state: LinearSets, c: float) -> Width:
     """Return what half widths currently depend on."""
     numbers = state.numbers[0]
     return width_for(state.laws[numbers.law], numbers.scale, numbers.clock + 1.0, dimension(state.model), c)
+
+
+@compilable
+def compares_means(state: LinearSets) -> bool:
+    """Return whether means are compared at present."""
+    return bool(state.numbers[0].law == len(state.laws) - 1)

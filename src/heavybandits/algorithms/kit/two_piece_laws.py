@@ -6,14 +6,22 @@ below.  Its loss and weight at z, a residual in units of the lower scale, are
 .. math::  \rho(z) = \tfrac{\nu + 1}{2} \ln(1 + y^2/\nu), \qquad
            w(z) = \rho'(z)/z = \frac{\nu + 1}{(\nu + y^2)\,q_\pm^2}
 
-with the :math:`\nu` of its side, :math:`y = z/q_\pm`, and :math:`q_\pm` = 1 below and q above.  Each law is a row of a
-table, which also holds constants derived from these three numbers.
+with the :math:`\nu` of its side, :math:`y = z/q_\pm`, and :math:`q_\pm` = 1 below and q above.
+
+One more law is *contaminated*: normal noise, a share of which is replaced by gross errors, Cauchy noise of 5 scales.
+No Student law resembles it, because it is normal in the middle however heavy its tails are.  With g the height of the
+gross errors relative to that of the normal noise at 0,
+
+.. math::  \rho(z) = -\ln\Bigl(e^{-z^2/2} + \frac{g}{1 + z^2/25}\Bigr).
+
+Each law is a row of a table, which also holds constants derived from these numbers.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -22,13 +30,17 @@ from ...protocols import FloatArray, compilable, rarely_called
 SYMMETRIC = ((1.0, 1.0, 1.0), (0.6, 0.6, 1.0), (2.0, 2.0, 1.0), (4.0, 4.0, 1.0), (30.0, 30.0, 1.0))  # Cauchy first
 SKEWED = ((30.0, 1.0, 3.0), (4.0, 1.0, 2.0), (30.0, 2.0, 8.0), (30.0, 30.0, 3.0))
 MIRRORED = tuple((above, below, 1.0 / ratio) for below, above, ratio in SKEWED)
-LEARNED = SYMMETRIC + SKEWED + MIRRORED  # the likeliest of these is used
-LEAST_SQUARES = (1e300, 1e300, 1.0)  # all weights are 1, so that means are compared
+NORMAL = 1e300  # degrees of freedom
+CONTAMINATED = (NORMAL, NORMAL, 1.0, 0.1)  # the last number is the share of gross errors
+LEARNED = (*SYMMETRIC, *SKEWED, *MIRRORED, CONTAMINATED)  # the likeliest of these is used
+LEAST_SQUARES = (NORMAL, NORMAL, 1.0)  # all weights are 1, so that means are compared
 
 # Columns of the table: degrees of freedom below and above, ratio of the scales, log of the normalising constant, Fisher
 # information of the location, mean weight, slack of the level (see linear_level_set), Fisher information of the log
-# scale, and the exponent of the lower tail.
-BELOW, ABOVE, RATIO, NORM, INFORMATION, WEIGHT, SLACK, SHARPNESS, TAIL = range(9)
+# scale, exponent of the lower tail, and height of the gross errors.
+BELOW, ABOVE, RATIO, NORM, INFORMATION, WEIGHT, SLACK, SHARPNESS, TAIL, GROSS = range(10)
+BREADTH = 25.0  # squared scale of gross errors
+GROSS_TAIL = 4.0  # with this exponent, widths follow the divergence of the contaminated law up to about five scales
 MEAN_SLACK = 0.05  # slack of least squares
 THIN = 2e6  # tails with a larger exponent count as normal
 FAR = 1e100  # residuals beyond this many scales count as this many, so that their squares are finite
@@ -36,8 +48,8 @@ LARGE = 1e50  # products beyond this might soon be infinite
 STEPS = 12  # most iterations when matching the scale and shift of a law
 
 
-def two_piece_table(laws: Sequence[tuple[float, float, float]]) -> FloatArray:
-    """Return a row for each law, given as degrees of freedom below and above, and the ratio of the scales.
+def two_piece_table(laws: Sequence[tuple[float, ...]]) -> FloatArray:
+    """Return a row for each law: degrees of freedom below and above, ratio of the scales, any share of gross errors.
 
     Examples
     --------
@@ -45,7 +57,30 @@ def two_piece_table(laws: Sequence[tuple[float, float, float]]) -> FloatArray:
     >>> float(cauchy[INFORMATION]), float(cauchy[WEIGHT]), float(cauchy[SLACK])
     (0.5, 1.0, 0.75)
     """
-    return np.array([_row(*law) for law in laws])
+    return np.array([_row(*law) if len(law) == 3 else _contaminated_row(law[3]) for law in laws])
+
+
+@cache
+def _contaminated_row(share: float) -> tuple[float, ...]:
+    height = share / (1.0 - share) * math.sqrt(2.0 / (math.pi * BREADTH))
+    z = np.sinh(np.linspace(-15.0, 15.0, 20_001))
+    core, gross = np.exp(-0.5 * z * z), height / (1.0 + z * z / BREADTH)
+    mass = float(np.trapezoid(core + gross, z))
+    density = (core + gross) / mass
+    score = z * (core + 2.0 * gross / (BREADTH + z * z)) / (core + gross)
+    inner = z != 0.0
+    return (
+        NORMAL,
+        NORMAL,
+        1.0,
+        math.log(mass),
+        float(np.trapezoid(score * score * density, z)),
+        float(np.trapezoid((score[inner] / z[inner]) * density[inner], z[inner])),
+        1.5 / GROSS_TAIL,
+        float(np.trapezoid((score * z - 1.0) ** 2 * density, z)),
+        GROSS_TAIL,
+        height,
+    )
 
 
 def _row(below: float, above: float, ratio: float) -> tuple[float, ...]:
@@ -60,9 +95,10 @@ def _row(below: float, above: float, ratio: float) -> tuple[float, ...]:
         math.log(lower + upper),
         p * _shrunk(below) + q * _shrunk(above) / ratio**2,
         p + q / ratio**2,
-        slack if below < LEAST_SQUARES[0] else MEAN_SLACK,
+        slack if below < NORMAL else MEAN_SLACK,
         2.0 * (p * below / (below + 3.0) + q * above / (above + 3.0)),
         min(below + 1.0, THIN),
+        0.0,
     )
 
 
@@ -72,7 +108,7 @@ def _shrunk(degrees: float) -> float:
 
 def _half_mass(degrees: float) -> float:
     """Return the integral of exp(-loss) over one side."""
-    if degrees >= LEAST_SQUARES[0]:
+    if degrees >= NORMAL:
         return math.sqrt(0.5 * math.pi)
     density = math.exp(math.lgamma(0.5 * (degrees + 1.0)) - math.lgamma(0.5 * degrees)) / math.sqrt(degrees * math.pi)
     return 0.5 / density
@@ -88,6 +124,11 @@ def weight_at(law: FloatArray, z: float) -> float:
     >>> weight_at(cauchy, -1.0), weight_at(cauchy, math.inf)
     (1.0, 2e-200)
     """
+    if law[GROSS] > 0.0:
+        square = min(z * z, FAR * FAR)
+        core, gross = math.exp(-0.5 * square), law[GROSS] / (1.0 + square / BREADTH)
+        usual = core / (core + gross)  # the chance that this is no gross error
+        return float(usual + (1.0 - usual) * 2.0 / (BREADTH + square))
     if z < 0.0:
         y = max(z, -FAR)
         return float((law[BELOW] + 1.0) / (law[BELOW] + y * y))
@@ -98,6 +139,9 @@ def weight_at(law: FloatArray, z: float) -> float:
 @compilable
 def loss_at(law: FloatArray, z: float) -> float:
     """Return the loss of a residual of z scales: minus the log density, up to a constant."""
+    if law[GROSS] > 0.0:
+        square = min(z * z, FAR * FAR)
+        return -math.log(math.exp(-0.5 * square) + law[GROSS] / (1.0 + square / BREADTH))
     if z < 0.0:
         y = max(z, -FAR)
         return float(0.5 * (law[BELOW] + 1.0) * math.log1p(y * y / law[BELOW]))
@@ -115,7 +159,9 @@ def log_likelihood(law: FloatArray, residuals: FloatArray, n: int, shift: float,
     below, above = 1.0, 1.0
     for i in range(n):
         z = min(max((residuals[i] - shift) / scale, -FAR), FAR)
-        if z < 0.0:
+        if law[GROSS] > 0.0:
+            total -= loss_at(law, z)
+        elif z < 0.0:
             below *= 1.0 + z * z / law[BELOW]
         else:
             y = z / law[RATIO]

@@ -23,7 +23,7 @@ from ...protocols import FloatArray
 from ..entries import Facts
 from ..kit.linear_learning import learn, prepare
 from ..kit.linear_level_set import best_row, half_width
-from ..kit.linear_sets import LinearSets, init_linear_sets, width_of
+from ..kit.linear_sets import LinearSets, compares_means, init_linear_sets, width_of
 from ..kit.robust_line import approach, predict
 from ..kit.two_piece_laws import LEARNED
 from ..parameters import NonNegative, Positive, validated
@@ -93,7 +93,7 @@ class LinearLevelSetUCB(NamedTuple):
 
     def goal(self, state: LinearSets) -> str:
         """Return what rows are compared by at present, ``"location"`` or ``"mean"``."""
-        return "mean" if state.numbers[0].law == len(state.laws) - 1 else "location"
+        return "mean" if compares_means(state) else "location"
 
     def value(self, state: LinearSets, x: FloatArray) -> float:
         """Return the predicted reward of a row."""
