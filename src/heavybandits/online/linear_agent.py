@@ -251,7 +251,8 @@ class LinearAgent(AnyAgent):
     def _give_up(self, row: Row) -> None:
         self._awaited.take(row)
         if self._asking is not None:
-            self._asking.settle(np.array(row))
+            with np.errstate(all="ignore"):  # as silent as compiled code
+                self._asking.settle(np.array(row))
 
     @property
     def pending(self) -> int:

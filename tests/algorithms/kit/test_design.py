@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heavybandits.algorithms.kit.design import (
+    add_rows,
     init_design,
-    invert,
     known_leverage,
     learn,
     leverage,
@@ -123,27 +123,43 @@ def test_an_inverse_written_anew_is_followed() -> None:
     )
 
 
-@pytest.mark.parametrize("d", [1, 2, 5, 9])
-def test_invert(d: int) -> None:
-    table = rows(d, 2 * d, d)
+@pytest.mark.parametrize(("d", "n"), [(1, 2), (2, 4), (5, 10), (9, 4)])
+def test_rows_are_added_by_their_gram_matrix(d: int, n: int) -> None:
+    table, found = rows(d, n, d), np.eye(d)
     gram = table.T @ table
-    found = gram.copy()
-    invert(found)
-    assert np.allclose(found @ gram, np.eye(d))
+    add_rows(found, gram, gram.copy(), np.zeros(d), np.zeros(d))
+    assert np.allclose(found @ (np.eye(d) + gram), np.eye(d))
     assert np.array_equal(found, found.T)
 
 
+@pytest.mark.parametrize("scales", [(1e-30, 1.0, 1e30), (1e100, 1.0, 1e-100), (1e100,) * 3])
+def test_rounding_leaves_no_negative_diagonal(scales: tuple[float, ...]) -> None:
+    """Here two rows determine features that are so large that their inverse is singular to the last digit."""
+    rng = np.random.default_rng(0)
+    design, fresh, offers = init_design(9, 1.0), init_design(9, 1.0), rng.normal(size=(2, 9)) * np.tile(scales, 3)
+    for x in offers[rng.integers(2, size=200)]:
+        design.ask(x)
+        design.ask(offers[0])
+        learn(design, x, 1.0)
+        design.settle(x)
+        design.settle(offers[0])
+        for inverse in (design.inverse, design.asked):
+            assert inverse.diagonal().min() >= 0.0
+            assert np.abs(inverse).max() <= 1.0 + 1e-9  # that of the ridge
+    design.check(fresh, 1)
+
+
 @pytest.mark.parametrize(
-    ("inverse", "lowest"),
+    ("inverse", "least"),
     [([[1.0, 0.0], [0.0, 0.0]], None), (np.diag([4.0, -1.0]), "-1.0"), (np.full((2, 2), np.inf), "nan")],
 )
-def test_a_saved_inverse_has_no_negative_eigenvalue(inverse: FloatArray, lowest: str | None) -> None:
+def test_a_saved_inverse_has_no_negative_diagonal(inverse: FloatArray, least: str | None) -> None:
     design, fresh = init_design(2, 1.0), init_design(2, 1.0)
     design.inverse[:] = inverse
-    if lowest is None:
+    if least is None:
         design.check(fresh, 2)
     else:
-        with pytest.raises(ValueError, match=f"with no negative eigenvalue; its lowest is {lowest}$"):
+        with pytest.raises(ValueError, match=f"with no negative diagonal; the least there is {least}$"):
             design.check(fresh, 2)
 
 

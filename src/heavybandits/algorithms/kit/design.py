@@ -21,8 +21,10 @@ import numpy as np
 
 from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
+from .numerics import EXCESS
 
 FAR = 1e12  # a row with a larger leverage is added with care: a plain update would keep at most four digits
+ROUNDING = 1e-12  # a pivot below this share of the diagonal is nothing but rounding
 STEEP = 1e-4  # if removing a row leaves less than this share of its direction, the inverse is recomputed
 
 
@@ -53,10 +55,10 @@ class Design(NamedTuple):
     pending: IntArray
 
     def check(self, fresh: Design, n_arms: int) -> None:
-        """Refuse an inverse with a negative eigenvalue, beyond rounding, and a determinant that is too small."""
-        sizes = np.linalg.eigvalsh(self.inverse) if np.isfinite(self.inverse).all() else np.full(1, np.nan)
-        if not sizes.min() >= -1e-9 * fresh.inverse.max():  # which rounding errors are a share of
-            raise ValueError(f"inverse must be finite, with no negative eigenvalue; its lowest is {sizes.min()}")
+        """Refuse an inverse that is infinite or has a negative diagonal, and a determinant that is too small."""
+        least = self.inverse.diagonal().min() if np.isfinite(self.inverse).all() else np.nan
+        if not least >= -1e-9 * fresh.inverse.max():  # which rounding errors are a share of
+            raise ValueError(f"inverse must be finite, with no negative diagonal; the least there is {least}")
         require_within("log_det", self.log_det, -1e-6, np.inf)
 
     def ask(self, x: FloatArray) -> None:
@@ -151,7 +153,19 @@ def quadratic(matrix: FloatArray, x: FloatArray) -> float:
 
 @compilable
 def multiply(matrix: FloatArray, x: FloatArray, product: FloatArray) -> float:
-    """Write M x to ``product`` and return x' M x, for a symmetric matrix; zeros if rounding makes that negative."""
+    """Write M x to ``product`` and return x' M x, for a positive semidefinite matrix.
+
+    Rounding may take over if features differ by so much that M is singular to the last digit.  If it makes x' M x
+    negative, all is zero.  Otherwise no entry of M x is larger than Cauchy and Schwarz allow: x' M x is at least its
+    square over the diagonal of M.  So an update by that row leaves a diagonal that is not negative.
+
+    Examples
+    --------
+    >>> float(multiply(np.array([[1.0, 1.0], [1.0, 0.5]]), np.array([1.0, -1.0]), np.zeros(2)))  # instead of -0.5
+    0.0
+    >>> float(multiply(np.array([[1.0, 3.0], [3.0, 1.0]]), np.array([1.0, 0.0]), np.zeros(2)))  # instead of 1
+    9.0
+    """
     product[:] = 0.0
     for i in range(len(x)):
         if x[i] != 0.0:
@@ -161,6 +175,20 @@ def multiply(matrix: FloatArray, x: FloatArray, product: FloatArray) -> float:
     if size < 0.0:
         product[:] = 0.0
         return 0.0
+    is_odd, most = False, EXCESS * size
+    for i in range(len(x)):
+        is_odd |= product[i] * product[i] > most * matrix[i, i]
+    return reconcile(matrix, product, size) if is_odd else size
+
+
+@rarely_called
+def reconcile(matrix: FloatArray, product: FloatArray, size: float) -> float:
+    """Return the least value that x' M x may have beside the entries of M x; where M has no diagonal, they become 0."""
+    for i in range(len(product)):
+        if matrix[i, i] > 0.0:
+            size = max(size, product[i] / matrix[i, i] * product[i])
+        else:
+            product[i] = 0.0
     return size
 
 
@@ -206,13 +234,13 @@ def add_far_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, wei
     """
     d, share = len(shift), weight * shrink
     for i in range(d):
-        gain, rest = share * product[i], 0.0
+        gain, rest, before = share * product[i], 0.0, inverse[i, i]
         for j in range(d):
             inverse[i, j] -= gain * product[j]
             rest += inverse[i, j] * shift[j]
         for j in range(d):
             inverse[i, j] += share * product[j] * (gain / weight - rest)
-        inverse[i, i] = max(inverse[i, i], gain * gain / weight)
+        inverse[i, i] = min(max(inverse[i, i], gain * gain / weight), before)
     for i in range(d):
         for j in range(i):
             most = math.sqrt(inverse[i, i]) * math.sqrt(inverse[j, j])
@@ -222,40 +250,29 @@ def add_far_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, wei
 @rarely_called
 def renew(design: Design) -> None:
     """Recompute the second inverse from the first and the pending rows, in O(d³)."""
-    n = len(design.product)
     copy_into(design.asked, design.inverse)
-    invert(design.asked)
-    for i in range(n):
-        for j in range(n):
-            design.asked[i, j] += design.waiting[i, j]
-    invert(design.asked)
+    add_rows(design.asked, design.waiting, design.waiting.copy(), np.zeros(len(design.product)), design.product)
 
 
-@compilable
-def invert(matrix: FloatArray) -> None:
-    """Invert a symmetric positive definite matrix in place, in O(d³).
+@rarely_called
+def add_rows(
+    inverse: FloatArray, gram: FloatArray, factor: FloatArray, column: FloatArray, product: FloatArray
+) -> None:
+    """Update an inverse by rows of which only the sum of x x' is known, in O(d³).
+
+    ``factor`` is a copy of that sum; like ``column`` and ``product``, it is overwritten.
 
     Examples
     --------
-    >>> matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
-    >>> invert(matrix)
-    >>> (3.0 * matrix).round(12).tolist()
-    [[2.0, -1.0], [-1.0, 2.0]]
+    >>> inverse, gram = np.eye(2), np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> add_rows(inverse, gram, gram.copy(), np.zeros(2), np.zeros(2))
+    >>> (8.0 * inverse).round(12).tolist()
+    [[3.0, -1.0], [-1.0, 3.0]]
     """
-    n = matrix.shape[0]
-    for k in range(n):
-        pivot = matrix[k, k]
-        matrix[k, k] = 1.0
-        for j in range(n):
-            matrix[k, j] /= pivot
-        for i in range(n):
-            if i != k:
-                factor = matrix[i, k]
-                matrix[i, k] = 0.0
-                for j in range(n):
-                    matrix[i, j] -= factor * matrix[k, j]
-    for i in range(n):
-        for j in range(i):
-            middle = 0.5 * (matrix[i, j] + matrix[j, i])
-            matrix[i, j] = middle
-            matrix[j, i] = middle
+    for k in range(len(column)):  # each column of its Cholesky factor is a row to be added
+        pivot = factor[k, k]
+        if pivot > ROUNDING * gram[k, k]:
+            for i in range(len(column)):
+                column[i] = factor[i, k] / math.sqrt(pivot) if i >= k else 0.0
+            add_outer(factor, column, -1.0)
+            absorb(inverse, column, product, 1.0, 1.0 + multiply(inverse, column, product))

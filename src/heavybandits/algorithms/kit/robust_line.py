@@ -17,18 +17,16 @@ with weight 1.  They are centred at the mean row as of the first of these decisi
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
-from .design import FAR, absorb, add_far_row, add_outer, multiply
+from .design import FAR, absorb, add_far_row, add_outer, add_rows, multiply
 
 RIDGE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
 STEEP = 1e-6  # if removing a pending row leaves less than this share of its direction, the inverse is recomputed
-ROUNDING = 1e-12
 
 
 class Line(NamedTuple):
@@ -225,10 +223,4 @@ def renew_pending(model: Model) -> None:
         missing[i] -= pending * column[i]
     copy_into(model.asked, model.inverse)
     copy_into(factor, waiting)
-    for k in range(d):  # each column of its Cholesky factor is a row to be added
-        pivot = factor[k, k]
-        if pivot > ROUNDING * waiting[k, k]:
-            for i in range(d):
-                column[i] = factor[i, k] / math.sqrt(pivot) if i >= k else 0.0
-            add_outer(factor, column, -1.0)
-            add_row(model.asked, column, model.pull, 1.0)
+    add_rows(model.asked, waiting, factor, column, model.pull)
