@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
-from ...protocols import FloatArray, compilable
+from ...protocols import FloatArray, compilable, rarely_called
+from .numerics import EXCESS
 
-SMALLEST = 1e-300
+SMALLEST, ROUNDING = 1e-300, 1e-18
+LARGEST = 1e200  # rounding in the factor of a singular matrix could make solutions infinite, and then NaN
+STEEP = 1e4  # beyond this, rounding errors would grow too much in the quicker form of an update
 
 
 @compilable
@@ -30,16 +33,29 @@ def add_to_factor(lower: FloatArray, x: FloatArray) -> None:
         grown = math.sqrt(pivot * pivot + x[k] * x[k])
         cosine, sine = grown / pivot, x[k] / pivot
         lower[k, k] = grown
-        for i in range(k + 1, n):
-            lower[i, k] = (lower[i, k] + sine * x[i]) / cosine
-            x[i] = cosine * x[i] - sine * lower[i, k]
+        if cosine < STEEP:
+            for i in range(k + 1, n):
+                lower[i, k] = (lower[i, k] + sine * x[i]) / cosine
+                x[i] = cosine * x[i] - sine * lower[i, k]
+        else:
+            rotate(lower, x, k, pivot / grown, x[k] / grown)
+
+
+@rarely_called
+def rotate(lower: FloatArray, x: FloatArray, k: int, cosine: float, sine: float) -> None:
+    """Rotate a column of the factor and x; unlike the quicker form, this never lengthens what is left of x."""
+    for i in range(k + 1, len(x)):
+        below = lower[i, k]
+        lower[i, k] = cosine * below + sine * x[i]
+        x[i] = cosine * x[i] - sine * below
 
 
 @compilable
 def factorise(lower: FloatArray) -> None:
     """Replace the lower triangle of a positive semidefinite matrix with its factor, in O(d³).
 
-    No pivot is below ``SMALLEST``, so rounding never makes the factor NaN.
+    Rounding may take over if the matrix is singular to the last digit, but it never makes the factor NaN: no pivot is
+    below a ``ROUNDING`` share of the diagonal, or ``SMALLEST``, and no entry exceeds the root of its row's diagonal.
 
     Examples
     --------
@@ -56,22 +72,29 @@ def factorise(lower: FloatArray) -> None:
             total = lower[i, j]
             for k in range(j):
                 total -= lower[i, k] * lower[j, k]
-            lower[i, j] = math.sqrt(max(total, SMALLEST)) if i == j else total / lower[j, j]
+            if i == j:
+                lower[i, i] = math.sqrt(max(total, ROUNDING * lower[i, i], SMALLEST))
+            else:
+                lower[i, j] = total / lower[j, j]
+                if lower[i, j] * lower[i, j] > EXCESS * lower[i, i]:
+                    lower[i, j] = math.copysign(math.sqrt(max(lower[i, i], 0.0)), total)
 
 
 @compilable
 def solve_lower(lower: FloatArray, b: FloatArray) -> None:
-    """Replace b with the solution z of L z = b."""
+    """Replace b with the solution z of L z = b, which is clipped to ``LARGEST``."""
     for i in range(len(b)):
         total = b[i]
         for j in range(i):
             total -= lower[i, j] * b[j]
         b[i] = total / lower[i, i]
+        if abs(total) > LARGEST * lower[i, i]:
+            b[i] = math.copysign(LARGEST, total)
 
 
 @compilable
 def solve_upper(lower: FloatArray, b: FloatArray) -> None:
-    """Replace b with the solution z of L' z = b.
+    """Replace b with the solution z of L' z = b, which is clipped to ``LARGEST``.
 
     Examples
     --------
@@ -87,3 +110,5 @@ def solve_upper(lower: FloatArray, b: FloatArray) -> None:
         for j in range(i + 1, len(b)):
             total -= lower[j, i] * b[j]
         b[i] = total / lower[i, i]
+        if abs(total) > LARGEST * lower[i, i]:
+            b[i] = math.copysign(LARGEST, total)

@@ -23,8 +23,9 @@ import numpy as np
 from ...protocols import FloatArray
 from ..entries import Facts
 from ..kit.design import dot
-from ..kit.factor import add_to_factor, solve_lower, solve_upper
+from ..kit.factor import LARGEST, add_to_factor, solve_lower, solve_upper
 from ..kit.linear import lift, row_of_highest_index, tame
+from ..kit.numerics import clip
 from ..parameters import Flag, NonNegative, Positive, validated
 
 NAME = "lin-ts"
@@ -107,8 +108,11 @@ class LinTS(NamedTuple):
         add_to_factor(lower, row)
         solve_lower(lower, direction)
         solve_upper(lower, direction)
+        lift(row, x)
+        leverage = dot(row, direction)  # from 0 to 1, unless rounding takes over: then the error must not grow
+        length = error / max(leverage, 1.0) if leverage >= 0.0 else 0.0
         for i in range(len(theta)):
-            theta[i] += error * direction[i]
+            theta[i] = clip(theta[i] + length * direction[i], LARGEST)
 
     def value(self, state: LinTSState, x: FloatArray) -> float:
         """Return the posterior mean."""
