@@ -91,3 +91,14 @@ def test_saturated_rewards_leave_the_fit_finite() -> None:
         write_residuals(rows, model.line)
         assert np.isfinite(rows.residuals).all()
         assert abs(model.line.level[0]) < 10.0
+
+
+def test_a_scale_next_to_zero_leaves_the_fit_finite() -> None:
+    """It is what equal rewards lead to; in its units, later residuals may be infinite."""
+    rows, model = kept(np.random.default_rng(5).normal(size=(20, 2)), np.repeat([-1e150, 1e150], 10))
+    for absolute in (True, False):
+        with np.errstate(over="ignore"):
+            reweigh(rows, model, model.line, two_piece_table([(1.0, 1.0, 1.0)])[0], 1e-300, 20, absolute)
+        assert model.line.mass[0] > 0.0
+        assert np.isfinite(model.line.slope).all()
+        assert abs(model.line.level[0]) <= 1e150

@@ -10,8 +10,10 @@ import numpy as np
 from ..._validate import require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from .factor import factorise, solve_lower, solve_upper
+from .linear import LARGEST_REWARD
+from .numerics import clip
 from .robust_line import Line, Model, init_line, predict
-from .two_piece_laws import WEIGHT, loss_at, weight_at
+from .two_piece_laws import FAR, WEIGHT, loss_at, weight_at
 
 ROUNDING = 1e-14  # centring leaves at least this share of the squares: less is rounding, as after one huge feature
 REMOTE = 1e-4  # a variance below this share of the mean square: the feature lies far from 0, as a year or a time does
@@ -112,7 +114,7 @@ def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float,
     """
     x, y, gram, right, total, middle = rows.x, rows.y, rows.gram, rows.right, rows.total, rows.middle
     slope, centre, n, d = line.slope, line.centre, rows.size[0], len(line.slope)
-    origin = line.level[0]  # near most rewards, so that subtracting it keeps precision
+    origin = clip(line.level[0], LARGEST_REWARD)  # near most rewards, so that subtracting it keeps precision
     for i in range(d):
         middle[i] = 0.0
     for k in range(n):
@@ -125,7 +127,7 @@ def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float,
         mass, reward = 0.0, 0.0
         for k in range(n):
             z = (y[k] - predict(line, x[k])) / scale
-            w = 1.0 / max(abs(z), NEAR) if absolute else weight_at(law, z) / law[WEIGHT]
+            w = 1.0 / min(max(abs(z), NEAR), FAR * FAR) if absolute else weight_at(law, z) / law[WEIGHT]
             mass += w
             reward += w * (y[k] - origin)
             for i in range(d):

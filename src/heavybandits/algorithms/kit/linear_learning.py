@@ -39,11 +39,12 @@ from .robust_line import (
     forget,
     predict,
     renew_pending,
+    restrain,
 )
 from .spreads import learn_spread, repeats
 from .two_piece_laws import FAR, GROSS, INFORMATION, RATIO, SHARPNESS, WEIGHT, log_likelihood, match, weight_at
 
-SMALLEST = 1e-300
+SMALLEST, LARGEST_RATIO = 1e-300, 1e300
 SPARE = 2.5  # rewards beyond the parameters at the first fit; not a whole number, as parameters are counted by a trace
 GROWTH = 1.25  # factor by which the rewards grow between two fits
 HEAD_START, PENALTY = 0.7, 1.0  # in log likelihood: of the first law, Cauchy, and of skewed laws
@@ -145,6 +146,7 @@ def fit(state: LinearSets, by_means: bool) -> None:
     else:
         fit_locations(state, n - parameters, spread, begins)
     invert(rows, model.inverse)
+    restrain(model)
     begin_shrinkage(state.shrinkage, rows, model, numbers.fitted == 0)
     numbers.fitted = 1
     state.arms.age[0] = RENEWAL
@@ -198,7 +200,8 @@ def shrink_scale(scale: float, guess: float, freedom: float, weight: float) -> f
     """Return the scale, shrunk towards a guess while there are few residuals."""
     if freedom >= ENOUGH:
         return scale
-    return scale * math.exp(weight * math.log(guess / scale) / (freedom + weight))
+    ratio = min(max(guess / scale, SMALLEST), LARGEST_RATIO)  # a scale of equal rewards may be next to 0
+    return scale * math.exp(weight * math.log(ratio) / (freedom + weight))
 
 
 @rarely_called

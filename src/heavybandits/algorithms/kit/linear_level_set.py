@@ -251,7 +251,7 @@ def update_kept(arms: Arms, model: Model, step: Step) -> None:
     n_rows, age = arms.kept[0], arms.age[0]
     if n_rows == 0 or age >= RENEWAL:
         return
-    if step.mass == 0.0 or step.leverage * step.weight > NEW:  # differences would lose precision
+    if step.mass * step.mass == 0.0 or step.leverage * step.weight > NEW:  # differences would lose precision
         arms.age[0] = RENEWAL
         return
     arms.age[0] = age + 1

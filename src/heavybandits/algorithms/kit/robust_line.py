@@ -17,6 +17,7 @@ with weight 1.  They are centred at the mean row as of the first of these decisi
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -24,8 +25,10 @@ import numpy as np
 from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
 from .design import FAR, absorb, add_far_row, add_outer, add_rows, multiply
+from .numerics import EXCESS
 
 RIDGE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
+LEAST_SQUARE = 1e-80  # if rows of 1e-100 set the ridge, a row of 1e100 would have an infinite leverage
 STEEP = 1e-6  # if removing a pending row leaves less than this share of its direction, the inverse is recomputed
 
 
@@ -127,12 +130,26 @@ def begin(model: Model) -> None:
 
 @compilable
 def fill_squares(square: FloatArray) -> None:
-    """Give features that were always 0 the largest mean square."""
+    """Give features that were always 0 the largest mean square; no other is below ``LEAST_SQUARE``."""
     largest = 0.0
     for i in range(len(square)):
         largest = max(largest, square[i])
     for i in range(len(square)):
-        square[i] = square[i] if square[i] > 0.0 else largest
+        square[i] = max(square[i], LEAST_SQUARE) if square[i] > 0.0 else largest
+
+
+@rarely_called
+def restrain(model: Model) -> None:
+    """Make an inverse that was computed anew no larger than that of the ridge, as it is unless rounding takes over."""
+    inverse = model.inverse
+    for i in range(len(inverse)):
+        if not 0.0 <= inverse[i, i] * model.ridge[i] <= EXCESS:
+            inverse[i, i] = 1.0 / model.ridge[i]
+    for i in range(len(inverse)):
+        for j in range(i):
+            most = math.sqrt(inverse[i, i]) * math.sqrt(inverse[j, j])
+            if abs(inverse[i, j]) > EXCESS * most:
+                inverse[i, j] = inverse[j, i] = math.copysign(most, inverse[i, j])
 
 
 @compilable
@@ -171,7 +188,7 @@ def follow(model: Model, leverage: float, residual: float, weight: float, gain: 
         line.centre[i] += share * shift[i]
     if pace * leverage > FAR:
         add_far_row(model.inverse, shift, pull, pace, shrink)
-    else:
+    elif pace > 0.0:  # it is 0 for the first row
         add_outer(model.inverse, pull, -pace * shrink)
     if model.pending[0] > 0:
         add_row(model.asked, shift, model.factor[0], pace)
