@@ -3,6 +3,7 @@
 import copy
 import pickle
 import threading
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -299,6 +300,43 @@ def test_every_policy_can_be_asked_told_saved_and_loaded(name: str) -> None:
         assert same(agent, again)
         if d == 2 and hasattr(agent.policy, "value"):
             assert agent.estimates(features)["estimate"].notna().all()
+
+
+EXTREME = {  # how large each feature is, and how large each row
+    "mixed": ((1e-30, 1.0, 1e30, 1.0), (1.0,)),
+    "huge": ((1e100,), (1.0,)),
+    "huge beside tiny": ((1e100, 1e-100), (1.0,)),
+    "one huge row": ((1.0,), (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1e100)),
+    "rows of any size": ((1.0,), (1e-90, 1e60, 1.0, 1e90, 1e-30)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", hb.policies("linear"))
+def test_no_finite_features_lead_to_nan(name: str) -> None:
+    """This holds while decisions are pending, whatever the rewards, and if rows span less than the features."""
+    policies = [hb.make(name, **examples()[name])]
+    if "intercept" in policies[0]._fields:
+        policies.append(policies[0]._replace(intercept=True))
+    fresh = {path for path, array in arrays(policies[0].init(2, 60)) if np.isnan(array).any()}
+    rng = np.random.default_rng(2)
+    for policy, (sizes, lengths), d in product(policies, EXTREME.values(), (2, 12)):
+        agent, waiting = hb.LinearAgent(policy, n_features=d, horizon=60, seed=0), list[Any]()
+        same_rows = rng.normal(size=(2, d)) * np.resize(sizes, d)
+        for t in range(60):
+            new_rows = rng.normal(size=(1 + t % 3, d)) * np.resize(sizes, d) * lengths[t % len(lengths)]
+            features = new_rows if t % 20 < 10 else same_rows
+            waiting.append(features[agent.select(features)])
+            if t % 4 == 3:
+                rng.shuffle(waiting)
+                agent.cancel(waiting.pop())
+                for x in (waiting.pop(), waiting.pop()):
+                    agent.update(x, 1e308 if t < 20 else rng.choice([1.0, -1e308, np.inf, rng.normal()]))
+            shown = agent.estimates(features)
+            assert not shown["high"].isna().any()
+            assert not (shown["estimate"].isna() & (shown["high"] < np.inf)).any()
+        assert fresh >= {path for path, array in arrays(agent._state) if np.isnan(array).any()}
+        assert same(agent, hb.LinearAgent.loads(agent.dumps()))
 
 
 @pytest.mark.parametrize("policy", [Ridge(), hb.make("lin-ts")])
