@@ -129,7 +129,7 @@ def test_the_oldest_of_too_many_decisions_are_given_up(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("features", "error", "message"),
     [
-        ([[1.0, np.nan]], ValueError, "features must be finite, got nan in row 0, feature 1"),
+        ([[1.0, np.nan]], ValueError, "features must be between -1e\\+100 and 1e\\+100, got nan in row 0, feature 1"),
         ({"red": [1, 2], "blue": [3, np.inf]}, ValueError, "got inf in row 'blue', feature 1"),
         (pd.DataFrame({"age": [1.0, np.nan], "size": 2.0}, index=["x", "y"]), ValueError,
          "got nan in row 'y', feature 'age'"),
@@ -155,7 +155,8 @@ def test_features_that_are_wrong_change_nothing(features: Any, error: type[Excep
 @pytest.mark.parametrize(
     ("x", "reward", "error", "message"),
     [
-        ([1.0, np.inf], 1.0, ValueError, "x must be finite, got inf in feature 1"),
+        ([1.0, np.inf], 1.0, ValueError, "x must be between -1e\\+100 and 1e\\+100, got inf in feature 1"),
+        ([1.0, 1e101], 1.0, ValueError, "x must be between -1e\\+100 and 1e\\+100, got 1e\\+101 in feature 1"),
         ([1.0], 1.0, ValueError, r"x must be a row of 2 numbers, got an array of shape \(1,\)"),
         ("red", 1.0, TypeError, "x must be a row of 2 numbers, got 'red'"),
         ([1.0, 2.0], float("nan"), ValueError, "reward must not be NaN"),
@@ -248,8 +249,8 @@ def edited(agent: hb.LinearAgent, **changes: Any) -> bytes:
         ({"n_features": 3}, r"must be float64 of shape \(3, 3\), got float64 of shape \(2, 2\)"),
         ({"n_features": 0}, "n_features must be a positive whole number, got 0"),
         ({"seen": -1}, "pulls must be a non-negative whole number, got -1"),
-        ({"pending": [[1.0]]}, "pending rows must have 2 finite numbers each"),
-        ({"pending": [[1.0, float("nan")]]}, "pending rows must have 2 finite numbers each"),
+        ({"pending": [[1.0]]}, "pending rows must have 2 numbers between -1e\\+100 and 1e\\+100 each"),
+        ({"pending": [[1.0, float("nan")]]}, "pending rows must have 2 numbers between -1e\\+100 and 1e\\+100 each"),
         ({"horizon": 1.5}, "horizon"),
     ],
 )
@@ -365,7 +366,7 @@ def test_an_assigned_row_is_pending_whatever_the_policy_would_play() -> None:
     agent.cancel(ROWS[0])
     assert agent.pending == 0
     before = agent.dumps()
-    for features, row, word in ((ROWS, 3, "row must be one of the features"), (np.full((3, 2), np.inf), 0, "finite")):
+    for features, row, word in ((ROWS, 3, "row must be one of the features"), (np.full((3, 2), np.inf), 0, "got inf")):
         with pytest.raises(ValueError, match=word):
             agent.assign(features, row)
     assert agent.dumps() == before

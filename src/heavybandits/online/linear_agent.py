@@ -19,8 +19,8 @@ from .any_agent import AnyAgent, bounds
 from .arm_table import SHOWN
 from .decisions import Assigned
 from .given import policy_of, reward_of
-from .linear_decisions import NOT_FINITE, AwaitedRows, Row, decide, learn
-from .rows import Rows, culprit, culprit_of, row_of, rows_of
+from .linear_decisions import REFUSED, AwaitedRows, Row, decide, learn
+from .rows import Rows, are_usable, culprit, culprit_of, row_of, rows_of
 from .saved_linear import SavedLinear, built
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class LinearAgent(AnyAgent):
 
     Rewards may come late, in any order, in bulk, or for rows that were never selected (logged data).  Several decisions
     may be pending at once: a policy with confidence widths narrows them by what is pending, as GP-BUCB does.  A call
-    that is refused, such as one with NaN among the features, changes nothing; infinite rewards are accepted.  Threads
-    may share an agent.
+    that is refused, such as one with NaN or 1e300 among the features, changes nothing; infinite rewards are accepted.
+    Threads may share an agent.
 
     Parameters
     ----------
@@ -156,16 +156,16 @@ class LinearAgent(AnyAgent):
             return self._name(row, rows)
 
     def _make_room_for(self, rows: Rows) -> None:
-        """Give the state room for what it keeps per row; refuse rows that are not finite before anything changes."""
+        """Give the state room for what it keeps per row; refuse unusable rows before anything changes."""
         n_rows = len(rows.features)
         if n_rows > self._n_rows:
-            if not np.isfinite(rows.features).all():
+            if not are_usable(rows.features):
                 raise culprit(rows)
             self._adopt(with_rows(self._state, n_rows))
             self._n_rows = n_rows
 
     def _name(self, row: int, rows: Rows) -> Any:
-        if row == NOT_FINITE:
+        if row == REFUSED:
             raise culprit(rows)
         try:
             return rows.names[row if row >= 0 else len(rows.names)]
@@ -186,7 +186,7 @@ class LinearAgent(AnyAgent):
         >>> agent.update([1.0, float("nan")], 2.0)
         Traceback (most recent call last):
             ...
-        ValueError: LinearAgent: x must be finite, got nan in feature 1
+        ValueError: LinearAgent: x must be between -1e+100 and 1e+100, got nan in feature 1
         """
         row, value = row_of(x, self.n_features), reward_of(reward, "LinearAgent")
         with self._lock:
@@ -206,7 +206,7 @@ class LinearAgent(AnyAgent):
         values = [reward_of(reward, "LinearAgent") for reward in rewards]
         table = [row_of(x, self.n_features) for x in (rows.to_numpy() if hasattr(rows, "columns") else rows)]
         for row in table:
-            if not np.isfinite(row).all():
+            if not are_usable(row):
                 raise culprit_of(row)
         if len(table) != len(values):
             raise ValueError(f"LinearAgent: there must be a reward per row, got {len(values)} for {len(table)} rows")
@@ -278,7 +278,7 @@ class LinearAgent(AnyAgent):
         import pandas as pd
 
         rows = rows_of(features, self.n_features)
-        if not np.isfinite(rows.features).all():
+        if not are_usable(rows.features):
             raise culprit(rows)
         with self._lock:
             state = copy.deepcopy(self._state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +11,8 @@ from ..protocols import FloatArray
 
 Row = tuple[float, ...]
 KEPT = 10_000  # at most: pending decisions, because some rewards never come
-NOT_FINITE = -1  # returned instead of a row
+LARGEST_FEATURE = 1e100  # squares of larger ones, and products of those, might be infinite
+REFUSED = -1  # returned instead of a row
 
 
 def select(policy: Any, state: Any, features: FloatArray, t: int, rng: Any) -> int:
@@ -28,12 +28,12 @@ def update(policy: Any, state: Any, x: FloatArray, reward: float) -> None:
 def decide(policy: Any, state: Any, asking: Any, features: FloatArray, t: int, rng: Any, given: int) -> int:
     """Return the row that the policy selects, and record a decision for it, or for the row ``given`` instead.
 
-    If a feature is not finite, return ``NOT_FINITE`` and record nothing.
+    If a feature is not a number or too large, return ``REFUSED`` and record nothing.
     """
     for i in range(features.shape[0]):
         for j in range(features.shape[1]):
-            if not math.isfinite(features[i, j]):
-                return NOT_FINITE
+            if not abs(features[i, j]) <= LARGEST_FEATURE:
+                return REFUSED
     row = select(policy, state, features, t, rng)
     played = row if given < 0 else given
     if 0 <= played < features.shape[0]:
@@ -42,9 +42,9 @@ def decide(policy: Any, state: Any, asking: Any, features: FloatArray, t: int, r
 
 
 def learn(policy: Any, state: Any, asking: Any, x: FloatArray, reward: float, settles: bool) -> bool:
-    """Let the policy learn from the reward of a row, if the row is finite, and return whether it is."""
+    """Let the policy learn from the reward of a row, unless a feature is refused, and return whether it did."""
     for i in range(len(x)):
-        if not math.isfinite(x[i]):
+        if not abs(x[i]) <= LARGEST_FEATURE:
             return False
     update(policy, state, x, reward)
     if settles:

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..protocols import FloatArray
+from .linear_decisions import LARGEST_FEATURE
 
 OWNER = "LinearAgent"
+ALLOWED = f"between {-LARGEST_FEATURE:g} and {LARGEST_FEATURE:g}"
 
 
 class Rows(NamedTuple):
@@ -22,7 +24,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(features: Any, n_features: int) -> Rows:
-    """Return the rows of an array, a mapping of names to vectors or a data frame; finite or not, see :func:`culprit`.
+    """Return the rows of an array, a mapping of names to vectors or a data frame, without looking at their values.
 
     Examples
     --------
@@ -67,14 +69,19 @@ def row_of(x: Any, n_features: int) -> FloatArray:
     return row
 
 
+def are_usable(features: FloatArray) -> bool:
+    """Return whether all features are numbers, and none is too large."""
+    return bool((np.abs(features) <= LARGEST_FEATURE).all())
+
+
 def culprit_of(row: FloatArray) -> ValueError:
-    """Return the error that names the first feature of a row that is not finite."""
-    at = int(np.argmin(np.isfinite(row)))
-    return ValueError(f"{OWNER}: x must be finite, got {row[at]} in feature {at}")
+    """Return the error that names the first feature of a row that is refused."""
+    at = int(np.argmin(np.abs(row) <= LARGEST_FEATURE))
+    return ValueError(f"{OWNER}: x must be {ALLOWED}, got {row[at]} in feature {at}")
 
 
 def culprit(rows: Rows) -> ValueError:
-    """Return the error that names the first feature that is not finite, and its row."""
-    row, column = np.argwhere(~np.isfinite(rows.features))[0]
+    """Return the error that names the first feature that is refused, and its row."""
+    row, column = np.argwhere(~(np.abs(rows.features) <= LARGEST_FEATURE))[0]
     value, name, feature = rows.features[row, column], rows.names[row], rows.columns[column]
-    return ValueError(f"{OWNER}: features must be finite, got {value} in row {name!r}, feature {feature!r}")
+    return ValueError(f"{OWNER}: features must be {ALLOWED}, got {value} in row {name!r}, feature {feature!r}")

@@ -9,6 +9,7 @@ import numpy as np
 from .._validate import count
 from ..algorithms.kit.state import fresh_state, with_rows
 from .agent_file import Contents, counted
+from .rows import ALLOWED, are_usable
 
 
 class SavedLinear(NamedTuple):
@@ -34,8 +35,8 @@ def built(contents: Contents) -> SavedLinear:
     n_features, n_rows = (count("agent", name, header[name]) for name in ("n_features", "n_rows"))
     counted(header["seen"])
     pending = [list(map(float, row)) for row in header["pending"]]
-    if not all(len(row) == n_features and np.isfinite(row).all() for row in pending):
-        raise ValueError(f"pending rows must have {n_features} finite numbers each")
+    if not all(len(row) == n_features and are_usable(np.array(row)) for row in pending):
+        raise ValueError(f"pending rows must have {n_features} numbers {ALLOWED} each")
     template = with_rows(fresh_state(policy, n_features, contents.horizon), n_rows)
     state = contents.state(template, n_rows)
     return SavedLinear(**{**header, "policy": policy, "rng": contents.rng, "state": state, "pending": pending})
