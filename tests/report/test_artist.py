@@ -97,7 +97,7 @@ def test_ctrl_c_while_figures_are_drawn_says_that_results_are_saved(
 
 def script(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a script and wait until every process that could write to its streams has ended."""
-    head = "import os, signal, sys\nfrom pathlib import Path\nfrom heavybandits.report import Artist\n"
+    head = "import os, signal, sys, time\nfrom pathlib import Path\nfrom heavybandits.report import Artist\n"
     main = f"{head}if __name__ == '__main__':\n" + "".join(f"    {line}\n" for line in text.splitlines())
     file = Path(arguments[-1]) / "script.py"
     file.write_text(main)
@@ -111,7 +111,8 @@ def test_ctrl_c_while_the_process_starts_is_not_lost(tmp_path: Path) -> None:
         "start = SpawnProcess.start\n"
         "SpawnProcess.start = lambda self: (os.kill(os.getpid(), signal.SIGINT), start(self))\n"
         "try:\n"
-        "    Artist(Path(sys.argv[-1]))\n"
+        "    artist = Artist(Path(sys.argv[-1]))\n"
+        "    time.sleep(60)\n"  # another thread may have received the signal, and tell this one about it later
         "except KeyboardInterrupt:\n"
         "    print('heard')\n",
         str(tmp_path),
