@@ -1,6 +1,7 @@
 """When ``auto`` compares means: the tables of docs/means.md on rounded rewards and on atoms.
 
-``python benchmarks/rounding.py`` prints them for five arms in a few minutes; an argument is another number of arms.
+``python benchmarks/rounding.py`` prints them for five arms in a few minutes; an argument is another number of arms, or
+``linear`` for ``linear-auto``, which chooses among twenty rows of five features.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from heavybandits.protocols import FloatArray, IntArray
 
 RUNS, PULLS = 400, (300, 3000, 10_000)
 SOON = 100
+ROWS, FEATURES, HEIGHT = 20, 5, 5.0  # rows of length 1; the highest possible level
 Draw = Callable[[Any, FloatArray], FloatArray]  # rewards of arms at these levels, an arm in each column
 
 
@@ -101,19 +103,45 @@ def goals(draw: Draw, n_arms: int) -> IntArray:
     return by_means
 
 
+def play_rows(policy: Any, state: Any, features: FloatArray, rewards: FloatArray, by_means: IntArray) -> None:
+    """Play one round per row of ``rewards``, and record the goal after each."""
+    for t in range(len(rewards)):
+        row = policy.select(state, features, t, None)
+        policy.update(state, features[row], rewards[t, row])
+        by_means[t] = state.numbers[0].law == len(state.laws) - 1
+
+
+def linear_goals(draw: Draw) -> IntArray:
+    """Return whether means are compared, by run and pull, if levels are linear in features."""
+    policy: Any = hb.make("linear-auto")
+    by_means = np.zeros((RUNS, PULLS[-1]), np.int64)
+    game = compiled(play_rows, policy, policy.init(FEATURES, None), np.eye(FEATURES), np.zeros((1, ROWS)), by_means[0])
+    for run in range(RUNS):
+        rng = np.random.default_rng(run)
+        features, theta = (hb.Sphere(n, FEATURES).sample(rng, 1)[0] for n in (ROWS, 1))
+        levels = np.tile(0.5 * HEIGHT * (1.0 + features @ theta[0]), (PULLS[-1], 1))
+        game(policy, policy.init(FEATURES, None), features, draw(rng, levels), by_means[run])
+    return by_means
+
+
 def main() -> None:
     """Print the tables."""
-    n_arms = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    print(f"| rounded rewards, {n_arms} arms | " + " | ".join(f"ever by {n:,}" for n in PULLS) + f" | at {PULLS[0]} |")
+    arms = sys.argv[1] if len(sys.argv) > 1 else "5"
+    label = "20 rows" if arms == "linear" else f"{arms} arms"
+
+    def found_for(draw: Draw) -> IntArray:
+        return linear_goals(draw) if arms == "linear" else goals(draw, int(arms))
+
+    print(f"| rounded rewards, {label} | " + " | ".join(f"ever by {n:,}" for n in PULLS) + f" | at {PULLS[0]} |")
     print("|---" * (len(PULLS) + 2) + "|")
     for name, draw in ROUNDED.items():
-        found = goals(draw, n_arms)
+        found = found_for(draw)
         shares = [*(found[:, :n].max(axis=1).mean() for n in PULLS), found[:, PULLS[0] - 1].mean()]
         print(f"| {name} | " + " | ".join(f"{share:.1%}" for share in shares) + " |", flush=True)
-    print(f"\n| atoms, {n_arms} arms | " + " | ".join(f"at {n:,}" for n in (SOON, *PULLS)) + " |")
+    print(f"\n| atoms, {label} | " + " | ".join(f"at {n:,}" for n in (SOON, *PULLS)) + " |")
     print("|---" * (len(PULLS) + 2) + "|")
     for name, draw in ATOMS.items():
-        found = goals(draw, n_arms)
+        found = found_for(draw)
         print(f"| {name} | " + " | ".join(f"{found[:, n - 1].mean():.0%}" for n in (SOON, *PULLS)) + " |", flush=True)
 
 
