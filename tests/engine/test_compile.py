@@ -7,15 +7,18 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from user_policy import MINE, write_policy
 
 import heavybandits as hb
 from heavybandits.algorithms.registry import examples
+from heavybandits.engine.arms import select, update
 from heavybandits.engine.compile import compiled as compilation
 from heavybandits.engine.compile import door
 from heavybandits.engine.compile.compiled import compiled, without_text
+from heavybandits.protocols import copy_into
 
 
 @pytest.fixture
@@ -219,6 +222,110 @@ def test_functions_are_optimised_with_their_callers_only_and_their_errors_come_t
         hb.simulate(hb.Instance([0, 1], hb.Gaussian()), {"p": Fresh()}, horizon=20, replications=1)
     assert "play" in optimised
     assert not {"twice_below_five", "Raising.select", "Allocating.update"} & set(optimised)
+
+
+@numba.njit
+def total(state: Count) -> int:
+    return int(state.pulls.sum())
+
+
+class Winding(NamedTuple):
+    """A policy whose variables are assigned in one block and read in others, before, in and after loops."""
+
+    step: int = 3
+
+    def init(self, n_arms: int, horizon: int | None) -> Count:
+        return Count(np.zeros(n_arms, np.int64))
+
+    def select(self, state: Count, t: int, rng: Any) -> int:
+        pulls, best, seen = state.pulls, 0, -1
+        for i in range(len(pulls)):
+            moved = i * self.step + t
+            if moved % 2 == 0:
+                last = moved
+                while last > i:
+                    last -= self.step
+                    if last == best:
+                        break
+                    seen = last + pulls[i]
+            elif seen > 0:
+                best = i
+                continue
+            best = (best + moved + seen) % len(pulls)
+        return best
+
+    def update(self, state: Count, arm: int, reward: float) -> None:
+        try:
+            twice = twice_below_five(arm + total(state) % 3)
+            state.pulls[arm] += 1
+        except Exception:
+            twice = 2
+        state.pulls[arm] += twice
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("either_way")
+def test_variables_keep_their_values_across_blocks_and_calls() -> None:
+    arms = np.zeros(200, np.int64)
+
+    def play(policy: Any, state: Any, arms: Any) -> None:
+        for t in range(len(arms)):
+            arms[t] = select(policy, state, t, None)
+            update(policy, state, arms[t], 1.0)
+
+    policy, state = Winding(), Winding().init(5, None)
+    compiled(play, policy, state, arms)(policy, state, arms)
+    again = policy.init(5, None)
+    expected = []
+    for t in range(len(arms)):
+        expected.append(policy.select(again, t, None))
+        policy.update(again, expected[-1], 1.0)
+    assert len(set(expected)) == 5
+    assert arms.tolist() == expected
+    assert state.pulls.tolist() == again.pulls.tolist()
+
+
+class Copy(NamedTuple):
+    values: np.ndarray
+    more: Count | None
+
+
+class Copies(NamedTuple):
+    one: Copy
+    other: Copy
+
+
+class Copying(NamedTuple):
+    """A policy that copies a part of its state into another."""
+
+    step: int = 3
+
+    def select(self, state: Copies, t: int, rng: Any) -> int:
+        copy_into(state.one, state.other)
+        return 0
+
+    def update(self, state: Copies, arm: int, reward: float) -> None:
+        pass
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize(
+    ("target", "source", "expected"),
+    [
+        (np.zeros(2), np.arange(1.0, 4.0), [1.0, 2.0]),
+        (np.zeros(3), np.array([7.0]), [7.0, 0.0, 0.0]),
+        (np.zeros((2, 2)), np.arange(4.0).reshape(2, 2).T, [0.0, 2.0, 1.0, 3.0]),
+        (np.zeros(4), np.arange(8.0)[::2], [0.0, 2.0, 4.0, 6.0]),
+        (np.zeros(2), np.array([1, 2]), [1.0, 2.0]),
+    ],
+    ids=["from longer", "from shorter", "transposed", "strided", "another type"],
+)
+def test_states_are_copied_as_far_as_they_reach(target: Any, source: Any, expected: list[float]) -> None:
+    state = Copies(Copy(target.copy(), Count(np.zeros(3))), Copy(source, Count(np.arange(3.0))))
+    compiled(Copying.select, Copying(), state, 0, None)(Copying(), state, 0, None)
+    assert state.one.values.ravel().tolist() == expected
+    assert state.one.more is not None
+    assert state.one.more.pulls.tolist() == [0.0, 1.0, 2.0]
 
 
 class ListState(NamedTuple):

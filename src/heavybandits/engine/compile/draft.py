@@ -28,6 +28,7 @@ from numba.extending import lower_builtin
 
 from ...protocols import COMPILABLE
 from .door import is_open
+from .lower import Lower, insert_function
 
 NAME = "draft"
 
@@ -53,12 +54,15 @@ class _Draft(JITCodeLibrary):
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _DraftLowering(NativeLowering):
     _name = "draft_lowering"
+    lowering_class = Lower
 
     def run_pass(self, state: Any) -> bool:
         # Decided only here, because numba compiles a function again for callers with other flags.
         state.flags = state.flags.copy()
         state.flags.forceinline = COMPILABLE.get(state.func_id.func, True)
-        state.library = _Draft(state.targetctx.codegen(), state.func_id.func_qualname)
+        context = state.targetctx
+        state.library = _Draft(context.codegen(), state.func_id.func_qualname)
+        state.targetctx = context.subtarget(insert_user_function=functools.partial(insert_function, context))
         return bool(super().run_pass(state))
 
 
@@ -88,6 +92,7 @@ class _Whole(_Linked):
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _FullLowering(NativeLowering):
     _name = "full_lowering"
+    lowering_class = Lower
 
     def run_pass(self, state: Any) -> bool:
         library = _Linked if state.flags.nrt else _Whole

@@ -46,7 +46,8 @@ def _teach_copying(way: ModuleType) -> None:
         if door.is_open() != drafted:
             return None
         if isinstance(target, numba.types.Array):
-            return _copy_array
+            alike = target.dtype == source.dtype and target.is_c_contig and source.is_c_contig
+            return _by_bytes() if alike else _copy_array
         fields = range(len(target)) if isinstance(target, numba.types.BaseTuple) else ()
         lines = [f"    copy_into(target[{i}], source[{i}])" for i in fields] or ["    pass"]
         names: dict[str, Any] = {"copy_into": copy_into}
@@ -59,3 +60,26 @@ def _teach_copying(way: ModuleType) -> None:
 def _copy_array(target: Any, source: Any) -> None:
     for i in range(min(target.size, source.size)):
         target.flat[i] = source.flat[i]
+
+
+@functools.cache
+def _by_bytes() -> Any:
+    """Return a function that copies an array as bytes: a state has many arrays, and loops would become much code."""
+    numba: Any = importlib.import_module("numba")
+    cgutils: Any = importlib.import_module("numba.core.cgutils")
+
+    @numba.extending.intrinsic  # type: ignore[untyped-decorator]
+    def move(_: Any, target: Any, source: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            kinds = [context.make_array(kind) for kind in signature.args]
+            one, other = (kind(context, builder, value) for kind, value in zip(kinds, values, strict=True))
+            size = builder.select(builder.icmp_signed("<", one.nitems, other.nitems), one.nitems, other.nitems)
+            cgutils.raw_memmove(builder, one.data, other.data, size, one.itemsize)
+            return context.get_dummy_value()
+
+        return numba.types.void(target, source), emit
+
+    def copy_bytes(target: Any, source: Any) -> None:
+        move(target, source)
+
+    return copy_bytes
