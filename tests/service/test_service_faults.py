@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from proxies import Proxy
 from services import ARMS, Process, call, new_database, running
@@ -108,11 +109,50 @@ def test_a_full_disk_means_503_and_then_recovery(tmp_path: Path) -> None:
         acknowledged.append(f"d{i}")
     assert 0 < len(acknowledged) < 400
     assert process("POST", "/x/decisions", {"id": acknowledged[0]}).status in (200, 503)
+    # Less than the database, so that SQLite cannot make room by moving its journal there.
+    resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE, (32_768, most))
+    while process("POST", "/x/decisions", {"id": f"more{len(acknowledged)}"}).status == 201:
+        acknowledged.append(f"more{len(acknowledged)}")
+    for _ in range(10):  # it stays so, though reading works
+        time.sleep(3 * log.POLL)
+        refused = call(process.address, "GET", "/ready")
+        assert (refused.status, refused.body["title"]) == (503, "not ready")
+        assert "cannot store" in refused.body["detail"]
+        assert process("GET", "/x").status == 200
     resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE, (most, most))
+    process.wait_until_ready()  # without any request that stores
     assert eventually(process, "after") == 201
     assert [process("POST", "/x/decisions", {"id": key}).status for key in acknowledged] == [200] * len(acknowledged)
     assert process.end() == 0
     assert set(stored(storage, "decision")) >= {*acknowledged, "after"}
+
+
+def test_a_database_that_only_reads_is_not_ready(postgres: str) -> None:
+    url = new_database(postgres)
+
+    def set_read_only(value: str) -> None:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("SET default_transaction_read_only = off")
+            connection.execute(f"ALTER DATABASE {connection.info.dbname} SET default_transaction_read_only = {value}")
+            connection.execute("SELECT pg_terminate_backend(pid, 9999) FROM pg_stat_activity "
+                               "WHERE datname = current_database() AND pid <> pg_backend_pid()")  # fmt: skip
+
+    with running(open_storage(url)) as server:
+        make(server)
+        set_read_only("on")
+        assert server("POST", "/x/decisions", {"id": "during"}).status == 503
+        for _ in range(10):
+            time.sleep(3 * log.POLL)
+            assert call(server.address, "GET", "/ready").status == 503
+        set_read_only("off")
+        end = time.monotonic() + 60
+        while call(server.address, "GET", "/ready").status == 503:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert server("POST", "/x/decisions", {"id": "during"}).status == 201
+    session = open_storage(url).connect()
+    assert session.tokens() == []  # trials leave nothing behind
+    session.close()
 
 
 def test_too_many_waiting_requests_are_turned_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

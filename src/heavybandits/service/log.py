@@ -59,7 +59,7 @@ class Log:
         self.storage, self.clock, self.deliver = storage, clock, deliver
         self.ready = threading.Event()  # all experiments are compiled and caught up
         self.replicas = Replicas()
-        self.reachable = True  # as of the latest batch or poll
+        self.available = True  # whether the database answers and stores, as of the latest attempt
         self.batches = self.events = 0
         self._queue: deque[tuple[Command | Work, Any]] = deque()
         self._wake = threading.Condition()
@@ -149,16 +149,14 @@ class Log:
                 if self._session is None:
                     self._session = self.storage.connect()
                 self._busy_since = time.monotonic()
-                found = work(self._session)
-                self.reachable = True
-                return found
+                return work(self._session)
             except StorageError as error:
                 self._disconnect()
                 if isinstance(error, Unavailable) and was_open and attempt == 0:
                     continue  # the connection had gone stale, and nothing was begun
-                if self.reachable:
+                if self.available:
                     log.warning("database unavailable", extra={"error": str(error)})
-                self.reachable = False
+                self.available = False
                 return None
             except Exception as error:
                 self._disconnect()
@@ -199,8 +197,11 @@ class Log:
                 if turn.rows:  # the replica has taken in events that may not be stored
                     self.replicas.forget(turn.replica)
             raise
+        stored = sum(len(turn.rows) for turn in turns.values())
         self.batches += 1
-        self.events += sum(len(turn.rows) for turn in turns.values())
+        self.events += stored
+        if stored:
+            self.available = True
         return outcomes
 
     def _loaded(self, session: Session, name: str) -> tuple[Replica | None, Outcome]:
@@ -224,6 +225,10 @@ class Log:
             if replica.spec.reward.window is not None:
                 self._end_windows(session, replica)
         self.replicas.snapshot_some(session)
+        if not self.available:
+            session.try_to_store()  # reading works even if the disk is full
+            self.available = True
+            log.info("database available")
 
     def _end_windows(self, session: Session, replica: Replica) -> None:
         due = session.due(replica.exp, self.clock(), BATCH)

@@ -29,8 +29,8 @@ class Metrics:
         Gauge("heavybandits_waiting", "Waiting requests.", registry=registry).set_function(lambda: log.waiting)
         Gauge("heavybandits_batches", "Batches stored.", registry=registry).set_function(lambda: log.batches)
         Gauge("heavybandits_events", "Events stored.", registry=registry).set_function(lambda: log.events)
-        Gauge("heavybandits_database_up", "Whether the database answers.", registry=registry).set_function(
-            lambda: log.reachable
+        Gauge("heavybandits_database_up", "Whether the database answers and stores.", registry=registry).set_function(
+            lambda: log.available
         )
         Gauge(
             "heavybandits_ready", "Whether all experiments are compiled and caught up.", registry=registry

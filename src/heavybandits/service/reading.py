@@ -134,9 +134,13 @@ async def health(service: Service, request: Request, who: str | None) -> Respons
 
 @operation("GET", "/ready", None, None, {200: dict[str, str]})
 async def ready(service: Service, request: Request, who: str | None) -> Response:
-    """Say whether the server is ready: 200 once everything is compiled and caught up and the database answers."""
-    if service.draining or not service.log.ready.is_set() or not service.log.reachable:
-        raise Refused(503, "not ready", "the server is starting or stopping, or cannot reach its database")
+    """Say whether the server is ready: 200 once all is caught up, 503 while the database does not answer or store."""
+    if service.draining:
+        raise Refused(503, "not ready", "the server is stopping")
+    if not service.log.ready.is_set():
+        raise Refused(503, "not ready", "the server is starting, or cannot reach its database")
+    if not service.log.available:
+        raise Refused(503, "not ready", "the database does not answer or cannot store; the server's own log says why")
     return respond(Outcome(200, {"status": "ready"}))
 
 

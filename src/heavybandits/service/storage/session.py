@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ Row = tuple[Any, ...]
 # experiment in the order of sequence numbers.
 CHANGES = f"SELECT {EVENT} FROM event WHERE exp = ? AND key IS NULL AND +seq > ? ORDER BY +seq LIMIT ?"
 MOST_ROWS = 256  # in one statement
+TRIAL = 65_536  # bytes to store on trial
 
 
 class StorageError(OSError):
@@ -272,6 +274,13 @@ class Session(ABC):
     def revoke_token(self, token: str, now: int) -> None:
         """Mark a token as revoked."""
         self.run("UPDATE token SET revoked = ? WHERE id = ? AND revoked IS NULL", (now, token))
+
+    def try_to_store(self) -> None:
+        """Store as much as a few requests do, and remove it in the same transaction; raise if that fails."""
+        trial = Token(secrets.token_hex(16), secrets.token_hex(16), "", secrets.token_hex(TRIAL // 2), 0, None)
+        with self.transaction():
+            self.put_token(trial)
+            self.run("DELETE FROM token WHERE id = ?", (trial.id,))
 
     def insert(self, table: str, fields: Sequence[str], rows: Sequence[Row], conflict: str = "") -> None:
         """Insert rows, many in one statement.

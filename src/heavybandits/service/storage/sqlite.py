@@ -75,5 +75,10 @@ class SQLite(Session):
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
 
+    def try_to_store(self) -> None:
+        self.run("PRAGMA secure_delete = ON")  # writes what is deleted, too
+        super().try_to_store()
+        self.run("PRAGMA secure_delete = OFF")
+
     def lock_experiments(self) -> None:
         """Do nothing: the transaction is the only one that writes."""
