@@ -66,8 +66,9 @@ def main() -> None:
         finally:
             for process in cluster:
                 process.kill()
-    print(f"two threads: {statistics.median(threads):.1f} ms per item")
-    print(f"two Dask workers: {statistics.median(remote):.1f} ms per item")
+    print("| | per item |\n|---|---|")
+    print(f"| two threads | {statistics.median(threads):.0f} ms |")
+    print(f"| two Dask workers | {statistics.median(remote):.0f} ms |")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The cost of a pull for every policy: measured here, stored in policies.csv, shown in docs/policies.md.
 
 ``python benchmarks/policies.py`` measures every policy, which takes a few seconds each, and ``python
-benchmarks/policies.py ucb ape2`` only the given ones.  Then ``python docs/policies.py`` writes the page.
+benchmarks/policies.py ucb ape2`` only the given ones.  With ``--store``, the costs are stored; then ``python
+docs/policies.py`` writes the page.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def write(costs: dict[tuple[str, int], float]) -> None:
 
 def main() -> None:
     """Measure the policies named on the command line, or all."""
-    write({**read(), **measure(sys.argv[1:] or list(hb.policies()))})
+    costs = measure([name for name in sys.argv[1:] if name != "--store"] or list(hb.policies()))
+    if "--store" in sys.argv:
+        write({**read(), **costs})
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
@@ -10,6 +11,7 @@ PAIRS = re.compile(rf"({NUMBER})\s+±\s+({NUMBER})")
 ROWS = re.compile(r"^ *(\|.*\d.*\|)$", re.MULTILINE)
 SECONDS = {"nanoseconds": 1e-9, "ns": 1e-9, "microseconds": 1e-6, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 TIMES = re.compile(rf"({NUMBER})\s+({'|'.join(SECONDS)})\b(?!/)")
+COLUMN = re.compile(r"ns, K = (\d+)")
 FACTOR = 2.0  # by which a measured number may differ from the number in a page
 
 
@@ -113,7 +115,24 @@ class Time(NamedTuple):
         return any(close(value(self.amount) * SECONDS[self.unit], time) for time in found)
 
 
-Claim = Pair | Row | Measured | Time
+class Cost(NamedTuple):
+    """A measured time of a policy, in a column for a number of arms."""
+
+    name: str
+    arms: str
+    amount: str
+
+    def is_in(self, results: Results) -> bool:
+        """Return False: a time differs from run to run."""
+        return False
+
+    def is_near(self, results: Results) -> bool:
+        """Return whether the script printed a time for this policy and these arms within the factor."""
+        found = re.search(rf"^{self.name}, {self.arms} arms: ({NUMBER}) ns$", results.printed, re.MULTILINE)
+        return found is not None and close(value(self.amount), value(found[1]))
+
+
+Claim = Pair | Row | Measured | Time | Cost
 
 
 def claims_in(text: str, *, printed: bool, measured: bool) -> list[Claim]:
@@ -130,6 +149,8 @@ def claims_in(text: str, *, printed: bool, measured: bool) -> list[Claim]:
     """
     if not printed:
         return [Pair(*numbers) for numbers in PAIRS.findall(text)]
+    if measured and COLUMN.search(text):
+        return list(_costs(text))
     kind = Measured if measured else Row
     claims: list[Claim] = [kind(row.replace("**", "")) for row in ROWS.findall(text)]
     for paragraph in re.split(r"\n\s*\n", ROWS.sub("", text)):
@@ -137,6 +158,17 @@ def claims_in(text: str, *, printed: bool, measured: bool) -> list[Claim]:
         names = tuple(re.findall(r"`[\w-]+`", paragraph))
         claims += [Time(*time, names) for time in TIMES.findall(paragraph) if measured]
     return claims
+
+
+def _costs(text: str) -> Iterator[Cost]:
+    """Yield the times in the columns for numbers of arms."""
+    sizes: dict[int, str] = {}
+    for line in text.splitlines():
+        first, *cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:]] or [""]
+        if first == "policy":
+            sizes = {i: found[1] for i, cell in enumerate(cells) if (found := COLUMN.fullmatch(cell))}
+        elif first.startswith("`"):
+            yield from (Cost(first.strip("`"), sizes[i], cells[i]) for i in sizes if cells[i] != "-")
 
 
 def _rounds_to(number: float, shown: str) -> bool:

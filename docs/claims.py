@@ -1,7 +1,8 @@
 """Rerun the commands behind the numbers in the documents, and compare: ``python docs/claims.py [COMMAND ...]``.
 
 The claims of a command stand between its name and the next command or the end of the section.  They are numbers of the
-form *mean ± standard error* and, if the command is a script, rows of tables; if it measures times, also times.
+form *mean ± standard error* and, if the command is a script, rows of tables; if it measures times, also times, in
+sentences and in columns such as "ns, K = 10".
 Without arguments all commands are run, which takes hours; studies resume.  The outcome is written to docs/claims.md,
 where the rows of commands that were not run stay as they are.
 """
@@ -27,9 +28,9 @@ import heavybandits as hb
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "claims.md"
 # docs/policies.py writes its page from a file of measured times, and prints nothing
-SCRIPT = r"(?:(?:benchmarks|docs)/(?!policies)\w+|quickstart)\.py"
+SCRIPT = r"(?:benchmarks/\w+|docs/(?!policies)\w+|quickstart)\.py"
 COMMAND = re.compile(rf"`(?:\.venv/bin/)?(heavybandits run [\w.-]+|python {SCRIPT}(?: [\w.-]+)*)`")
-MEASURING = ("benchmarks/items.py", "benchmarks/service.py", "benchmarks/speed.py", "benchmarks/structured.py")
+MEASURING = tuple(f"benchmarks/{name}.py" for name in ("items", "policies", "service", "speed", "structured"))
 HEAD = f"""\
 # Claims
 

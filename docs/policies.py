@@ -1,7 +1,7 @@
 """Write the tables of policies and estimators, docs/policies.md, from the registry.
 
 Run ``python docs/policies.py`` after adding a policy or an estimator.  Costs were measured by
-``benchmarks/policies.py``.
+``benchmarks/policies.py --store``.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Notation: K arms, T pulls, n pulls of one arm, gaps Delta_a, moment order p = 1 
 after a comma, for a choice if that is more than O(1). A policy is deterministic if it draws no random numbers, neither
 for its choices nor to smooth its estimates. Nanoseconds per pull are medians over replications of 10,000 pulls on
 Cauchy noise, noise not included, on two shared virtual cores: trust only the ratios, to one digit. A dash means that
-the cost was not measured yet. `python benchmarks/policies.py` measures them, and `python docs/policies.py` writes this
-page.
+the cost was not measured yet. `python benchmarks/policies.py` measures them; with `--store` it also stores them, and
+`python docs/policies.py` then writes this page.
 
 """
 

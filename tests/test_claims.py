@@ -66,6 +66,22 @@ def test_what_is_claimed_depends_on_the_command(claims: Any, kinds: Any) -> None
     assert claims.claimed("python benchmarks/speed.py", text) == [kinds.Measured(cell), pair, time]
 
 
+def test_times_of_policies_stand_in_columns(claims: Any, kinds: Any) -> None:
+    table = "| policy | told | ns, K = 10 | ns, K = 100 |\n|---|---|---|---|\n| `ucb` | O(\\|X\\|) 7 | 20 | 1,500 |\n"
+    other = "| policy | told |\n|---|---|\n| `menu` | 5 |\n"
+    text = f"x\n\n{table}| `auto` | - | - | 90 |\n\n{other}"
+    found = claims.claimed("python benchmarks/policies.py", text)
+    assert found == [kinds.Cost("ucb", "10", "20"), kinds.Cost("ucb", "100", "1,500"), kinds.Cost("auto", "100", "90")]
+    results = kinds.Results([], "sgd-ucb, 10 arms: 60 ns\nucb, 10 arms: 39 ns\nucb, 100 arms: 3100 ns\n")
+    assert [cost.is_near(results) for cost in found] == [True, False, False]
+
+
+def test_the_times_of_all_policies_are_claims(claims: Any) -> None:
+    (found,) = (claim for claim in claims.collected() if claim.document == "docs/policies.md")
+    assert {cost.arms for cost in found.found} == {"10", "100"}
+    assert {cost.name for cost in found.found} >= {"ucb", "auto", "betting-ucb"}
+
+
 def test_a_pair_is_compared_by_its_digits(kinds: Any) -> None:
     pair = kinds.Pair("1,234.5", "6.0")
 
