@@ -21,10 +21,10 @@ revenue = prices * limits.sf(prices) * bulk
 tables = []
 for seed in range(RUNS):
     agent, rng = hb.LipschitzAgent(hb.make("lipschitz-auto"), dim=1), np.random.default_rng(seed)
-    for _ in range(VISITORS):
+    for limit, items in zip(limits.rvs(VISITORS, random_state=rng), 1.0 + rng.pareto(2.5, VISITORS), strict=True):
         x = agent.select()
         price = HIGHEST * x[0]
-        agent.update(x, price * (1.0 + rng.pareto(2.5)) * (limits.rvs(random_state=rng) > price))
+        agent.update(x, price * items * (limit > price))
     tables.append(agent.estimates)
 asked, visits = (np.concatenate([table[name] for table in tables]) for name in ("x0", "pulls"))
 asked, visits = HIGHEST * asked, visits / visits.sum()

@@ -11,26 +11,26 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-import heavybandits as hb
+from heavybandits import make
+from heavybandits.algorithms.kit.shown import value_of
 
 
-def of(name, rewards, **parameters):  # an agent's estimate of its only arm
-    agent = hb.Agent(hb.make(name, **parameters), n_arms=1, horizon=1000, seed=0)
-    agent.update_many([0] * len(rewards), rewards)
-    return agent.estimates["estimate"].iloc[0]
+def of(policy, rewards):  # its estimate of its only arm; policies are plain Python, and nothing is compiled here
+    state = policy.init(n_arms=1, horizon=1000)
+    for reward in rewards:
+        policy.update(state, 0, reward)
+    return value_of(policy, state, 0)
 
 
 IDEAS = {
-    "average": np.mean, "moving average": lambda x: pd.Series(x).ewm(span=20).mean().iloc[-1], "median": np.median,
+    "average": np.mean, "median of means": lambda x: of(make("rucb-median", eps=1.0, v=1.0), x),
+    "moving average": lambda x: pd.Series(x).ewm(span=20).mean().iloc[-1], "auto": lambda x: of(make("auto"), x),
     "trimmed mean": lambda x: stats.trim_mean(x, 0.1), "sigma-clipped mean": lambda x: stats.sigmaclip(x)[0].mean(),
-    "winsorised mean": lambda x: stats.mstats.winsorize(x, (0.1, 0.1)).mean(), "auto": lambda x: of("auto", x),
-    "mid-quartile": lambda x: np.quantile(x, (0.25, 0.75)).mean(), "sgd-ucb": lambda x: of("sgd-ucb", x),
-    "median of means": lambda x: of("rucb-median", x, eps=1.0, v=1.0),
-}  # fmt: skip
+    "mid-quartile": lambda x: np.quantile(x, (0.25, 0.75)).mean(), "sgd-ucb": lambda x: of(make("sgd-ucb"), x),
+    "median": np.median, "winsorised mean": lambda x: stats.mstats.winsorize(x, (0.1, 0.1)).mean()}  # fmt: skip
 rewards, outliers = np.random.default_rng(1).normal(size=30), [10.0, 1e3, 1e6]
 centres = {name: [idea(np.append(rewards, last)) for last in (0.0, *outliers)] for name, idea in IDEAS.items()}
-moved = pd.DataFrame({name: np.abs(np.subtract(x[1:], x[0])) for name, x in centres.items()}, outliers).T
-moved = moved.sort_values(1e6)
+moved = pd.DataFrame({name: abs(np.subtract(x[1:], x[0])) for name, x in centres.items()}, outliers).T.sort_values(1e6)
 figure, axes = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
 for outlier, colour in zip(outliers, ("#b4bcc8", "#707a87", "#c2185b"), strict=True):
     axes.plot(moved[outlier].clip(0.001), moved.index, "o", color=colour, label=f"a reward of {outlier:,.0f}")
