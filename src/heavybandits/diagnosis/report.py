@@ -13,7 +13,7 @@ from .contexts import Contexts
 from .means import Levels
 from .read import Rewards
 from .replay import Replay
-from .shape import Shape
+from .shape import Drift, Shape
 from .tails import Estimate
 
 ROWS = 20  # arms in the table
@@ -212,8 +212,9 @@ class Report:
 
     def findings(self) -> list[str]:
         """Return what the numbers mean, one sentence each."""
-        shape = self._arms()[-1][1]
-        return [*self._ranking(), *(self._spoken(line) for line in _noise(shape))]
+        *arms, (_, pooled, _) = self._arms()
+        drift = self._drift([(label, shape.drift) for label, shape, _ in arms], pooled.drift)
+        return [*self._ranking(), *(self._spoken(line) for line in _noise(pooled)), drift]
 
     def _ranking(self) -> list[str]:
         found, labels = self.levels, self.rewards.labels
@@ -238,6 +239,22 @@ class Report:
             said.append(f"Many {self._noun}s tie, and auto compares {goal}s: print(agent) shows the goal in force.")
         return said
 
+    def _drift(self, arms: list[tuple[str, Drift]], pooled: Drift) -> str:
+        """Say whether the level changes, over all arms together or, as when two arms change places, of one arm."""
+        if math.isnan(pooled.p_value):
+            return f"Drift: too few different {self._noun}s to tell."
+        what, found = "the level changes, most likely after row", pooled
+        if not pooled.p_value < SURE:
+            tested = [(drift.p_value, label, drift) for label, drift in arms if not math.isnan(drift.p_value)]
+            least, label, found = min(tested, default=(1.0, "", pooled), key=lambda one: one[0])
+            what = f"the level of {label!r} changes, most likely after its {self._noun} number"
+            if not least * len(tested) < SURE:  # of many arms, some seem to change by chance
+                return f"Drift: none seen, in all arms together or in one, so old {self._noun}s are as good as new."
+        return (
+            f"Drift: {what} {found.after} and by {found.shift:.3g}.  The advised policy does not forget, so wrap it in "
+            "hb.Restarting(policy), which starts afresh when it detects a change."
+        )
+
 
 def _noise(pooled: Shape) -> list[str]:
     said = [_tail("upper", pooled.upper), _tail("lower", pooled.lower)]
@@ -255,16 +272,6 @@ def _noise(pooled: Shape) -> list[str]:
     if pooled.outliers > 0:
         share = f"{100.0 * pooled.outliers / pooled.size:.2g}%"
         said.append(f"Outliers: {plural(pooled.outliers, 'reward')}, {share}; normal noise would give 2 in a million.")
-    if math.isnan(pooled.drift.p_value):
-        said.append("Drift: too few different rewards to tell.")
-    elif pooled.drift.p_value < SURE:
-        after, shift = pooled.drift.after, pooled.drift.shift
-        said.append(
-            f"Drift: the level changes, most likely after row {after} and by {shift:.3g}.  The advised policy does not "
-            "forget, so wrap it in hb.Restarting(policy), which starts afresh when it detects a change."
-        )
-    else:
-        said.append("Drift: none seen over all arms together, so old rewards are as good as new ones.")
     return said
 
 
