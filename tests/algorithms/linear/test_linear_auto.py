@@ -368,6 +368,17 @@ def test_counts_with_long_tails_are_recognised_after_the_last_fit() -> None:
     assert AUTO.value(state, np.array([-1.0, 0.0])) > AUTO.value(state, np.array([1.0, 0.0])) + 0.5
 
 
+@pytest.mark.parametrize("d", [10, 30])
+def test_rewards_that_repeat_only_after_a_short_horizon(d: int) -> None:
+    rng, state = np.random.default_rng(2), AUTO.init(d, 10)
+    for t in range(200):
+        rows = rng.normal(size=(3, d))
+        row = AUTO.select(state, rows, t, None)
+        AUTO.update(state, rows[row], float(rng.random() < 0.3) if t > 60 else rng.normal())
+    assert AUTO.goal(state) == "mean"
+    assert all(np.isfinite(AUTO.index_of(state, x, 200)) for x in rows)
+
+
 def test_gross_errors_are_told_from_heavy_tails() -> None:
     contexts, means = problem(21, 300)
     noise = np.random.default_rng(21).standard_normal(300)

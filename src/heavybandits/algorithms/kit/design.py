@@ -41,6 +41,8 @@ class Design(NamedTuple):
         The sum of x x' over the pending rows.
     product
         P x for the row learned last, with P as it was before: the direction in which an estimate moves.
+    factor, column
+        Scratch.
     log_det
         ln(det A / det A_0).
     pending
@@ -51,6 +53,8 @@ class Design(NamedTuple):
     asked: FloatArray
     waiting: FloatArray
     product: FloatArray
+    factor: FloatArray
+    column: FloatArray
     log_det: FloatArray
     pending: IntArray
 
@@ -108,6 +112,8 @@ def init_design(n_features: int, ridge: float) -> Design:
         asked=np.zeros(square),
         waiting=np.zeros(square),
         product=np.zeros(n_features),
+        factor=np.zeros(square),
+        column=np.zeros(n_features),
         log_det=np.zeros(1),
         pending=np.zeros(1, np.int64),
     )
@@ -251,7 +257,8 @@ def add_far_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, wei
 def renew(design: Design) -> None:
     """Recompute the second inverse from the first and the pending rows, in O(d³)."""
     copy_into(design.asked, design.inverse)
-    add_rows(design.asked, design.waiting, design.waiting.copy(), np.zeros(len(design.product)), design.product)
+    copy_into(design.factor, design.waiting)
+    add_rows(design.asked, design.waiting, design.factor, design.column, design.product)
 
 
 @rarely_called

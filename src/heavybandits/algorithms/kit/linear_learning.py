@@ -14,7 +14,7 @@ fit determines
 - whether means are compared, by least squares: they are if rewards repeat, see :func:`.spreads.repeats`.
 
 Between fits each reward moves the line and the scale by its scores, in O(d²).  When there is no more room, the line is
-shrunk instead of fitted, see :mod:`.line_shrinkage`.
+shrunk instead of fitted, see :mod:`.line_shrinkage`, unless it turns out then whether rewards repeat.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from .two_piece_laws import FAR, GROSS, INFORMATION, RATIO, SHARPNESS, WEIGHT, l
 SMALLEST, LARGEST_RATIO = 1e-300, 1e300
 SPARE = 2.5  # rewards beyond the parameters at the first fit; not a whole number, as parameters are counted by a trace
 GROWTH = 1.25  # factor by which the rewards grow between two fits
-HEAD_START, PENALTY = 0.7, 1.0  # in log likelihood: of the first law, Cauchy, and of skewed laws
+HEAD_START, PENALTY = 0.7, 1.0  # in log likelihood: of the first law, Cauchy, and of those that are no Student laws
 RICH = 20.0  # rewards per parameter that make a second start unnecessary
 ENOUGH = 60.0  # degrees of freedom at which the residuals alone determine the scale
 LOCATION_PRIOR, MEAN_PRIOR = 5.0, 3.0  # how many residuals the spread of the rewards counts for

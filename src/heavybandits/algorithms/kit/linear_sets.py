@@ -23,7 +23,7 @@ class LinearSets(NamedTuple):
 
     model: Model
     rows: Rows
-    spreads: Spreads  # of one arm: the rewards of the rows that are kept
+    spreads: Spreads  # of one arm: all rewards, whatever their rows
     shrinkage: Shrinkage
     arms: Arms
     laws: FloatArray  # a row per law; the last is least squares
@@ -69,9 +69,11 @@ def init_linear_sets(
 ) -> LinearSets:
     """Return a state before the first reward."""
     room = max(10 * n_features, min(30 * n_features, 600), 300)
+    if horizon is not None:
+        room = min(room, max(horizon, 2 * n_features + 8))  # enough for a fit, if there are more rounds after all
     return LinearSets(
         model=init_model(n_features),
-        rows=init_rows(n_features, room if horizon is None else min(room, horizon)),
+        rows=init_rows(n_features, room),
         spreads=init_spreads(1),
         shrinkage=init_shrinkage(n_features),
         arms=init_arms(n_features),

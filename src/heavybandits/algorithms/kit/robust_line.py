@@ -133,9 +133,11 @@ def fill_squares(square: FloatArray) -> None:
     """Give features that were always 0 the largest mean square; no other is below ``LEAST_SQUARE``."""
     largest = 0.0
     for i in range(len(square)):
+        if square[i] > 0.0:
+            square[i] = max(square[i], LEAST_SQUARE)
         largest = max(largest, square[i])
     for i in range(len(square)):
-        square[i] = max(square[i], LEAST_SQUARE) if square[i] > 0.0 else largest
+        square[i] = square[i] if square[i] > 0.0 else largest
 
 
 @rarely_called
