@@ -69,7 +69,8 @@ class LateLinearGame(LinearGame):
                 raise IndexError("select must return the number of a row, from 0 to K - 1")
             ask(asking, features[row])
             mean = means[i * step, row]
-            x[t] = features[row]
+            for j in range(features.shape[1]):  # numba needs reference counts to assign a whole row, and compiles twice
+                x[t, j] = features[row, j]
             reward[t] = mean + noise[i, row]
             pulls[row] += 1
             lost += best[i * step] - mean
