@@ -14,7 +14,7 @@ is next.  This is the basic algorithm, as in the authors' code, which uses r = 3
 The theory has :math:`r = \lfloor 8 \ln(2 K T \ln(T)/\delta) \rfloor` for K rows, and also eliminates rows in phases.
 
 *Cost*: O(r d + d²) for every r-th reward and O(r d + d² + r²) per row for every r-th choice, O(K d) for the others;
-8 (3 d² + r d) bytes.
+8 (4 d² + r d) bytes.
 
 *Reference*: B. Xue, G. Wang, Y. Wang, L. Zhang, Nearly optimal regret for stochastic linear bandits with heavy-tailed
 payoffs, IJCAI 2020.
@@ -39,7 +39,7 @@ NAME = "bmm"
 EXAMPLE = {"eps": 1.0, "v": 1.0}
 FACTS = Facts(
     needs="moment order, moment bound, number of repeats, rows that stay the same",
-    memory="8 (3 d² + r d) bytes in all",
+    memory="8 (4 d² + r d) bytes in all",
     cost="O(K d), and O(K (d² + r d + r²)) every r rounds",
     regret="none for the basic algorithm; with elimination O(sqrt(d) T^(1/(1 + eps))) up to logarithms",
     reference="Xue, Wang, Wang, Zhang 2020",

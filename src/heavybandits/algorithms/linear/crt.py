@@ -14,7 +14,7 @@ is too small, a good row may be abandoned.
 as in the paper's theorem 1.  The public reimplementation instead has
 :math:`2 \sqrt{2 t^{1/(1+\varepsilon)} \ln(\sqrt{\det V}/\delta)} + \sqrt{2 v^2 \ln t} + 1`, divided by 10.
 
-*Cost*: O(d²) for a reward, O(d²) per row for a choice; 8 (3 d² + 3 d) bytes.
+*Cost*: O(d²) for a reward, O(d²) per row for a choice; 8 (4 d² + 4 d) bytes.
 
 *Reference*: A. M. Medina, S. Yang, No-regret algorithms for heavy-tailed linear bandits, ICML 2016.
 """
@@ -37,7 +37,7 @@ NAME = "crt"
 EXAMPLE = {"eps": 1.0, "v": 1.0}
 FACTS = Facts(
     needs="horizon, moment order, moment bound",
-    memory="8 (3 d² + 3 d) bytes in all",
+    memory="8 (4 d² + 4 d) bytes in all",
     cost="O(K d²)",
     regret="O(T^((2 + eps)/(2 (1 + eps)))) up to logarithms, if the moment of order 1 + eps is at most v",
     reference="Medina, Yang 2016",

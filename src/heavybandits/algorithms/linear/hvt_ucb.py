@@ -24,7 +24,7 @@ where :math:`\Pi` is the projection onto :math:`|\theta| \le S` in the norm of V
 The update agrees with an independent summary of the paper; :math:`\kappa` and the factor 107 could not be confirmed,
 and no published code was found.  The theory's radius is too wide to be of use: scale it down.
 
-*Cost*: O(d²) for a reward, O(d³) if the estimate leaves the ball, O(d²) per row for a choice; 8 (4 d² + 6 d) bytes.
+*Cost*: O(d²) for a reward, O(d³) if the estimate leaves the ball, O(d²) per row for a choice; 8 (5 d² + 7 d) bytes.
 
 *Reference*: J. Wang, Y.-J. Zhang, P. Zhao, Z.-H. Zhou, Heavy-tailed linear bandits: Huber regression with one-pass
 update, ICML 2025.
@@ -51,7 +51,7 @@ NAME = "hvt-ucb"
 EXAMPLE = {"eps": 1.0, "nu": 1.0}
 FACTS = Facts(
     needs="horizon, moment order, moment bound, bound on theta",
-    memory="8 (4 d² + 6 d) bytes in all",
+    memory="8 (5 d² + 7 d) bytes in all",
     cost="O(K d²)",
     regret="O(d T^(1/(1 + eps))) up to logarithms, if the moment of order 1 + eps is at most nu^(1 + eps)",
     reference="Wang, Zhang, Zhao, Zhou 2025",

@@ -7,7 +7,7 @@ wrong row for ever.
 *Formula*: with :math:`V = \lambda I + \sum x x'` and :math:`\hat\theta = V^{-1} \sum x r`, play the row with the
 highest :math:`x'\hat\theta + \beta\,|x|_{V^{-1}}`.
 
-*Cost*: O(d²) for a reward, O(d²) per row for a choice; 8 (3 d² + 3 d) bytes.
+*Cost*: O(d²) for a reward, O(d²) per row for a choice; 8 (4 d² + 4 d) bytes.
 
 *Reference*: L. Li, W. Chu, J. Langford, R. E. Schapire, A contextual-bandit approach to personalized news article
 recommendation, WWW 2010.  There each arm has its own theta; block features do the same here.
@@ -26,7 +26,7 @@ NAME = "lin-ucb"
 EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="scale",
-    memory="8 (3 d² + 3 d) bytes in all",
+    memory="8 (4 d² + 4 d) bytes in all",
     cost="O(K d²)",
     regret="none with a constant radius",
     reference="Li, Chu, Langford, Schapire 2010",

@@ -14,7 +14,7 @@ estimate stays noisy; under skewed noise the clipped errors do not average to ze
 with the paper's constant step :math:`\gamma = 1/\ln(4(T+1)T^2)`.  With a single feature that is always 1, the second
 order takes steps of :math:`1/(n + \lambda)`, and the first order those of Clipped-SGD-UCB.
 
-*Cost*: O(d²) for a reward, O(d²) per row for a choice; 8 (3 d² + 3 d) bytes.
+*Cost*: O(d²) for a reward, O(d²) per row for a choice; 8 (4 d² + 4 d) bytes.
 
 *Reference*: the step is the paper's, whose arms have no features; the rest is this library's.
 """
@@ -40,7 +40,7 @@ NAME = "linear-clipped-sgd-ucb"
 EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="scale, symmetry; horizon for the first order",
-    memory="8 (3 d² + 3 d) bytes in all",
+    memory="8 (4 d² + 4 d) bytes in all",
     cost="O(K d²)",
     regret="none",
     reference="this library, after Dorn, Katrutsa, Latypov, Pudovikov 2024",

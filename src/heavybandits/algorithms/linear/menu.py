@@ -18,7 +18,7 @@ itself in the median.  The logarithm in k could not be checked against the paper
 :math:`24 + 24 \ln(T/\delta)`, which agrees.
 
 *Cost*: O(k d² + k² d) for every k-th reward and O(d²) per row for every k-th choice, O(K d) for the others;
-8 (4 d² + 2 k d) bytes.
+8 (5 d² + 2 k d) bytes.
 
 *Reference*: H. Shao, X. Yu, I. King, M. R. Lyu, Almost optimal algorithms for linear stochastic bandits with
 heavy-tailed payoffs, NeurIPS 2018.
@@ -45,7 +45,7 @@ NAME = "menu"
 EXAMPLE = {"eps": 1.0, "v": 1.0}
 FACTS = Facts(
     needs="horizon, moment order, moment bound, bound on theta, rows that stay the same",
-    memory="8 (4 d² + 2 k d) bytes in all",
+    memory="8 (5 d² + 2 k d) bytes in all",
     cost="O(K d), and O(K d² + k d² + k² d) every k rounds",
     regret="O(d^(1/2 + 1/(1 + eps)) T^(1/(1 + eps))) up to logarithms, if the moment of order 1 + eps is at most v",
     reference="Shao, Yu, King, Lyu 2018",

@@ -17,7 +17,7 @@ with :math:`V = I + \sum x x'`.  After i such medians the row with the highest
 The public reimplementation uses :math:`k = \lfloor 8 \ln(2/\delta) \rfloor` blocks and divides the radius by 40.
 
 *Cost*: O(d²) for every r-th reward and O(d²) per row for every r-th choice, O(K d) for the others;
-8 (3 d² + 4 d + r + k) bytes.
+8 (4 d² + 5 d + r + k) bytes.
 
 *Reference*: A. M. Medina, S. Yang, No-regret algorithms for heavy-tailed linear bandits, ICML 2016.
 """
@@ -41,7 +41,7 @@ NAME = "mom-lin"
 EXAMPLE = {"eps": 1.0, "v": 1.0}
 FACTS = Facts(
     needs="horizon, moment order, moment bound, rows that stay the same",
-    memory="8 (3 d² + 4 d + r + k) bytes in all",
+    memory="8 (4 d² + 5 d + r + k) bytes in all",
     cost="O(K d), and O(K d²) every r rounds",
     regret="O(T^((1 + 2 eps)/(1 + 3 eps))) up to logarithms, if the moment of order 1 + eps is at most v",
     reference="Medina, Yang 2016",

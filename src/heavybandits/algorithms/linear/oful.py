@@ -11,7 +11,7 @@ highest
            \beta = R\,\sqrt{\ln(\det V/\lambda^d) + 2 \ln(1/\delta)} + \sqrt\lambda\,S.
 
 For one-hot features and :math:`\lambda \to 0` it is UCB.  *Cost*: O(d²) for a reward, O(d²) per row for a choice;
-8 (3 d² + 3 d) bytes.
+8 (4 d² + 4 d) bytes.
 
 *Reference*: Y. Abbasi-Yadkori, D. Pál, C. Szepesvári, Improved algorithms for linear stochastic bandits, NIPS 2011.
 """
@@ -30,7 +30,7 @@ NAME = "oful"
 EXAMPLE: dict[str, object] = {}
 FACTS = Facts(
     needs="scale, bound on theta",
-    memory="8 (3 d² + 3 d) bytes in all",
+    memory="8 (4 d² + 4 d) bytes in all",
     cost="O(K d²)",
     regret="O(d sqrt(T) ln T), for sub-Gaussian noise of that scale",
     reference="Abbasi-Yadkori, Pál, Szepesvári 2011",
