@@ -98,7 +98,7 @@ def test_a_policy_far_above_leaves_the_panel_with_an_arrow() -> None:
     axes = axes_of(draw(study({"x": result([0.01], [0.015], [1.0])})))[0]
     axes.get_figure(root=True).savefig(io.BytesIO())
     assert axes.get_ylim()[1] == pytest.approx(1.25 * 1.5)
-    assert sorted(text.get_text() for text in axes.texts) == ["a", "b", "c ↑"]
+    assert sorted(text.get_text() for text in axes.texts) == ["a", "b", "c ↑ 100"]
     near = axes_of(draw(study({"x": result([0.5], [0.9], [1.0])})))[0]
     assert near.get_ylim()[1] == pytest.approx(108)
 

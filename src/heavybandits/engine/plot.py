@@ -81,7 +81,7 @@ def plot_regret(
     late = rounds >= rounds[-1] // 10
     bound = limit * np.log(rounds)
     if math.isfinite(limit) and all((bound[late] <= mean[late]).all() for mean in means.values()):
-        axes.plot(rounds, bound, color=INK, linestyle=":", linewidth=1, label="Lai-Robbins", zorder=2)
+        lines += axes.plot(rounds, bound, color=INK, linestyle=":", linewidth=1, label="Lai-Robbins", zorder=2)
     tidy(axes)
     name_lines(axes, lines)
 
@@ -146,7 +146,8 @@ def short(value: float) -> str:
 def name_lines(axes: Axes, lines: Sequence[Line2D], size: float | None = None) -> None:
     """Write the name of each line at its right end; names stay apart even if the axis changes later.
 
-    An arrow marks a line that leaves the axis.  If there are too many names, only the lowest lines are named.
+    A line that leaves the axis is marked with an arrow and its last value.  If there are too many names, only the
+    lowest lines are named.
     """
     ordered = sorted(lines, key=lambda line: float(np.asarray(line.get_ydata())[-1]))
     named = ordered if len(ordered) <= MOST_LABELS else ordered[: MOST_LABELS - 1]
@@ -191,7 +192,8 @@ class _Arranger(Artist):
             end = float(np.asarray(line.get_ydata())[-1])
             beyond = end > high
             at = 1.0 if beyond else float(transform.transform((right, max(end, low)))[1])
-            text.set_text(_brief(str(line.get_label())) + (" \N{UPWARDS ARROW}" if beyond else ""))
+            where = f" \N{UPWARDS ARROW} {short(float(f'{end:.2g}'))}" if beyond else ""
+            text.set_text(_brief(str(line.get_label())) + where)
             wanted.append((at, end, text))
         wanted.sort(key=lambda one: one[:2])
         for at, (_, _, text) in zip(apart([one[0] for one in wanted], gap), wanted, strict=True):

@@ -230,7 +230,7 @@ class Result:
         axes = figure.subplots() if ax is None else ax
         regret = {label: self._regret[self._labels.index(label)] for label in drawn}
         plot_regret(axes, self._rounds, regret, banded, limit=self.lai_robbins_slope, scale=scale)
-        axes.set(xlabel="pulls", ylabel="mean regret")
+        axes.set(xlabel="pulls", ylabel="mean regret (bands: 80% of runs)" if banded else "mean regret")
         return figure if ax is None else ax
 
     def _repr_html_(self) -> str:
