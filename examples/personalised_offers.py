@@ -18,7 +18,7 @@ models = np.array([[1.0, 0.2, -0.5], [-0.3, 1.0, 0.3], [0.2, -0.8, 0.8], [-0.8, 
 visitors = np.random.default_rng(0).uniform(-1.0, 1.0, (RUNS, 3000, 3))
 profits = visitors @ models.T
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(7.8, 3.6), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.6), layout="constrained")
 for name, told in {"oful": {"beta_scale": 0.3}, "linear-auto": {}}.items():
     chosen = np.empty(profits.shape[:2], int)
     for run, noise in enumerate(np.random.default_rng(1).standard_t(1.2, chosen.shape)):
@@ -35,5 +35,5 @@ left.legend()
 for number, offer in enumerate(OFFERS):
     right.plot(*visitors[0, -1000:][chosen[0, -1000:] == number, :2].T, ".", label=offer)
 right.set(xlabel="first number of the profile", ylabel="second", title="Offers to the last thousand visitors")
-right.legend(loc="upper right", fontsize="small")
+right.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, markerscale=2)
 plt.show()

@@ -13,7 +13,7 @@ from scipy.stats import lognorm
 import heavybandits as hb
 from heavybandits.palette import look
 
-HIGHEST, VISITORS, RUNS = 40.0, 10_000, 4
+HIGHEST, VISITORS, RUNS = 40.0, 10_000, 3
 limits = lognorm(s=0.5, scale=15.0)  # the most that visitors would pay
 bulk = 2.5 / 1.5  # items in an average order
 prices = np.linspace(0.1, HIGHEST, 2000)
@@ -33,5 +33,6 @@ print(f"agent {(visits * asked * limits.sf(asked) * bulk).sum():.2f} per visitor
 figure, axes = plt.subplots(figsize=(7.2, 3.2), layout="constrained")
 axes.plot(prices, revenue, color="0.6")
 axes.scatter(asked, asked * limits.sf(asked) * bulk, 3000 * visits, color=look("auto").colour, alpha=0.5, lw=0)
+axes.set_ylim(0, 1.2 * revenue.max())
 axes.set(xlabel="Price", ylabel="Revenue per visitor", title="Prices that were asked, by how often")
 plt.show()
