@@ -1,4 +1,4 @@
-"""Show the documents of the repository's root as pages, with links that lead to pages of the site."""
+"""Show the documents of the repository's root as pages, and let links to files lead to pages of the site."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def place(match: re.Match[str]) -> str:
 
 
 def insert(app: Any, name: str, text: list[str]) -> None:
-    """Insert the document of the root before the page's own text."""
+    """Let links to scripts lead to the gallery, and insert the document of the root before the page's own text."""
+    text[0] = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](gallery/\1.rst)", text[0])
     if name in PAGES:
         app.env.note_dependency(str(ROOT / PAGES[name]))
         root = (ROOT / PAGES[name]).read_text(encoding="utf-8")
