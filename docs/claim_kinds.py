@@ -11,6 +11,7 @@ PAIRS = re.compile(rf"({NUMBER})\s+±\s+({NUMBER})")
 ROWS = re.compile(r"^ *(\|.*\d.*\|)$", re.MULTILINE)
 SECONDS = {"nanoseconds": 1e-9, "ns": 1e-9, "microseconds": 1e-6, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 TIMES = re.compile(rf"({NUMBER})\s+({'|'.join(SECONDS)})\b(?!/)")
+RATIOS = re.compile(r"\*\*(\d+\.\d+)\*\*")
 COLUMN = re.compile(r"ns, K = (\d+)")
 FACTOR = 2.0  # by which a measured number may differ from the number in a page
 
@@ -67,6 +68,20 @@ class Row(NamedTuple):
 
     def is_near(self, results: Results) -> bool:
         """Return False: a computed row is the same or it is not."""
+        return False
+
+
+class Ratio(NamedTuple):
+    """A ratio in a sentence, in bold, that a script prints on a line of its own."""
+
+    amount: str
+
+    def is_in(self, results: Results) -> bool:
+        """Return whether the script printed this ratio."""
+        return any(line.endswith(f": {self.amount}") for line in results.printed.splitlines())
+
+    def is_near(self, results: Results) -> bool:
+        """Return False: a computed ratio is the same or it is not."""
         return False
 
 
@@ -132,7 +147,7 @@ class Cost(NamedTuple):
         return found is not None and close(value(self.amount), value(found[1]))
 
 
-Claim = Pair | Row | Measured | Time | Cost
+Claim = Pair | Row | Ratio | Measured | Time | Cost
 
 
 def claims_in(text: str, *, printed: bool, measured: bool) -> list[Claim]:
@@ -155,6 +170,7 @@ def claims_in(text: str, *, printed: bool, measured: bool) -> list[Claim]:
     claims: list[Claim] = [kind(row.replace("**", "")) for row in ROWS.findall(text)]
     for paragraph in re.split(r"\n\s*\n", ROWS.sub("", text)):
         claims += [Pair(*numbers) for numbers in PAIRS.findall(paragraph)]
+        claims += [Ratio(amount) for amount in RATIOS.findall(paragraph)]
         names = tuple(re.findall(r"`[\w-]+`", paragraph))
         claims += [Time(*time, names) for time in TIMES.findall(paragraph) if measured]
     return claims

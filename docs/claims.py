@@ -1,8 +1,8 @@
 """Rerun the commands behind the numbers in the documents, and compare: ``python docs/claims.py [COMMAND ...]``.
 
 The claims of a command stand between its name and the next command or the end of the section.  They are numbers of the
-form *mean ± standard error* and, if the command is a script, rows of tables; if it measures times, also times, in
-sentences and in columns such as "ns, K = 10".
+form *mean ± standard error* and, if the command is a script, rows of tables and ratios in bold; if it measures times,
+also times, in sentences and in columns such as "ns, K = 10".
 Without arguments all commands are run, which takes hours; studies resume.  The outcome is written to docs/claims.md,
 where the rows of commands that were not run stay as they are.
 """
@@ -35,11 +35,11 @@ HEAD = f"""\
 # Claims
 
 Numbers in these pages name the command that makes them. `python docs/claims.py` reruns these commands and looks up each
-*mean ± standard error* among the results, and each row of a table that a script prints. *Same* counts what is found to
-the last digit; *near* numbers with a result within two standard errors, as after a change that alters choices a little;
-*gone* all others, such as those of an earlier version. Measured times and their ratios differ from run to run: they are
-near if all numbers of a row are within a factor of {FACTOR:.0f} of those measured now. A row is as old as its date; the
-digest shows whether the numbers have changed since.
+*mean ± standard error* among the results, and each row of a table and each ratio in bold in what a script prints.
+*Same* counts what is found to the last digit; *near* numbers with a result within two standard errors, as after a
+change that alters choices a little; *gone* all others, such as those of an earlier version. Measured times and their
+ratios differ from run to run: they are near if all numbers of a row are within a factor of {FACTOR:.0f} of those
+measured now. A row is as old as its date; the digest shows whether the numbers have changed since.
 
 | document | command | claims | same | near | gone | checked | machine | digest |
 |---|---|---|---|---|---|---|---|---|

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pandas as pd
-from tables import geometric_mean, head, row
+from tables import geometric_mean, head, print_ratio, row
 
 import heavybandits as hb
 
@@ -43,13 +43,16 @@ def main() -> None:
     groups = {"held out": [case for case in results if case.startswith("Held out")],
               "developed on": [case for case in results if not case.startswith("Held out")]}  # fmt: skip
     ratios: dict[str, pd.DataFrame] = {}
+    shares = []
     for group, cases in groups.items():
         print(head("instance", "`auto-mean`", "`auto`", "LB-SDA", "best UCB, c/sd", "`auto-mean` / UCB", "at random"))
         table = {}
         for case in cases:
             summary, gaps = results[case].summary(), results[case].instance.gaps
-            print(line(case, summary, float(np.mean(gaps)) * results[case].horizon))
+            at_random = float(np.mean(gaps)) * results[case].horizon
+            print(line(case, summary, at_random))
             mean = summary["mean"]
+            shares.append(mean["auto-mean"] / at_random)
             table[case] = mean / mean[mean.index.str.startswith("UCB")].min()
         ratios[group] = pd.DataFrame(table)
         print()
@@ -59,6 +62,13 @@ def main() -> None:
         order = [*OURS, *table.index[len(OURS) :]]
         print(row(f"{group}, geometric mean", *(f"{geometric_mean(table.loc[label]):.2f}" for label in order)))
         print(row(f"{group}, median", *(f"{table.loc[label].median():.2f}" for label in order)))
+    ours = ratios["held out"].loc["auto-mean"]
+    print_ratio("held out, geometric mean", geometric_mean(ours))
+    print_ratio("held out, median", ours.median())
+    print_ratio("held out, without the last", geometric_mean(ours.iloc[:-1]))
+    one_scale = ratios["held out"].iloc[len(OURS) :].apply(geometric_mean, axis=1)
+    print_ratio("held out, UCB with the best scale for all", one_scale.min())
+    print_ratio("all, at most this share of what choosing at random loses", max(shares))
 
 
 if __name__ == "__main__":

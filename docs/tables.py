@@ -20,3 +20,8 @@ def head(*cells: str) -> str:
 def geometric_mean(values: Iterable[float]) -> float:
     """Return the geometric mean."""
     return float(np.exp(np.mean(np.log(list(values)))))
+
+
+def print_ratio(name: str, ratio: float) -> None:
+    """Print a ratio that the page states in a sentence."""
+    print(f"{name}: {ratio:.2f}")
