@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from heavybandits.diagnosis.read import Rewards, read_rewards
+from heavybandits.diagnosis.report import Report
 from heavybandits.protocols import FloatArray
 
 
@@ -33,3 +34,8 @@ def noise_of(law: str, size: int = 6000) -> FloatArray:
         "orders": lambda: np.where(rng.random(size) < 0.3, 1 + rng.pareto(1.5, size), 0.0),
     }
     return draws[law]()
+
+
+def is_beaten(report: Report) -> bool:
+    """Return whether another policy should have been advised, by the replay."""
+    return any(report.replay.is_ahead(label, str(report.advice)) for label in report.replay.earned)

@@ -4,13 +4,20 @@ import io
 import math
 import re
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 import pytest
-from logs import logged, noise_of
+from logs import is_beaten, logged, noise_of
 
 import heavybandits as hb
+from heavybandits.diagnosis.findings import about_the_noise
+from heavybandits.diagnosis.goals import choose_goal
+from heavybandits.diagnosis.plots import drift_plot
 from heavybandits.diagnosis.report import Report
+from heavybandits.diagnosis.shape import measure
+from heavybandits.diagnosis.tails import Estimate
 
 FILES = {
     "one row": {"a": np.array([2.0])},
@@ -37,7 +44,7 @@ def test_odd_files_have_a_report_whose_snippet_runs(name: str, capsys: pytest.Ca
     table = capsys.readouterr().out
     assert re.search(", 1 reward[,;\n]", table)
     assert table.startswith(f"{report.advice.name}, ")
-    assert not (report.replay.earned and report.replay.earned[str(report.advice)].is_beaten)
+    assert not is_beaten(report)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +92,9 @@ def test_a_report_of_costs_speaks_of_costs() -> None:
 def test_a_few_rewards_tell_nothing() -> None:
     text = hb.diagnose(logged({"a": np.ones(5), "b": np.zeros(4)})).text()
     assert "There are too few rewards to tell whether means exist" in text
-    assert "- Best arm: too few rewards to tell.\n" in text
+    assert "- Best arm: too few rewards to tell; that takes at least 10.\n" in text
+    assert "\n9 rewards cannot tell what kind of rewards these are; that takes at least 10.  This policy" in text
+    assert "coin" not in text
     assert "100%" not in re.search(r"^a .*$", text, re.MULTILINE)[0].split()[-1]  # type: ignore[index]
     text = hb.diagnose(logged({"a": np.arange(6.0), "b": np.arange(5.0)})).text()
     assert "Best arm: 'a' has the best mean" in text
@@ -106,7 +115,78 @@ def test_an_infinite_arm_is_apart_from_others() -> None:
     said = hb.diagnose(logged({"a": np.arange(20.0), "c": endless})).findings()
     assert said[0] == "Best arm: 'c' has the best median, and is the best arm with probability 1."
     assert not any("apart" in line for line in said)
-    assert "Nothing tells" in hb.diagnose(logged({"a": endless, "b": endless})).findings()[1]
+    assert "tie for the best median" in hb.diagnose(logged({"a": endless, "b": endless})).findings()[0]
+
+
+@pytest.mark.parametrize(
+    ("goal", "rare", "said"),
+    [
+        ("location", 3.0, "Best arm: 'c', 'a' and 'b' tie for the best median."),
+        ("mean", 3.0, "Best arm: 'c' has the best mean"),
+        ("mean", 0.0, "Best arm: 'c', 'a' and 'b' tie for the best mean."),
+    ],
+)
+def test_arms_that_tie_are_not_the_best(goal: Literal["mean", "location"], rare: float, said: str) -> None:
+    arms = {label: np.repeat([0.0, value], (20, 5)) for label, value in {"a": 0.0, "b": 0.0, "c": rare}.items()}
+    findings = hb.diagnose(logged(arms), goal=goal).findings()
+    assert findings[0].startswith(said)
+    assert any("apart" in line for line in findings) == ("tie" not in said)
+
+
+def test_many_arms_that_tie_are_counted() -> None:
+    assert hb.diagnose(logged({f"arm {i}": np.zeros(3) for i in range(6)})).findings()[0].startswith("Best arm: 6 arms")
+
+
+def test_outliers_are_not_counted_without_a_spread() -> None:
+    orders = np.repeat([0.0, 9.0, 70.0], (95, 3, 2))
+    text = hb.diagnose(logged({"a": orders, "b": orders})).text()
+    assert "- Outliers: not counted, because they are measured in spreads, and the spread is 0.\n" in text
+    assert all(line.split()[-2] == "-" for line in text.splitlines() if re.match("(a|b|pooled) +[12]00 ", line))
+    spiked = hb.diagnose(logged({"a": np.append(np.arange(99.0), 900.0)})).text()
+    assert "- Outliers: 1 reward, 1%" in spiked
+
+
+@pytest.mark.parametrize(
+    ("tail", "said"),
+    [
+        (Estimate(5.0, 4.5, math.inf), "is light, its index above 4.5"),
+        (Estimate(3.0, 2.2, math.inf), "is moderate, index 3 (2.2 to inf): a variance exists"),
+        (Estimate(3.0, 2.04, math.inf), "may be heavy, index 3 (2 to inf): a mean exists, but perhaps no variance"),
+        (Estimate(2.5, 1.3, math.inf), "may be heavy, index 2.5 (1.3 to inf): a mean exists, but perhaps no variance"),
+        (Estimate(1.5, 1.3, 1.8), "is heavy, index 1.5 (1.3 to 1.8): a mean exists, but no variance"),
+        (Estimate(2.5, 0.9, math.inf), "may be very heavy, index 2.5 (0.9 to inf): even the mean may not exist"),
+        (Estimate(1.3, 1.02, 1.7), "is very heavy, index 1.3 (1 to 1.7): even the mean may not exist"),
+    ],
+)
+def test_the_words_for_a_tail_agree_with_its_interval(tail: Estimate, said: str) -> None:
+    noise = measure(noise_of("cauchy", 100))._replace(upper=tail)
+    assert about_the_noise(noise)[0].startswith(f"The upper tail {said}")
+    goal, why = choose_goal([np.array([0.0]), np.arange(20.0)], np.array([0.0, 9.0]), noise._replace(lower=tail))
+    assert (goal == "mean") == ("a mean exists" in said or "variance exists" in said or "light" in said)
+    assert ("not clearly above 1" in why) == (goal == "location")
+
+
+def test_revenue_that_changes_is_described_by_means(tmp_path: Path) -> None:
+    """Medians of rewards that are mostly zero never change."""
+    rng = np.random.default_rng(0)
+    paid = rng.random(4000) < np.where(np.arange(4000) < 2000, 0.05, 0.2)
+    log = pd.DataFrame({"arm": rng.permutation(np.repeat(["a", "b"], 2000)), "reward": np.where(paid, 10.0, 0.0)})
+    log.loc[0, "reward"] = 20.0
+    report = hb.diagnose(log)
+    assert report.goal == "mean"
+    assert report.pooled.drift.shift == pytest.approx(1.5, abs=0.2)
+    assert re.match(
+        r"Drift: the level changes, most likely after row \d+; the mean moves by \+1\.", report.findings()[-1]
+    )
+    axes = drift_plot(report.rewards, [0, 1], report.goal).axes[0]
+    assert axes.get_ylabel() == "mean in a window"
+    for line in axes.lines:
+        levels = np.asarray(line.get_ydata(), float)
+        assert np.mean(levels[:10]) == pytest.approx(0.5, abs=0.2)
+        assert np.mean(levels[10:]) == pytest.approx(2.0, abs=0.3)
+    by_median = hb.diagnose(log, goal="location")
+    assert "; the median stays the same.  " in by_median.findings()[-1]
+    assert drift_plot(by_median.rewards, [0], "location").axes[0].get_ylabel() == "median in a window"
 
 
 def test_a_mean_of_infinite_rewards_is_refused() -> None:

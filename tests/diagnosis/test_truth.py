@@ -6,9 +6,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from logs import is_beaten
 
 import heavybandits as hb
 from heavybandits.diagnosis import Report
+from heavybandits.diagnosis.advice import UNTOLD
 from heavybandits.protocols import FloatArray
 
 
@@ -77,15 +79,16 @@ def test_the_advice_earns_nearly_as_much_as_the_best_candidate(name: str) -> Non
     file = FILES[name]
     report = diagnosed(file)
     assert report.goal == file.goal
-    assert not report.replay.earned[str(report.advice)].is_beaten
+    assert not is_beaten(report)
     assert ("Drift: the level changes" in report.text()) == (name == "drift")
     instance = hb.Instance(laws=file.laws, goal=file.goal)
     horizon = len(report.rewards.rewards)
     policies = {call: policy_of(call) for call in report.replay.earned}
     played = hb.simulate(instance, policies, horizon=horizon, replications=60, seed=1, checkpoints="end")
     earned = dict(zip(policies, (played.pulls.to_numpy().mean(axis=1) @ instance.means) / horizon, strict=True))
-    best = max(earned.values())
-    assert earned[str(report.advice)] >= best - 0.1 * abs(best)
+    best, found = max(earned.values()), earned[str(report.advice)]
+    assert found >= best - abs(best) / 8  # a fitted policy may be better, but the file does not show it clearly
+    assert found >= earned[UNTOLD[report.goal]] - 0.05 * abs(best)
 
 
 @pytest.mark.slow

@@ -11,14 +11,15 @@ import numpy as np
 
 from ..algorithms.kit.numerics import LARGEST
 from ..protocols import FloatArray
-from .advice import advise, choose_goal, overruled, rivals
+from .advice import advise, overruled, rivals
 from .contexts import weigh_contexts
+from .goals import choose_goal
 from .means import levels
 from .plots import save_plots
 from .read import Rewards, Source, read_rewards
 from .replay import replay
 from .report import ROWS, Report
-from .shape import centred_ranks, drift_of_ranks, measure, quantile, repeated
+from .shape import Drift, centred_ranks, drift_of_ranks, level, measure, repeated
 
 __all__ = ["Report", "diagnose"]
 
@@ -72,13 +73,11 @@ def diagnose(
         source, arm_column=arm_column, reward_column=reward_column, minimise=minimise, feature_columns=feature_columns
     )
     by_arm = rewards.by_arm
-    medians = np.array([quantile(np.sort(values), 0.5) for values in by_arm])
-    distances = np.clip(rewards.rewards - medians[rewards.arms], -LARGEST, LARGEST)
-    residuals = np.where(np.isinf(rewards.rewards), rewards.rewards, distances)  # infinite only if the reward is
+    medians = np.array([level(values, "location") for values in by_arm])
+    residuals = _residuals(rewards, medians)
     # Ties are counted in rewards, because subtracting medians would make residuals tie.
     ties = sum(repeated(np.sort(values)) for values in by_arm) / len(residuals)
-    drift = drift_of_ranks(_ranks_within_arms(rewards), residuals)
-    pooled = measure(residuals)._replace(ties=ties, drift=drift)
+    pooled = measure(residuals)._replace(ties=ties)
     if goal == "mean" and pooled.infinite:
         raise ValueError(
             f"{rewards.source}: the goal 'mean' needs finite rewards, got {pooled.infinite} infinite; leave them out, "
@@ -86,9 +85,10 @@ def diagnose(
         )
     chosen, why = choose_goal(by_arm, medians, pooled) if goal is None else (goal, "As requested.")
     largest = sorted(sorted(range(len(medians)), key=lambda arm: -len(by_arm[arm]))[:ROWS])
-    shapes = {arm: measure(by_arm[arm]) for arm in largest}
+    shapes = {arm: measure(by_arm[arm], chosen) for arm in largest}
+    pooled = pooled._replace(drift=_pooled_drift(rewards, chosen))
     if plots is not None:
-        save_plots(Path(plots), rewards, residuals, pooled, largest)
+        save_plots(Path(plots), rewards, residuals, pooled, largest, chosen)
     found = levels(by_arm, chosen)
     advice = advise(by_arm, chosen, medians, pooled, residuals)
     candidates = [advice, *rivals(by_arm, chosen, medians, pooled, residuals)]
@@ -100,9 +100,16 @@ def diagnose(
     )  # fmt: skip
 
 
-def _ranks_within_arms(rewards: Rewards) -> FloatArray:
-    """Rank rewards among those of their arm, so that ranks are comparable even if the arms' noises differ."""
+def _residuals(rewards: Rewards, levels: FloatArray) -> FloatArray:
+    """Subtract the levels of the arms; a residual is infinite only if the reward is."""
+    distances = np.clip(rewards.rewards - levels[rewards.arms], -LARGEST, LARGEST)
+    return np.where(np.isinf(rewards.rewards), rewards.rewards, distances)
+
+
+def _pooled_drift(rewards: Rewards, goal: str) -> Drift:
+    """Look for a change in ranks within arms, which are comparable even if the arms' noises differ."""
     ranks = np.empty(len(rewards.rewards))
     for rows, values in zip(rewards.rows, rewards.by_arm, strict=True):
         ranks[rows] = centred_ranks(values)
-    return ranks
+    levels = np.array([level(values, goal) for values in rewards.by_arm])
+    return drift_of_ranks(ranks, _residuals(rewards, levels), goal)

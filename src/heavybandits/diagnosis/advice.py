@@ -1,28 +1,30 @@
 """Which policy fits: rules of thumb by the goal, and a replay that may overrule them.
 
-The goal is the *mean* where means exist: where the intervals of both tail indices are above 1, or where the most
-extreme rewards are all the same number, as timeouts are.  Otherwise it is the *location*, here the median, unless
-medians tie and cannot tell the arms apart.
-
 Rules of thumb; the first that applies decides.
 
-1. *Coins*: rewards take two values, and the goal is the mean.  Use ``thompson-beta`` between the two.
-2. *Light tails*: the intervals of both tail indices (of one, if the other side is nearly empty) are above 4, and at
+1. *Too few rewards*: fewer than 10 tell nothing.  Use a policy that needs no prior knowledge: ``auto`` for locations,
+   ``auto-mean`` for means.
+2. *Coins*: rewards take two values, each of them at least three times, and the goal is the mean.  Use
+   ``thompson-beta`` between the two.
+3. *Light tails*: the intervals of both tail indices (of one, if the other side is nearly empty) are above 4, and at
    most one reward in 100,000 is an outlier, because the indices miss anything rarer than the tails they are fitted to.
    If the goal is the mean, the arms must also be alike.  Use ``ucb`` with the scale of a normal law of this spread;
    nothing does better on normal noise.
-3. *Heavy, symmetric, and easy*: an index is at most 2 or a reward is infinite; the skew is below 0.1 or cannot be told
+4. *Heavy, symmetric, and easy*: an index is at most 2 or a reward is infinite; the skew is below 0.1 or cannot be told
    from zero; and the best median leads by half the spread, so that an arm's first three rewards seldom mislead.  Use
    ``sgd-ucb``, which requires symmetry but no moments, with measured parameters: the clipping level is the largest
    difference between medians, but at least half the spread, and the bonus is 0.3 of half the spread.
-4. *Anything else*, including too few data, gets a policy that needs no prior knowledge: ``auto`` for locations, and for
-   means if the noise is symmetric and the arms are alike, so that medians rank them too; otherwise ``auto-mean``.
+5. *Anything else* gets a policy that needs no prior knowledge: ``auto`` for locations, and for means if the noise is
+   symmetric and the arms are alike, so that medians rank them too; otherwise ``auto-mean``.
 
 Arms are alike if no spread is more than 1.5 times another.  The residuals of all arms are pooled: the arms share their
 noise, or a single arm has too few rewards.
 
-The advised policy and its rivals then play on rewards drawn from the file.  If any of them earns significantly more
-than the rule's choice, the one that earns most is advised instead.
+The advised policy and its rivals then play on rewards drawn from resampled files.  A rival that is clearly ahead of the
+rule's choice, in about nine out of ten such files, is advised instead.  A lead on average is not enough, however
+significant: all these files come from one, to which ``ucb`` and ``sgd-ucb`` were also fitted.  On 420 simulated files
+of revenue that the rule was not chosen on, with 200 to 20,000 visitors of whom 2 to 5% buy, a fitted policy was advised
+43 times; on new visitors it then earned 5% more than ``auto-mean`` on average, and at worst 1% less.
 """
 
 from __future__ import annotations
@@ -33,10 +35,10 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.kit.numerics import saturate
-from ..algorithms.kit.spreads import init_spreads, learn_spread, repeats
+from .._format import plural
 from ..algorithms.registry import make
 from ..protocols import FloatArray
+from .goals import CAPPED, FEWEST
 from .replay import Replay
 from .shape import Shape
 
@@ -45,10 +47,7 @@ NEARLY_SYMMETRIC = 0.1  # skew
 FEW_OUTLIERS = 1e-5  # share of rewards; normal noise gives 2e-6
 UNTOLD = {"mean": "auto-mean", "location": "auto"}  # policies that need no prior knowledge
 ALIKE = 1.5  # ratio of spreads
-CAPPED = 3  # how often the most extreme reward must occur
 LISTED = 20  # arms that a snippet names
-FEWEST = 10  # rewards, to tell anything
-JUDGED = 20_000  # rewards that tell which goal auto pursues
 
 
 @dataclass(frozen=True)
@@ -89,63 +88,6 @@ class Advice:
         )
 
 
-def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape) -> tuple[str, str]:
-    """Return what to compare the arms by, and why.
-
-    Examples
-    --------
-    >>> from heavybandits.diagnosis.shape import measure
-    >>> noise = np.random.default_rng(0).standard_cauchy(1000)
-    >>> choose_goal([noise, noise + 1], np.array([0.0, 1.0]), measure(noise))[0]
-    'location'
-    """
-    sides = ((noise.upper, _is_capped(by_arm, 1)), (noise.lower, _is_capped(by_arm, -1)))
-    tails = [tail for tail, capped in sides if not math.isnan(tail.value) and not (capped and tail.low <= 1)]
-    heaviest = min(tails, key=lambda tail: tail.low, default=None)
-    if noise.infinite:
-        return "location", "Some rewards are infinite, so arms have no means and are compared by their medians."
-    if sum(map(len, by_arm)) < FEWEST:
-        return "mean", "There are too few rewards to tell whether means exist; choose a goal, or collect more."
-    if any(capped and tail.low <= 1 for tail, capped in sides) and (heaviest is None or heaviest.low > 1):
-        return "mean", "The most extreme rewards are all the same number, as timeouts are, so means exist."
-    if heaviest is None or heaviest.low == math.inf:
-        return "mean", "There is no tail: rewards are bounded or take few values, so means exist."
-    if heaviest.low > 1:
-        return "mean", f"The heavier tail has an index clearly above 1, {heaviest}, so means exist."
-    if np.count_nonzero(medians == medians.max()) > 1:
-        return "mean", (
-            f"The heavier tail has the index {heaviest}, so means may not exist; but medians tie, so nothing else "
-            "tells the arms apart."
-        )
-    return "location", (
-        f"The heavier tail has the index {heaviest}, not clearly above 1, so means may not exist.  If rewards are "
-        "bounded and their sum is what matters, ask for the goal mean."
-    )
-
-
-def _is_capped(by_arm: list[FloatArray], side: int) -> bool:
-    """Return whether the most extreme reward on a side occurs several times, as timeouts do, and so ends the tail."""
-    extreme = max(float((side * rewards).max()) for rewards in by_arm)
-    return sum(int(np.count_nonzero(side * rewards == extreme)) for rewards in by_arm) >= CAPPED
-
-
-def goal_of_auto(by_arm: list[FloatArray]) -> str:
-    """Return what ``auto`` compares after such rewards, ``"mean"`` if they have atoms, or else ``"location"``.
-
-    Examples
-    --------
-    >>> noise = np.random.default_rng(0).standard_cauchy(1000)
-    >>> goal_of_auto([(noise > 1).astype(float)]), goal_of_auto([np.round(noise)])
-    ('mean', 'location')
-    """
-    spreads = init_spreads(len(by_arm))
-    with np.errstate(over="ignore"):
-        for arm, rewards in enumerate(by_arm):
-            for reward in rewards[: JUDGED // len(by_arm)].tolist():
-                learn_spread(spreads, arm, saturate(reward))
-    return "mean" if repeats(spreads) else "location"
-
-
 def advise(by_arm: list[FloatArray], goal: str, medians: FloatArray, noise: Shape, residuals: FloatArray) -> Advice:
     """Apply the rules of thumb to the arms' rewards and medians, and to the pooled residuals and their shape.
 
@@ -156,6 +98,10 @@ def advise(by_arm: list[FloatArray], goal: str, medians: FloatArray, noise: Shap
     >>> advise([noise, noise + 1], "mean", np.array([0.0, 1.0]), measure(noise), noise).policy()
     UCB(c=1.01)
     """
+    count = sum(map(len, by_arm))
+    if count < FEWEST:
+        reason = f"{plural(count, 'reward')} cannot tell what kind of rewards these are; that takes at least {FEWEST}."
+        return Advice(UNTOLD[goal], {}, f"{reason}  This policy needs no prior knowledge.")
     if goal == "mean" and (range_ := two_values(by_arm)):
         low, high = range_
         reason = f"Every reward is {low:g} or {high:g}: a coin, whose chance has a beta posterior."
@@ -194,30 +140,32 @@ def rivals(
 
 
 def overruled(advice: Advice, candidates: list[Advice], replay: Replay) -> Advice:
-    """Return the candidate that earned most in the replay, if the advised one earned significantly less."""
-    earned = replay.earned
-    if not earned or not earned[str(advice)].is_beaten:
+    """Return the candidate that earned most of those that are clearly ahead of the advised one, if any."""
+    ahead = {str(one): one for one in candidates if replay.is_ahead(str(one), str(advice))}
+    if not ahead:
         return advice
-    first = min(candidates, key=lambda one: earned[str(one)].behind[0] != 0)
-    less, low, high = (f"{x:.3g}" for x in earned[str(advice)].behind)
+    first = ahead[replay.first(ahead)]
+    less, low, high = replay.earned[str(advice)].behind(replay.earned[str(first)])
     return replace(
         first,
         reason=f"The rule of thumb says {advice}: {advice.reason[0].lower()}{advice.reason[1:]}  The replay disagrees: "
-        f"there it is worse by {less} ({low} to {high}) per pull than {first}, which is therefore advised.",
+        f"there it is worse by {less:.3g} ({low:.3g} to {high:.3g}) per pull than {first}, which is therefore advised.",
     )
 
 
 def two_values(by_arm: list[FloatArray]) -> tuple[float, float] | None:
-    """Return the two values that rewards take; None if they do not take exactly two.
+    """Return the two values that rewards take; None if there are more or fewer, or if one is rare.
 
     Examples
     --------
-    >>> two_values([np.array([0.0, 1.0]), np.array([0.0, 0.0])])
+    >>> two_values([np.array([0.0, 1.0, 1.0, 1.0]), np.array([0.0, 0.0])])
     (0.0, 1.0)
+    >>> two_values([np.array([0.0, 37.5]), np.array([0.0, 0.0])])  # perhaps revenue, with a single order
     """
     low, high = min(float(x.min()) for x in by_arm), max(float(x.max()) for x in by_arm)
-    coins = low < high and math.isfinite(high - low) and all(((x == low) | (x == high)).all() for x in by_arm)
-    return (low, high) if coins else None
+    lows, highs = (sum(int(np.count_nonzero(x == value)) for x in by_arm) for value in (low, high))
+    coins = low < high and math.isfinite(high - low) and lows + highs == sum(map(len, by_arm))
+    return (low, high) if coins and min(lows, highs) >= CAPPED else None
 
 
 def _alike(by_arm: list[FloatArray]) -> bool:

@@ -18,9 +18,10 @@ from ..protocols import FloatArray, IntArray
 from ..world.contexts import Disjoint, Logged
 from ..world.linear import LinearInstance
 from .read import Rewards
-from .replay import SURE, Resampled
+from .replay import Resampled
 
 FOLDS = 5
+SURE = 2.575829  # normal quantile of a 99% interval
 FACTORS = (0.25, 0.5, 0.75, 1.0)  # by which slopes may be shrunk
 STEPS = 25  # iterations of reweighted least squares
 LEAST = 0.02  # of the scale: smaller residuals are weighted as if they were this large

@@ -50,6 +50,17 @@ class Levels(NamedTuple):
     second: int  # the best itself if there is only one arm
     pulls_needed: float  # of each of the best two
 
+    @property
+    def measure(self) -> str:
+        """What arms are compared by, ``"mean"`` or ``"median"``."""
+        return "mean" if self.goal == "mean" else "median"
+
+    @property
+    def tied(self) -> list[int]:
+        """The arms that are as good as the best, which is one of them."""
+        values = [getattr(arm, self.measure).value for arm in self.arms]
+        return [arm for arm, value in enumerate(values) if value == values[self.best]]
+
 
 def levels(by_arm: list[FloatArray], goal: str) -> Levels:
     """Estimate how good arms are.

@@ -12,7 +12,7 @@ from .._files import named
 from ..palette import OKABE_ITO
 from ..protocols import FloatArray, IntArray
 from .read import Rewards
-from .shape import Shape, quantile
+from .shape import Shape, level
 from .tails import distances, hill_estimates, order_count
 
 if TYPE_CHECKING:
@@ -20,18 +20,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 POINTS = 2000  # per curve: more could not be seen
-WINDOWS = 50  # in the plot of drift
+WINDOWS = 50  # at most, in the plot of drift
+FEWEST = {"mean": 100, "location": 20}  # rewards in a window: means of rare rewards need many
 FARTHEST = 1e250  # from zero that axes can show: margins and ticks need room beyond
 SIDES = {"upper": 1, "lower": -1}
 
 
-def save_plots(folder: Path, rewards: Rewards, residuals: FloatArray, pooled: Shape, arms: list[int]) -> list[Path]:
+def save_plots(
+    folder: Path, rewards: Rewards, residuals: FloatArray, pooled: Shape, arms: list[int], goal: str
+) -> list[Path]:
     """Save the plots in a folder, which is created if needed, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     figures = {
         "hill": hill_plot(residuals, pooled),
         "tails": tail_plot(residuals, pooled),
-        "drift": drift_plot(rewards, arms[: len(OKABE_ITO)]),
+        "drift": drift_plot(rewards, arms[: len(OKABE_ITO)], goal),
     }
     for name, figure in figures.items():
         with named(folder / f"{name}.png"):
@@ -55,9 +58,9 @@ def hill_plot(residuals: FloatArray, pooled: Shape) -> Figure:
             bar = [[value - low], [min(high, 1e6) - value]]  # beyond the axes
             used = [order_count(len(sizes))]
             axes.errorbar(used, [value], bar, fmt="o", color=colour, capsize=4, label=f"{side} tail, as reported")
-    for level, word, grey in ((0, "no mean", "0.85"), (1, "no variance", "0.93")):
-        axes.axhspan(level, level + 1, color=grey, linewidth=0, zorder=0)
-        axes.text(0.01, level + 0.5, word, transform=axes.get_yaxis_transform(), va="center", color="0.4")
+    for index, word, grey in ((0, "no mean", "0.85"), (1, "no variance", "0.93")):
+        axes.axhspan(index, index + 1, color=grey, linewidth=0, zorder=0)
+        axes.text(0.01, index + 0.5, word, transform=axes.get_yaxis_transform(), va="center", color="0.4")
     axes.set(xscale="log", ylim=(0, top))
     return _with_legend(figure)
 
@@ -85,13 +88,14 @@ def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
     return _with_legend(figure)
 
 
-def drift_plot(rewards: Rewards, arms: list[int]) -> Figure:
-    """Plot the medians of the arms over time, in windows."""
-    figure, axes = _figure("row, in order of time", "median in a window", "Level of the arms over time")
+def drift_plot(rewards: Rewards, arms: list[int], goal: str) -> Figure:
+    """Plot the means of the arms over time, or their medians, in windows."""
+    measure = "mean" if goal == "mean" else "median"
+    figure, axes = _figure("row, in order of time", f"{measure} in a window", "Level of the arms over time")
     for arm, colour in zip(arms, OKABE_ITO, strict=False):
         values, rows = rewards.by_arm[arm], rewards.rows[arm]
-        windows = np.array_split(np.arange(len(values)), max(1, min(WINDOWS, len(values) // 20)))
-        levels = np.array([quantile(np.sort(values[window]), 0.5) for window in windows])
+        windows = np.array_split(np.arange(len(values)), max(1, min(WINDOWS, len(values) // FEWEST[goal])))
+        levels = np.array([level(values[window], goal) for window in windows])
         levels = np.where(np.isfinite(levels), np.clip(levels, -FARTHEST, FARTHEST), levels)
         axes.plot([rows[window].mean() for window in windows], levels, ".-", color=colour, label=rewards.labels[arm])
     return _with_legend(figure)

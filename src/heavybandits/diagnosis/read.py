@@ -63,6 +63,11 @@ class Rewards:
         self.feature_names = feature_names
         self.features = np.zeros((len(rewards), 0)) if features is None else features
 
+    @property
+    def noun(self) -> str:
+        """What the file calls a reward: ``"cost"`` or ``"reward"``."""
+        return "cost" if self.minimised else "reward"
+
     @cached_property
     def rows(self) -> list[IntArray]:
         """The rows of each arm."""

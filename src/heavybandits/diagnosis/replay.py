@@ -6,7 +6,8 @@ to choose its arm, needs arms that were logged at random, and throws away all bu
 rewards in their order runs out of them for the arm that is chosen most.
 
 The file may be wrong about which arm is best, especially if it has few rewards.  So each of 20 worlds has a file of its
-own, resampled from the given one, and a policy must do well in most of them.  No world changes over time.
+own, resampled from the given one, and a policy must do well in most of them.  Policies are compared in pairs, world by
+world: the deviation over the worlds tells how much the comparison owes to this one file.  No world changes over time.
 
 Rule for too little data: with fewer than 10 rewards for some arm there is no replay, and with fewer than 100 the arm's
 tail is hardly in the file, so that the replay flatters policies that average.
@@ -15,7 +16,7 @@ tail is hardly in the file, so that the replay flatters policies that average.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ PULLS = 10_000  # at most, in a replay
 WORLDS = 20
 REPLAYS = 5  # at most, in each world
 DRAWS = 10**8  # at most, over all replays and arms
-SURE = 2.575829  # normal quantile of a 99% interval
+SURE = 1.281552  # normal quantile of an 80% interval over the worlds
 
 
 class Earned(NamedTuple):
@@ -41,12 +42,23 @@ class Earned(NamedTuple):
     mean: tuple[float, float, float]  # mean of the pulled arms' rewards, per pull
     median: tuple[float, float, float]  # likewise of their medians
     best: tuple[float, float, float]  # share of pulls of the arm that is best in its world
-    behind: tuple[float, float, float]  # the policy that earned most, by the goal, with a 99% interval
+    by_world: FloatArray  # the mean or the median, by the goal, averaged over the replays in each world
 
-    @property
-    def is_beaten(self) -> bool:
-        """Whether another policy earned significantly more on the same draws."""
-        return self.behind[1] > 0
+    def behind(self, other: Earned) -> tuple[float, float, float]:
+        """Return how much less than another policy this one earned, by the goal, with an 80% interval over the worlds.
+
+        Examples
+        --------
+        >>> band = (1.0, 1.0, 1.0)
+        >>> less, more = (Earned(band, band, band, level + np.arange(WORLDS)) for level in (1.0, 1.5))
+        >>> less.behind(more)
+        (0.5, 0.5, 0.5)
+        """
+        with np.errstate(invalid="ignore", over="ignore"):
+            differences = other.by_world - self.by_world
+            middle = float(differences.mean())
+            error = SURE * float(differences.std(ddof=1))
+        return middle, middle - error, middle + error
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,15 @@ class Replay:
     pulls: int
     replays: int
     note: str
+
+    def is_ahead(self, label: str, other: str) -> bool:
+        """Return whether a policy earned clearly more than another one; nothing is clear without a replay."""
+        return bool(self.earned) and self.earned[other].behind(self.earned[label])[1] > 0
+
+    def first(self, labels: Iterable[str]) -> str:
+        """Return the one of these policies that earned most, by the goal."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return max(labels, key=lambda label: np.nan_to_num(self.earned[label].by_world.mean(), nan=-np.inf))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +122,10 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, see
             resampled = by_arm  # because a world must have finite medians
         worlds.append(_in_one_world(resampled, policies, goal, pulls, replays, seed + world))
     means, medians, best = np.concatenate(worlds, axis=2)
-    behind = _behind(means if goal == "mean" else medians)
+    with np.errstate(invalid="ignore", over="ignore"):
+        by_world = (means if goal == "mean" else medians).reshape(len(policies), WORLDS, replays).mean(axis=2)
     earned = {
-        label: Earned(_band(means[row]), _band(medians[row]), _band(best[row]), behind[row])
+        label: Earned(_band(means[row]), _band(medians[row]), _band(best[row]), by_world[row])
         for row, label in enumerate(policies)
     }
     note = "Means over replays, with the middle nine tenths of them; rare failures may pull a mean out of that range."
@@ -138,16 +160,6 @@ def _worth(share: FloatArray, worth: FloatArray) -> FloatArray:
     """Return what the pulls of each replay were worth, per pull."""
     with np.errstate(invalid="ignore", over="ignore"):
         return np.asarray(np.where(share > 0, share * worth, 0.0).sum(axis=1))
-
-
-def _behind(earned: FloatArray) -> list[tuple[float, float, float]]:
-    """Return how much less than the first each policy earned, in replays paired by their draws."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        first = int(np.argmax(np.nan_to_num(earned.mean(axis=1), nan=-np.inf)))
-        differences = earned[first] - earned
-        middle = differences.mean(axis=1)
-        error = SURE * differences.std(axis=1, ddof=1) / math.sqrt(earned.shape[1])
-    return [(float(m), float(m - e), float(m + e)) for m, e in zip(middle, error, strict=True)]
 
 
 def _band(values: FloatArray) -> tuple[float, float, float]:

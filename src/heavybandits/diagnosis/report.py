@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .._format import html_table, plural, text_table
-from .advice import FEWEST, HEAVY, LIGHT, Advice, goal_of_auto, is_symmetric
+from .advice import Advice
 from .contexts import Contexts
+from .findings import about_drift, about_the_best, about_the_noise
+from .goals import FEWEST
 from .means import Levels
 from .read import Rewards
 from .replay import Replay
-from .shape import Drift, Shape
+from .shape import Shape
 from .tails import Estimate
 
 ROWS = 20  # arms in the table
-SURE = 0.01  # p-value of a drift that is reported
-TIED = 0.1  # share of ties from which it is said whether auto compares means
 
 LEGEND = """\
 median    the middle reward, or the lower of the middle two
@@ -26,7 +26,7 @@ spread    distance between the quartiles
 tails     tail index with a 95% interval: moments of higher order do not exist
 skew      from -1 to 1, 0 if symmetric, with a 95% interval
 ties      share of rewards equal to another reward of the arm
-outliers  rewards more than three spreads beyond the quartiles
+outliers  rewards more than three spreads beyond the quartiles; - if the spread is zero or infinite
 drift     p-value: how likely such a change of level would be by chance
 pooled    all rewards, each minus the median of its arm
 mean      with a 95% interval: Student's, corrected for skewness (Hall 1992)
@@ -95,12 +95,13 @@ class Report:
     __str__ = text
 
     def __repr__(self) -> str:
-        count, arms = plural(len(self.rewards.rewards), self._noun), plural(len(self.rewards.labels), "arm")
+        count, arms = plural(len(self.rewards.rewards), self.rewards.noun), plural(len(self.rewards.labels), "arm")
         return f"Report({self.rewards.source}: {count} of {arms}; goal {self.goal}, advice {self.advice.name})"
 
     def _repr_html_(self) -> str:
         """Show the arms, what the rewards say and which policy fits in a notebook."""
-        head = ("arm", f"{self._noun}s", "median", "upper tail index", "lower tail index", "skew", "mean", "best")
+        noun = self.rewards.noun
+        head = ("arm", f"{noun}s", "median", "upper tail index", "lower tail index", "skew", "mean", "best")
         rows = [
             (label, *_row(label, shape)[1:3], *_row(label, shape)[4:7], *((good[0], good[-1]) if good else ("", "")))
             for label, shape, good in self._arms()
@@ -118,13 +119,9 @@ class Report:
     def _too_few(self) -> bool:
         return len(self.rewards.rewards) < FEWEST
 
-    @property
-    def _noun(self) -> str:
-        return "cost" if self.rewards.minimised else "reward"
-
     def _spoken(self, text: str) -> str:
         """Speak of costs if the file has costs."""
-        return text.replace("reward", self._noun).replace("Reward", self._noun.capitalize())
+        return text.replace("reward", self.rewards.noun).replace("Reward", self.rewards.noun.capitalize())
 
     def _in_units(self, value: float) -> float:
         """Return a reward in the units of the file."""
@@ -135,7 +132,7 @@ class Report:
         order = "in order of time" if self.rewards.timed else "in the order of the file"
         dropped = f"; {plural(self.rewards.dropped, 'row')} with missing values left out" * bool(self.rewards.dropped)
         arms = plural(len(labels), "arm")
-        return f"{self.rewards.source}: {plural(count, self._noun)} of {arms}, {order}{dropped}\n"
+        return f"{self.rewards.source}: {plural(count, self.rewards.noun)} of {arms}, {order}{dropped}\n"
 
     def _arms(self) -> list[tuple[str, Shape, tuple[str, ...]]]:
         """Return the label, shape and level of each arm, and at the end of all together, in the file's units."""
@@ -153,7 +150,7 @@ class Report:
     def _measured(self) -> str:
         arms = self._arms()
         missing = len(self.rewards.labels) - len(self.arms)
-        more = f"(and {plural(missing, 'arm')} with fewer {self._noun}s)\n" if missing else ""
+        more = f"(and {plural(missing, 'arm')} with fewer {self.rewards.noun}s)\n" if missing else ""
         head = ["arm", "mean", "zeros", "others", "best"]
         good = text_table(head, [(label, *good) for label, _, good in arms if good])
         head = ["arm", "count", "median", "spread", "upper tail", "lower tail", "skew", "ties", "outliers", "drift"]
@@ -164,19 +161,25 @@ class Report:
         replay = self.replay
         if not replay.earned:
             return f"Replay\n{self._spoken(replay.note)}\n"
+        leader = replay.first(replay.earned)
+        first = replay.earned[leader]
         rows = [
-            (label, *(_band(self._band_in_units(band)) for band in earned[:2]), _band(earned.best),
-             _band(earned.behind) if earned.behind[0] else "-")
+            (label, *(_band(self._band_in_units(band)) for band in (earned.mean, earned.median)), _band(earned.best),
+             _band(earned.behind(first)) if label != leader else "-")
             for label, earned in replay.earned.items()
         ]  # fmt: skip
-        measure = "mean" if self.goal == "mean" else "median"
+        unclear = (
+            f"The lead of {leader} over {self.advice} is not clear: with another file as good as this one, it might be "
+            "behind.\n"
+        )
+        best = "the best mean" if self.goal == "mean" else "the best median, and among equal medians the best mean,"
         return (
-            f"Replay: {replay.replays} times {replay.pulls} pulls, each with a {self._noun} of its arm, drawn from "
-            "resampled files\n"
+            f"Replay: {replay.replays} times {replay.pulls} pulls, each with a {self.rewards.noun} of its arm, drawn "
+            "from resampled files\n"
             + text_table(("policy", "mean per pull", "median per pull", "share of the best", "behind the first"), rows)
             + f"\n\n{self._spoken(replay.note)}\nMean and median are those of the arms pulled; the best arm is the one "
-            f"with the best {measure} in its resampled file.  How far a policy is behind the first is measured by the "
-            "goal, with a 99% interval.\n"
+            f"with {best} in its resampled file.  How far a policy is behind the first is measured by the goal, with "
+            "an 80% interval over the files.\n" + (unclear if leader != str(self.advice) else "")
         )
 
     def _weighed(self, contexts: Contexts) -> str:
@@ -198,11 +201,12 @@ class Report:
             ("the best arm", f"{self._in_units(contexts.one):.4g}"),
             ("the best arm in each context", f"{self._in_units(contexts.each):.4g}"),
         ]
-        useless = f"Contexts predict {self._noun}s, but {contexts.policy} does no better with them than the best arm.\n"
+        noun = self.rewards.noun
+        useless = f"Contexts predict {noun}s, but {contexts.policy} does no better with them than the best arm.\n"
         return (
             f"{known}\nReplay with contexts: {contexts.replays} times {contexts.pulls} pulls\n"
             + text_table(("policy", f"{self.goal} per pull"), rows)
-            + f"\n\nContexts are drawn from the file, {self._noun}s from the lines plus their residuals.\n"
+            + f"\n\nContexts are drawn from the file, {noun}s from the lines plus their residuals.\n"
             + (useless if contexts.earned[0] <= contexts.one else "")
         )
 
@@ -213,101 +217,26 @@ class Report:
     def findings(self) -> list[str]:
         """Return what the numbers mean, one sentence each."""
         *arms, (_, pooled, _) = self._arms()
-        drift = self._drift([(label, shape.drift) for label, shape, _ in arms], pooled.drift)
-        return [*self._ranking(), *(self._spoken(line) for line in _noise(pooled)), drift]
-
-    def _ranking(self) -> list[str]:
-        found, labels = self.levels, self.rewards.labels
-        if len(labels) == 1:
-            return []
-        if self._too_few:
-            return [f"Best arm: too few {self._noun}s to tell."]
-        best, second = labels[found.best], labels[found.second]
-        measure = "mean" if self.goal == "mean" else "median"
-        said = [f"Best arm: {best!r} has the best {measure}, and is the best arm with probability "
-                f"{found.arms[found.best].chance:.2g}."]  # fmt: skip
-        rows = min(len(self.rewards.by_arm[arm]) for arm in (found.best, found.second))
-        gap = found.arms[found.best].median.value - found.arms[found.second].median.value
-        if math.isfinite(found.pulls_needed):
-            enough = "the file has enough" if found.pulls_needed <= rows else f"the file has {rows:,}"
-            needed = _rounded_up(found.pulls_needed)
-            said.append(f"Telling {best!r} and {second!r} apart takes about {needed} {self._noun}s of each; {enough}.")
-        elif gap != math.inf:
-            said.append(f"Nothing tells {best!r} and {second!r} apart so far.")
-        if self.advice.name == "auto" and self.pooled.ties > TIED:
-            goal = goal_of_auto(self.rewards.by_arm)
-            said.append(f"Many {self._noun}s tie, and auto compares {goal}s: print(agent) shows the goal in force.")
-        return said
-
-    def _drift(self, arms: list[tuple[str, Drift]], pooled: Drift) -> str:
-        """Say whether the level changes, over all arms together or, as when two arms change places, of one arm."""
-        if math.isnan(pooled.p_value):
-            return f"Drift: too few different {self._noun}s to tell."
-        what, found = "the level changes, most likely after row", pooled
-        if not pooled.p_value < SURE:
-            tested = [(drift.p_value, label, drift) for label, drift in arms if not math.isnan(drift.p_value)]
-            least, label, found = min(tested, default=(1.0, "", pooled), key=lambda one: one[0])
-            what = f"the level of {label!r} changes, most likely after its {self._noun} number"
-            if not least * len(tested) < SURE:  # of many arms, some seem to change by chance
-                return f"Drift: none seen, in all arms together or in one, so old {self._noun}s are as good as new."
-        return (
-            f"Drift: {what} {found.after} and by {found.shift:.3g}.  The advised policy does not forget, so wrap it in "
-            "hb.Restarting(policy), which starts afresh when it detects a change."
-        )
-
-
-def _noise(pooled: Shape) -> list[str]:
-    said = [_tail("upper", pooled.upper), _tail("lower", pooled.lower)]
-    if pooled.infinite:
-        said.append(f"Infinite: {plural(pooled.infinite, 'reward')}; tail indices leave them out, averages cannot.")
-    if math.isnan(pooled.skew.value):
-        said.append("Symmetry: too few different rewards to tell.")
-    elif is_symmetric(pooled):
-        said.append("Symmetry: no skew worth mentioning, so mean (if any) and median rank arms with equal noise alike.")
-    else:
-        longer = "upper" if pooled.skew.value > 0 else "lower"
-        said.append(f"Symmetry: the {longer} side reaches further, so mean and median may rank the arms differently.")
-    if pooled.ties > 0.5:
-        said.append(f"Ties: {pooled.ties:.0%} of the rewards repeat; they may be counts, rounded, or often zero.")
-    if pooled.outliers > 0:
-        share = f"{100.0 * pooled.outliers / pooled.size:.2g}%"
-        said.append(f"Outliers: {plural(pooled.outliers, 'reward')}, {share}; normal noise would give 2 in a million.")
-    return said
+        drifts = [(label, shape.drift) for label, shape, _ in arms]
+        return [
+            *about_the_best(self.rewards, self.levels, self.advice, self.pooled),
+            *(self._spoken(line) for line in about_the_noise(pooled)),
+            about_drift(drifts, pooled.drift, self.rewards.noun, self.levels.measure),
+        ]
 
 
 def _row(label: str, shape: Shape) -> tuple[str, ...]:
     numbers = (shape.median, shape.spread)
+    outliers = f"{shape.outliers}" if shape.has_fences else "-"
     drift = "-" if math.isnan(shape.drift.p_value) else f"{shape.drift.p_value:.2g}"
     return (label, f"{shape.size}", *(f"{x:.4g}" for x in numbers), str(shape.upper), str(shape.lower),
-            str(shape.skew), f"{shape.ties:.0%}", f"{shape.outliers}", drift)  # fmt: skip
-
-
-def _tail(side: str, tail: Estimate) -> str:
-    if math.isnan(tail.value):
-        return f"The {side} tail: too few rewards on that side of the median to tell."
-    if tail.low == math.inf:
-        return f"There is no {side} tail: the most extreme reward on that side is a common one."
-    if tail.low > LIGHT:
-        return f"The {side} tail is light, its index above {tail.low:.2g}: averages settle as with normal noise."
-    if tail.low <= 1 and tail.value <= HEAVY:
-        return f"The {side} tail is very heavy, index {tail}: even the mean may not exist, and averages mislead."
-    if tail.value <= HEAVY:
-        return f"The {side} tail is heavy, index {tail}: a mean seems to exist but no variance; averages settle slowly."
-    return f"The {side} tail is moderate, index {tail}: a variance seems to exist, but outliers still move averages."
+            str(shape.skew), f"{shape.ties:.0%}", outliers, drift)  # fmt: skip
 
 
 def _interval(estimate: Estimate) -> str:
     if not math.isfinite(estimate.value):
         return "-"
     return f"{estimate.value:.4g} ({estimate.low:.4g} to {estimate.high:.4g})"
-
-
-def _rounded_up(count: float) -> str:
-    """Return a count rounded up to two digits."""
-    if count >= 1e6:
-        return f"{count:.2g}"
-    digits = max(0, len(str(int(count))) - 2)
-    return f"{math.ceil(count / 10**digits) * 10**digits:,}"
 
 
 def _band(values: tuple[float, float, float]) -> str:

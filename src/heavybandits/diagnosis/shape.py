@@ -7,10 +7,10 @@ data.
 
 *Drift* is sought in ranks, which outliers cannot move.  The ranks, centred and summed over time, form a bridge; its
 largest height, divided by :math:`\sqrt{n/12}`, follows Kolmogorov's law if nothing changes.  The time of that height is
-the most likely time of a change.
+the most likely time of a change, whose size is measured by the goal: in means or in medians.
 
 *Outliers* lie more than three spreads below the lower or above the upper quartile, as two in a million normal rewards
-do.
+do.  If the quartiles are equal or infinite, only infinite rewards are outliers for sure.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FENCE = 3.0  # spreads from the quartiles to an outlier
 
 
 class Drift(NamedTuple):
-    """Whether the level changes over time: a p-value, the row after which it does, and by how much."""
+    """Whether the level changes over time: a p-value, the row after which it does, and the change of mean or median."""
 
     p_value: float
     after: int
@@ -46,9 +46,14 @@ class Shape(NamedTuple):
     lower: Estimate  # tail index
     skew: Estimate
     ties: float  # share of rewards that are equal to another
-    outliers: int  # including infinite rewards
+    outliers: int  # including infinite rewards, and nothing else unless `has_fences`
     infinite: int
     drift: Drift
+
+    @property
+    def has_fences(self) -> bool:
+        """Whether the spread tells outliers from other rewards: not if it is zero or infinite."""
+        return 0 < self.spread < math.inf
 
     def mirrored(self) -> Shape:
         """Return the shape of the negated rewards: costs, if these are rewards."""
@@ -58,8 +63,8 @@ class Shape(NamedTuple):
         )  # fmt: skip
 
 
-def measure(rewards: FloatArray) -> Shape:
-    """Describe rewards that are in order of time.
+def measure(rewards: FloatArray, goal: str = "location") -> Shape:
+    """Describe rewards that are in order of time, and whose mean or location is the goal.
 
     Examples
     --------
@@ -77,7 +82,7 @@ def measure(rewards: FloatArray) -> Shape:
     outliers = int(np.count_nonzero(outside)) if 0 < spread < math.inf else infinite
     return Shape(
         size=len(rewards), median=median, spread=spread, upper=upper, lower=lower, skew=skewness(ordered),
-        ties=repeated(ordered) / len(rewards), outliers=outliers, infinite=infinite, drift=drift(rewards),
+        ties=repeated(ordered) / len(rewards), outliers=outliers, infinite=infinite, drift=drift(rewards, goal),
     )  # fmt: skip
 
 
@@ -90,6 +95,17 @@ def quantile(ordered: FloatArray, level: float) -> float:
     2.0
     """
     return float(ordered[max(0, math.ceil(level * len(ordered)) - 1)])
+
+
+def level(rewards: FloatArray, goal: str) -> float:
+    """Return the mean, in a way that never overflows, or the median.
+
+    Examples
+    --------
+    >>> level(np.array([0.0, 0.0, 1.5e308, 1.5e308]), "mean"), level(np.array([0.0, 0.0, 6.0]), "location")
+    (7.5e+307, 0.0)
+    """
+    return float(np.sum(rewards / len(rewards))) if goal == "mean" else quantile(np.sort(rewards), 0.5)
 
 
 def skewness(ordered: FloatArray) -> Estimate:
@@ -121,8 +137,8 @@ def _lopsided(low: FloatArray, middle: FloatArray, high: FloatArray) -> FloatArr
     return ((high - middle) - (middle - low)) / (high - low)
 
 
-def drift(rewards: FloatArray) -> Drift:
-    """Look for a change of level.
+def drift(rewards: FloatArray, goal: str = "location") -> Drift:
+    """Look for a change of level, and measure it by the goal.
 
     Examples
     --------
@@ -131,7 +147,7 @@ def drift(rewards: FloatArray) -> Drift:
     >>> found.p_value < 1e-6, abs(found.after - 1500) < 100, round(found.shift)
     (True, True, 1)
     """
-    return drift_of_ranks(centred_ranks(rewards), rewards)
+    return drift_of_ranks(centred_ranks(rewards), rewards, goal)
 
 
 def centred_ranks(rewards: FloatArray) -> FloatArray:
@@ -147,8 +163,8 @@ def centred_ranks(rewards: FloatArray) -> FloatArray:
     return np.asarray((ranks[which] - 0.5) / len(rewards) - 0.5)
 
 
-def drift_of_ranks(ranks: FloatArray, rewards: FloatArray) -> Drift:
-    """Look for a change of level in centred ranks; its size is measured in ``rewards``."""
+def drift_of_ranks(ranks: FloatArray, rewards: FloatArray, goal: str) -> Drift:
+    """Look for a change of level in centred ranks; its size is measured in ``rewards``, by the goal."""
     from scipy import special
 
     n, norm = len(ranks), math.sqrt(float(ranks @ ranks))
@@ -156,9 +172,8 @@ def drift_of_ranks(ranks: FloatArray, rewards: FloatArray) -> Drift:
         return Drift(math.nan, 0, math.nan)
     bridge = np.abs(np.cumsum(ranks))
     after = int(np.argmax(bridge[:-1])) + 1
-    before, since = np.sort(rewards[:after]), np.sort(rewards[after:])
     with np.errstate(invalid="ignore"):
-        shift = quantile(since, 0.5) - quantile(before, 0.5)
+        shift = level(rewards[after:], goal) - level(rewards[:after], goal)
     return Drift(float(special.kolmogorov(bridge[after - 1] / norm)), after, shift)
 
 

@@ -57,6 +57,16 @@ class Estimate(NamedTuple):
         """Return the estimate of the number with its sign changed."""
         return Estimate(0.0 - self.value, 0.0 - self.high, 0.0 - self.low)
 
+    def exceeds(self, level: float) -> bool:
+        """Return whether the interval is above a level, also when rounded as it is printed.
+
+        Examples
+        --------
+        >>> Estimate(1.5, 1.04, 2.0).exceeds(1), Estimate(1.5, 1.1, 2.0).exceeds(1)
+        (False, True)
+        """
+        return float(f"{self.low:.2g}") > level
+
     def __str__(self) -> str:
         return "-" if math.isnan(self.value) else f"{self.value:.2g} ({self.low:.2g} to {self.high:.2g})"
 

@@ -1,0 +1,122 @@
+"""What the numbers of a diagnosis mean, in sentences."""
+
+from __future__ import annotations
+
+import math
+
+from .._format import plural
+from .advice import HEAVY, LIGHT, Advice, is_symmetric
+from .goals import FEWEST, goal_of_auto
+from .means import Levels
+from .read import Rewards
+from .shape import Drift, Shape
+from .tails import FEWEST as FEWEST_IN_TAIL
+from .tails import Estimate
+
+SURE = 0.01  # p-value of a drift that is reported
+TIED = 0.1  # share of ties from which it is said whether auto compares means
+NAMED = 5  # arms that tie and are named
+
+
+def about_the_best(rewards: Rewards, found: Levels, advice: Advice, pooled: Shape) -> list[str]:
+    """Say which arm is best, and how many rewards tell it from the second."""
+    labels, noun = rewards.labels, rewards.noun
+    if len(labels) == 1:
+        return []
+    if len(rewards.rewards) < FEWEST:
+        return [f"Best arm: too few {noun}s to tell; that takes at least {FEWEST}."]
+    said = []
+    best, second = labels[found.best], labels[found.second]
+    rows = min(len(rewards.by_arm[arm]) for arm in (found.best, found.second))
+    gap = found.arms[found.best].median.value - found.arms[found.second].median.value
+    if len(found.tied) > 1:
+        said.append(f"Best arm: {_listed([labels[arm] for arm in found.tied])} tie for the best {found.measure}.")
+    else:
+        chance = f"{found.arms[found.best].chance:.2g}"
+        said.append(f"Best arm: {best!r} has the best {found.measure}, and is the best arm with probability {chance}.")
+        if math.isfinite(found.pulls_needed):
+            enough = "the file has enough" if found.pulls_needed <= rows else f"the file has {rows:,}"
+            needed = _rounded_up(found.pulls_needed)
+            said.append(f"Telling {best!r} and {second!r} apart takes about {needed} {noun}s of each; {enough}.")
+        elif gap != math.inf:
+            said.append(f"Nothing tells {best!r} and {second!r} apart so far.")
+    if advice.name == "auto" and pooled.ties > TIED:
+        goal = goal_of_auto(rewards.by_arm)
+        said.append(f"Many {noun}s tie, and auto compares {goal}s: print(agent) shows the goal in force.")
+    return said
+
+
+def about_the_noise(pooled: Shape) -> list[str]:
+    """Say how heavy the tails are, whether the noise is symmetric, and whether there are ties and outliers."""
+    said = [_tail("upper", pooled.upper), _tail("lower", pooled.lower)]
+    if pooled.infinite:
+        said.append(f"Infinite: {plural(pooled.infinite, 'reward')}; tail indices leave them out, averages cannot.")
+    if math.isnan(pooled.skew.value):
+        said.append("Symmetry: too few different rewards to tell.")
+    elif is_symmetric(pooled):
+        said.append("Symmetry: no skew worth mentioning, so mean (if any) and median rank arms with equal noise alike.")
+    else:
+        longer = "upper" if pooled.skew.value > 0 else "lower"
+        said.append(f"Symmetry: the {longer} side reaches further, so mean and median may rank the arms differently.")
+    if pooled.ties > 0.5:
+        said.append(f"Ties: {pooled.ties:.0%} of the rewards repeat; they may be counts, rounded, or often zero.")
+    if not pooled.has_fences:
+        said.append(
+            f"Outliers: not counted, because they are measured in spreads, and the spread is {pooled.spread:g}."
+        )
+    elif pooled.outliers > 0:
+        share = f"{100.0 * pooled.outliers / pooled.size:.2g}%"
+        said.append(f"Outliers: {plural(pooled.outliers, 'reward')}, {share}; normal noise would give 2 in a million.")
+    return said
+
+
+def about_drift(arms: list[tuple[str, Drift]], pooled: Drift, noun: str, measure: str) -> str:
+    """Say whether the level changes, over all arms together or, as when two arms change places, of one arm."""
+    if math.isnan(pooled.p_value):
+        return f"Drift: too few different {noun}s to tell."
+    what, found = "the level changes, most likely after row", pooled
+    if not pooled.p_value < SURE:
+        tested = [(drift.p_value, label, drift) for label, drift in arms if not math.isnan(drift.p_value)]
+        least, label, found = min(tested, default=(1.0, "", pooled), key=lambda one: one[0])
+        what = f"the level of {label!r} changes, most likely after its {noun} number"
+        if not least * len(tested) < SURE:  # of many arms, some seem to change by chance
+            return f"Drift: none seen, in all arms together or in one, so old {noun}s are as good as new."
+    moved = f"moves by {found.shift:+.3g}" if found.shift else "stays the same"
+    return (
+        f"Drift: {what} {found.after}; the {measure} {moved}.  The advised policy does not forget, so wrap it in "
+        "hb.Restarting(policy), which starts afresh when it detects a change."
+    )
+
+
+def _tail(side: str, tail: Estimate) -> str:
+    """Say what the interval of a tail index excludes."""
+    if math.isnan(tail.value):
+        return (
+            f"The {side} tail: too few rewards on that side of the median to tell; that takes at least "
+            f"{FEWEST_IN_TAIL}."
+        )
+    if tail.low == math.inf:
+        return f"There is no {side} tail: the most extreme reward on that side is a common one."
+    if tail.exceeds(LIGHT):
+        return f"The {side} tail is light, its index above {tail.low:.2g}: averages settle as with normal noise."
+    if tail.exceeds(HEAVY):
+        return f"The {side} tail is moderate, index {tail}: a variance exists, but outliers still move averages."
+    is_, no, settle = ("is", "no", "settle") if tail.high <= HEAVY else ("may be", "perhaps no", "may settle")
+    if tail.exceeds(1):
+        return f"The {side} tail {is_} heavy, index {tail}: a mean exists, but {no} variance; averages {settle} slowly."
+    return f"The {side} tail {is_} very heavy, index {tail}: even the mean may not exist, and averages may mislead."
+
+
+def _listed(labels: list[str]) -> str:
+    """Return the labels of at least two arms, or their number if there are many."""
+    if len(labels) > NAMED:
+        return plural(len(labels), "arm")
+    return f"{', '.join(map(repr, labels[:-1]))} and {labels[-1]!r}"
+
+
+def _rounded_up(count: float) -> str:
+    """Return a count rounded up to two digits."""
+    if count >= 1e6:
+        return f"{count:.2g}"
+    digits = max(0, len(str(int(count))) - 2)
+    return f"{math.ceil(count / 10**digits) * 10**digits:,}"

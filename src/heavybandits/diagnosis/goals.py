@@ -1,0 +1,86 @@
+"""What to compare the arms by: means or locations.
+
+The goal is the *mean* where means exist: where the intervals of both tail indices are clearly above 1, where the most
+extreme rewards are all the same number, as timeouts are, or where too few rewards differ from the median to measure a
+tail.  Otherwise it is the *location*, here the median, unless medians tie and cannot tell the arms apart.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..algorithms.kit.numerics import saturate
+from ..algorithms.kit.spreads import init_spreads, learn_spread, repeats
+from ..protocols import FloatArray
+from .shape import Shape
+from .tails import FEWEST as FEWEST_IN_TAIL
+
+FEWEST = 10  # rewards, to tell anything
+CAPPED = 3  # how often the most extreme reward must occur, and each value of a coin
+JUDGED = 20_000  # rewards that tell which goal auto pursues
+
+
+def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape) -> tuple[str, str]:
+    """Return what to compare the arms by, and why.
+
+    Examples
+    --------
+    >>> from heavybandits.diagnosis.shape import measure
+    >>> noise = np.random.default_rng(0).standard_cauchy(1000)
+    >>> choose_goal([noise, noise + 1], np.array([0.0, 1.0]), measure(noise))[0]
+    'location'
+    """
+    sides = ((noise.upper, _is_capped(by_arm, 1)), (noise.lower, _is_capped(by_arm, -1)))
+    known = [(tail, capped) for tail, capped in sides if not math.isnan(tail.value)]
+    tails = [tail for tail, capped in known if tail.exceeds(1) or not capped]
+    heaviest = min(tails, key=lambda tail: tail.low, default=None)
+    if noise.infinite:
+        return "location", "Some rewards are infinite, so arms have no means and are compared by their medians."
+    if sum(map(len, by_arm)) < FEWEST:
+        said = "There are too few rewards to tell whether means exist"
+        return "mean", f"{said}, fewer than {FEWEST}; choose a goal, or collect more."
+    if len(tails) < len(known) and (heaviest is None or heaviest.exceeds(1)):
+        return "mean", "The most extreme rewards are all the same number, as timeouts are, so means exist."
+    if heaviest is None or heaviest.low == math.inf:
+        if all(capped or not math.isnan(tail.value) for tail, capped in sides):
+            return "mean", "There is no tail: rewards are bounded or take few values, so means exist."
+        return "mean", (
+            f"Too few rewards differ from the median to measure a tail, fewer than {FEWEST_IN_TAIL} on a side, so we "
+            "assume that means exist."
+        )
+    if heaviest.exceeds(1):
+        return "mean", f"The heavier tail has an index clearly above 1, {heaviest}, so means exist."
+    if np.count_nonzero(medians == medians.max()) > 1:
+        return "mean", (
+            f"The heavier tail has the index {heaviest}, so means may not exist; but medians tie, so nothing else "
+            "tells the arms apart."
+        )
+    return "location", (
+        f"The heavier tail has the index {heaviest}, not clearly above 1, so means may not exist.  If rewards are "
+        "bounded and their sum is what matters, ask for the goal mean."
+    )
+
+
+def _is_capped(by_arm: list[FloatArray], side: int) -> bool:
+    """Return whether the most extreme reward on a side occurs several times, as timeouts do, and so ends the tail."""
+    extreme = max(float((side * rewards).max()) for rewards in by_arm)
+    return sum(int(np.count_nonzero(side * rewards == extreme)) for rewards in by_arm) >= CAPPED
+
+
+def goal_of_auto(by_arm: list[FloatArray]) -> str:
+    """Return what ``auto`` compares after such rewards, ``"mean"`` if they have atoms, or else ``"location"``.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).standard_cauchy(1000)
+    >>> goal_of_auto([(noise > 1).astype(float)]), goal_of_auto([np.round(noise)])
+    ('mean', 'location')
+    """
+    spreads = init_spreads(len(by_arm))
+    with np.errstate(over="ignore"):
+        for arm, rewards in enumerate(by_arm):
+            for reward in rewards[: JUDGED // len(by_arm)].tolist():
+                learn_spread(spreads, arm, saturate(reward))
+    return "mean" if repeats(spreads) else "location"
