@@ -240,12 +240,14 @@ def recovery(folder: Path, n_events: int) -> None:
     without, busy = time.perf_counter() - start, time.process_time() - busy
     assert replica is not None
     replicas.snapshot_all(session)
-    start = time.perf_counter()
-    again = Replicas().load(session, "x")
-    within = time.perf_counter() - start
+    within = []
+    for _ in range(20):
+        start = time.perf_counter()
+        again = Replicas().load(session, "x")
+        within.append(time.perf_counter() - start)
     print(f"\n| with {n_events:,} events | |\n|---|---|")
     print(f"| replaying them without a snapshot | {without:.1f} s, {busy:.1f} s of processor time |")
-    print(f"| with a snapshot | {within:.2f} s |")
+    print(f"| with a snapshot | {1e3 * statistics.median(within):.1f} ms |")
     assert again is not None
     assert again.checksum() == replica.checksum()
     print(f"| an event in SQLite | {(folder / 'big.db').stat().st_size / n_events:.0f} bytes |")
