@@ -81,8 +81,6 @@ def test_the_process_stops_drawing_when_the_other_is_interrupted(store: str, tmp
     assert not (tmp_path / "figures").exists()
 
 
-# Python 3.13 may complain about a buffer that is collected together with the exception.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_ctrl_c_while_figures_are_drawn_says_that_results_are_saved(
     store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

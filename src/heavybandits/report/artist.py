@@ -42,12 +42,14 @@ class Artist:
         self._drawn[location] = self._waiting.submit(self._ask, location)
 
     def _ask(self, location: str) -> Section | None:
-        self._connection.send(location)
-        return self._connection.recv()  # type: ignore[no-any-return]
+        with suppress(OSError, EOFError):  # the process has ended
+            self._connection.send(location)
+            return self._connection.recv()  # type: ignore[no-any-return]
+        return None
 
     def sections(self) -> dict[str, Section]:
         """Wait for the requested sections and return them by location, without studies that could not be drawn."""
-        drawn = {location: None if future.exception() else future.result() for location, future in self._drawn.items()}
+        drawn = {location: future.result() for location, future in self._drawn.items()}
         return {location: section for location, section in drawn.items() if section is not None}
 
     def __enter__(self) -> Artist:
