@@ -181,7 +181,7 @@ def test_summary_and_figure_are_as_for_arms() -> None:
     assert table["mean"]["a"] < table["mean"]["b"]
     assert table["failures"].tolist() == [0.0, 1.0]
     assert np.isnan(table["ratio to Lai-Robbins"]).all()
-    assert result.plot().axes[0].get_ylabel() == "mean regret"
+    assert result.plot(band=[]).axes[0].get_ylabel() == "mean regret"
     assert "Regret after 400 pulls" in result._repr_html_()
 
 

@@ -19,7 +19,7 @@ from ..palette import FAINT, INK, Look, look
 from ..protocols import FloatArray, IntArray
 
 MOST_LABELS = 14  # more names do not fit beside a panel
-LONGEST_NAME = 22  # characters
+LONGEST_NAME = 22  # characters, with the arrow and the value of a line that leaves the axis
 FAR = 2.0  # a policy with more than this many times the regret of the next better one may leave the panel
 
 
@@ -62,7 +62,8 @@ def plot_regret(
     looks
         How to draw each name; by default :func:`~heavybandits.palette.look`.
     limit
-        What a unit of ln(t) adds to the Lai-Robbins limit.  The limit is left out where it lies above a curve.
+        What a unit of ln(t) adds to the Lai-Robbins limit.  The limit is drawn if it lies below all curves after the
+        first tenth of the rounds.
     scale
         ``"linear"``, or ``"log"`` for two logarithmic axes.
     """
@@ -81,7 +82,9 @@ def plot_regret(
     late = rounds >= rounds[-1] // 10
     bound = limit * np.log(rounds)
     if math.isfinite(limit) and all((bound[late] <= mean[late]).all() for mean in means.values()):
-        lines += axes.plot(rounds, bound, color=INK, linestyle=":", linewidth=1, label="Lai-Robbins", zorder=2)
+        lines += axes.plot(
+            rounds[bound > 0], bound[bound > 0], color=INK, linestyle=":", linewidth=1, label="Lai-Robbins", zorder=2
+        )
     tidy(axes)
     name_lines(axes, lines)
 
@@ -193,15 +196,22 @@ class _Arranger(Artist):
             beyond = end > high
             at = 1.0 if beyond else float(transform.transform((right, max(end, low)))[1])
             where = f" \N{UPWARDS ARROW} {short(float(f'{end:.2g}'))}" if beyond else ""
-            text.set_text(_brief(str(line.get_label())) + where)
+            text.set_text(brief(str(line.get_label()), LONGEST_NAME - len(where)) + where)
             wanted.append((at, end, text))
         wanted.sort(key=lambda one: one[:2])
         for at, (_, _, text) in zip(apart([one[0] for one in wanted], gap), wanted, strict=True):
             text.set_position((1.02, at))
 
 
-def _brief(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1].removesuffix("\\") + "…"
+def brief(name: str, length: int = LONGEST_NAME) -> str:
+    """Return a name that is cut if it is long.
+
+    Examples
+    --------
+    >>> brief("SGD-UCB-SMoM", 8)
+    'SGD-UCB…'
+    """
+    return name if len(name) <= length else name[: length - 1].removesuffix("\\") + "…"
 
 
 def apart(wanted: Sequence[float], gap: float) -> list[float]:

@@ -204,7 +204,8 @@ class Result:
         -------
         matplotlib.figure.Figure or matplotlib.axes.Axes
             The new figure, to be changed or saved, or the given axis: its figure is the caller's, and notebooks would
-            show it twice.  The Lai-Robbins line is drawn if it lies below all curves.
+            show it twice.  The Lai-Robbins limit is drawn if it lies below all curves after the first tenth of the
+            rounds.
 
         Examples
         --------
@@ -229,6 +230,7 @@ class Result:
         figure = Picture(figsize=(7, 4.2), layout="constrained")
         axes = figure.subplots() if ax is None else ax
         regret = {label: self._regret[self._labels.index(label)] for label in drawn}
+        banded = [label for label in banded if label in drawn]
         plot_regret(axes, self._rounds, regret, banded, limit=self.lai_robbins_slope, scale=scale)
         axes.set(xlabel="pulls", ylabel="mean regret (bands: 80% of runs)" if banded else "mean regret")
         return figure if ax is None else ax

@@ -32,7 +32,7 @@ def draw_curves(study: StudyResult) -> Drawing:
         def draw(figure: FigureBase) -> None:
             _draw_panel(figure, title(label, result.instance), result, list(study.families), names, band, strips)
 
-        return Panel(label, 4.1, 2.75 + (0.6 + 0.16 * strips if strips else 0), draw)
+        return Panel(label, 4.4, 2.75 + (0.6 + 0.16 * strips if strips else 0), draw)
 
     text = f"Mean regret over {replications(study)} on common noise."
     if band:
@@ -40,7 +40,7 @@ def draw_curves(study: StudyResult) -> Drawing:
         text += "above its band."
     if strips:
         text += " Below: the final regret of each replication, with a bar at the median."
-    text += " An arrow marks a policy that leaves the panel."
+    text += " An arrow marks a policy that leaves the panel, with its last value."
     if any(limit_shown(study, result) for _, result in instances):
         text += " The dotted line has the slope that no policy can beat as the horizon grows (Lai and Robbins)."
     if len(study.results) > MOST_PANELS:
@@ -104,7 +104,7 @@ def draw_strip(axes: Axes, final: dict[str, FloatArray]) -> None:
     """Draw a row of dots per policy, one per replication, and a bar at the median."""
     from matplotlib.ticker import FuncFormatter
 
-    from ..engine.plot import few_log_ticks, short
+    from ..engine.plot import brief, few_log_ticks, plain, short
 
     values = np.concatenate(list(final.values()))
     positive = values[values > 0]
@@ -116,7 +116,7 @@ def draw_strip(axes: Axes, final: dict[str, FloatArray]) -> None:
         _dots(axes, at, row + spread, drawn)
         middle = max(float(np.median(regrets)), floor)
         axes.plot([middle, middle], [row - 0.42, row + 0.42], color=drawn.colour, linewidth=1.8, zorder=4)
-        axes.text(1.02, row, _short_name(name), transform=axes.get_yaxis_transform(), color=drawn.text, va="center",
+        axes.text(1.02, row, plain(brief(name)), transform=axes.get_yaxis_transform(), color=drawn.text, va="center",
                   fontsize=SIZE - 1, weight="bold" if drawn.width > 2 else "normal")  # fmt: skip
     axes.set(xscale="log", xlim=(floor / 1.2, 1.2 * max(float(values.max()), floor)), ylim=(len(final) - 0.4, -0.6))
     few_log_ticks(axes.xaxis)
@@ -126,12 +126,6 @@ def draw_strip(axes: Axes, final: dict[str, FloatArray]) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(FAINT)
     axes.set_xlabel("final regret of each replication")
-
-
-def _short_name(name: str) -> str:
-    from ..engine.plot import LONGEST_NAME, plain
-
-    return plain(name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…")
 
 
 def _dots(axes: Axes, x: FloatArray, y: Any, drawn: Look) -> None:

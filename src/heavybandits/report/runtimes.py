@@ -79,7 +79,7 @@ def draw_runtimes(study: StudyResult) -> Drawing:
         def draw(figure: FigureBase) -> None:
             _draw_panel(figure, heading, pulls, result.horizon)
 
-        return Panel(heading, 4.1, 2.75, draw)
+        return Panel(heading, 4.4, 2.75, draw)
 
     panels = [panel(instance, target) for instance in study.results for target in study.targets]
     caption = (

@@ -46,7 +46,8 @@ def draw_sweep(study: StudyResult) -> Drawing:
     left_out = len(study.results) - len(labels)
     caption = (
         f"Mean regret at the horizon against {parameter}, over {replications(study)} on common noise. The bands reach "
-        f"two standard errors to either side, for {listing(band)}. An arrow marks a policy that leaves the panel."
+        f"two standard errors to either side, for {listing(band)}. An arrow marks a policy that leaves the panel, with "
+        "its last value."
     )
     if left_out:
         caption += f" Below {parameter} = {values[0]:g} all arms are equal, so any choice is as good as another."
