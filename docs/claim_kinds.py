@@ -71,17 +71,18 @@ class Row(NamedTuple):
         return False
 
 
-class Ratio(NamedTuple):
-    """A ratio in a sentence, in bold, that a script prints on a line of its own."""
+class Ratios(NamedTuple):
+    """Ratios in sentences, in bold, which a script prints in this order, each on a line of its own."""
 
-    amount: str
+    amounts: tuple[str, ...]
 
     def is_in(self, results: Results) -> bool:
-        """Return whether the script printed this ratio."""
-        return any(line.endswith(f": {self.amount}") for line in results.printed.splitlines())
+        """Return whether the script printed these ratios in this order, perhaps with others between them."""
+        printed = iter(re.findall(rf"^[^|\n]*: ({NUMBER})$", results.printed, re.MULTILINE))
+        return all(amount in printed for amount in self.amounts)  # each search goes on where the last one ended
 
     def is_near(self, results: Results) -> bool:
-        """Return False: a computed ratio is the same or it is not."""
+        """Return False: computed ratios are the same or they are not."""
         return False
 
 
@@ -147,7 +148,7 @@ class Cost(NamedTuple):
         return found is not None and close(value(self.amount), value(found[1]))
 
 
-Claim = Pair | Row | Ratio | Measured | Time | Cost
+Claim = Pair | Row | Ratios | Measured | Time | Cost
 
 
 def claims_in(text: str, *, printed: bool, measured: bool) -> list[Claim]:
@@ -168,9 +169,11 @@ def claims_in(text: str, *, printed: bool, measured: bool) -> list[Claim]:
         return list(_costs(text))
     kind = Measured if measured else Row
     claims: list[Claim] = [kind(row.replace("**", "")) for row in ROWS.findall(text)]
-    for paragraph in re.split(r"\n\s*\n", ROWS.sub("", text)):
+    sentences = ROWS.sub("", text)
+    if ratios := tuple(RATIOS.findall(sentences)):
+        claims.append(Ratios(ratios))
+    for paragraph in re.split(r"\n\s*\n", sentences):
         claims += [Pair(*numbers) for numbers in PAIRS.findall(paragraph)]
-        claims += [Ratio(amount) for amount in RATIOS.findall(paragraph)]
         names = tuple(re.findall(r"`[\w-]+`", paragraph))
         claims += [Time(*time, names) for time in TIMES.findall(paragraph) if measured]
     return claims

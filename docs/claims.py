@@ -35,11 +35,12 @@ HEAD = f"""\
 # Claims
 
 Numbers in these pages name the command that makes them. `python docs/claims.py` reruns these commands and looks up each
-*mean ± standard error* among the results, and each row of a table and each ratio in bold in what a script prints.
-*Same* counts what is found to the last digit; *near* numbers with a result within two standard errors, as after a
-change that alters choices a little; *gone* all others, such as those of an earlier version. Measured times and their
-ratios differ from run to run: they are near if all numbers of a row are within a factor of {FACTOR:.0f} of those
-measured now. A row is as old as its date; the digest shows whether the numbers have changed since.
+*mean ± standard error* among the results. If the command is a script, it also looks up each row of a table, and the
+ratios in bold, in what the script prints. *Same* counts what is found to the last digit; *near* numbers with a result
+within two standard errors, as after a change that alters choices a little; *gone* all others, such as those of an
+earlier version. Measured times and their ratios differ from run to run: they are near if all numbers of a row are
+within a factor of {FACTOR:.0f} of those measured now. A row is as old as its date; the digest shows whether the numbers
+have changed since.
 
 | document | command | claims | same | near | gone | checked | machine | digest |
 |---|---|---|---|---|---|---|---|---|

