@@ -92,8 +92,8 @@ def test_a_report_of_costs_speaks_of_costs() -> None:
 def test_a_few_rewards_tell_nothing() -> None:
     text = hb.diagnose(logged({"a": np.ones(5), "b": np.zeros(4)})).text()
     assert "There are too few rewards to tell whether means exist" in text
-    assert "- Best arm: too few rewards to tell; that takes at least 10.\n" in text
-    assert "\n9 rewards cannot tell what kind of rewards these are; that takes at least 10.  This policy" in text
+    assert "- Best arm: too few rewards to tell; at least 10 are needed.\n" in text
+    assert "\n9 rewards are too few to tell what kind they are; at least 10 are needed.  This policy" in text
     assert "coin" not in text
     assert "100%" not in re.search(r"^a .*$", text, re.MULTILINE)[0].split()[-1]  # type: ignore[index]
     text = hb.diagnose(logged({"a": np.arange(6.0), "b": np.arange(5.0)})).text()
@@ -154,6 +154,7 @@ def test_outliers_are_not_counted_without_a_spread() -> None:
         (Estimate(3.0, 2.04, math.inf), "may be heavy, index 3 (2 to inf): a mean exists, but perhaps no variance"),
         (Estimate(2.5, 1.3, math.inf), "may be heavy, index 2.5 (1.3 to inf): a mean exists, but perhaps no variance"),
         (Estimate(1.5, 1.3, 1.8), "is heavy, index 1.5 (1.3 to 1.8): a mean exists, but no variance"),
+        (Estimate(1.5, 1.3, 2.04), "is heavy, index 1.5 (1.3 to 2): a mean exists, but no variance"),
         (Estimate(2.5, 0.9, math.inf), "may be very heavy, index 2.5 (0.9 to inf): even the mean may not exist"),
         (Estimate(1.3, 1.02, 1.7), "is very heavy, index 1.3 (1 to 1.7): even the mean may not exist"),
     ],
@@ -185,7 +186,7 @@ def test_revenue_that_changes_is_described_by_means(tmp_path: Path) -> None:
         assert np.mean(levels[:10]) == pytest.approx(0.5, abs=0.2)
         assert np.mean(levels[10:]) == pytest.approx(2.0, abs=0.3)
     by_median = hb.diagnose(log, goal="location")
-    assert "; the median stays the same.  " in by_median.findings()[-1]
+    assert ", although their median stays the same.  " in by_median.findings()[-1]
     assert drift_plot(by_median.rewards, [0], "location").axes[0].get_ylabel() == "median in a window"
 
 

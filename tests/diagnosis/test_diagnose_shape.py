@@ -11,7 +11,8 @@ from logs import logged
 from scipy import stats
 
 import heavybandits as hb
-from heavybandits.diagnosis.shape import centred_ranks, drift, measure, quantile, skewness
+from heavybandits.algorithms.kit.numerics import LARGEST
+from heavybandits.diagnosis.shape import centred_ranks, drift, level, measure, quantile, skewness
 
 
 def test_rewards_tie_with_those_of_their_arm_only() -> None:
@@ -66,6 +67,21 @@ def test_drift_is_found_as_often_as_it_should() -> None:
     assert 0.02 < np.mean(still) < 0.065
     ramp = np.linspace(0, 2, 400)
     assert np.mean([drift(rng.standard_cauchy(400) + ramp).p_value < 0.05 for _ in range(100)]) > 0.9
+
+
+@pytest.mark.parametrize("value", [0.1, LARGEST, -LARGEST, 5e-324, 0.0, math.inf])
+@pytest.mark.parametrize("size", [1, 3, 37])
+def test_the_mean_of_equal_rewards_is_the_reward(value: float, size: int) -> None:
+    assert level(np.full(size, value), "mean") == value
+
+
+def test_the_size_of_a_change_is_finite_if_levels_are() -> None:
+    for goal in ("mean", "location"):
+        assert drift(np.repeat([-1.7e308, 1.7e308], 30), goal).shift == LARGEST
+    endless = np.append(np.resize([math.inf, math.inf, 1.0], 60), np.full(60, math.inf))
+    found = drift(endless)
+    assert found.p_value < 0.01
+    assert math.isnan(found.shift)
 
 
 def test_ranks_share_ties() -> None:

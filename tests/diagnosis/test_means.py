@@ -92,6 +92,39 @@ def test_levels_of_the_largest_numbers_are_finite() -> None:
     assert found.arms[0].mean.value == pytest.approx(1.1666666666666667e308)
 
 
+def test_arms_that_differ_by_rounding_tie() -> None:
+    for arms in ([[0.1, 0.2, 0.3], [0.3, 0.1, 0.2]], [[0.3], [0.1 + 0.2]]):
+        for goal in ("mean", "location"):
+            found = levels([np.array(arm * 10) for arm in arms], goal)
+            assert found.tied == (0, 1)
+            assert found.pulls_needed == math.inf
+    assert levels([np.array([1.0]), np.array([2.0]), np.array([-1e20])], "mean").tied == (1,)
+    assert levels([np.full(9, math.inf), np.ones(9), np.full(9, math.inf)], "location").tied == (0, 2)
+
+
+@pytest.mark.parametrize("outlier", [2.0, 1e200])
+def test_at_least_one_pull_tells_arms_apart(outlier: float) -> None:
+    found = levels([np.ones(10), np.array([2.0] * 9 + [outlier])], "location")
+    assert (found.best, found.pulls_needed) == (1, 1.0)
+
+
+@pytest.mark.parametrize(("offset", "size"), [(1e13, 1.0), (0.0, 1e-171), (0.0, 1e-310), (0.0, 1e-9)])
+def test_an_arm_with_little_noise_has_an_interval(offset: float, size: float) -> None:
+    """An arm is constant only if its rewards are equal, whatever other arms pay."""
+    rewards = offset + size * np.random.default_rng(0).normal(size=100)
+    estimate = levels([rewards, np.array([1.0, -1.0])], "mean").arms[0].mean
+    assert estimate.high - estimate.low == pytest.approx(4 * rewards.std() / 10, rel=0.1)
+    assert estimate.low < estimate.value < estimate.high
+
+
+def test_a_constant_arm_beside_infinite_rewards_has_an_interval() -> None:
+    endless = np.array([math.inf, -math.inf] * 5)
+    alone, beside = (levels([np.ones(20), other], "location").arms[0] for other in (endless, np.append(endless, 3.0)))
+    assert alone.mean == (1.0, 1.0, 1.0)
+    assert beside.mean.low == 1.0
+    assert 1.0 < beside.mean.high < 3.0
+
+
 def test_the_interval_of_an_arm_that_always_paid_the_same_holds_what_it_paid() -> None:
     found = levels([np.array([1.0]), np.array([3.0, 4.0, 5.0]), np.array([9.0, 9.0])], "mean")
     for arm in (0, 2):

@@ -35,7 +35,7 @@ def diagnose(
     feature_columns: Sequence[str] = (),
     plots: str | os.PathLike[str] | None = None,
 ) -> Report:
-    r"""Read logged rewards, describe arms and noise, and find the policy that earns most.
+    r"""Read logged rewards, describe arms and noise, and advise a policy.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def diagnose(
     if plots is not None:
         save_plots(Path(plots), rewards, residuals, pooled, largest, chosen)
     found = levels(by_arm, chosen)
-    advice = advise(by_arm, chosen, medians, pooled, residuals)
+    advice = advise(by_arm, chosen, medians, pooled, residuals, minimised=minimise)
     candidates = [advice, *rivals(by_arm, chosen, medians, pooled, residuals)]
     replayed = replay(by_arm, {str(one): one.policy() for one in candidates}, chosen)
     contexts = weigh_contexts(rewards, chosen) if rewards.feature_names else None

@@ -24,7 +24,7 @@ def about_the_best(rewards: Rewards, found: Levels, advice: Advice, pooled: Shap
     if len(labels) == 1:
         return []
     if len(rewards.rewards) < FEWEST:
-        return [f"Best arm: too few {noun}s to tell; that takes at least {FEWEST}."]
+        return [f"Best arm: too few {noun}s to tell; at least {FEWEST} are needed."]
     said = []
     best, second = labels[found.best], labels[found.second]
     rows = min(len(rewards.by_arm[arm]) for arm in (found.best, found.second))
@@ -36,8 +36,8 @@ def about_the_best(rewards: Rewards, found: Levels, advice: Advice, pooled: Shap
         said.append(f"Best arm: {best!r} has the best {found.measure}, and is the best arm with probability {chance}.")
         if math.isfinite(found.pulls_needed):
             enough = "the file has enough" if found.pulls_needed <= rows else f"the file has {rows:,}"
-            needed = _rounded_up(found.pulls_needed)
-            said.append(f"Telling {best!r} and {second!r} apart takes about {needed} {noun}s of each; {enough}.")
+            needed = _rounded_up(found.pulls_needed, noun)
+            said.append(f"Telling {best!r} and {second!r} apart takes about {needed} of each; {enough}.")
         elif gap != math.inf:
             said.append(f"Nothing tells {best!r} and {second!r} apart so far.")
     if advice.name == "auto" and pooled.ties > TIED:
@@ -74,34 +74,37 @@ def about_drift(arms: list[tuple[str, Drift]], pooled: Drift, noun: str, measure
     """Say whether the level changes, over all arms together or, as when two arms change places, of one arm."""
     if math.isnan(pooled.p_value):
         return f"Drift: too few different {noun}s to tell."
-    what, found = "the level changes, most likely after row", pooled
+    found, whose, when = pooled, "", "after row"
     if not pooled.p_value < SURE:
-        tested = [(drift.p_value, label, drift) for label, drift in arms if not math.isnan(drift.p_value)]
-        least, label, found = min(tested, default=(1.0, "", pooled), key=lambda one: one[0])
-        what = f"the level of {label!r} changes, most likely after its {noun} number"
-        if not least * len(tested) < SURE:  # of many arms, some seem to change by chance
-            return f"Drift: none seen, in all arms together or in one, so old {noun}s are as good as new."
-    moved = f"moves by {found.shift:+.3g}" if found.shift else "stays the same"
+        tested = [(label, drift) for label, drift in arms if not math.isnan(drift.p_value)]
+        label, found = min(tested, default=("", pooled), key=lambda one: one[1].p_value)
+        if not tested or not found.p_value * len(tested) < SURE:  # of many arms, some seem to change by chance
+            seen = "in all arms together or in one" if tested else "in all arms together"
+            return f"Drift: none seen, {seen}, so old {noun}s are as good as new."
+        whose, when = f" of {label!r}", f"after its {noun} number"
+    if found.shift == 0:
+        change = f"{noun}s{whose} change, most likely {when} {found.after}, although their {measure} stays the same"
+    else:
+        moved = f"; the {measure} moves by {found.shift:+.3g}" if math.isfinite(found.shift) else ""
+        change = f"the level{whose} changes, most likely {when} {found.after}{moved}"
     return (
-        f"Drift: {what} {found.after}; the {measure} {moved}.  The advised policy does not forget, so wrap it in "
-        "hb.Restarting(policy), which starts afresh when it detects a change."
+        f"Drift: {change}.  The advised policy does not forget, so wrap it in hb.Restarting(policy), which starts "
+        "afresh when it detects a change."
     )
 
 
 def _tail(side: str, tail: Estimate) -> str:
     """Say what the interval of a tail index excludes."""
     if math.isnan(tail.value):
-        return (
-            f"The {side} tail: too few rewards on that side of the median to tell; that takes at least "
-            f"{FEWEST_IN_TAIL}."
-        )
+        few = "too few rewards on that side of the median to tell"
+        return f"The {side} tail: {few}; at least {FEWEST_IN_TAIL} are needed."
     if tail.low == math.inf:
         return f"There is no {side} tail: the most extreme reward on that side is a common one."
     if tail.exceeds(LIGHT):
         return f"The {side} tail is light, its index above {tail.low:.2g}: averages settle as with normal noise."
     if tail.exceeds(HEAVY):
         return f"The {side} tail is moderate, index {tail}: a variance exists, but outliers still move averages."
-    is_, no, settle = ("is", "no", "settle") if tail.high <= HEAVY else ("may be", "perhaps no", "may settle")
+    is_, no, settle = ("is", "no", "settle") if tail.is_at_most(HEAVY) else ("may be", "perhaps no", "may settle")
     if tail.exceeds(1):
         return f"The {side} tail {is_} heavy, index {tail}: a mean exists, but {no} variance; averages {settle} slowly."
     return f"The {side} tail {is_} very heavy, index {tail}: even the mean may not exist, and averages may mislead."
@@ -114,9 +117,8 @@ def _listed(labels: list[str]) -> str:
     return f"{', '.join(map(repr, labels[:-1]))} and {labels[-1]!r}"
 
 
-def _rounded_up(count: float) -> str:
-    """Return a count rounded up to two digits."""
-    if count >= 1e6:
-        return f"{count:.2g}"
-    digits = max(0, len(str(int(count))) - 2)
-    return f"{math.ceil(count / 10**digits) * 10**digits:,}"
+def _rounded_up(count: float, noun: str) -> str:
+    """Return a count, rounded up to two digits, with its noun."""
+    unit = 10 ** max(0, len(str(int(count))) - 2)
+    rounded = math.ceil(count / unit) * unit
+    return plural(rounded, noun) if rounded < 10**6 else f"{rounded:.2g} {noun}s"

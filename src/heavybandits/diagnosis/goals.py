@@ -36,22 +36,24 @@ def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape) -> 
     known = [(tail, capped) for tail, capped in sides if not math.isnan(tail.value)]
     tails = [tail for tail, capped in known if tail.exceeds(1) or not capped]
     heaviest = min(tails, key=lambda tail: tail.low, default=None)
+    unseen = any(math.isnan(tail.value) and not capped for tail, capped in sides)
+    so = "so we assume that means exist" if unseen else "so means exist"
     if noise.infinite:
         return "location", "Some rewards are infinite, so arms have no means and are compared by their medians."
     if sum(map(len, by_arm)) < FEWEST:
         said = "There are too few rewards to tell whether means exist"
         return "mean", f"{said}, fewer than {FEWEST}; choose a goal, or collect more."
     if len(tails) < len(known) and (heaviest is None or heaviest.exceeds(1)):
-        return "mean", "The most extreme rewards are all the same number, as timeouts are, so means exist."
+        return "mean", f"The most extreme rewards are all the same number, as timeouts are, {so}."
     if heaviest is None or heaviest.low == math.inf:
-        if all(capped or not math.isnan(tail.value) for tail, capped in sides):
-            return "mean", "There is no tail: rewards are bounded or take few values, so means exist."
+        if not unseen:
+            return "mean", f"No tail can be measured: rewards are bounded or take few values, {so}."
         return "mean", (
-            f"Too few rewards differ from the median to measure a tail, fewer than {FEWEST_IN_TAIL} on a side, so we "
-            "assume that means exist."
+            f"Too few rewards differ from the median to measure a tail, fewer than {FEWEST_IN_TAIL} on a side, {so}."
         )
     if heaviest.exceeds(1):
-        return "mean", f"The heavier tail has an index clearly above 1, {heaviest}, so means exist."
+        which = "only tail that can be measured" if unseen else "heavier tail"
+        return "mean", f"The {which} has an index clearly above 1, {heaviest}, {so}."
     if np.count_nonzero(medians == medians.max()) > 1:
         return "mean", (
             f"The heavier tail has the index {heaviest}, so means may not exist; but medians tie, so nothing else "

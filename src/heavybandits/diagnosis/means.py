@@ -24,10 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..algorithms.kit.numerics import power_of_two
 from ..protocols import FloatArray
+from .shape import ROUNDING, level
 from .tails import Estimate
 
 DRAWS = 4000
+INTERVAL = 2 * 1.959964  # standard deviations in a 95% interval
 TELL_APART = (1.959964 + 0.841621) ** 2  # normal quantiles: a test at 5% that finds the difference four times in five
 
 
@@ -48,20 +51,16 @@ class Levels(NamedTuple):
     goal: str
     best: int
     second: int  # the best itself if there is only one arm
-    pulls_needed: float  # of each of the best two
+    tied: tuple[int, ...]  # the arms that are as good as the best, up to rounding; the best is one of them
+    pulls_needed: float  # of each of the best two, at least 1
 
     @property
     def measure(self) -> str:
         """What arms are compared by, ``"mean"`` or ``"median"``."""
         return "mean" if self.goal == "mean" else "median"
 
-    @property
-    def tied(self) -> list[int]:
-        """The arms that are as good as the best, which is one of them."""
-        values = [getattr(arm, self.measure).value for arm in self.arms]
-        return [arm for arm, value in enumerate(values) if value == values[self.best]]
 
-
+@np.errstate(invalid="ignore", over="ignore")
 def levels(by_arm: list[FloatArray], goal: str) -> Levels:
     """Estimate how good arms are.
 
@@ -70,17 +69,14 @@ def levels(by_arm: list[FloatArray], goal: str) -> Levels:
     >>> rng = np.random.default_rng(0)
     >>> found = levels([(rng.random(400) < p).astype(float) for p in (0.02, 0.06)], "mean")
     >>> print(found.best, found.arms[1].mean, round(found.arms[1].chance, 1), round(found.pulls_needed, -2))
-    1 0.037 (0.022 to 0.06) 0.9 2400.0
+    1 0.037 (0.022 to 0.06) 0.9 2200.0
     """
     rng = np.random.default_rng(0)
     scale = _scale(np.concatenate(by_arm))
-    means = np.array([_mean_draws(rewards / scale, _paid_elsewhere(by_arm, arm, scale), rng)
-                      for arm, rewards in enumerate(by_arm)]) * scale  # fmt: skip
+    scaled = [rewards / scale for rewards in by_arm]
+    means = scale * np.array([_mean_draws(scaled, arm, rng) for arm in range(len(by_arm))])
     medians = np.array([_median_draws(rewards, rng) for rewards in by_arm])
-    values = {
-        "mean": np.array([scale * float(np.mean(rewards / scale)) for rewards in by_arm]),
-        "location": np.array([float(np.sort(rewards)[(len(rewards) - 1) // 2]) for rewards in by_arm]),
-    }
+    values = {one: np.array([level(rewards, one) for rewards in by_arm]) for one in ("mean", "location")}
     drawn = means if goal == "mean" else medians
     chances = _chances(drawn)
     # Medians may tie, as when most rewards are zero; means then decide.
@@ -88,27 +84,51 @@ def levels(by_arm: list[FloatArray], goal: str) -> Levels:
     best, second = ranked[-1], ranked[max(0, len(ranked) - 2)]
     arms = tuple(
         Level(_estimate(values["mean"][arm], means[arm]), _estimate(values["location"][arm], medians[arm]),
-              float(np.mean(rewards == 0)), _mean_of_others(rewards, scale), float(chances[arm]))
+              float(np.mean(rewards == 0)), _mean_of_others(rewards), float(chances[arm]))
         for arm, rewards in enumerate(by_arm)
     )  # fmt: skip
-    gap = float(values[goal][best] / scale - values[goal][second] / scale)
-    variance = sum(len(by_arm[arm]) * float(np.var(drawn[arm] / scale)) for arm in (best, second))
-    needed = TELL_APART * variance / gap**2 if gap > 0 else math.inf
-    return Levels(arms, goal, best, second, needed if math.isfinite(needed) else math.inf)
+    tied = _tied(values[goal], np.array([level(np.abs(rewards), goal) for rewards in by_arm]), best)
+    found = Levels(arms, goal, best, second, tied, math.inf)
+    if second in tied:
+        return found
+    both = [(len(by_arm[arm]), getattr(arms[arm], found.measure)) for arm in (best, second)]
+    return found._replace(pulls_needed=_pulls_needed(both, scale))
 
 
-def _mean_draws(rewards: FloatArray, paid_elsewhere: float, rng: np.random.Generator) -> FloatArray:
-    """Draw means that are consistent with the rewards, by Hall's transformation."""
-    n, mean, sd = len(rewards), float(np.mean(rewards)), float(np.std(rewards))
-    if not math.isfinite(sd):
+def _pulls_needed(both: list[tuple[int, Estimate]], scale: float) -> float:
+    """Return how many pulls of each of two arms, the better one first, tell them apart, given counts and estimates."""
+    better, worse = (estimate.value / scale for _, estimate in both)
+    if not better > worse:
+        return math.inf
+    needed = 0.0
+    for count, estimate in both:
+        error = (estimate.high / scale - estimate.low / scale) / INTERVAL / (better - worse)
+        needed += TELL_APART * count * error * error
+    return max(1.0, needed) if math.isfinite(needed) else math.inf
+
+
+def _tied(values: FloatArray, sizes: FloatArray, best: int) -> tuple[int, ...]:
+    """Return the arms whose values are equal to the best one, up to rounding of rewards of these sizes."""
+    rounding = ROUNDING * np.maximum(sizes, sizes[best])
+    return tuple(np.flatnonzero((values == values[best]) | (values[best] - values < rounding)).tolist())
+
+
+def _mean_draws(by_arm: list[FloatArray], arm: int, rng: np.random.Generator) -> FloatArray:
+    """Draw means that are consistent with the rewards of an arm, by Hall's transformation."""
+    n, first = len(by_arm[arm]), float(by_arm[arm][0])
+    away = by_arm[arm] - first
+    unit = float(np.abs(away).max())
+    if not math.isfinite(unit):
         return np.full(DRAWS, math.nan)
-    if sd <= 1e-12 * abs(mean) or n < 2:
-        return mean + rng.beta(1, n, DRAWS) * (paid_elsewhere - mean)
-    skewness = float(np.mean(((rewards - mean) / sd) ** 3))
+    if unit == 0.0:
+        return first + rng.beta(1, n, DRAWS) * (_paid_elsewhere(by_arm, first) - first)
+    away /= unit  # so that no square vanishes
+    mean, sd = float(np.mean(away)), float(np.std(away))
+    skewness = float(np.mean(((away - mean) / sd) ** 3))
     lean, score = skewness / (3 * math.sqrt(n)), rng.standard_t(n - 1, DRAWS)
     if abs(lean) > 1e-6:
         score = (np.cbrt(1 + 3 * lean * (score - lean / 2)) - 1) / lean
-    return np.asarray(mean - sd * math.sqrt(1 / (n - 1)) * score)
+    return np.asarray(first + unit * (mean - sd * math.sqrt(1 / (n - 1)) * score))
 
 
 def _median_draws(rewards: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -118,13 +138,10 @@ def _median_draws(rewards: FloatArray, rng: np.random.Generator) -> FloatArray:
     return np.sort(rewards)[np.minimum((drawn * n).astype(np.int64), n - 1)]
 
 
-def _paid_elsewhere(by_arm: list[FloatArray], arm: int, scale: float) -> float:
-    """Return what arms pay on average when they do not pay what this one always pays."""
-    own = by_arm[arm][0]
-    if (by_arm[arm] != own).any():
-        return math.nan  # only needed for arms that always pay the same
-    others = np.concatenate([rewards[rewards != own] for rewards in by_arm])
-    return float(np.mean(others / scale)) if len(others) else float(own / scale)
+def _paid_elsewhere(by_arm: list[FloatArray], own: float) -> float:
+    """Return what arms pay on average when they pay something finite other than what one of them always pays."""
+    others = np.concatenate([rewards[(rewards != own) & np.isfinite(rewards)] for rewards in by_arm])
+    return level(others, "mean") if len(others) else own
 
 
 def _chances(drawn: FloatArray) -> FloatArray:
@@ -140,15 +157,14 @@ def _estimate(value: float, drawn: FloatArray) -> Estimate:
     return Estimate(float(value), min(float(low), float(value)), max(float(high), float(value)))
 
 
-def _mean_of_others(rewards: FloatArray, scale: float) -> float:
+def _mean_of_others(rewards: FloatArray) -> float:
     others = rewards[rewards != 0]
-    return scale * float(np.mean(others / scale)) if len(others) else 0.0
+    return level(others, "mean") if len(others) else 0.0
 
 
 def _scale(rewards: FloatArray) -> float:
-    """Return a number to divide by, so that no sum overflows."""
-    finite = np.abs(rewards[np.isfinite(rewards)])
-    return float(finite.max()) if len(finite) and finite.max() > 0 else 1.0
+    """Return a power of two to divide by, which is exact, so that no sum overflows."""
+    return power_of_two(float(np.abs(rewards[np.isfinite(rewards)]).max(initial=0.0)))
 
 
 def _known(value: FloatArray) -> float:

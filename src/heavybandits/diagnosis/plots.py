@@ -31,6 +31,8 @@ def save_plots(
 ) -> list[Path]:
     """Save the plots in a folder, which is created if needed, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
+    if rewards.minimised:  # plots are in the units of the file, as the report is
+        residuals, pooled = -residuals, pooled.mirrored()
     figures = {
         "hill": hill_plot(residuals, pooled),
         "tails": tail_plot(residuals, pooled),
@@ -89,13 +91,13 @@ def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
 
 
 def drift_plot(rewards: Rewards, arms: list[int], goal: str) -> Figure:
-    """Plot the means of the arms over time, or their medians, in windows."""
+    """Plot the means of the arms over time, or their medians, in windows and in the units of the file."""
     measure = "mean" if goal == "mean" else "median"
     figure, axes = _figure("row, in order of time", f"{measure} in a window", "Level of the arms over time")
     for arm, colour in zip(arms, OKABE_ITO, strict=False):
         values, rows = rewards.by_arm[arm], rewards.rows[arm]
         windows = np.array_split(np.arange(len(values)), max(1, min(WINDOWS, len(values) // FEWEST[goal])))
-        levels = np.array([level(values[window], goal) for window in windows])
+        levels = (-1 if rewards.minimised else 1) * np.array([level(values[window], goal) for window in windows])
         levels = np.where(np.isfinite(levels), np.clip(levels, -FARTHEST, FARTHEST), levels)
         axes.plot([rows[window].mean() for window in windows], levels, ".-", color=colour, label=rewards.labels[arm])
     return _with_legend(figure)

@@ -125,7 +125,8 @@ class Reading(NamedTuple):
         arms[kept] = codes
         return Rewards(
             source, labels=tuple(map(str, labels)), arms=arms[order],
-            rewards=-rewards[order] if self.minimise else rewards[order], timed="time" in columns,
+            rewards=0.0 - rewards[order] if self.minimise else rewards[order] + 0.0,  # a zero has no sign
+            timed="time" in columns,
             dropped=int(np.count_nonzero(~kept)), minimised=self.minimise, feature_names=self.features,
             features=np.stack([values[order] for values in features.values()], axis=1) if features else None,
         )  # fmt: skip

@@ -22,10 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algorithms.kit.numerics import power_of_two
 from ..engine.loop import simulate
 from ..protocols import FloatArray
 from ..world.instances import Instance
-from .shape import quantile
+from .shape import ROUNDING, average, quantile
 
 FEWEST = 10  # rewards of each arm, for a replay
 ENOUGH = 100  # rewards of each arm, for a replay that can be relied on
@@ -47,6 +48,8 @@ class Earned(NamedTuple):
     def behind(self, other: Earned) -> tuple[float, float, float]:
         """Return how much less than another policy this one earned, by the goal, with an 80% interval over the worlds.
 
+        Differences that are due to rounding count as zero.
+
         Examples
         --------
         >>> band = (1.0, 1.0, 1.0)
@@ -56,8 +59,10 @@ class Earned(NamedTuple):
         """
         with np.errstate(invalid="ignore", over="ignore"):
             differences = other.by_world - self.by_world
-            middle = float(differences.mean())
-            error = SURE * float(differences.std(ddof=1))
+            size = np.maximum(np.abs(other.by_world), np.abs(self.by_world))
+            differences[np.abs(differences) < ROUNDING * size] = 0.0
+            middle, unit = average(differences), power_of_two(float(np.abs(differences).max()))
+            error = SURE * float(np.std(differences / unit, ddof=1)) * unit
         return middle, middle - error, middle + error
 
 
@@ -75,9 +80,12 @@ class Replay:
         return bool(self.earned) and self.earned[other].behind(self.earned[label])[1] > 0
 
     def first(self, labels: Iterable[str]) -> str:
-        """Return the one of these policies that earned most, by the goal."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            return max(labels, key=lambda label: np.nan_to_num(self.earned[label].by_world.mean(), nan=-np.inf))
+        """Return the one of these policies that earned most, by the goal; of equals, the first."""
+        leader, *others = labels
+        for label in others:
+            if self.earned[leader].behind(self.earned[label])[0] > 0:
+                leader = label
+        return leader
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +130,8 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, see
             resampled = by_arm  # because a world must have finite medians
         worlds.append(_in_one_world(resampled, policies, goal, pulls, replays, seed + world))
     means, medians, best = np.concatenate(worlds, axis=2)
-    with np.errstate(invalid="ignore", over="ignore"):
-        by_world = (means if goal == "mean" else medians).reshape(len(policies), WORLDS, replays).mean(axis=2)
+    goals = (means if goal == "mean" else medians).reshape(len(policies), WORLDS, replays)
+    by_world = np.apply_along_axis(average, 2, goals)
     earned = {
         label: Earned(_band(means[row]), _band(medians[row]), _band(best[row]), by_world[row])
         for row, label in enumerate(policies)
@@ -139,7 +147,7 @@ def _in_one_world(
 ) -> FloatArray:
     """Return the mean and the median per pull and the share of the best arm, by policy and replay."""
     with np.errstate(invalid="ignore", over="ignore"):
-        means = np.array([float(np.mean(rewards)) for rewards in by_arm])
+        means = np.array([average(rewards) for rewards in by_arm])
         medians = _medians(by_arm)
         noises = [Resampled(rewards - median) for rewards, median in zip(by_arm, medians, strict=True)]
     result = simulate(
@@ -157,16 +165,17 @@ def _medians(by_arm: list[FloatArray]) -> FloatArray:
 
 
 def _worth(share: FloatArray, worth: FloatArray) -> FloatArray:
-    """Return what the pulls of each replay were worth, per pull."""
+    """Return what the pulls of each replay were worth, per pull: no less than the worst arm, no more than the best."""
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(np.where(share > 0, share * worth, 0.0).sum(axis=1))
+        total = np.where(share > 0, share * worth, 0.0).sum(axis=1)
+        return np.asarray(np.clip(total, np.fmin.reduce(worth), np.fmax.reduce(worth)))
 
 
 def _band(values: FloatArray) -> tuple[float, float, float]:
     """Return the mean and the 5% and 95% quantiles over replays."""
     with np.errstate(invalid="ignore", over="ignore"):
         low, high = np.quantile(values, (0.05, 0.95), method="inverted_cdf")
-        return float(values.mean()), float(low), float(high)
+        return average(values), float(low), float(high)
 
 
 def _obstacle(fewest: int, medians: FloatArray) -> str:

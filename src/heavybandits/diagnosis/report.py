@@ -21,7 +21,7 @@ from .tails import Estimate
 ROWS = 20  # arms in the table
 
 LEGEND = """\
-median    the middle reward, or the lower of the middle two
+median    the middle reward, or the worse of the middle two
 spread    distance between the quartiles
 tails     tail index with a 95% interval: moments of higher order do not exist
 skew      from -1 to 1, 0 if symmetric, with a 95% interval
@@ -169,8 +169,8 @@ class Report:
             for label, earned in replay.earned.items()
         ]  # fmt: skip
         unclear = (
-            f"The lead of {leader} over {self.advice} is not clear: with another file as good as this one, it might be "
-            "behind.\n"
+            f"{leader} leads {self.advice} here, but not clearly: in another file of this size {self.advice} might "
+            "lead.\n"
         )
         best = "the best mean" if self.goal == "mean" else "the best median, and among equal medians the best mean,"
         return (
@@ -236,7 +236,8 @@ def _row(label: str, shape: Shape) -> tuple[str, ...]:
 def _interval(estimate: Estimate) -> str:
     if not math.isfinite(estimate.value):
         return "-"
-    return f"{estimate.value:.4g} ({estimate.low:.4g} to {estimate.high:.4g})"
+    low, high = (f"{end:.4g}" if math.isfinite(end) else "-" for end in (estimate.low, estimate.high))
+    return f"{estimate.value:.4g} ({low} to {high})"
 
 
 def _band(values: tuple[float, float, float]) -> str:

@@ -20,12 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..algorithms.kit.numerics import power_of_two, saturate
 from ..protocols import FloatArray
 from .tails import UNKNOWN, Estimate, distances, tail_index
 
 FEWEST = 20  # rewards, for a skew or a drift
 DRAWS = 4000  # bootstrap samples
 FENCE = 3.0  # spreads from the quartiles to an outlier
+ROUNDING = 1e-14  # of the size of two numbers: what they differ by less is due to rounding
 
 
 class Drift(NamedTuple):
@@ -105,7 +107,20 @@ def level(rewards: FloatArray, goal: str) -> float:
     >>> level(np.array([0.0, 0.0, 1.5e308, 1.5e308]), "mean"), level(np.array([0.0, 0.0, 6.0]), "location")
     (7.5e+307, 0.0)
     """
-    return float(np.sum(rewards / len(rewards))) if goal == "mean" else quantile(np.sort(rewards), 0.5)
+    return average(rewards) if goal == "mean" else quantile(np.sort(rewards), 0.5)
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def average(values: FloatArray) -> float:
+    """Return the mean, which neither overflows nor leaves the range of the values by rounding.
+
+    Examples
+    --------
+    >>> average(np.full(3, 0.1)), average(np.full(3, 1.7e308)), float(np.mean(np.full(3, 0.1)))
+    (0.1, 1.7e+308, 0.10000000000000002)
+    """
+    unit = power_of_two(float(np.abs(values).max()))
+    return float(np.clip(unit * np.mean(values / unit), values.min(), values.max()))
 
 
 def skewness(ordered: FloatArray) -> Estimate:
@@ -172,8 +187,10 @@ def drift_of_ranks(ranks: FloatArray, rewards: FloatArray, goal: str) -> Drift:
         return Drift(math.nan, 0, math.nan)
     bridge = np.abs(np.cumsum(ranks))
     after = int(np.argmax(bridge[:-1])) + 1
-    with np.errstate(invalid="ignore"):
-        shift = level(rewards[after:], goal) - level(rewards[:after], goal)
+    before, later = level(rewards[:after], goal), level(rewards[after:], goal)
+    shift = later - before
+    if math.isfinite(before) and math.isfinite(later):
+        shift = saturate(shift)
     return Drift(float(special.kolmogorov(bridge[after - 1] / norm)), after, shift)
 
 

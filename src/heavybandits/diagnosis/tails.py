@@ -67,6 +67,16 @@ class Estimate(NamedTuple):
         """
         return float(f"{self.low:.2g}") > level
 
+    def is_at_most(self, level: float) -> bool:
+        """Return whether the interval ends at a level or below, also when rounded as it is printed.
+
+        Examples
+        --------
+        >>> Estimate(1.5, 1.1, 2.04).is_at_most(2), Estimate(1.5, 1.1, 2.1).is_at_most(2)
+        (True, False)
+        """
+        return float(f"{self.high:.2g}") <= level
+
     def __str__(self) -> str:
         return "-" if math.isnan(self.value) else f"{self.value:.2g} ({self.low:.2g} to {self.high:.2g})"
 

@@ -1,0 +1,109 @@
+"""What a diagnosis says: sentences agree with the numbers, with the tables, and with each other."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from logs import logged
+
+import heavybandits as hb
+from heavybandits.diagnosis.findings import about_drift, about_the_best
+from heavybandits.diagnosis.goals import choose_goal
+from heavybandits.diagnosis.report import Report
+from heavybandits.diagnosis.shape import Drift, measure
+from heavybandits.protocols import FloatArray
+
+NONE = Drift(math.nan, 0, math.nan)
+
+
+@pytest.fixture(scope="module")
+def small() -> Report:
+    """Diagnose two arms with too few rewards for a replay."""
+    return hb.diagnose(logged({"a": np.arange(6.0), "b": np.arange(6.0) + 1}))
+
+
+@pytest.mark.parametrize(
+    ("needed", "said"),
+    [
+        (1.0, "1 reward"),
+        (1.2, "2 rewards"),
+        (1234.0, "1,300 rewards"),
+        (995_000.0, "1e+06 rewards"),
+        (1_210_000.0, "1.3e+06 rewards"),
+        (3.01e200, "3.1e+200 rewards"),
+    ],
+)
+def test_pulls_are_rounded_up(small: Report, needed: float, said: str) -> None:
+    found = small.levels._replace(pulls_needed=needed)
+    line = about_the_best(small.rewards, found, small.advice, small.pooled)[1]
+    assert line.startswith(f"Telling 'b' and 'a' apart takes about {said} of each; ")
+
+
+def test_arms_that_differ_by_rounding_tie() -> None:
+    said = hb.diagnose(logged({"a": np.full(9, 0.3), "b": np.full(9, 0.1 + 0.2)})).findings()
+    assert re.match(r"Best arm: '[ab]' and '[ab]' tie for the best mean\.", said[0])
+    assert not any("apart" in line for line in said)
+
+
+def test_no_drift_of_arms_that_are_too_short_to_tell() -> None:
+    said = about_drift([("a", NONE), ("b", NONE)], Drift(0.5, 8, -0.6), "reward", "mean")
+    assert said == "Drift: none seen, in all arms together, so old rewards are as good as new."
+
+
+@pytest.mark.parametrize("one_arm", [False, True])
+@pytest.mark.parametrize(
+    ("shift", "together", "alone"),
+    [
+        (2.5, "the level changes, most likely after row 8; the median moves by +2.5.",
+         "the level of 'b' changes, most likely after its cost number 8; the median moves by +2.5."),
+        (0.0, "costs change, most likely after row 8, although their median stays the same.",
+         "costs of 'b' change, most likely after its cost number 8, although their median stays the same."),
+        (math.inf, "the level changes, most likely after row 8.",
+         "the level of 'b' changes, most likely after its cost number 8."),
+        (math.nan, "the level changes, most likely after row 8.",
+         "the level of 'b' changes, most likely after its cost number 8."),
+    ],
+)  # fmt: skip
+def test_the_words_for_a_change(shift: float, together: str, alone: str, one_arm: bool) -> None:
+    changed = Drift(1e-6, 8, shift)
+    arms, pooled = ([("a", NONE), ("b", changed)], Drift(0.5, 3, 1.0)) if one_arm else ([("a", NONE)], changed)
+    said = about_drift(arms, pooled, "cost", "median")
+    assert said.startswith(f"Drift: {alone if one_arm else together}  The advised policy")
+
+
+@pytest.mark.parametrize(
+    ("gains", "said"),
+    [
+        (np.random.default_rng(0).exponential(size=150), r"The (only|heavier) .*tail .*has an index clearly above 1, "),
+        (np.minimum((150 / np.arange(1.0, 151)) ** 2, 2500.0), "The most extreme rewards are all the same"),
+    ],
+)
+def test_means_are_only_assumed_to_exist_if_a_tail_cannot_be_measured(gains: FloatArray, said: str) -> None:
+    """Twenty huge losses are too few to measure their tail."""
+    gains = np.append(np.zeros(200), gains)
+    losses = -1e6 * np.abs(np.random.default_rng(1).standard_cauchy(20))
+    for rewards, so in ((gains, "so means exist."), (np.append(gains, losses), "so we assume that means exist.")):
+        goal, why = choose_goal([rewards], np.array([0.0]), measure(rewards))
+        assert goal == "mean"
+        assert re.match(said, why)
+        assert why.endswith(so)
+        assert ("only tail that can be measured" in why) == ("assume" in so and "index" in said)
+
+
+@pytest.mark.parametrize("rewards", [np.zeros(60), np.repeat([0.0, 1.0], (200, 10)), np.repeat([0.0, 1.0], (200, 60))])
+def test_the_goal_and_the_findings_agree_that_no_tail_can_be_measured(rewards: FloatArray) -> None:
+    report = hb.diagnose(logged({"a": rewards}))
+    assert report.why == "No tail can be measured: rewards are bounded or take few values, so means exist."
+    lower = "The lower tail: too few rewards on that side of the median to tell; at least 25 are needed."
+    assert lower in report.findings()
+
+
+def test_one_reward_is_too_few() -> None:
+    said = hb.diagnose(logged({"a": np.ones(1)})).advice.reason
+    assert said.startswith("1 reward is too few to tell what kind it is; at least 10 are needed.")
+
+
+def test_an_end_of_an_interval_that_is_unknown_is_a_dash() -> None:
+    text = hb.diagnose(logged({"a": np.array([1.7e308, 1.7e308, 0.9e308])})).text()
+    assert re.search(r"^a +1\.433e\+308 \(\S+ to -\)", text, re.MULTILINE)
