@@ -222,3 +222,9 @@ def test_arms_beyond_twenty_are_counted_not_listed() -> None:
     text = hb.diagnose(logged(FILES["many arms"])).text()
     assert "(and 10 arms with fewer rewards)" in text
     assert "n_arms=30" in text
+
+
+def test_a_single_reward_has_no_interval() -> None:
+    text = hb.diagnose(logged({"a": np.array([1.5]), "b": np.array([2.5, 3.5])})).text()
+    assert re.search(r"^a +1\.5 +0%", text, re.MULTILINE)
+    assert re.search(r"^b +3 \(", text, re.MULTILINE)

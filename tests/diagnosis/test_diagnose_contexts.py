@@ -138,8 +138,14 @@ def test_the_report_speaks_of_contexts() -> None:
     assert "the best arm in each context" in text
     assert "the best arm in each context" in report._repr_html_()
     assert "Contexts predict" not in text
+    assert report.contexts is not None
+    assert f"Which policy fits: {report.advice.name}, or linear-auto-mean with contexts\n" in text
+    n_arms = len(report.rewards.labels)
+    exec(report.contexts.snippet(n_arms, minimised=False), {})
+    assert f"    agent = hb.LinearAgent(hb.make('linear-auto-mean'), n_features={2 * n_arms})\n" in text
     none = hb.diagnose(logged(0.0, n=200), feature_columns=["age"])
     assert "They do not matter, as far as one can tell" in none.text()
+    assert "LinearAgent" not in none.text()
     assert none.contexts is not None
     assert f"changes the error on held-out rows by {-none.contexts.gain[0]:+.1%} (" in none.text()
     assert "Contexts" not in hb.diagnose(logged(1.5, n=200)).text()

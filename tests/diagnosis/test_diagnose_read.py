@@ -104,6 +104,15 @@ def test_files_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_rewards("-").labels == ("b",)
 
 
+def test_rewards_may_be_times() -> None:
+    waits = pd.DataFrame({"arm": ["a", "b"], "time": [3.0, 1.0]})
+    found = read_rewards(waits, reward_column="time", minimise=True)
+    assert (found.rewards.tolist(), found.timed) == ([-3.0, -1.0], False)
+    dates = pd.DataFrame({"arm": ["a"], "time": ["2024-01-02"]})
+    with pytest.raises(ValueError, match="row 0 has no usable time, got '2024-01-02'"):
+        read_rewards(dates, reward_column="time")
+
+
 def test_parquet(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     path = tmp_path / "log.parquet"

@@ -4,6 +4,7 @@ import math
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from logs import logged
 
@@ -29,14 +30,14 @@ def small() -> Report:
         (1.0, "1 reward"),
         (1.2, "2 rewards"),
         (1234.0, "1,300 rewards"),
-        (995_000.0, "1e+06 rewards"),
-        (1_210_000.0, "1.3e+06 rewards"),
+        (995_000.0, "1,000,000 rewards"),
+        (1_210_000.0, "1,300,000 rewards"),
         (3.01e200, "3.1e+200 rewards"),
     ],
 )
 def test_pulls_are_rounded_up(small: Report, needed: float, said: str) -> None:
     found = small.levels._replace(pulls_needed=needed)
-    line = about_the_best(small.rewards, found, small.advice, small.pooled)[1]
+    line = about_the_best(small.rewards, found, small.advice, small.pooled, drifts=False)[1]
     assert line.startswith(f"Telling 'b' and 'a' apart takes about {said} of each; ")
 
 
@@ -48,7 +49,7 @@ def test_arms_that_differ_by_rounding_tie() -> None:
 
 def test_no_drift_of_arms_that_are_too_short_to_tell() -> None:
     said = about_drift([("a", NONE), ("b", NONE)], Drift(0.5, 8, -0.6), "reward", "mean")
-    assert said == "Drift: none seen, in all arms together, so old rewards are as good as new."
+    assert said == "Drift: none seen."
 
 
 @pytest.mark.parametrize("one_arm", [False, True])
@@ -69,7 +70,22 @@ def test_the_words_for_a_change(shift: float, together: str, alone: str, one_arm
     changed = Drift(1e-6, 8, shift)
     arms, pooled = ([("a", NONE), ("b", changed)], Drift(0.5, 3, 1.0)) if one_arm else ([("a", NONE)], changed)
     said = about_drift(arms, pooled, "cost", "median")
-    assert said.startswith(f"Drift: {alone if one_arm else together}  The advised policy")
+    assert said.startswith(f"Drift: {alone if one_arm else together}  So the agent needs drift=True")
+
+
+def test_drift_names_the_arm_that_changes_and_the_agent_watches_for_it() -> None:
+    rng = np.random.default_rng(0)
+    arms = {"a": rng.normal(np.repeat([9.0, 0.0], 500)), "b": rng.normal(4.0, size=1000)}
+    report = hb.diagnose(pd.DataFrame({"arm": ["a", "b"] * 1000, "reward": np.stack(list(arms.values()), 1).ravel()}))
+    said = report.findings()
+    assert said[0].startswith("Best arm: over the whole file 'a' has the best mean; but there is drift")
+    assert not any("apart" in line for line in said)
+    assert "The clearest case is 'a'." in said[-1]
+    assert ", drift=True)" in report.snippet
+    exec(report.snippet, {})
+    steady = hb.diagnose(logged(arms | {"a": rng.normal(size=1000)}))
+    assert not steady.drifts
+    assert "drift" not in steady.snippet
 
 
 @pytest.mark.parametrize(

@@ -71,16 +71,19 @@ class Advice:
         given = ", ".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.name}({given})" if given else self.name
 
-    def snippet(self, labels: tuple[str, ...], horizon: int, reward: float, minimised: bool = False) -> str:
+    def snippet(
+        self, labels: tuple[str, ...], horizon: int, reward: float, *, minimised: bool = False, drifts: bool = False
+    ) -> str:
         """Return a program that uses the policy online."""
         given = "".join(f", {name}={value!r}" for name, value in self.parameters.items())
         arms = f"arms={list(labels)!r}" if len(labels) <= LISTED else f"n_arms={len(labels)}"
         example = repr(reward) if math.isfinite(reward) else "0.0"
+        drift = ", drift=True" if drifts else ""
         paid = "what the arm cost, negated" if minimised else "whatever the arm paid"
         return (
             "import heavybandits as hb\n\n"
             f"policy = hb.make({self.name!r}{given})\n"
-            f"agent = hb.Agent(policy, {arms}, horizon={horizon})\n"
+            f"agent = hb.Agent(policy, {arms}, horizon={horizon}{drift})\n"
             "arm = agent.select()\n"
             f"agent.update(arm, {example})  # {paid}\n"
             "print(agent)\n"

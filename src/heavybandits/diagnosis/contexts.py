@@ -64,6 +64,25 @@ class Contexts(NamedTuple):
         """Whether contexts significantly improve the prediction of rewards."""
         return self.gain[1] > 0
 
+    @property
+    def pay(self) -> bool:
+        """Whether the policy that uses the features earns more than the best arm, in a replay."""
+        return self.pulls > 0 and self.earned[0] > self.one
+
+    def snippet(self, n_arms: int, minimised: bool) -> str:
+        """Return a program that uses the features online."""
+        n_features = n_arms * (1 + len(self.names))
+        paid = "what the arm cost, negated" if minimised else "whatever the arm paid"
+        return (
+            "import heavybandits as hb\n\n"
+            f"agent = hb.LinearAgent(hb.make({self.policy!r}), n_features={n_features})\n"
+            f"context = [1.0{', 0.0' * len(self.names)}]  # a one, then {', '.join(map(repr, self.names))}\n"
+            f"rows = hb.blocks(context, n_arms={n_arms})  # a row for each arm, in the order of the table\n"
+            "arm = agent.select(rows)  # the number of its row\n"
+            f"agent.update(rows[arm], 0.0)  # {paid}\n"
+            "print(agent)\n"
+        )
+
 
 def weigh_contexts(rewards: Rewards, goal: str) -> Contexts:
     """Measure what the features of logged rewards are worth; rows with infinite rewards are left out.

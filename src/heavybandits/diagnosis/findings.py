@@ -18,7 +18,7 @@ TIED = 0.1  # share of ties from which it is said whether auto compares means
 NAMED = 5  # arms that tie and are named
 
 
-def about_the_best(rewards: Rewards, found: Levels, advice: Advice, pooled: Shape) -> list[str]:
+def about_the_best(rewards: Rewards, found: Levels, advice: Advice, pooled: Shape, drifts: bool) -> list[str]:
     """Say which arm is best, and how many rewards tell it from the second."""
     labels, noun = rewards.labels, rewards.noun
     if len(labels) == 1:
@@ -31,6 +31,9 @@ def about_the_best(rewards: Rewards, found: Levels, advice: Advice, pooled: Shap
     gap = found.arms[found.best].median.value - found.arms[found.second].median.value
     if len(found.tied) > 1:
         said.append(f"Best arm: {_listed([labels[arm] for arm in found.tied])} tie for the best {found.measure}.")
+    elif drifts:
+        whole = f"over the whole file {best!r} has the best {found.measure}"
+        said.append(f"Best arm: {whole}; but there is drift, so another arm may be better by now.")
     else:
         chance = f"{found.arms[found.best].chance:.2g}"
         said.append(f"Best arm: {best!r} has the best {found.measure}, and is the best arm with probability {chance}.")
@@ -52,7 +55,7 @@ def about_the_noise(pooled: Shape) -> list[str]:
     if pooled.infinite:
         said.append(f"Infinite: {plural(pooled.infinite, 'reward')}; tail indices leave them out, averages cannot.")
     if math.isnan(pooled.skew.value):
-        said.append("Symmetry: too few different rewards to tell.")
+        said.append(f"Symmetry: too {'many equal' if pooled.ties > 0.5 else 'few'} rewards to tell.")
     elif is_symmetric(pooled):
         said.append("Symmetry: no skew worth mentioning, so mean (if any) and median rank arms with equal noise alike.")
     else:
@@ -70,27 +73,31 @@ def about_the_noise(pooled: Shape) -> list[str]:
     return said
 
 
+def changing(arms: list[tuple[str, Drift]]) -> dict[str, Drift]:
+    """Return the arms that surely change, the surest first; of many arms, some seem to change by chance."""
+    tested = [(label, drift) for label, drift in arms if not math.isnan(drift.p_value)]
+    sure = [(label, drift) for label, drift in tested if drift.p_value * len(tested) < SURE]
+    return dict(sorted(sure, key=lambda one: one[1].p_value))
+
+
 def about_drift(arms: list[tuple[str, Drift]], pooled: Drift, noun: str, measure: str) -> str:
     """Say whether the level changes, over all arms together or, as when two arms change places, of one arm."""
     if math.isnan(pooled.p_value):
         return f"Drift: too few different {noun}s to tell."
-    found, whose, when = pooled, "", "after row"
-    if not pooled.p_value < SURE:
-        tested = [(label, drift) for label, drift in arms if not math.isnan(drift.p_value)]
-        label, found = min(tested, default=("", pooled), key=lambda one: one[1].p_value)
-        if not tested or not found.p_value * len(tested) < SURE:  # of many arms, some seem to change by chance
-            seen = "in all arms together or in one" if tested else "in all arms together"
-            return f"Drift: none seen, {seen}, so old {noun}s are as good as new."
-        whose, when = f" of {label!r}", f"after its {noun} number"
+    surest, own = next(iter(changing(arms).items()), ("", pooled))
+    if pooled.p_value < SURE:
+        found, whose, when = pooled, "", "after row"
+    elif surest:
+        found, whose, when = own, f" of {surest!r}", f"after its {noun} number"
+    else:
+        return "Drift: none seen."
+    most = f"  The clearest case is {surest!r}." if surest and not whose else ""
     if found.shift == 0:
         change = f"{noun}s{whose} change, most likely {when} {found.after}, although their {measure} stays the same"
     else:
         moved = f"; the {measure} moves by {found.shift:+.3g}" if math.isfinite(found.shift) else ""
         change = f"the level{whose} changes, most likely {when} {found.after}{moved}"
-    return (
-        f"Drift: {change}.  The advised policy does not forget, so wrap it in hb.Restarting(policy), which starts "
-        "afresh when it detects a change."
-    )
+    return f"Drift: {change}.{most}  So the agent needs drift=True: it then starts afresh when it detects a change."
 
 
 def _tail(side: str, tail: Estimate) -> str:
@@ -121,4 +128,4 @@ def _rounded_up(count: float, noun: str) -> str:
     """Return a count, rounded up to two digits, with its noun."""
     unit = 10 ** max(0, len(str(int(count))) - 2)
     rounded = math.ceil(count / unit) * unit
-    return plural(rounded, noun) if rounded < 10**6 else f"{rounded:.2g} {noun}s"
+    return plural(rounded, noun) if rounded < 10**12 else f"{rounded:.2g} {noun}s"

@@ -95,6 +95,7 @@ class Reading(NamedTuple):
         frame = frame.rename(columns=lambda name: str(name).strip())
         columns = list(frame.columns)
         needed = (self.arm, self.reward, *self.features)
+        timed = "time" in columns and "time" not in (self.arm, self.reward)  # which may be a column of waiting times
         if any(columns.count(name) != 1 for name in needed) or columns.count("time") > 1:
             wanted = f"{', '.join(needed)} and optionally time"
             found = all(columns.count(name) == 1 for name in (self.arm, self.reward))
@@ -108,11 +109,12 @@ class Reading(NamedTuple):
             )
         names = frame[self.arm].astype("string").str.strip()
         rewards = _numbers(frame[self.reward])
-        times = _times(frame["time"]) if "time" in columns else np.arange(len(frame), dtype=float)
+        times = _times(frame["time"]) if timed else np.arange(len(frame), dtype=float)
         features = {name: _numbers(frame[name]) for name in self.features}
-        usable = {self.arm: names.notna().to_numpy(bool), self.reward: ~np.isnan(rewards), "time": ~np.isnan(times)}
+        usable = {self.arm: names.notna().to_numpy(bool), self.reward: ~np.isnan(rewards)}
+        usable |= {"time": ~np.isnan(times)} if timed else {}
         usable |= {name: np.isfinite(values) for name, values in features.items()}
-        missing = {name: _missing(frame[name]) for name in usable if name in columns}
+        missing = {name: _missing(frame[name]) for name in usable}
         kept = ~np.logical_or.reduce(list(missing.values()))
         bad = pd.DataFrame({name: kept & ~good for name, good in usable.items()}, index=frame.index)
         if bad.to_numpy().any():
@@ -126,8 +128,7 @@ class Reading(NamedTuple):
         return Rewards(
             source, labels=tuple(map(str, labels)), arms=arms[order],
             rewards=0.0 - rewards[order] if self.minimise else rewards[order] + 0.0,  # a zero has no sign
-            timed="time" in columns,
-            dropped=int(np.count_nonzero(~kept)), minimised=self.minimise, feature_names=self.features,
+            timed=timed, dropped=int(np.count_nonzero(~kept)), minimised=self.minimise, feature_names=self.features,
             features=np.stack([values[order] for values in features.values()], axis=1) if features else None,
         )  # fmt: skip
 

@@ -10,12 +10,12 @@ from functools import cached_property
 from .._format import html_table, plural, text_table
 from .advice import Advice
 from .contexts import Contexts
-from .findings import about_drift, about_the_best, about_the_noise
+from .findings import SURE, about_drift, about_the_best, about_the_noise, changing
 from .goals import FEWEST
 from .means import Levels
 from .read import Rewards
 from .replay import Replay
-from .shape import Shape
+from .shape import Drift, Shape
 from .tails import Estimate
 
 ROWS = 20  # arms in the table
@@ -77,16 +77,25 @@ class Report:
     def snippet(self) -> str:
         """A program that uses the advised policy online."""
         rewards = self.rewards
-        return self.advice.snippet(rewards.labels, len(rewards.rewards), float(rewards.rewards[-1]), rewards.minimised)
+        return self.advice.snippet(rewards.labels, len(rewards.rewards), float(rewards.rewards[-1]),
+                                   minimised=rewards.minimised, drifts=self.drifts)  # fmt: skip
+
+    @property
+    def drifts(self) -> bool:
+        """Whether levels surely change."""
+        return self.pooled.drift.p_value < SURE or bool(changing(self._drifts()))
+
+    def _drifts(self) -> list[tuple[str, Drift]]:
+        return [(label, shape.drift) for label, shape, _ in self._arms()[:-1]]
 
     def text(self) -> str:
         """Return the whole report as plain text."""
-        program = "".join(f"    {line}".rstrip() + "\n" for line in self.snippet.splitlines())
+        program = _indented(self.snippet)
         parts = [
             f"{self._heading()}Goal: {self.goal}.  {self._spoken(self.why)}\n",
             self._measured(),
             "What this means\n" + "".join(f"- {line}\n" for line in self.findings()),
-            f"Which policy fits: {self.advice.name}\n{self._spoken(self.advice.reason)}\n\n{program}",
+            f"Which policy fits: {self._fitting()}\n{self._spoken(self.advice.reason)}\n\n{program}",
             self._replayed(),
             *([self._weighed(self.contexts)] if self.contexts else []),
         ]
@@ -110,9 +119,16 @@ class Report:
         return (
             html_table(self._heading().strip(), head, rows)
             + f"<p>Goal: {self.goal}. {html.escape(self._spoken(self.why))}</p><ul>{said}</ul><p>Which policy fits: "
-            f"<b>{html.escape(self.advice.name)}</b>. {html.escape(self._spoken(self.advice.reason))}</p>"
+            f"<b>{html.escape(self._fitting())}</b>. {html.escape(self._spoken(self.advice.reason))}</p>"
             f"<pre>{html.escape(self.snippet)}</pre>"
             + (f"<pre>{html.escape(self._weighed(self.contexts))}</pre>" if self.contexts else "")
+        )
+
+    def _fitting(self) -> str:
+        """Return the name of the advised policy, and of one that uses the contexts if that pays."""
+        contexts = self.contexts
+        return (
+            f"{self.advice.name}, or {contexts.policy} with contexts" if contexts and contexts.pay else self.advice.name
         )
 
     @property
@@ -143,7 +159,8 @@ class Report:
             mean = level.mean.mirrored() if mirrored else level.mean
             others = "-" if level.zeros == 1 or math.isnan(level.others) else f"{self._in_units(level.others):.4g}"
             chance = "-" if self._too_few else f"{level.chance:.0%}"
-            good = (_interval(mean), f"{level.zeros:.0%}", others, chance)
+            interval = _interval(mean) if shape.size > 1 else f"{mean.value:.4g}"
+            good = (interval, f"{level.zeros:.0%}", others, chance)
             rows.append((self.rewards.labels[arm], shape.mirrored() if mirrored else shape, good))
         return [*rows, ("pooled", self.pooled.mirrored() if mirrored else self.pooled, ())]
 
@@ -207,7 +224,11 @@ class Report:
             f"{known}\nReplay with contexts: {contexts.replays} times {contexts.pulls} pulls\n"
             + text_table(("policy", f"{self.goal} per pull"), rows)
             + f"\n\nContexts are drawn from the file, {noun}s from the lines plus their residuals.\n"
-            + (useless if contexts.earned[0] <= contexts.one else "")
+            + (
+                f"\n{_indented(contexts.snippet(len(self.rewards.labels), self.rewards.minimised))}"
+                if contexts.pay
+                else useless
+            )
         )
 
     def _band_in_units(self, band: tuple[float, float, float]) -> tuple[float, float, float]:
@@ -216,12 +237,11 @@ class Report:
 
     def findings(self) -> list[str]:
         """Return what the numbers mean, one sentence each."""
-        *arms, (_, pooled, _) = self._arms()
-        drifts = [(label, shape.drift) for label, shape, _ in arms]
+        _, pooled, _ = self._arms()[-1]
         return [
-            *about_the_best(self.rewards, self.levels, self.advice, self.pooled),
+            *about_the_best(self.rewards, self.levels, self.advice, self.pooled, self.drifts),
             *(self._spoken(line) for line in about_the_noise(pooled)),
-            about_drift(drifts, pooled.drift, self.rewards.noun, self.levels.measure),
+            about_drift(self._drifts(), pooled.drift, self.rewards.noun, self.levels.measure),
         ]
 
 
@@ -238,6 +258,10 @@ def _interval(estimate: Estimate) -> str:
         return "-"
     low, high = (f"{end:.4g}" if math.isfinite(end) else "-" for end in (estimate.low, estimate.high))
     return f"{estimate.value:.4g} ({low} to {high})"
+
+
+def _indented(program: str) -> str:
+    return "".join(f"    {line}".rstrip() + "\n" for line in program.splitlines())
 
 
 def _band(values: tuple[float, float, float]) -> str:
