@@ -141,7 +141,7 @@ def test_the_report_speaks_of_contexts() -> None:
     assert report.contexts is not None
     assert f"Which policy fits: {report.advice.name}, or linear-auto-mean with contexts\n" in text
     n_arms = len(report.rewards.labels)
-    exec(report.contexts.snippet(n_arms, minimised=False), {})
+    exec(report.contexts.snippet(n_arms, report.rewards.paid), {})
     assert f"    agent = hb.LinearAgent(hb.make('linear-auto-mean'), n_features={2 * n_arms})\n" in text
     none = hb.diagnose(logged(0.0, n=200), feature_columns=["age"])
     assert "They do not matter, as far as one can tell" in none.text()

@@ -37,7 +37,7 @@ import numpy as np
 from .._format import plural
 from ..algorithms.registry import make
 from ..protocols import FloatArray
-from .goals import CAPPED, FEWEST
+from .goals import FEWEST, OFTEN
 from .replay import Replay
 from .shape import Shape
 
@@ -71,15 +71,12 @@ class Advice:
         given = ", ".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.name}({given})" if given else self.name
 
-    def snippet(
-        self, labels: tuple[str, ...], horizon: int, reward: float, *, minimised: bool = False, drifts: bool = False
-    ) -> str:
+    def snippet(self, labels: tuple[str, ...], horizon: int, reward: float, paid: str, drifts: bool) -> str:
         """Return a program that uses the policy online."""
         given = "".join(f", {name}={value!r}" for name, value in self.parameters.items())
         arms = f"arms={list(labels)!r}" if len(labels) <= LISTED else f"n_arms={len(labels)}"
         example = repr(reward) if math.isfinite(reward) else "0.0"
         drift = ", drift=True" if drifts else ""
-        paid = "what the arm cost, negated" if minimised else "whatever the arm paid"
         return (
             "import heavybandits as hb\n\n"
             f"policy = hb.make({self.name!r}{given})\n"
@@ -172,7 +169,7 @@ def two_values(by_arm: list[FloatArray]) -> tuple[float, float] | None:
     low, high = min(float(x.min()) for x in by_arm), max(float(x.max()) for x in by_arm)
     lows, highs = (sum(int(np.count_nonzero(x == value)) for x in by_arm) for value in (low, high))
     coins = low < high and math.isfinite(high - low) and lows + highs == sum(map(len, by_arm))
-    return (low, high) if coins and min(lows, highs) >= CAPPED else None
+    return (low, high) if coins and min(lows, highs) >= OFTEN else None
 
 
 def _alike(by_arm: list[FloatArray]) -> bool:

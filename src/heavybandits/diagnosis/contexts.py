@@ -69,10 +69,9 @@ class Contexts(NamedTuple):
         """Whether the policy that uses the features earns more than the best arm, in a replay."""
         return self.pulls > 0 and self.earned[0] > self.one
 
-    def snippet(self, n_arms: int, minimised: bool) -> str:
+    def snippet(self, n_arms: int, paid: str) -> str:
         """Return a program that uses the features online."""
         n_features = n_arms * (1 + len(self.names))
-        paid = "what the arm cost, negated" if minimised else "whatever the arm paid"
         return (
             "import heavybandits as hb\n\n"
             f"agent = hb.LinearAgent(hb.make({self.policy!r}), n_features={n_features})\n"

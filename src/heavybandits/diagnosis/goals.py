@@ -18,7 +18,7 @@ from .shape import Shape
 from .tails import FEWEST as FEWEST_IN_TAIL
 
 FEWEST = 10  # rewards, to tell anything
-CAPPED = 3  # how often the most extreme reward must occur, and each value of a coin
+OFTEN = 3  # times that a value must occur so that it is no accident: a timeout, or a side of a coin
 JUDGED = 20_000  # rewards that tell which goal auto pursues
 
 
@@ -68,7 +68,7 @@ def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape) -> 
 def _is_capped(by_arm: list[FloatArray], side: int) -> bool:
     """Return whether the most extreme reward on a side occurs several times, as timeouts do, and so ends the tail."""
     extreme = max(float((side * rewards).max()) for rewards in by_arm)
-    return sum(int(np.count_nonzero(side * rewards == extreme)) for rewards in by_arm) >= CAPPED
+    return sum(int(np.count_nonzero(side * rewards == extreme)) for rewards in by_arm) >= OFTEN
 
 
 def goal_of_auto(by_arm: list[FloatArray]) -> str:

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..algorithms.kit.numerics import power_of_two
 from ..protocols import FloatArray
-from .shape import ROUNDING, level
+from .shape import MEASURES, ROUNDING, level
 from .tails import Estimate
 
 DRAWS = 4000
@@ -57,7 +57,7 @@ class Levels(NamedTuple):
     @property
     def measure(self) -> str:
         """What arms are compared by, ``"mean"`` or ``"median"``."""
-        return "mean" if self.goal == "mean" else "median"
+        return MEASURES[self.goal]
 
 
 @np.errstate(invalid="ignore", over="ignore")

@@ -12,7 +12,7 @@ from .._files import named
 from ..palette import OKABE_ITO
 from ..protocols import FloatArray, IntArray
 from .read import Rewards
-from .shape import Shape, level
+from .shape import MEASURES, Shape, level
 from .tails import distances, hill_estimates, order_count
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
 
 def drift_plot(rewards: Rewards, arms: list[int], goal: str) -> Figure:
     """Plot the means of the arms over time, or their medians, in windows and in the units of the file."""
-    measure = "mean" if goal == "mean" else "median"
-    figure, axes = _figure("row, in order of time", f"{measure} in a window", "Level of the arms over time")
+    figure, axes = _figure("row, in order of time", f"{MEASURES[goal]} in a window", "Level of the arms over time")
     for arm, colour in zip(arms, OKABE_ITO, strict=False):
         values, rows = rewards.by_arm[arm], rewards.rows[arm]
         windows = np.array_split(np.arange(len(values)), max(1, min(WINDOWS, len(values) // FEWEST[goal])))

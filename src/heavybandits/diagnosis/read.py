@@ -68,6 +68,11 @@ class Rewards:
         """What the file calls a reward: ``"cost"`` or ``"reward"``."""
         return "cost" if self.minimised else "reward"
 
+    @property
+    def paid(self) -> str:
+        """What a program reports to an agent, in words."""
+        return "what the arm cost, negated" if self.minimised else "whatever the arm paid"
+
     @cached_property
     def rows(self) -> list[IntArray]:
         """The rows of each arm."""

@@ -77,15 +77,15 @@ class Report:
     def snippet(self) -> str:
         """A program that uses the advised policy online."""
         rewards = self.rewards
-        return self.advice.snippet(rewards.labels, len(rewards.rewards), float(rewards.rewards[-1]),
-                                   minimised=rewards.minimised, drifts=self.drifts)  # fmt: skip
+        last = float(rewards.rewards[-1])
+        return self.advice.snippet(rewards.labels, len(rewards.rewards), last, rewards.paid, self.drifts)
 
     @property
     def drifts(self) -> bool:
         """Whether levels surely change."""
-        return self.pooled.drift.p_value < SURE or bool(changing(self._drifts()))
+        return self.pooled.drift.p_value < SURE or bool(changing(self._drift_of_arms()))
 
-    def _drifts(self) -> list[tuple[str, Drift]]:
+    def _drift_of_arms(self) -> list[tuple[str, Drift]]:
         return [(label, shape.drift) for label, shape, _ in self._arms()[:-1]]
 
     def text(self) -> str:
@@ -225,7 +225,7 @@ class Report:
             + text_table(("policy", f"{self.goal} per pull"), rows)
             + f"\n\nContexts are drawn from the file, {noun}s from the lines plus their residuals.\n"
             + (
-                f"\n{_indented(contexts.snippet(len(self.rewards.labels), self.rewards.minimised))}"
+                f"\n{_indented(contexts.snippet(len(self.rewards.labels), self.rewards.paid))}"
                 if contexts.pay
                 else useless
             )
@@ -241,7 +241,7 @@ class Report:
         return [
             *about_the_best(self.rewards, self.levels, self.advice, self.pooled, self.drifts),
             *(self._spoken(line) for line in about_the_noise(pooled)),
-            about_drift(self._drifts(), pooled.drift, self.rewards.noun, self.levels.measure),
+            about_drift(self._drift_of_arms(), pooled.drift, self.rewards.noun, self.levels.measure),
         ]
 
 

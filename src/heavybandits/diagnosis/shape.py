@@ -27,7 +27,8 @@ from .tails import UNKNOWN, Estimate, distances, tail_index
 FEWEST = 20  # rewards, for a skew or a drift
 DRAWS = 4000  # bootstrap samples
 FENCE = 3.0  # spreads from the quartiles to an outlier
-ROUNDING = 1e-14  # of the size of two numbers: what they differ by less is due to rounding
+ROUNDING = 1e-14  # share of two numbers below which their difference is due to rounding
+MEASURES = {"mean": "mean", "location": "median"}  # what arms are compared by, for each goal
 
 
 class Drift(NamedTuple):
