@@ -6,6 +6,7 @@ import runpy
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -53,8 +54,11 @@ def test_production_tutorial_runs(
 
 
 @pytest.mark.slow
-def test_tutorial_on_contexts_runs() -> None:
-    exec(compile("".join(python_blocks("docs/contexts.md")), "contexts.py", "exec"), {})
+def test_tutorial_on_contexts_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    exec(compile("".join(python_blocks("docs/contexts.md")), "contexts.py", "exec"), names)
+    assert capsys.readouterr().out.startswith("linear-auto, 500 rewards")
+    assert names["prices"].estimates["pulls"].sum() == 300
 
 
 def test_the_page_of_a_policy_describes_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
