@@ -114,7 +114,7 @@ def test_a_log_that_was_pruned_needs_a_snapshot_that_can_be_read(
     with caplog.at_level(logging.CRITICAL), running(storage) as server:
         refused = server("POST", "/x/decisions", {"id": "one"})
         assert refused.status == 500
-        assert "use the version that wrote them" in refused.body["detail"]
+        assert "no snapshot can stand for them" in refused.body["detail"]
         assert server("PUT", "/y", {"arms": ARMS, "policy": "ucb"}).status == 201  # others are served
         assert server("POST", "/y/decisions", {"id": "one"}).status == 201
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -22,7 +23,7 @@ from .learners import policy_of
 from .spec import MAX_FEATURES, Context, Experiment
 
 _vector = msgspec.json.Decoder(list[float])
-_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class ArmSums(msgspec.Struct):
@@ -36,11 +37,25 @@ class ArmSums(msgspec.Struct):
 
 
 class Held(msgspec.Struct):
-    """The whole state of a learner."""
+    """The whole state of a learner; with a shared context, the order of arms says which model is whose."""
 
     length: int | None  # of a vector, None before the first
+    arms: list[tuple[str, ArmSums]]
+    agent: bytes | None
+
+
+class SortedHeld(msgspec.Struct):
+    """What version 0.2.0 stored: arms in the order of their names."""
+
+    length: int | None
     arms: dict[str, ArmSums]
     agent: bytes | None
+
+
+def reordered(contents: bytes, order: Sequence[str]) -> bytes:
+    """Return what version 0.2.0 stored of a learner as this version stores it, with the arms in this order."""
+    held = msgspec.msgpack.decode(contents, type=SortedHeld)
+    return _encode(Held(held.length, [(arm, held.arms[arm]) for arm in order], held.agent))
 
 
 class LinearLearner:
@@ -59,7 +74,7 @@ class LinearLearner:
     def __init__(self, spec: Experiment, held: Held) -> None:
         assert spec.context is not None
         self._spec, self._shared, self._declared = spec, spec.context.shared, spec.context.n_features
-        self._length, self._arms = held.length, held.arms
+        self._length, self._arms = held.length, dict(held.arms)
         self.agent = None if held.agent is None else LinearAgent.loads(held.agent)
 
     @classmethod
@@ -67,7 +82,7 @@ class LinearLearner:
         """Return the learner of a new experiment."""
         assert spec.context is not None
         policy_of(spec)
-        return cls(spec, Held(spec.context.n_features, {arm.name: ArmSums() for arm in spec.arms}, None))
+        return cls(spec, Held(spec.context.n_features, [(arm.name, ArmSums()) for arm in spec.arms], None))
 
     @classmethod
     def loaded(cls, spec: Experiment, contents: bytes) -> LinearLearner:
@@ -176,4 +191,4 @@ class LinearLearner:
 
     def dumps(self) -> bytes:
         """Return the agent and the counts of arms as bytes."""
-        return _encode(Held(self._length, self._arms, None if self.agent is None else self.agent.dumps()))
+        return _encode(Held(self._length, list(self._arms.items()), None if self.agent is None else self.agent.dumps()))

@@ -8,6 +8,7 @@ thrown away and read again.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +18,8 @@ from ..online.decisions import Assigned
 from .events import Event
 from .learners import ArmsLearner, Learner
 from .linear_learner import LinearLearner
+from .links import first_link, next_link
+from .snapshots import Held, opened, opened_sorted, sealed
 from .spec import ArmView, Context, Experiment, ExperimentView, State
 from .totals import ArmTotals, Totals
 
@@ -44,20 +47,8 @@ class DecisionBody(msgspec.Struct, omit_defaults=True):
     context: Context | None = None
 
 
-class Held(msgspec.Struct):
-    """The contents of a snapshot."""
-
-    seq: int
-    spec: Experiment
-    state: State
-    arms: dict[str, ArmView]
-    agent: bytes
-    totals: Totals
-
-
 NOTHING_SAID = DecisionBody()
 _configs, _bodies = msgspec.json.Decoder(Config), msgspec.json.Decoder(DecisionBody)
-_encode, _decode = msgspec.msgpack.Encoder(order="deterministic").encode, msgspec.msgpack.Decoder(Held).decode
 
 
 def learner_of(spec: Experiment) -> Learner:
@@ -75,7 +66,7 @@ class Replica:
     """
 
     def __init__(self, exp: int, name: str) -> None:
-        self.exp, self.name, self.seq = exp, name, 0
+        self.exp, self.name, self.seq, self.link = exp, name, 0, first_link(exp, name)
         self.spec = Experiment(arms=[])
         self.state: State = "running"
         self.arms: dict[str, ArmView] = {}
@@ -137,7 +128,7 @@ class Replica:
                 self.totals.reported(event)
             self.learner.learn(event)
             self.totals.rewarded(event, self.estimates)
-        self.seq = event.seq
+        self.seq, self.link = event.seq, next_link(self.link, event)
 
     def estimates(self) -> dict[str, float]:
         """Return the policy's estimate of each arm that has one."""
@@ -174,17 +165,27 @@ class Replica:
 
     def snapshot(self) -> bytes:
         """Return the whole replica as bytes."""
-        return _encode(Held(self.seq, self.spec, self.state, self.arms, self.learner.dumps(), self.totals))
+        arms = list(self.arms.values())
+        return sealed(Held(self.seq, self.link, self.spec, self.state, arms, self.learner.dumps(), self.totals))
 
     @classmethod
     def restored(cls, exp: int, name: str, contents: bytes) -> Replica:
         """Return the replica that a snapshot was made from."""
-        replica, held = cls(exp, name), _decode(contents)
-        replica.seq, replica.spec, replica.state, replica.arms = held.seq, held.spec, held.state, held.arms
-        replica.totals, is_linear = held.totals, held.spec.context is not None
-        replica.learner = LinearLearner.loaded(held.spec, held.agent) if is_linear else ArmsLearner.loaded(held.agent)
-        replica._take_stock()
-        return replica
+        return cls(exp, name)._become(opened(contents))
+
+    @classmethod
+    def restored_sorted(cls, exp: int, name: str, contents: bytes, order: Sequence[str]) -> Replica:
+        """Return the replica that a snapshot of version 0.2.0 was made from, its arms in the order of the log."""
+        return cls(exp, name)._become(opened_sorted(contents, order, first_link(exp, name)))
+
+    def _become(self, held: Held) -> Replica:
+        self.seq, self.link, self.totals = held.seq, held.link, held.totals
+        self.spec, self.state = held.spec, held.state
+        self.arms = {arm.name: arm for arm in held.arms}
+        is_linear = held.spec.context is not None
+        self.learner = LinearLearner.loaded(held.spec, held.learner) if is_linear else ArmsLearner.loaded(held.learner)
+        self._take_stock()
+        return self
 
     def checksum(self) -> str:
         """Return a digest that equal replicas share."""

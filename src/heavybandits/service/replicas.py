@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
+import msgspec
+
 from .. import __version__
-from .replica import Replica
+from .replica import Config, Replica
 from .storage import Session
 from .storage.session import Head
 
 EVERY = 20_000  # events between snapshots
 KEPT = 10  # snapshots
 CHUNK = 10_000  # events read at a time
+SORTED = "0.2.0"  # the version whose snapshots have their arms in the order of names
 
 log = logging.getLogger("heavybandits.service")
 
@@ -31,6 +34,20 @@ def replayed(session: Session, replica: Replica, next_seq: int) -> Iterator[int]
         for event in events:
             replica.apply(event)
             yield event.seq
+
+
+def _creation_order(session: Session, exp: int) -> list[str]:
+    """Return the names of an experiment's arms as the log's changes, which are never pruned, created them."""
+    order, after = list[str](), 0
+    while changes := session.changes(exp, after, CHUNK):
+        for event in changes:
+            change = msgspec.json.decode(event.body or "", type=Config)
+            if change.create is not None:
+                order = [arm.name for arm in change.create.arms]
+            elif change.add is not None:
+                order.append(change.add)
+        after = changes[-1].seq
+    return order
 
 
 class Replicas:
@@ -63,20 +80,27 @@ class Replicas:
         """Return what the best snapshot holds, or an experiment without events."""
         snapshots = [(seq, version) for seq, version in session.snapshots(exp) if seq <= until]
         ours = [(seq, version) for seq, version in snapshots if version == __version__]
-        for seq, version in ours or (snapshots if first_seq > 1 else []):
+        # Of another version's snapshots only the first is needed: it stands for the events that were pruned.
+        others = [pair for pair in snapshots if pair not in ours and pair[0] == first_seq - 1]
+        why = "there is none"
+        for seq, version in ours + others:
             contents = session.snapshot(exp, seq, version)
             if contents is None:  # removed just now
                 continue
             try:
-                replica = Replica.restored(exp, name, contents)
-            except Exception as error:  # it is of another version; the log is the truth
-                log.warning("snapshot not usable", extra={"experiment": name, "seq": seq, "error": str(error)})
+                if version == SORTED:
+                    replica = Replica.restored_sorted(exp, name, contents, _creation_order(session, exp))
+                else:
+                    replica = Replica.restored(exp, name, contents)
+            except Exception as error:  # the log is the truth
+                why = str(error)
+                log.warning("snapshot not usable", extra={"experiment": name, "seq": seq, "error": why})
                 continue
-            self._snapshot_at[exp] = seq
+            self._snapshot_at[exp] = seq if version == __version__ else 0
             return replica
         if first_seq > 1:
-            raise Unreadable(f"{name}: its first events were pruned, and this version of heavybandits ({__version__}) "
-                             "can read none of its snapshots; use the version that wrote them")  # fmt: skip
+            raise Unreadable(f"{name}: its first events were pruned, and no snapshot can stand for them ({why}); "
+                             "restore a backup from before, or create a new experiment")  # fmt: skip
         return Replica(exp, name)
 
     def catch_up(self, session: Session, replica: Replica, next_seq: int) -> None:

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from .. import __version__
 from .._format import plural
-from .replica import Replica
-from .replicas import Unreadable, replayed
+from .replicas import Replicas, Unreadable, replayed
 from .storage import Session
 from .storage.session import Head
 
@@ -27,16 +26,9 @@ def verify(session: Session) -> list[Finding]:
 
 def _verified(session: Session, head: Head) -> Finding:
     stored = {seq for seq, version in session.snapshots(head.id) if version == __version__}
-    replica = Replica(head.id, head.name)
-    if head.first_seq > 1:
-        first = session.snapshot(head.id, head.first_seq - 1, __version__)
-        if first is None:
-            return Finding(
-                head.name, False, f"{head.name}: pruned by another version of heavybandits; verify with that one"
-            )
-        replica = Replica.restored(head.id, head.name, first)
     compared = 0
     try:
+        replica = Replicas().read(session, head, until=head.first_seq - 1)
         for seq in replayed(session, replica, head.next_seq):
             if seq in stored and (kept := session.snapshot(head.id, seq, __version__)) is not None:
                 if kept != replica.snapshot():

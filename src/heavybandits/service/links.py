@@ -1,0 +1,31 @@
+"""A chain over the events of an experiment: each link is a digest of the one before and of an event.
+
+The latest link is stored with the experiment, so a single event that was changed, lost or moved is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from .events import Event
+
+SIZE = 16  # bytes
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def first_link(exp: int, name: str) -> bytes:
+    """Return what the first event is linked to.
+
+    Examples
+    --------
+    >>> first_link(1, "checkout") == first_link(1, "check out")
+    False
+    """
+    return hashlib.blake2b(f"{exp}/{name}".encode(), digest_size=SIZE).digest()
+
+
+def next_link(link: bytes, event: Event) -> bytes:
+    """Return the link of an event to those before it."""
+    return hashlib.blake2b(link + _encode(event), digest_size=SIZE).digest()
