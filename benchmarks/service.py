@@ -25,15 +25,17 @@ from typing import Any, NamedTuple
 import msgspec
 import psutil
 
+from heavybandits import __version__
 from heavybandits.service.creation import create
 from heavybandits.service.decisions import Decide
 from heavybandits.service.events import Event
 from heavybandits.service.log import Log
 from heavybandits.service.replica import Config, Replica
-from heavybandits.service.replicas import Replicas
+from heavybandits.service.replicas import read
 from heavybandits.service.rewards import Reward
 from heavybandits.service.spec import Arm, Experiment
 from heavybandits.service.storage import open_storage
+from heavybandits.service.turn import Outcome
 
 CONNECTIONS = 64
 EMPTY = """
@@ -235,20 +237,20 @@ def recovery(folder: Path, n_events: int) -> None:
     spec = Experiment(arms=[Arm(name) for name in "abcd"], policy="ucb")
     fill(session, spec, n_events)
     start, busy = time.perf_counter(), time.process_time()
-    replicas = Replicas()
-    replica = replicas.load(session, "x")
+    head = session.head("x")
+    assert head is not None
+    replica = read(session, head)
     without, busy = time.perf_counter() - start, time.process_time() - busy
-    assert replica is not None
-    replicas.snapshot_all(session)
+    with session.transaction():
+        session.put_snapshot(head.id, replica.seq, __version__, replica.snapshot())
     within = []
     for _ in range(20):
         start = time.perf_counter()
-        again = Replicas().load(session, "x")
+        again = read(session, head)
         within.append(time.perf_counter() - start)
     print(f"\n| with {n_events:,} events | |\n|---|---|")
     print(f"| replaying them without a snapshot | {without:.1f} s, {busy:.1f} s of processor time |")
     print(f"| with a snapshot | {1e3 * statistics.median(within):.1f} ms |")
-    assert again is not None
     assert again.checksum() == replica.checksum()
     print(f"| an event in SQLite | {(folder / 'big.db').stat().st_size / n_events:.0f} bytes |")
     session.close()
@@ -296,7 +298,7 @@ def fill(session: Any, spec: Experiment, n_events: int) -> None:
                 session.append(rows)
                 rows.clear()
         session.append(rows)
-        session.set_next_seq(head.id, replica.seq + 1)
+        session.set_last(head.id, replica.seq, replica.link)
 
 
 def memory(folder: Path, n_events: int) -> None:
@@ -305,16 +307,24 @@ def memory(folder: Path, n_events: int) -> None:
     session = storage.connect()
     session.migrate()
     log = Log(storage)
+    log.start()
     spec = Experiment(arms=[Arm(name) for name in "abcd"], policy="ucb")
-    create(session, log.replicas, "x", spec, None, 0)
+    create(session, "x", spec, None, 0)
     print("\n| events | memory |\n|---|---|")
     for number in range(n_events // 10_000):
         keys = [f"k{number:08}{i:04}" for i in range(5000)]
-        log.answer([(Decide("x", key, False), Future()) for key in keys])
-        log.answer([(Reward("x", key, float(i % 7)), Future()) for i, key in enumerate(keys)])
-        log.replicas.snapshot_some(session)
+        decisions = [Decide("x", key, False) for key in keys]
+        rewards = [Reward("x", key, float(i % 7)) for i, key in enumerate(keys)]
+        requests: list[Any]
+        for requests in (decisions, rewards):
+            futures = [Future[Outcome]() for _ in requests]
+            for request, future in zip(requests, futures, strict=True):
+                log.submit(request, future)
+            for future in futures:
+                future.result()
         if (number + 1) % 100 == 0:
             print(f"| {10_000 * (number + 1):,} | {psutil.Process().memory_info().rss >> 20} MB |", flush=True)
+    log.stop()
     session.close()
 
 

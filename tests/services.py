@@ -10,7 +10,8 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,8 +21,12 @@ import pytest
 
 from heavybandits.service.app import Service
 from heavybandits.service.events import Clock, system_clock
+from heavybandits.service.log import Log
+from heavybandits.service.replica import Replica
+from heavybandits.service.replicas import read
 from heavybandits.service.server import listen, make_server
 from heavybandits.service.storage import Storage, open_storage
+from heavybandits.service.turn import Outcome
 
 ARMS = [{"name": "a"}, {"name": "b"}]
 SECOND = 1_000_000
@@ -69,6 +74,50 @@ class FakeClock:
         return self.now
 
 
+class AtOnce(Executor):
+    """Runs what it is given at once, in the same thread."""
+
+    def submit(self, work: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        future = Future[Any]()
+        future.set_result(work(*arguments, **named))
+        return future
+
+
+@contextmanager
+def threadless(storage: Storage) -> Iterator[Log]:
+    """Yield a log whose threads are not started; :func:`asked` plays their part."""
+    log = Log(storage, readers=AtOnce())
+    try:
+        yield log
+    finally:
+        for lane in log.lanes.values():
+            if lane.session is not None:
+                lane.session.close()
+
+
+def asked(log: Log, *requests: Any) -> Any:
+    """Return the outcomes of requests to a log whose threads were not started: this plays their part."""
+    futures = [Future[Outcome]() for _ in requests]
+    for request, future in zip(requests, futures, strict=True):
+        assert log.submit(request, future)
+    while not all(future.done() for future in futures):
+        for lane in list(log.lanes.values()):
+            lane.step()
+    found = [future.result() for future in futures]
+    return found[0] if len(found) == 1 else found
+
+
+def replica_of(storage: Storage, name: str = "x") -> Replica:
+    """Return an experiment as the database has it."""
+    session = storage.connect()
+    try:
+        head = session.head(name)
+        assert head is not None
+        return read(session, head)
+    finally:
+        session.close()
+
+
 class Running:
     """A server in a thread of this process."""
 
@@ -79,6 +128,8 @@ class Running:
         self._server = make_server(self.service)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._wire]})
         self._thread.start()
+        while not self._server.started and self._thread.is_alive():
+            time.sleep(0.01)
         self.service.log.ready.wait(60)
 
     def stop(self) -> None:

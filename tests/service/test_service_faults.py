@@ -12,7 +12,7 @@ import pytest
 from proxies import Proxy
 from services import ARMS, Process, call, new_database, running
 
-from heavybandits.service import app, log
+from heavybandits.service import app, lane, log
 from heavybandits.service.storage import Storage, open_storage
 from heavybandits.service.verification import verify
 
@@ -156,7 +156,7 @@ def test_a_database_that_only_reads_is_not_ready(postgres: str) -> None:
 
 
 def test_too_many_waiting_requests_are_turned_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "QUEUE", 10)
+    monkeypatch.setattr(lane, "QUEUE", 10)
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
         make(server)
         items = [{"decision": {"id": f"d{i}"}} for i in range(200)]

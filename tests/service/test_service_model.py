@@ -1,6 +1,5 @@
 """The log against a model of ten lines: any requests, repeated and in any order, on any of two servers."""
 
-from concurrent.futures import Future
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -8,15 +7,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from services import asked, replica_of, threadless
 
 from heavybandits.service.creation import create
 from heavybandits.service.decisions import Decide
-from heavybandits.service.log import Log
+from heavybandits.service.lane import Look
 from heavybandits.service.replica import Replica
 from heavybandits.service.rewards import Cancel, Observe, Reward
 from heavybandits.service.spec import Arm, Experiment
 from heavybandits.service.storage import Storage, open_storage
-from heavybandits.service.turn import Outcome
 from heavybandits.service.verification import verify
 
 KEYS = st.sampled_from(["k1", "k2", "k3", "k4"])
@@ -57,20 +56,11 @@ def command(kind: str, key: str, what: Any) -> Any:
     return Cancel("x", key) if kind == "cancel" else Observe("x", key, False, "b", what)
 
 
-def started(storage: Storage, spec: Experiment) -> list[Log]:
-    """Return the logs of two servers; the test plays the part of their threads."""
-    logs = [Log(storage) for _ in range(2)]
-    for log in logs:
-        log._session = storage.connect()
-        log._session.migrate()
-        assert create(log._session, log.replicas, "x", spec, None, 0).status in (200, 201)
-    return logs
-
-
-def answers(log: Log, commands: list[Any]) -> list[Outcome]:
-    waiting = [(each, Future[Outcome]()) for each in commands]
-    log.answer(waiting)
-    return [future.result() for _, future in waiting]
+def make(storage: Storage, spec: Experiment) -> None:
+    session = storage.connect()
+    session.migrate()
+    assert create(session, "x", spec, None, 0).status == 201
+    session.close()
 
 
 @pytest.mark.slow
@@ -82,23 +72,20 @@ def test_any_requests_get_the_statuses_of_the_model(batches: list[Any], draws: b
     )
     with TemporaryDirectory() as folder:
         storage, model = open_storage(f"sqlite:///{Path(folder)}/log.db"), Model()
-        logs = started(storage, spec)
-        for server, requests in batches:
-            seen = [outcome.status for outcome in answers(logs[server], [command(*each) for each in requests])]
-            assert seen == [model.status(*each) for each in requests]
-        for log in logs:
-            assert log._session is not None
-            log.replicas.follow(log._session)
-        replicas: list[Replica] = [replica for log in logs for replica in log.replicas]
-        session = storage.connect()
-        logs[0].replicas.snapshot_all(session)
-        assert len({replica.checksum() for replica in replicas}) == 1
+        make(storage, spec)
+        with threadless(storage) as first, threadless(storage) as second:
+            for server, requests in batches:
+                commands = [command(*each) for each in requests] + [Look("x", Replica.view)]
+                seen = [outcome.status for outcome in asked((first, second)[server], *commands)]
+                assert seen == [model.status(*each) for each in requests] + [200]
+            session, replica = storage.connect(), replica_of(storage)
+            for log in (first, second):
+                log.follow(session)
+                assert asked(log, Look("x", Replica.checksum)).body == replica.checksum()
         assert [finding.ok for finding in verify(session)] == [True]
+        session.close()
         learned = sum(kind in ("reward", "observe") for kind, _ in model.stored)
-        assert sum(row.pulls for row in replicas[0].learner.rows()) == learned
+        assert sum(row.pulls for row in replica.learner.rows()) == learned
         decided = sum(kind == "decide" for kind, _ in model.stored)
         settled = sum(kind in ("reward", "cancel") for kind, _ in model.stored)
-        assert sum(row.pending for row in replicas[0].learner.rows()) == decided - settled
-        for each in [session, *(log._session for log in logs)]:
-            assert each is not None
-            each.close()
+        assert sum(row.pending for row in replica.learner.rows()) == decided - settled

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from services import SECOND, FakeClock, Running, running
+from services import SECOND, FakeClock, Running, replica_of, running
 
 from heavybandits.service.linear_learner import LinearLearner
-from heavybandits.service.replicas import Replicas
 from heavybandits.service.storage import Storage, open_storage
 from heavybandits.service.storage.migrations import steps
 from heavybandits.service.verification import verify
@@ -109,10 +108,7 @@ def test_the_checksum_tells_replicas_apart_that_differ_in_the_order_of_arms(stor
     with running(storage) as server:
         make(server, "shared")
         play(server, "x", "shared", 0, 10)
-    session = storage.connect()
-    replica = Replicas().load(session, "x")
-    session.close()
-    assert replica is not None
+    replica = replica_of(storage)
     before = replica.checksum()
     assert isinstance(replica.learner, LinearLearner)
     replica.learner._arms = dict(sorted(replica.learner._arms.items()))

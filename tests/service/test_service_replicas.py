@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from services import ARMS, Running, call, running
+from services import ARMS, Running, asked, call, replica_of, running, threadless
 
 import heavybandits
-from heavybandits.service import replicas, verification
+from heavybandits.service import lane, verification
 from heavybandits.service.events import Event, system_clock
+from heavybandits.service.lane import Look
 from heavybandits.service.replica import Replica
-from heavybandits.service.replicas import Replicas
 from heavybandits.service.retention import prune
 from heavybandits.service.storage import Storage
 from heavybandits.service.storage.migrations import steps
@@ -76,8 +76,7 @@ def test_a_snapshot_that_differs_is_found(storage: Storage) -> None:
     session = storage.connect()
     head = session.head("x")
     assert head is not None
-    replica = Replicas().load(session, "x")
-    assert replica is not None
+    replica = replica_of(storage)
     replica.learner.learn(Event(1, 0, "observe", None, "a", 1.0, None, None, 0, None, None))
     with session.transaction():
         session.run("DELETE FROM snapshot")
@@ -146,7 +145,7 @@ def test_an_event_that_fails_half_way_is_not_taken_in_twice(storage: Storage, mo
     with running(storage) as server:
         make(server)
         play(server, 0, 20)
-    session, held, totals = storage.connect(), Replicas(), Totals.rewarded
+    session, totals = storage.connect(), Totals.rewarded
     with session.transaction():
         session.run("DELETE FROM snapshot")
 
@@ -155,18 +154,15 @@ def test_an_event_that_fails_half_way_is_not_taken_in_twice(storage: Storage, mo
         raise ZeroDivisionError
 
     monkeypatch.setattr(Totals, "rewarded", failing)
-    with pytest.raises(ZeroDivisionError):
-        held.load(session, "x")
-    replica = held.load(session, "x")
-    fresh = Replicas().load(session, "x")
-    assert replica is not None
-    assert fresh is not None
-    assert replica.checksum() == fresh.checksum()
     session.close()
+    with threadless(storage) as log:
+        assert asked(log, Look("x", Replica.checksum)).status == 500
+        log.problems.clear()
+        assert asked(log, Look("x", Replica.checksum)).body == replica_of(storage).checksum()
 
 
 def test_snapshots_are_taken_as_the_log_grows(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replicas, "EVERY", 20)
+    monkeypatch.setattr(lane, "EVENTS_PER_SNAPSHOT", 20)
     session = storage.connect()
     with running(storage) as server:
         make(server)
@@ -190,12 +186,12 @@ def test_snapshots_are_taken_as_the_log_grows(storage: Storage, monkeypatch: pyt
 def test_few_snapshots_are_kept_and_what_a_pruned_log_begins_with(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replicas, "EVERY", 1)
-    monkeypatch.setattr(replicas, "KEPT", 2)
+    monkeypatch.setattr(lane, "EVENTS_PER_SNAPSHOT", 1)
+    monkeypatch.setattr(lane, "SNAPSHOTS", 2)
     with running(storage) as server:
         make(server)
         play(server, 0, 20)
-    session, held = storage.connect(), Replicas()
+    session = storage.connect()
     assert len(session.snapshots(1)) <= 2
     pruned = prune(session, system_clock())
     assert pruned["x"] > 0
@@ -204,9 +200,6 @@ def test_few_snapshots_are_kept_and_what_a_pruned_log_begins_with(
     with running(storage) as server:
         for i in range(5):
             play(server, 100 * i + 100, 1)
-            held.load(session, "x")
-            held.follow(session)
-            held.snapshot_some(session)
     taken = [seq for seq, _ in session.snapshots(1)]
     assert taken[-1] == head.first_seq - 1
     assert len(taken) == 3

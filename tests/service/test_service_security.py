@@ -10,6 +10,7 @@ from services import ARMS, Process, Running, call, running
 
 from heavybandits.service import creation
 from heavybandits.service.auth import Tokens, new_token
+from heavybandits.service.replica import Replica
 from heavybandits.service.server import listen
 from heavybandits.service.storage import Storage, open_storage
 
@@ -130,8 +131,7 @@ def test_rates_are_limited(store: Storage) -> None:
 
 def test_answers_have_no_stack_traces(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     server("PUT", "/x", {"arms": ARMS, "policy": "ucb"})
-    replica = next(iter(server.service.log.replicas))
-    monkeypatch.setattr(type(replica), "open_among", lambda self, among: 1 / 0)
+    monkeypatch.setattr(Replica, "open_among", lambda self, among: 1 / 0)
     failed = server("POST", "/x/decisions", {"id": "one"})
     assert failed.status == 500
     assert "ZeroDivision" not in str(failed.body)

@@ -21,7 +21,8 @@ from . import reading as reading
 from .auth import LOOPBACK, RateLimit, Tokens, allows
 from .dashboard.pages import Pages
 from .events import Clock, system_clock
-from .log import FAILED, UNAVAILABLE, Answers, Log, log
+from .lane import FAILED, UNAVAILABLE, Answers
+from .log import Log, log
 from .metrics import Metrics
 from .spec import Problem
 from .storage import Storage
@@ -112,7 +113,7 @@ class Service:
     async def _watch_tokens(self) -> None:
         while True:
             await asyncio.sleep(TOKENS_EVERY)
-            outcome = await self.ask(lambda session, replicas: Outcome(200, Tokens.read(session)))
+            outcome = await self.ask(lambda session: Outcome(200, Tokens.read(session)))
             if outcome.status == 200:
                 self.tokens = outcome.body
 

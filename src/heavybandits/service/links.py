@@ -6,6 +6,7 @@ The latest link is stored with the experiment, so a single event that was change
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import msgspec
 
@@ -29,3 +30,14 @@ def first_link(exp: int, name: str) -> bytes:
 def next_link(link: bytes, event: Event) -> bytes:
     """Return the link of an event to those before it."""
     return hashlib.blake2b(link + _encode(event), digest_size=SIZE).digest()
+
+
+def seal(*values: Any) -> str:
+    """Return a digest of a row that no event tells, or no longer tells once the log is pruned.
+
+    Examples
+    --------
+    >>> seal("visitor", "blue", 0.5)
+    '...'
+    """
+    return hashlib.blake2b(_encode(values), digest_size=8).hexdigest()

@@ -1,8 +1,7 @@
-"""The log: one thread that takes whatever waits as a batch, stores it in one transaction, and then answers.
+"""The log: requests go to lanes, which store them; a follower tells lanes what other servers have stored.
 
-There is no timer: requests that come while a batch is being stored go with the next one.  The thread owns the replicas.
-Decisions are made inside the transaction, after taking in everything that other servers have stored, so the order of
-sequence numbers is the order in which all servers see all events.
+Experiments without contexts share one lane, and so their transactions.  Those with contexts are spread over lanes of
+their own, because their policies may compute for a second now and then, which must hold up nobody else.
 """
 
 from __future__ import annotations
@@ -11,27 +10,28 @@ import contextlib
 import logging
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
-from .events import Clock, system_clock
-from .replica import Replica
-from .replicas import Replicas, Unreadable
-from .rewards import Close
-from .storage import Session, Storage, StorageError, Unavailable
-from .turn import Command, Outcome, Turn, problem
+import msgspec
 
-QUEUE = 10_000  # requests that may wait
-BATCH = 1_000  # requests in one transaction
+from .events import Clock, system_clock
+from .lane import BATCH, Answers, Follow, Lane, Request
+from .rewards import Close
+from .storage import Session, Storage, StorageError
+from .storage.session import Head
+
 POLL = 0.1  # seconds between looks at what other servers have stored
+HEAVY = 8  # lanes for experiments with contexts
+READERS = 2  # threads that read experiments
+WATCH = 0.5  # seconds between looks at what hangs
+BLOCKED = 1.5  # seconds after which whoever holds a lock for too long loses it
 STUCK = 10.0  # seconds after which a statement is interrupted
+RETRY = 60.0  # seconds after which an experiment that cannot be read is tried again, and reported again
 
 log = logging.getLogger("heavybandits.service")
-Work = Callable[[Session, Replicas], Any]
-Answers = list[tuple[Any, Outcome]]
-UNAVAILABLE = problem(503, "unavailable", "the database did not confirm; repeat the request with the same id")
-FAILED = problem(500, "internal error", "the request failed; the server's own log says why")
 
 
 def answer_at_once(answers: Answers) -> None:
@@ -41,7 +41,7 @@ def answer_at_once(answers: Answers) -> None:
 
 
 class Log:
-    """A thread that stores requests in batches, and follows what other servers store.
+    """Lanes that store requests in batches, and a thread that follows what other servers store.
 
     Parameters
     ----------
@@ -51,201 +51,182 @@ class Log:
         Tells the time, in microseconds since 1970.
     deliver
         Called with the answers of a batch: pairs of a submitted future and its outcome.
+    readers
+        Runs what reads experiments, by default in threads.
     """
 
     def __init__(
-        self, storage: Storage, clock: Clock = system_clock, deliver: Callable[[Answers], None] = answer_at_once
-    ) -> None:
+        self, storage: Storage, clock: Clock = system_clock, deliver: Callable[[Answers], None] = answer_at_once,
+        readers: Executor | None = None,
+    ) -> None:  # fmt: skip
         self.storage, self.clock, self.deliver = storage, clock, deliver
-        self.ready = threading.Event()  # all experiments are compiled and caught up
-        self.replicas = Replicas()
+        self.readers = readers or ThreadPoolExecutor(READERS, "heavybandits-reader")
+        self.ready = threading.Event()  # all experiments have been read, but for those in ``problems``
         self.available = True  # whether the database answers and stores, as of the latest attempt
-        self.batches = self.events = 0
-        self._queue: deque[tuple[Command | Work, Any]] = deque()
-        self._wake = threading.Condition()
-        self._stopping = False
+        self.problems: dict[str, str] = {}  # experiments that this server cannot read, and why
+        self.lanes = {-1: Lane(self)}
+        self._lane_by_name: dict[str, Lane] = {}
+        self._retry_at: dict[str, float] = {}
+        self._asked: dict[tuple[type, str], Future[Any]] = {}  # what the follower has asked of lanes
+        self._started = False
+        self._stopping = threading.Event()
         self._session: Session | None = None
-        self._busy_since: float | None = None
-        self._thread = threading.Thread(target=self._work, name="heavybandits-log", daemon=True)
+        self._follower = threading.Thread(target=self._follow, name="heavybandits-follower", daemon=True)
         self._watchdog = threading.Thread(target=self._watch, name="heavybandits-watchdog", daemon=True)
 
     def start(self) -> None:
         """Start the threads."""
-        self._thread.start()
+        self._started = True
+        for lane in self.lanes.values():
+            lane.start()
+        self._follower.start()
         self._watchdog.start()
 
-    def submit(self, command: Command | Work, future: Any) -> bool:
-        """Queue a request, or a function that reads; return False if the queue is full."""
-        with self._wake:
-            if len(self._queue) >= QUEUE or self._stopping:
-                return False
-            self._queue.append((command, future))
-            if len(self._queue) == 1:  # the thread sleeps only while there is none
-                self._wake.notify()
-        return True
+    def submit(self, request: Request, future: Any) -> bool:
+        """Queue a request; return False if the queue is full."""
+        main = self.lanes[-1]
+        lane = main if callable(request) else self._lane_by_name.get(request.experiment, main)
+        return lane.submit(request, future)
 
     @property
     def waiting(self) -> int:
         """The number of waiting requests."""
-        return len(self._queue)
+        return sum(lane.waiting for lane in self._all_lanes())
+
+    @property
+    def batches(self) -> int:
+        """The number of transactions that stored requests."""
+        return sum(lane.batches for lane in self._all_lanes())
+
+    @property
+    def events(self) -> int:
+        """The number of events stored."""
+        return sum(lane.events for lane in self._all_lanes())
+
+    def _all_lanes(self) -> list[Lane]:
+        return list(self.lanes.copy().values())
 
     def stop(self) -> None:
         """Finish waiting requests, take snapshots, and stop."""
-        with self._wake:
-            self._stopping = True
-            self._wake.notify()
-        self._thread.join()
+        self._stopping.set()
+        self._follower.join()
+        for lane in self._all_lanes():
+            lane.stop()
+        self.readers.shutdown(cancel_futures=True)
 
-    def _work(self) -> None:
-        last_poll = 0.0
-        while True:
-            batch = self._take()
-            if batch:
-                self.answer(batch)
-            elif self._stopping:
-                break
-            if time.monotonic() - last_poll >= POLL:
-                self._guarded(self._follow)
-                last_poll = time.monotonic()
-        self._guarded(lambda session: self.replicas.snapshot_all(session))
-        if self._session is not None:
-            self._session.close()
+    def lane_of(self, head: Head) -> Lane:
+        """Return the lane of an experiment; requests to an unknown one come to the first lane, which asks this."""
+        try:
+            has_context = bool(msgspec.json.decode(head.spec, type=dict[str, Any]).get("context") is not None)
+        except msgspec.DecodeError:  # a reader will say so
+            has_context = False
+        number = zlib.crc32(head.name.encode()) % HEAVY if has_context else -1
+        lane = self.lanes.get(number)
+        if lane is None:
+            lane = self.lanes[number] = Lane(self, is_heavy=True)
+            if self._started:
+                lane.start()
+        self._lane_by_name[head.name] = lane
+        return lane
 
-    def _take(self) -> list[tuple[Command | Work, Any]]:
-        """Return the waiting requests, or an empty list after a while."""
-        with self._wake:
-            if not self._queue and not self._stopping:
-                self._wake.wait(POLL)
-            return [self._queue.popleft() for _ in range(min(len(self._queue), BATCH))]
+    # What lanes report
 
-    def answer(self, batch: list[tuple[Command | Work, Any]]) -> None:
-        """Store a batch and answer it; after an unexpected error, do so one request at a time."""
-        batch = [(command, future) for command, future in batch if not future.done()]
-        commands = [(command, future) for command, future in batch if not callable(command)]
-        outcomes = self._guarded(lambda session: self._store(session, [command for command, _ in commands]))
-        if outcomes is None:
-            outcomes = [UNAVAILABLE] * len(commands)
-        elif isinstance(outcomes, Exception):
-            if len(commands) > 1:
-                for one in commands:
-                    self.answer([one])
-                commands, outcomes = [], []
-            else:
-                outcomes = [FAILED]
-        answers = [(future, outcome) for (_, future), outcome in zip(commands, outcomes, strict=True)]
-        for work, future in batch:
-            if callable(work):
-                found = self._guarded(lambda session, work=work: work(session, self.replicas))  # type: ignore[misc]
-                answers.append(
-                    (future, UNAVAILABLE if found is None else FAILED if isinstance(found, Exception) else found)
-                )
-        self.deliver(answers)
+    def report(self, name: str, why: str) -> None:
+        """Note that an experiment cannot be read."""
+        log.error("experiment not readable", extra={"experiment": name, "error": why})
+        self._retry_at[name] = time.monotonic() + RETRY
+        self.problems[name] = why
 
-    def _guarded(self, work: Callable[[Session], Any]) -> Any:
-        """Work with the database; return None if it cannot be reached or fails, the exception for any other error."""
-        for attempt in range(2):
-            was_open = self._session is not None
+    def note_failure(self, error: Exception) -> None:
+        """Note that the database does not answer or does not store."""
+        if self.available:
+            log.warning("database unavailable", extra={"error": str(error)})
+        self.available = False
+
+    def note_success(self) -> None:
+        """Note that the database stores."""
+        self.available = True
+
+    # The follower
+
+    def _follow(self) -> None:
+        while not self._stopping.is_set():
             try:
                 if self._session is None:
                     self._session = self.storage.connect()
-                self._busy_since = time.monotonic()
-                return work(self._session)
+                self.follow(self._session)
             except StorageError as error:
                 self._disconnect()
-                if isinstance(error, Unavailable) and was_open and attempt == 0:
-                    continue  # the connection had gone stale, and nothing was begun
-                if self.available:
-                    log.warning("database unavailable", extra={"error": str(error)})
-                self.available = False
-                return None
-            except Exception as error:
+                self.note_failure(error)
+            except Exception:
                 self._disconnect()
-                log.exception("request failed")
-                return error
-            finally:
-                self._busy_since = None
-        return None
+                log.exception("following failed")
+            self._stopping.wait(POLL)
+        self._disconnect()
 
     def _disconnect(self) -> None:
         if self._session is not None:
             self._session.close()
         self._session = None
 
-    def _store(self, session: Session, commands: Sequence[Command]) -> list[Outcome]:
-        """Store requests in one transaction, and return their outcomes once it is on disk."""
-        if not commands:
-            return []
-        by_name: dict[str, list[Command]] = {}
-        for command in commands:
-            by_name.setdefault(command.experiment, []).append(command)
-        known, turns = dict[int, Replica](), dict[str, Turn]()
-        absent: dict[str, Outcome] = {}
-        for name in by_name:
-            replica, absent[name] = self._loaded(session, name)
-            if replica is not None:
-                known[replica.exp] = replica
-        try:
-            with session.transaction(list(known), last=lambda: _write(session, turns.values())) as next_seqs:
-                now = self.clock()
-                for exp, replica in known.items():
-                    self.replicas.catch_up(session, replica, next_seqs[exp])
-                    turns[replica.name] = turn = Turn(replica, now)
-                    turn.prepare(session, by_name[replica.name])
-                outcomes = [self._run(turns.get(command.experiment), command, absent) for command in commands]
-        except BaseException:
-            for turn in turns.values():
-                if turn.rows:  # the replica has taken in events that may not be stored
-                    self.replicas.forget(turn.replica)
-            raise
-        stored = sum(len(turn.rows) for turn in turns.values())
-        self.batches += 1
-        self.events += stored
-        if stored:
-            self.available = True
-        return outcomes
-
-    def _loaded(self, session: Session, name: str) -> tuple[Replica | None, Outcome]:
-        """Return an experiment, and what to answer if there is none."""
-        try:
-            return self.replicas.load(session, name), problem(
-                404, "unknown experiment", f"there is no experiment {name!r}"
-            )
-        except Unreadable as error:
-            return None, problem(500, "experiment not readable", str(error))
-
-    @staticmethod
-    def _run(turn: Turn | None, command: Command, absent: dict[str, Outcome]) -> Outcome:
-        return absent[command.experiment] if turn is None else command.run(turn)
-
-    def _follow(self, session: Session) -> None:
-        """Take in what other servers have stored, and close windows that are over."""
-        self.replicas.follow(session)
-        self.ready.set()
-        for replica in list(self.replicas):
-            if replica.spec.reward.window is not None:
-                self._end_windows(session, replica)
-        self.replicas.snapshot_some(session)
+    def follow(self, session: Session) -> None:
+        """Tell lanes what other servers have stored, and which windows are over."""
+        stored = session.progress()
+        held = {name: replica for lane in self._all_lanes() for name, replica in lane.replicas.copy().items()}
+        for name in [name for name, at in self._retry_at.items() if at <= time.monotonic()]:
+            self._retry_at.pop(name)
+            self.problems.pop(name, None)
+        for name, progress in stored.items():
+            replica = held.get(name)
+            if replica is None or replica.exp != progress.id or replica.seq < progress.next_seq - 1:
+                self._ask(Follow(name, progress))
+        for name in held.keys() - stored.keys():
+            self._ask(Follow(name, None))
+        if not stored.keys() - held.keys() - self.problems.keys():
+            self.ready.set()
+        self._close_windows(session, {progress.id: name for name, progress in stored.items()})
         if not self.available:
             session.try_to_store()  # reading works even if the disk is full
             self.available = True
             log.info("database available")
 
-    def _end_windows(self, session: Session, replica: Replica) -> None:
-        due = session.due(replica.exp, self.clock(), BATCH)
-        if due:
-            self._store(session, [Close(replica.name, tuple(row.key for row in due))])
+    def _close_windows(self, session: Session, names: dict[int, str]) -> None:
+        waiting = [exp for exp, name in names.items() if name in self.problems or self._is_asked(Close, name)]
+        due: dict[str, list[str]] = {}
+        for row in session.due(self.clock(), waiting, BATCH):
+            if row.exp in names:
+                due.setdefault(names[row.exp], []).append(row.key)
+        for name, keys in due.items():
+            self._ask(Close(name, tuple(keys)))
+
+    def _is_asked(self, kind: type, name: str) -> bool:
+        future = self._asked.get((kind, name))
+        return future is not None and not future.done()
+
+    def _ask(self, request: Follow | Close) -> None:
+        """Ask a lane, unless it has not done yet what it was asked before."""
+        kind, name = type(request), request.experiment
+        if not self._is_asked(kind, name):
+            future = self._asked[kind, name] = Future[Any]()
+            if not self.submit(request, future):
+                future.cancel()
+
+    # The watchdog
 
     def _watch(self) -> None:
-        """Interrupt a statement that hangs, so that requests get an answer and the next batch a new connection."""
-        while self._thread.is_alive():
-            self._thread.join(1.0)
-            since, session = self._busy_since, self._session
-            if since is not None and session is not None and time.monotonic() - since > STUCK and self.ready.is_set():
-                log.warning("database hangs")
+        """Free what is blocked by a server that does not go on, and interrupt what hangs."""
+        while not self._stopping.wait(WATCH):
+            for session, since in self._busy():
+                waited = time.monotonic() - since
                 with contextlib.suppress(Exception):
-                    session.interrupt()
+                    if waited > STUCK:
+                        log.warning("database hangs")
+                        session.interrupt()
+                    elif waited > BLOCKED:
+                        session.unblock()
 
-
-def _write(session: Session, turns: Iterable[Turn]) -> None:
-    for turn in turns:
-        turn.write(session)
+    def _busy(self) -> Iterator[tuple[Session, float]]:
+        for lane in self._all_lanes():
+            session, since = lane.session, lane.busy_since
+            if session is not None and since is not None:
+                yield session, since

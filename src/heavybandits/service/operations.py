@@ -13,7 +13,8 @@ from starlette.responses import Response
 from .changes import Change, check
 from .creation import create
 from .decisions import Decide, new_id
-from .replica import Config
+from .lane import Look
+from .replica import Config, Replica
 from .rewards import Cancel, Observe, Reward
 from .spec import (
     Accepted,
@@ -148,7 +149,11 @@ async def make(service: Service, name: str, spec: Experiment, who: str | None) -
     except (ValueError, TypeError) as error:
         raise Refused(422, "invalid", str(error)) from None
     now = service.clock()
-    return await service.ask(lambda session, replicas: create(session, replicas, name, spec, who, now))
+    made = await service.ask(lambda session: create(session, name, spec, who, now))
+    if made.status not in (200, 201):
+        return made
+    shown = await service.ask(Look(name, Replica.view))
+    return shown._replace(status=made.status) if shown.status == 200 else shown
 
 
 @operation("PATCH", "/v1/experiments/{experiment}", "admin", StateChange, {200: ExperimentView})

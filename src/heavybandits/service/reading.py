@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,9 +14,9 @@ from starlette.responses import Response, StreamingResponse
 from .. import __version__
 from .events import iso
 from .export import FORMATS, check, rows, written
+from .lane import Look
 from .openapi import description
 from .replica import Replica
-from .replicas import Replicas
 from .report import report
 from .spec import Audit, Change, ExperimentList, ExperimentView
 from .storage import Session, StorageError
@@ -32,28 +33,19 @@ Sequence = Annotated[int, msgspec.Meta(ge=0, lt=10**15)]
 Format = Literal["ndjson", "csv", "parquet"]
 
 
-def of_experiment(name: str, read: Callable[[Replica], Any]) -> Callable[[Session, Replicas], Outcome]:
-    """Return a function that reads something about an experiment, for the log to run."""
-
-    def work(session: Session, replicas: Replicas) -> Outcome:
-        replica = replicas.load(session, name)
-        if replica is None:
-            return problem(404, "unknown experiment", f"there is no experiment {name!r}")
-        return Outcome(200, read(replica))
-
-    return work
+async def every_experiment(service: Service) -> Outcome:
+    """Return a view of every experiment that can be read."""
+    found = await service.ask(lambda session: Outcome(200, list(session.progress())))
+    if found.status != 200:
+        return found
+    views = await asyncio.gather(*(service.ask(Look(name, Replica.view)) for name in found.body))
+    return Outcome(200, ExperimentList([view.body for view in views if view.status == 200]))
 
 
-def every_experiment(session: Session, replicas: Replicas) -> Outcome:
-    """Return a view of every experiment."""
-    replicas.follow(session)
-    return Outcome(200, ExperimentList([replica.view() for replica in replicas]))
-
-
-def changes_of(name: str, after: int) -> Callable[[Session, Replicas], Outcome]:
+def changes_of(name: str, after: int) -> Callable[[Session], Outcome]:
     """Return a function that reads who changed what in an experiment, for the log to run."""
 
-    def work(session: Session, replicas: Replicas) -> Outcome:
+    def work(session: Session) -> Outcome:
         head = session.head(name)
         if head is None:
             return problem(404, "unknown experiment", f"there is no experiment {name!r}")
@@ -67,19 +59,19 @@ def changes_of(name: str, after: int) -> Callable[[Session, Replicas], Outcome]:
 @operation("GET", "/v1/experiments", "read", None, {200: ExperimentList})
 async def list_experiments(service: Service, request: Request, who: str | None) -> Response:
     """List the experiments."""
-    return respond(await service.ask(every_experiment))
+    return respond(await every_experiment(service))
 
 
 @operation("GET", "/v1/experiments/{experiment}", "read", None, {200: ExperimentView})
 async def show_experiment(service: Service, request: Request, who: str | None) -> Response:
     """Show an experiment as it is now."""
-    return respond(await service.ask(of_experiment(request.path_params["experiment"], Replica.view)))
+    return respond(await service.ask(Look(request.path_params["experiment"], Replica.view)))
 
 
 @operation("GET", "/v1/experiments/{experiment}/report", "read", None, {200: dict[str, Any]})
 async def show_report(service: Service, request: Request, who: str | None) -> Response:
     """Show an experiment's totals, estimates, largest rewards and history."""
-    return respond(await service.ask(of_experiment(request.path_params["experiment"], report)))
+    return respond(await service.ask(Look(request.path_params["experiment"], report)))
 
 
 @operation("GET", "/v1/experiments/{experiment}/audit", "read", None, {200: Audit}, {"after": Sequence})
@@ -132,16 +124,19 @@ async def health(service: Service, request: Request, who: str | None) -> Respons
     return respond(Outcome(200, {"status": "ok", "version": __version__}))
 
 
-@operation("GET", "/ready", None, None, {200: dict[str, str]})
+@operation("GET", "/ready", None, None, {200: dict[str, Any]})
 async def ready(service: Service, request: Request, who: str | None) -> Response:
-    """Say whether the server is ready: 200 once all is caught up, 503 while the database does not answer or store."""
+    """Say whether the server is ready: 200 once all is caught up, 503 while the database does not answer or store.
+
+    Experiments that this server cannot read are named under ``problems``; all others are served.
+    """
     if service.draining:
         raise Refused(503, "not ready", "the server is stopping")
     if not service.log.ready.is_set():
         raise Refused(503, "not ready", "the server is starting, or cannot reach its database")
     if not service.log.available:
         raise Refused(503, "not ready", "the database does not answer or cannot store; the server's own log says why")
-    return respond(Outcome(200, {"status": "ready"}))
+    return respond(Outcome(200, {"status": "ready", "problems": list(service.log.problems.values())}))
 
 
 @operation("GET", "/metrics", "read", None, {200: None})

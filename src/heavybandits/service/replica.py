@@ -67,6 +67,7 @@ class Replica:
 
     def __init__(self, exp: int, name: str) -> None:
         self.exp, self.name, self.seq, self.link = exp, name, 0, first_link(exp, name)
+        self.snapshot_seq = 0  # event after which this version's latest known snapshot was taken
         self.spec = Experiment(arms=[])
         self.state: State = "running"
         self.arms: dict[str, ArmView] = {}
@@ -123,7 +124,9 @@ class Replica:
             self.learner.give_up(event)
         elif kind == "reward" and self.spec.reward.at_close:
             self.totals.reported(event)
-        else:  # a reward, an observation, or the end of a window
+        elif kind not in ("reward", "observe", "close"):
+            raise ValueError(f"this version of heavybandits does not know events of kind {kind!r}")
+        else:
             if kind == "reward":
                 self.totals.reported(event)
             self.learner.learn(event)

@@ -10,7 +10,7 @@ import msgspec
 
 from .. import __version__
 from .events import Clock, system_clock
-from .replicas import Replicas
+from .replicas import read
 from .spec import Experiment
 from .storage import Session
 from .storage.session import Head
@@ -31,7 +31,7 @@ def _pruned(session: Session, head: Head, before: int, now: int) -> int:
     window = round((msgspec.json.decode(head.spec, type=Experiment).reward.window or 0.0) * SECOND)
     kept = _first_since(session, head, min(before, now - 2 * window))
     if kept > head.first_seq:
-        replica = Replicas().read(session, head, until=kept - 1)
+        replica = read(session, head, until=kept - 1)
         with session.transaction([head.id]):
             session.put_snapshot(head.id, kept - 1, __version__, replica.snapshot())
             session.set_first_seq(head.id, kept)

@@ -112,7 +112,7 @@ class Turn:
         exp = self.replica.exp
         if self.rows:
             session.append(self.rows)
-            session.set_next_seq(exp, self.replica.seq + 1)
+            session.set_last(exp, self.replica.seq, self.replica.link)
         if self.assigned:
             session.put_units(exp, self.assigned.values())
         written = [(key, self.open[key]) for key in self._written]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .. import __version__
 from .._format import plural
-from .replicas import Replicas, Unreadable, replayed
+from .replicas import Unreadable, read, replayed
 from .storage import Session
 from .storage.session import Head
 
@@ -28,7 +28,7 @@ def _verified(session: Session, head: Head) -> Finding:
     stored = {seq for seq, version in session.snapshots(head.id) if version == __version__}
     compared = 0
     try:
-        replica = Replicas().read(session, head, until=head.first_seq - 1)
+        replica = read(session, head, until=head.first_seq - 1)
         for seq in replayed(session, replica, head.next_seq):
             if seq in stored and (kept := session.snapshot(head.id, seq, __version__)) is not None:
                 if kept != replica.snapshot():

@@ -22,10 +22,11 @@ from starlette.routing import Route
 from ..._format import plural
 from ..._validate import visible
 from ..changes import Change
+from ..lane import Look
 from ..operations import make
-from ..reading import changes_of, every_experiment, of_experiment
+from ..reading import changes_of, every_experiment
 from ..replica import Config
-from ..spec import Arm, Experiment, Name, Problem, RewardRule, State
+from ..spec import Arm, Experiment, ExperimentView, Name, Problem, RewardRule, State
 from ..web import Refused, contents, parameter, said
 from .judgement import judge
 from .known import Known, known
@@ -127,11 +128,17 @@ class Pages:
         return outcome.body
 
     async def _facts(self, request: Request) -> Known:
-        found: Known = await self._body(of_experiment(request.path_params["experiment"], known))
+        found: Known = await self._body(Look(request.path_params["experiment"], known))
         return found
 
+    async def _experiments(self) -> list[ExperimentView]:
+        outcome = await every_experiment(self.service)
+        if isinstance(outcome.body, Problem):
+            raise Refused(outcome.status, outcome.body.title, outcome.body.detail)
+        return list(outcome.body.experiments)
+
     async def _list(self, request: Request) -> Response:
-        experiments = (await self._body(every_experiment)).experiments
+        experiments = await self._experiments()
         return self._page("list.html.j2", experiments=experiments, form={}, problem=None)
 
     async def _show(self, request: Request) -> Response:
@@ -156,7 +163,7 @@ class Pages:
             if isinstance(made.body, Problem):
                 raise Refused(made.status, made.body.title, made.body.detail)
         except Refused as refused:
-            experiments = (await self._body(every_experiment)).experiments
+            experiments = await self._experiments()
             return self._page(
                 "list.html.j2", refused.problem.status, experiments=experiments, form=form, problem=refused.problem
             )

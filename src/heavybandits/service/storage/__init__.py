@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 
-from .session import Session, StorageError, Unavailable
+from .session import Rejected, Session, StorageError, Unavailable
 
-__all__ = ["Session", "Storage", "StorageError", "Unavailable", "open_storage"]
+__all__ = ["Rejected", "Session", "Storage", "StorageError", "Unavailable", "open_storage"]
 
 FILE = "sqlite:///"
 
@@ -23,6 +24,7 @@ class Storage:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self._writing = threading.Lock()  # held by the connection to a file that writes
 
     @property
     def shown(self) -> str:
@@ -46,7 +48,7 @@ class Storage:
         if self.url.startswith(FILE):
             from .sqlite import SQLite
 
-            return SQLite(Path(self.url.removeprefix(FILE)))
+            return SQLite(Path(self.url.removeprefix(FILE)), self._writing)
         try:
             from .postgres import PostgreSQL
         except ImportError:

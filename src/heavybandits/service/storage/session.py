@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..events import Event
+from ..links import seal
 from . import migrations
 
 EVENT = ", ".join(Event._fields)
@@ -28,6 +29,10 @@ class Unavailable(StorageError):
     """The database cannot be reached, so nothing was begun."""
 
 
+class Rejected(Exception):
+    """The database does not take the values of a statement; the connection is as good as before."""
+
+
 class Head(NamedTuple):
     """An experiment's row: its events are those from ``first_seq`` to below ``next_seq``."""
 
@@ -36,6 +41,15 @@ class Head(NamedTuple):
     spec: str
     next_seq: int
     first_seq: int
+    link: str | None  # of the event ``link_seq`` to all before it; None if only version 0.2.0 has written
+    link_seq: int
+
+
+class Progress(NamedTuple):
+    """How far an experiment is."""
+
+    id: int
+    next_seq: int
 
 
 class Pending(NamedTuple):
@@ -56,7 +70,7 @@ class UnitArm(NamedTuple):
     p: float | None  # the probability with which it got the arm, None if unknown
 
 
-PENDING = ", ".join(Pending._fields)
+HEAD, PENDING = ", ".join(Head._fields), ", ".join(Pending._fields)
 
 
 class Token(NamedTuple):
@@ -74,6 +88,8 @@ class Session(ABC):
     """A connection.  All changes are made in a :meth:`transaction`."""
 
     DIALECT: str  # which of the migrations' statements it runs
+    NOT_LISTED: str  # follows a column whose value must not be listed
+    computes_unlocked = False  # whether transactions take a lock that everybody needs only in order to write
 
     @abstractmethod
     def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
@@ -86,6 +102,10 @@ class Session(ABC):
     @abstractmethod
     def remove(self, table: str, exp: int, column: str, values: Iterable[str]) -> None:
         """Delete the rows of an experiment that have one of these values in a column."""
+
+    @abstractmethod
+    def listed(self, values: Iterable[int]) -> Any:
+        """Return values as the parameter that ``NOT_LISTED`` takes."""
 
     @abstractmethod
     def begin(self, experiments: Sequence[int]) -> dict[int, int]:
@@ -104,6 +124,10 @@ class Session(ABC):
         """Make the statement under way fail; called by another thread."""
 
     @abstractmethod
+    def unblock(self) -> None:
+        """Free the statement under way from a server that blocks it and does not go on; called by another thread."""
+
+    @abstractmethod
     def close(self) -> None:
         """Close the connection; never raises."""
 
@@ -119,6 +143,7 @@ class Session(ABC):
         next_seqs = self.begin(experiments)
         try:
             yield next_seqs
+            self.confirm(next_seqs)
             with self.together():
                 if last is not None:
                     last()
@@ -126,6 +151,10 @@ class Session(ABC):
         except BaseException:
             self.roll_back()
             raise
+
+    @abstractmethod
+    def confirm(self, next_seqs: dict[int, int]) -> None:
+        """Take the locks that :meth:`begin` has left, and raise if the experiments have moved on since."""
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -144,17 +173,15 @@ class Session(ABC):
 
     def heads(self) -> list[Head]:
         """Return all experiments."""
-        return [
-            Head(*row) for row in self.run("SELECT id, name, spec, next_seq, first_seq FROM experiment ORDER BY id")
-        ]
+        return [Head(*row) for row in self.run(f"SELECT {HEAD} FROM experiment ORDER BY id")]
 
-    def next_seqs(self) -> dict[int, int]:
-        """Return the next sequence number of each experiment."""
-        return {row[0]: row[1] for row in self.run("SELECT id, next_seq FROM experiment")}
+    def progress(self) -> dict[str, Progress]:
+        """Return how far each experiment is, by name."""
+        return {row[0]: Progress(*row[1:]) for row in self.run("SELECT name, id, next_seq FROM experiment")}
 
     def head(self, name: str) -> Head | None:
         """Return the experiment with this name."""
-        rows = self.run("SELECT id, name, spec, next_seq, first_seq FROM experiment WHERE name = ?", (name,))
+        rows = self.run(f"SELECT {HEAD} FROM experiment WHERE name = ?", (name,))
         return Head(*rows[0]) if rows else None
 
     @abstractmethod
@@ -164,13 +191,14 @@ class Session(ABC):
     def add_experiment(self, name: str, spec: str) -> Head:
         """Add an experiment without events."""
         ((largest,),) = self.run("SELECT coalesce(max(id), 0) FROM experiment")
-        head = Head(largest + 1, name, spec, 1, 1)
+        head = Head(largest + 1, name, spec, 1, 1, None, 0)
         self.insert("experiment", Head._fields, [head])
         return head
 
-    def set_next_seq(self, exp: int, next_seq: int) -> None:
-        """Store the next sequence number of an experiment."""
-        self.run("UPDATE experiment SET next_seq = ? WHERE id = ?", (next_seq, exp))
+    def set_last(self, exp: int, seq: int, link: bytes) -> None:
+        """Store the number and the link of an experiment's last event."""
+        sql = "UPDATE experiment SET next_seq = ?, link_seq = ?, link = ? WHERE id = ?"
+        self.run(sql, (seq + 1, seq, link.hex(), exp))
 
     # Events
 
@@ -211,10 +239,10 @@ class Session(ABC):
 
     # Windows and units
 
-    def due(self, exp: int, now: int, limit: int) -> list[Pending]:
-        """Return decisions whose window is over."""
-        sql = f"SELECT {PENDING} FROM pending WHERE exp = ? AND deadline <= ? ORDER BY deadline, key LIMIT ?"
-        return [Pending(*row) for row in self.run(sql, (exp, now, limit))]
+    def due(self, now: int, other_than: Iterable[int], limit: int) -> list[Pending]:
+        """Return decisions whose window is over, except those of some experiments."""
+        sql = f"SELECT {PENDING} FROM pending WHERE deadline <= ? AND exp {self.NOT_LISTED} ORDER BY deadline LIMIT ?"
+        return [Pending(*row) for row in self.run(sql, (now, self.listed(other_than), limit))]
 
     def pending(self, exp: int, keys: Iterable[str]) -> list[Pending]:
         """Return the decisions among these whose window is open."""
@@ -234,9 +262,9 @@ class Session(ABC):
 
     def put_units(self, exp: int, units: Iterable[UnitArm]) -> None:
         """Store the arms of units."""
-        rows = [(exp, *unit) for unit in units]
-        conflict = "ON CONFLICT (exp, hash) DO UPDATE SET arm = excluded.arm, p = excluded.p"
-        self.insert("unit", ("exp", *UnitArm._fields), rows, conflict)
+        rows = [(exp, *unit, seal(exp, *unit)) for unit in units]
+        conflict = "ON CONFLICT (exp, hash) DO UPDATE SET arm = excluded.arm, p = excluded.p, seal = excluded.seal"
+        self.insert("unit", ("exp", *UnitArm._fields, "seal"), rows, conflict)
 
     # Snapshots and tokens
 

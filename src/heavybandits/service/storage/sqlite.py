@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .session import Row, Session, StorageError, Unavailable
+from .session import Rejected, Row, Session, StorageError, Unavailable
 
 PATIENCE = 5.0  # seconds to wait for another writer
 IN = "IN (SELECT value FROM json_each(?))"  # follows a column whose value must be listed
@@ -23,9 +24,10 @@ def listed(values: Iterable[str | int]) -> str:
 class SQLite(Session):
     """A connection to a file."""
 
-    DIALECT = "sqlite"
+    DIALECT, NOT_LISTED = "sqlite", f"NOT {IN}"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, writing: threading.Lock) -> None:
+        self._writing, self._is_writing = writing, False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
@@ -40,8 +42,13 @@ class SQLite(Session):
     def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         try:
             return self._connection.execute(statement, parameters).fetchall()
+        except (sqlite3.DataError, sqlite3.InterfaceError, OverflowError, UnicodeEncodeError) as error:
+            raise Rejected(str(error)) from error
         except sqlite3.Error as error:
             raise StorageError(str(error)) from error
+
+    def listed(self, values: Iterable[int]) -> str:
+        return listed(values)
 
     def look_up(self, fields: str, table: str, exp: int, column: str, values: Iterable[str]) -> list[Row]:
         return self.run(f"SELECT {fields} FROM {table} WHERE exp = ? AND {column} {IN}", (exp, listed(values)))
@@ -51,29 +58,57 @@ class SQLite(Session):
 
     def begin(self, experiments: Sequence[int]) -> dict[int, int]:
         try:
-            self.run("BEGIN IMMEDIATE")  # waits for other writers now, so that no later statement has to
-            if not experiments:
-                return {}
-            rows = self.run(f"SELECT id, next_seq FROM experiment WHERE id {IN}", (listed(experiments),))
-            return {row[0]: row[1] for row in rows}
+            if not (self.computes_unlocked and experiments):
+                self._lock()
+            return self._next_seqs(experiments)
         except StorageError as error:
             self.roll_back()
             raise Unavailable(str(error)) from error
 
+    def confirm(self, next_seqs: dict[int, int]) -> None:
+        if not self._is_writing:
+            self._lock()
+            if self._next_seqs(next_seqs) != next_seqs:
+                raise Unavailable("another server was faster")
+
+    def _next_seqs(self, experiments: Collection[int]) -> dict[int, int]:
+        if not experiments:
+            return {}
+        rows = self.run(f"SELECT id, next_seq FROM experiment WHERE id {IN}", (listed(experiments),))
+        return {row[0]: row[1] for row in rows}
+
+    def _lock(self) -> None:
+        """Begin to write, when nobody else does: connections of this process take turns, others are waited for."""
+        if not self._writing.acquire(timeout=PATIENCE):
+            raise Unavailable("other connections keep the database busy")
+        self._is_writing = True
+        self.run("BEGIN IMMEDIATE")  # waits for other writers now, so that no later statement has to
+
+    def _unlock(self) -> None:
+        if self._is_writing:
+            self._is_writing = False
+            self._writing.release()
+
     def commit(self) -> None:
         self.run("COMMIT")
+        self._unlock()
 
     def roll_back(self) -> None:
         with contextlib.suppress(sqlite3.Error):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+        self._unlock()
 
     def interrupt(self) -> None:
         self._connection.interrupt()
 
+    def unblock(self) -> None:
+        """Do nothing: the lock on a file ends with the process that holds it, and only then."""
+
     def close(self) -> None:
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
+        self._unlock()
 
     def try_to_store(self) -> None:
         self.run("PRAGMA secure_delete = ON")  # writes what is deleted, too
