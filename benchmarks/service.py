@@ -301,6 +301,15 @@ def fill(session: Any, spec: Experiment, n_events: int) -> None:
         session.set_last(head.id, replica.seq, replica.link)
 
 
+def answer_all(log: Log, requests: list[Any]) -> None:
+    """Submit requests, and wait for their answers."""
+    futures = [Future[Outcome]() for _ in requests]
+    for request, future in zip(requests, futures, strict=True):
+        log.submit(request, future)
+    for future in futures:
+        future.result()
+
+
 def memory(folder: Path, n_events: int) -> None:
     """Print the memory of a process that logs many events, decisions and their rewards in turns."""
     storage = open_storage(f"sqlite:///{folder}/long.db")
@@ -313,15 +322,8 @@ def memory(folder: Path, n_events: int) -> None:
     print("\n| events | memory |\n|---|---|")
     for number in range(n_events // 10_000):
         keys = [f"k{number:08}{i:04}" for i in range(5000)]
-        decisions = [Decide("x", key, False) for key in keys]
-        rewards = [Reward("x", key, float(i % 7)) for i, key in enumerate(keys)]
-        requests: list[Any]
-        for requests in (decisions, rewards):
-            futures = [Future[Outcome]() for _ in requests]
-            for request, future in zip(requests, futures, strict=True):
-                log.submit(request, future)
-            for future in futures:
-                future.result()
+        answer_all(log, [Decide("x", key, False) for key in keys])
+        answer_all(log, [Reward("x", key, float(i % 7)) for i, key in enumerate(keys)])
         if (number + 1) % 100 == 0:
             print(f"| {10_000 * (number + 1):,} | {psutil.Process().memory_info().rss >> 20} MB |", flush=True)
     log.stop()
