@@ -91,8 +91,7 @@ def threadless(storage: Storage) -> Iterator[Log]:
         yield log
     finally:
         for lane in log.lanes.values():
-            if lane.session is not None:
-                lane.session.close()
+            lane.connection.close()
 
 
 def asked(log: Log, *requests: Any) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -19,9 +20,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import __version__
+from .connection import Connection
 from .replica import Replica
 from .replicas import catch_up, read
-from .storage import Rejected, Session, StorageError, Unavailable
+from .storage import Rejected, Session, StorageError
 from .storage.session import Head, Progress
 from .turn import Command, Outcome, Turn, problem
 
@@ -73,11 +75,10 @@ class Lane:
     """
 
     def __init__(self, log: Log, is_heavy: bool = False) -> None:
-        self.log, self.is_heavy = log, is_heavy
+        self.log = log
         self.replicas: dict[str, Replica] = {}
         self.batches = self.events = 0
-        self.session: Session | None = None
-        self.busy_since: float | None = None  # when the database was asked something that it has not answered
+        self.connection = Connection(log.storage, log.note_failure, computes_unlocked=is_heavy)
         self._queue: deque[tuple[Any, Any]] = deque()
         self._aside: dict[str, Waiting] = {}  # requests to experiments that are being read
         self._found: deque[tuple[str, Replica | Outcome]] = deque()  # what readers have found
@@ -124,8 +125,8 @@ class Lane:
             self._deliver((future, UNAVAILABLE) for _, future in waiting)
         for replica in list(self.replicas.values()):
             if replica.seq > replica.snapshot_seq:
-                self._guarded(lambda session, replica=replica: self._snapshot(session, replica))  # type: ignore[misc]
-        self._disconnect()
+                self.connection.work(lambda session, replica=replica: self._snapshot(session, replica))  # type: ignore[misc]
+        self.connection.close()
 
     def step(self) -> None:
         """Take back what readers have found, and answer a batch of what waits."""
@@ -149,13 +150,13 @@ class Lane:
         self._answer_commands([(each, future) for each, future in here if not isinstance(each, Look | Follow)])
         for request, future in here:
             if isinstance(request, Follow):
-                self._guarded(lambda session, request=request: self._follow(session, request))  # type: ignore[misc]
+                self.connection.work(lambda session, request=request: self._follow(session, request))  # type: ignore[misc]
                 self._deliver([(future, DONE)])
             elif isinstance(request, Look):
                 self._look(request, future)
         for request, future in batch:
             if callable(request):
-                found = self._guarded(request)
+                found = self.connection.work(request)
                 self._deliver([(future, _failure(found) if found is None or isinstance(found, Exception) else found)])
 
     def _look(self, request: Look, future: Any) -> None:
@@ -173,7 +174,7 @@ class Lane:
 
     def _answer_commands(self, commands: Waiting) -> None:
         """Store commands; after an unexpected error, do so one at a time, so that the others are not affected."""
-        outcomes = self._guarded(lambda session: self._store(session, [command for command, _ in commands]))
+        outcomes = self.connection.work(lambda session: self._store(session, [command for command, _ in commands]))
         if isinstance(outcomes, Exception) and len(commands) > 1:
             for one in commands:
                 self._read_again(one[0].experiment)
@@ -187,7 +188,8 @@ class Lane:
         for name in {command.experiment for command, _ in commands}:
             replica = self.replicas.get(name)
             if replica is not None and replica.seq - replica.snapshot_seq >= EVENTS_PER_SNAPSHOT:
-                self._guarded(lambda session, replica=replica: self._snapshot(session, replica))  # type: ignore[misc]
+                self.connection.work(lambda session, replica=replica: self._snapshot(session, replica))  # type: ignore[misc]
+                replica.snapshot_seq = replica.seq  # also if it failed: the next try comes as much later
 
     def _deliver(self, answers: Iterable[tuple[Any, Outcome]]) -> None:
         self.log.deliver(list(answers))
@@ -208,12 +210,13 @@ class Lane:
                 absent.setdefault(name, []).append((request, future))
         for name, waiting in absent.items():
             if name in self._aside:
-                self._aside[name] += waiting
-            elif name in self.log.problems:
-                what = problem(500, "experiment not readable", self.log.problems[name])
-                self._deliver((future, what) for _, future in waiting)
+                room = QUEUE - len(self._aside[name])
+                self._aside[name] += waiting[:room]
+                self._deliver((future, UNAVAILABLE) for _, future in waiting[room:])
+            elif why := self.log.problems.get(name):
+                self._deliver((future, _unreadable(why)) for _, future in waiting)
             else:
-                head = self._guarded(lambda session, name=name: (session.head(name),))  # type: ignore[misc]
+                head = self.connection.work(lambda session, name=name: (session.head(name),))  # type: ignore[misc]
                 self._seek(name, head, waiting)
         return [one for one in batch if one[0].experiment in self.replicas]
 
@@ -234,24 +237,26 @@ class Lane:
 
     def _read(self, head: Head) -> None:
         """Read an experiment, in a reader's thread."""
-        found: Replica | Outcome
-        try:
-            with contextlib.closing(self.log.storage.connect()) as session:
+        found: Replica | Outcome = UNAVAILABLE
+        with contextlib.suppress(StorageError), contextlib.closing(self.log.storage.connect()) as session:
+            try:
                 found = read(session, head)
-        except StorageError:
-            found = UNAVAILABLE
-        except Exception as error:
-            self.log.report(head.name, str(error))
-            found = problem(500, "experiment not readable", str(error))
+            except StorageError:
+                raise
+            except Exception as error:
+                now = session.head(head.name)
+                if now is not None and now.id == head.id:  # it was not deleted meanwhile
+                    self.log.report(head.name, str(error))
+                    found = _unreadable(str(error))
         with self._wake:
             self._found.append((head.name, found))
             self._wake.notify()
 
     def _read_again(self, name: str) -> None:
         """Read an experiment in this thread: it was held just now, so its policy is compiled and a snapshot is near."""
-        head = self._guarded(lambda session: session.head(name)) if name not in self.replicas else None
+        head = self.connection.work(lambda session: session.head(name)) if name not in self.replicas else None
         if isinstance(head, Head):
-            replica = self._guarded(lambda session: read(session, head))
+            replica = self.connection.work(lambda session: read(session, head))
             if isinstance(replica, Replica):
                 self.replicas[name] = replica
 
@@ -277,47 +282,12 @@ class Lane:
         except Exception as error:
             self.replicas.pop(replica.name, None)
             self.log.report(replica.name, str(error))
-            return problem(500, "experiment not readable", str(error))
+            return _unreadable(str(error))
 
     def _snapshot(self, session: Session, replica: Replica) -> None:
         with session.transaction():
             session.put_snapshot(replica.exp, replica.seq, __version__, replica.snapshot())
             session.remove_snapshots(replica.exp, __version__, SNAPSHOTS)
-        replica.snapshot_seq = replica.seq
-
-    # The database
-
-    def _guarded(self, work: Callable[[Session], Any]) -> Any:
-        """Work with the database; return None if it cannot be reached or fails, the exception for any other error."""
-        for attempt in range(2):
-            was_open = self.session is not None
-            try:
-                self.busy_since = time.monotonic()
-                if self.session is None:
-                    self.session = self.log.storage.connect()
-                    # Once another server was faster, the next transactions lock before they compute.
-                    self.session.computes_unlocked = self.is_heavy and attempt == 0
-                return work(self.session)
-            except StorageError as error:
-                self._disconnect()
-                if isinstance(error, Unavailable) and was_open and attempt == 0:
-                    continue  # the connection had gone stale, and nothing was begun
-                self.log.note_failure(error)
-                return None
-            except Rejected as error:
-                return error
-            except Exception as error:
-                self._disconnect()
-                log.exception("request failed")
-                return error
-            finally:
-                self.busy_since = None
-        return None
-
-    def _disconnect(self) -> None:
-        if self.session is not None:
-            self.session.close()
-        self.session = None
 
     def _store(self, session: Session, commands: Sequence[Command]) -> list[Outcome | None]:
         """Store requests in one transaction, and return their outcomes once it is on disk; None for those to repeat."""
@@ -339,8 +309,7 @@ class Lane:
                         turn.prepare(session, by_name[replica.name])
                     elif refused is not UNAVAILABLE:
                         absent[replica.name] = refused
-                end = time.monotonic() + BATCH_SECONDS
-                outcomes = [_run(turns, absent, command, end) for command in commands]
+                outcomes = _run(turns, absent, commands)
         except BaseException:
             for turn in turns.values():  # the replica may have taken in what is not stored
                 self.replicas.pop(turn.replica.name, None)
@@ -353,12 +322,22 @@ class Lane:
         return outcomes
 
 
-def _run(turns: dict[str, Turn], absent: dict[str, Outcome], command: Command, end: float) -> Outcome | None:
-    """Return the outcome of a command, None if the experiment must be read again or the batch has taken long enough."""
-    turn = turns.get(command.experiment)
-    if turn is None:
-        return absent.get(command.experiment)
-    return command.run(turn) if not turn.rows or time.monotonic() < end else None
+def _run(turns: dict[str, Turn], absent: dict[str, Outcome], commands: Sequence[Command]) -> list[Outcome | None]:
+    """Run commands until they have taken long enough; None for those left, and those whose replicas are read again."""
+    outcomes: list[Outcome | None] = []
+    end = math.inf
+    for command in commands:
+        turn = turns.get(command.experiment)
+        if turn is None:
+            outcomes.append(absent.get(command.experiment))
+        else:
+            outcomes.append(command.run(turn) if time.monotonic() < end else None)
+            end = min(end, time.monotonic() + BATCH_SECONDS)  # at least one is run
+    return outcomes
+
+
+def _unreadable(why: str) -> Outcome:
+    return problem(500, "experiment not readable", why)
 
 
 def _failure(error: Exception | None) -> Outcome:

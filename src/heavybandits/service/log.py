@@ -17,10 +17,11 @@ from typing import Any
 
 import msgspec
 
+from .connection import Connection
 from .events import Clock, system_clock
 from .lane import BATCH, Answers, Follow, Lane, Request
 from .rewards import Close
-from .storage import Session, Storage, StorageError
+from .storage import Session, Storage
 from .storage.session import Head
 
 POLL = 0.1  # seconds between looks at what other servers have stored
@@ -70,7 +71,7 @@ class Log:
         self._asked: dict[tuple[type, str], Future[Any]] = {}  # what the follower has asked of lanes
         self._started = False
         self._stopping = threading.Event()
-        self._session: Session | None = None
+        self._connection = Connection(storage, self.note_failure)
         self._follower = threading.Thread(target=self._follow, name="heavybandits-follower", daemon=True)
         self._watchdog = threading.Thread(target=self._watch, name="heavybandits-watchdog", daemon=True)
 
@@ -151,31 +152,19 @@ class Log:
 
     def _follow(self) -> None:
         while not self._stopping.is_set():
-            try:
-                if self._session is None:
-                    self._session = self.storage.connect()
-                self.follow(self._session)
-            except StorageError as error:
-                self._disconnect()
-                self.note_failure(error)
-            except Exception:
-                self._disconnect()
-                log.exception("following failed")
+            self._connection.work(self.follow)
             self._stopping.wait(POLL)
-        self._disconnect()
-
-    def _disconnect(self) -> None:
-        if self._session is not None:
-            self._session.close()
-        self._session = None
+        self._connection.close()
 
     def follow(self, session: Session) -> None:
         """Tell lanes what other servers have stored, and which windows are over."""
+        self._asked = {key: future for key, future in self._asked.items() if not future.done()}
         stored = session.progress()
         held = {name: replica for lane in self._all_lanes() for name, replica in lane.replicas.copy().items()}
-        for name in [name for name, at in self._retry_at.items() if at <= time.monotonic()]:
-            self._retry_at.pop(name)
-            self.problems.pop(name, None)
+        for name, at in list(self._retry_at.items()):
+            if at <= time.monotonic() or name not in stored:
+                self._retry_at.pop(name)
+                self.problems.pop(name, None)
         for name, progress in stored.items():
             replica = held.get(name)
             if replica is None or replica.exp != progress.id or replica.seq < progress.next_seq - 1:
@@ -191,7 +180,7 @@ class Log:
             log.info("database available")
 
     def _close_windows(self, session: Session, names: dict[int, str]) -> None:
-        waiting = [exp for exp, name in names.items() if name in self.problems or self._is_asked(Close, name)]
+        waiting = [exp for exp, name in names.items() if name in self.problems or (Close, name) in self._asked]
         due: dict[str, list[str]] = {}
         for row in session.due(self.clock(), waiting, BATCH):
             if row.exp in names:
@@ -199,15 +188,11 @@ class Log:
         for name, keys in due.items():
             self._ask(Close(name, tuple(keys)))
 
-    def _is_asked(self, kind: type, name: str) -> bool:
-        future = self._asked.get((kind, name))
-        return future is not None and not future.done()
-
     def _ask(self, request: Follow | Close) -> None:
         """Ask a lane, unless it has not done yet what it was asked before."""
-        kind, name = type(request), request.experiment
-        if not self._is_asked(kind, name):
-            future = self._asked[kind, name] = Future[Any]()
+        key = type(request), request.experiment
+        if key not in self._asked:
+            future = self._asked[key] = Future[Any]()
             if not self.submit(request, future):
                 future.cancel()
 
@@ -226,7 +211,7 @@ class Log:
                         session.unblock()
 
     def _busy(self) -> Iterator[tuple[Session, float]]:
-        for lane in self._all_lanes():
-            session, since = lane.session, lane.busy_since
+        for connection in [self._connection, *(lane.connection for lane in self._all_lanes())]:
+            session, since = connection.session, connection.busy_since
             if session is not None and since is not None:
                 yield session, since

@@ -32,9 +32,12 @@ class Metrics:
         Gauge("heavybandits_database_up", "Whether the database answers and stores.", registry=registry).set_function(
             lambda: log.available
         )
-        Gauge(
-            "heavybandits_ready", "Whether all experiments are compiled and caught up.", registry=registry
-        ).set_function(log.ready.is_set)
+        Gauge("heavybandits_ready", "Whether all experiments have been read.", registry=registry).set_function(
+            log.ready.is_set
+        )
+        Gauge("heavybandits_unreadable", "Experiments that cannot be read.", registry=registry).set_function(
+            lambda: len(log.problems)
+        )
 
     def observe(self, method: str, path: str, status: int, seconds: float) -> None:
         """Count a request."""

@@ -6,9 +6,9 @@ import re
 import threading
 from pathlib import Path
 
-from .session import Rejected, Session, StorageError, Unavailable
+from .session import Overtaken, Rejected, Session, StorageError, Unavailable
 
-__all__ = ["Rejected", "Session", "Storage", "StorageError", "Unavailable", "open_storage"]
+__all__ = ["Overtaken", "Rejected", "Session", "Storage", "StorageError", "Unavailable", "open_storage"]
 
 FILE = "sqlite:///"
 

@@ -29,6 +29,10 @@ class Unavailable(StorageError):
     """The database cannot be reached, so nothing was begun."""
 
 
+class Overtaken(Unavailable):
+    """Another server has changed an experiment since it was read, so nothing was stored."""
+
+
 class Rejected(Exception):
     """The database does not take the values of a statement; the connection is as good as before."""
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .session import Rejected, Row, Session, StorageError, Unavailable
+from .session import Overtaken, Rejected, Row, Session, StorageError, Unavailable
 
 PATIENCE = 5.0  # seconds to wait for another writer
 IN = "IN (SELECT value FROM json_each(?))"  # follows a column whose value must be listed
@@ -69,7 +69,7 @@ class SQLite(Session):
         if not self._is_writing:
             self._lock()
             if self._next_seqs(next_seqs) != next_seqs:
-                raise Unavailable("another server was faster")
+                raise Overtaken("another server was faster")
 
     def _next_seqs(self, experiments: Collection[int]) -> dict[int, int]:
         if not experiments:
