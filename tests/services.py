@@ -91,7 +91,7 @@ def threadless(storage: Storage) -> Iterator[Log]:
         yield log
     finally:
         for lane in log.lanes.values():
-            lane.connection.close()
+            lane.database.close()
 
 
 def asked(log: Log, *requests: Any) -> Any:

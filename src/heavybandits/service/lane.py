@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import __version__
-from .connection import Connection
+from .database import Database
 from .replica import Replica
 from .replicas import catch_up, read
 from .storage import Rejected, Session, StorageError
@@ -78,7 +78,7 @@ class Lane:
         self.log = log
         self.replicas: dict[str, Replica] = {}
         self.batches = self.events = 0
-        self.connection = Connection(log.storage, log.note_failure, computes_unlocked=is_heavy)
+        self.database = Database(log.storage, log.note_failure, computes_unlocked=is_heavy)
         self._queue: deque[tuple[Any, Any]] = deque()
         self._aside: dict[str, Waiting] = {}  # requests to experiments that are being read
         self._found: deque[tuple[str, Replica | Outcome]] = deque()  # what readers have found
@@ -125,8 +125,8 @@ class Lane:
             self._deliver((future, UNAVAILABLE) for _, future in waiting)
         for replica in list(self.replicas.values()):
             if replica.seq > replica.snapshot_seq:
-                self.connection.work(lambda session, replica=replica: self._snapshot(session, replica))  # type: ignore[misc]
-        self.connection.close()
+                self.database.work(lambda session, replica=replica: self._snapshot(session, replica))  # type: ignore[misc]
+        self.database.close()
 
     def step(self) -> None:
         """Take back what readers have found, and answer a batch of what waits."""
@@ -150,13 +150,13 @@ class Lane:
         self._answer_commands([(each, future) for each, future in here if not isinstance(each, Look | Follow)])
         for request, future in here:
             if isinstance(request, Follow):
-                self.connection.work(lambda session, request=request: self._follow(session, request))  # type: ignore[misc]
+                self.database.work(lambda session, request=request: self._follow(session, request))  # type: ignore[misc]
                 self._deliver([(future, DONE)])
             elif isinstance(request, Look):
                 self._look(request, future)
         for request, future in batch:
             if callable(request):
-                found = self.connection.work(request)
+                found = self.database.work(request)
                 self._deliver([(future, _failure(found) if found is None or isinstance(found, Exception) else found)])
 
     def _look(self, request: Look, future: Any) -> None:
@@ -174,7 +174,7 @@ class Lane:
 
     def _answer_commands(self, commands: Waiting) -> None:
         """Store commands; after an unexpected error, do so one at a time, so that the others are not affected."""
-        outcomes = self.connection.work(lambda session: self._store(session, [command for command, _ in commands]))
+        outcomes = self.database.work(lambda session: self._store(session, [command for command, _ in commands]))
         if isinstance(outcomes, Exception) and len(commands) > 1:
             for one in commands:
                 self._read_again(one[0].experiment)
@@ -188,7 +188,7 @@ class Lane:
         for name in {command.experiment for command, _ in commands}:
             replica = self.replicas.get(name)
             if replica is not None and replica.seq - replica.snapshot_seq >= EVENTS_PER_SNAPSHOT:
-                self.connection.work(lambda session, replica=replica: self._snapshot(session, replica))  # type: ignore[misc]
+                self.database.work(lambda session, replica=replica: self._snapshot(session, replica))  # type: ignore[misc]
                 replica.snapshot_seq = replica.seq  # also if it failed: the next try comes as much later
 
     def _deliver(self, answers: Iterable[tuple[Any, Outcome]]) -> None:
@@ -216,7 +216,7 @@ class Lane:
             elif why := self.log.problems.get(name):
                 self._deliver((future, _unreadable(why)) for _, future in waiting)
             else:
-                head = self.connection.work(lambda session, name=name: (session.head(name),))  # type: ignore[misc]
+                head = self.database.work(lambda session, name=name: (session.head(name),))  # type: ignore[misc]
                 self._seek(name, head, waiting)
         return [one for one in batch if one[0].experiment in self.replicas]
 
@@ -254,9 +254,9 @@ class Lane:
 
     def _read_again(self, name: str) -> None:
         """Read an experiment in this thread: it was held just now, so its policy is compiled and a snapshot is near."""
-        head = self.connection.work(lambda session: session.head(name)) if name not in self.replicas else None
+        head = self.database.work(lambda session: session.head(name)) if name not in self.replicas else None
         if isinstance(head, Head):
-            replica = self.connection.work(lambda session: read(session, head))
+            replica = self.database.work(lambda session: read(session, head))
             if isinstance(replica, Replica):
                 self.replicas[name] = replica
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from .connection import Connection
+from .database import Database
 from .events import Clock, system_clock
 from .lane import BATCH, Answers, Follow, Lane, Request
 from .rewards import Close
@@ -71,7 +71,7 @@ class Log:
         self._asked: dict[tuple[type, str], Future[Any]] = {}  # what the follower has asked of lanes
         self._started = False
         self._stopping = threading.Event()
-        self._connection = Connection(storage, self.note_failure)
+        self._database = Database(storage, self.note_failure)
         self._follower = threading.Thread(target=self._follow, name="heavybandits-follower", daemon=True)
         self._watchdog = threading.Thread(target=self._watch, name="heavybandits-watchdog", daemon=True)
 
@@ -152,9 +152,9 @@ class Log:
 
     def _follow(self) -> None:
         while not self._stopping.is_set():
-            self._connection.work(self.follow)
+            self._database.work(self.follow)
             self._stopping.wait(POLL)
-        self._connection.close()
+        self._database.close()
 
     def follow(self, session: Session) -> None:
         """Tell lanes what other servers have stored, and which windows are over."""
@@ -211,7 +211,7 @@ class Log:
                         session.unblock()
 
     def _busy(self) -> Iterator[tuple[Session, float]]:
-        for connection in [self._connection, *(lane.connection for lane in self._all_lanes())]:
-            session, since = connection.session, connection.busy_since
+        for database in [self._database, *(lane.database for lane in self._all_lanes())]:
+            session, since = database.session, database.busy_since
             if session is not None and since is not None:
                 yield session, since

@@ -1,4 +1,4 @@
-"""A connection that is opened when it is first needed, given up when it fails, and watched while it is busy."""
+"""The database as one thread uses it: connected when it is first needed, given up when it fails, and watched."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .storage import Overtaken, Rejected, Session, Storage, StorageError, Unavai
 log = logging.getLogger("heavybandits.service")
 
 
-class Connection:
-    """A connection of one thread to the database.
+class Database:
+    """A connection of one thread, opened when needed and replaced when it fails.
 
     Parameters
     ----------
