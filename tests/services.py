@@ -20,6 +20,7 @@ import psycopg
 import pytest
 
 from heavybandits.service.app import Service
+from heavybandits.service.connections import DEFAULTS, Limits
 from heavybandits.service.events import Clock, system_clock
 from heavybandits.service.log import Log
 from heavybandits.service.replica import Replica
@@ -120,11 +121,13 @@ def replica_of(storage: Storage, name: str = "x") -> Replica:
 class Running:
     """A server in a thread of this process."""
 
-    def __init__(self, storage: Storage, clock: Clock = system_clock, rate: float | None = None) -> None:
+    def __init__(
+        self, storage: Storage, clock: Clock = system_clock, rate: float | None = None, limits: Limits = DEFAULTS
+    ) -> None:
         self.service = Service(storage, clock=clock, rate=rate)
         self._wire = listen("127.0.0.1", 0)
         self.address = f"127.0.0.1:{self._wire.getsockname()[1]}"
-        self._server = make_server(self.service)
+        self._server = make_server(self.service, limits)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._wire]})
         self._thread.start()
         while not self._server.started and self._thread.is_alive():
@@ -141,8 +144,10 @@ class Running:
 
 
 @contextmanager
-def running(storage: Storage, clock: Clock = system_clock, rate: float | None = None) -> Iterator[Running]:
-    server = Running(storage, clock, rate)
+def running(
+    storage: Storage, clock: Clock = system_clock, rate: float | None = None, limits: Limits = DEFAULTS
+) -> Iterator[Running]:
+    server = Running(storage, clock, rate, limits)
     try:
         yield server
     finally:
@@ -152,10 +157,15 @@ def running(storage: Storage, clock: Clock = system_clock, rate: float | None = 
 class Process:
     """A server that is a process of its own."""
 
-    def __init__(self, url: str, folder: Path, *arguments: str, limit: int | None = None, **environment: str) -> None:
+    def __init__(
+        self, url: str, folder: Path, *arguments: str, limit: int | None = None, files: int | None = None,
+        **environment: str,
+    ) -> None:  # fmt: skip
         command = [sys.executable, "-m", "heavybandits", "serve", "--db", url, "--port", "0", *arguments]
         if limit is not None:  # bytes in a file
             command = ["prlimit", f"--fsize={limit}", *command]
+        if files is not None:  # open at a time
+            command = ["prlimit", f"--nofile={files}", *command]
         self._errors = (folder / f"errors-{time.monotonic_ns()}").open("w+b")
         self.process = subprocess.Popen(
             command,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import ipaddress
 import logging
@@ -12,11 +13,13 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any, cast
 
 import uvicorn
 
 from .app import Service
 from .auth import Tokens
+from .connections import DEFAULTS, Connection, Crowd, Limits, files_allowed
 from .logs import write_to_stderr
 from .storage import Storage, open_storage
 
@@ -27,7 +30,24 @@ log = logging.getLogger("heavybandits.service")
 
 
 class Server(uvicorn.Server):
-    """A server that exits with status 0 when it is told to stop."""
+    """A server that limits what clients may take up, and exits with status 0 when it is told to stop.
+
+    Parameters
+    ----------
+    config
+        What uvicorn is told.
+    crowd
+        The connections.
+    """
+
+    def __init__(self, config: uvicorn.Config, crowd: Crowd) -> None:
+        super().__init__(config)
+        self._crowd = crowd
+
+    async def on_tick(self, counter: int) -> bool:
+        """End connections that are late, ten times a second; return whether to stop."""
+        self._crowd.end_late()
+        return await super().on_tick(counter)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -74,13 +94,17 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def make_server(service: Service) -> Server:
+def make_server(service: Service, limits: Limits = DEFAULTS) -> Server:
     """Return a server for an application."""
+    files = files_allowed()  # half of them for connections, half for databases and connections not yet turned away
+    crowd = Crowd(limits._replace(connections=min(limits.connections, files // 2)))
     config = uvicorn.Config(
         service.app, interface="asgi3", lifespan="on", log_config=None, access_log=False, server_header=False,
-        timeout_graceful_shutdown=GRACE, backlog=2048,
+        http=cast(Any, functools.partial(Connection, crowd)), ws="none", timeout_keep_alive=limits.idle_seconds,
+        # asyncio accepts a whole backlog before any of it can be turned away, and by then up to three more.
+        timeout_graceful_shutdown=GRACE, backlog=min(2048, files // 8),
     )  # fmt: skip
-    return Server(config)
+    return Server(config, crowd)
 
 
 def prepare(storage: Storage, host: str) -> bool:

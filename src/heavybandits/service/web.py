@@ -6,7 +6,7 @@ import re
 from typing import Any, TypeVar
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from .spec import Problem
@@ -59,10 +59,13 @@ async def body(request: Request, form: msgspec.json.Decoder[Form]) -> Form:
 async def contents(request: Request) -> bytearray:
     """Return the bytes of a request, up to a limit."""
     read = bytearray()
-    async for chunk in request.stream():
-        read += chunk
-        if len(read) > LARGEST_BODY:
-            raise Refused(413, "too large", f"a body may have at most {LARGEST_BODY} bytes")
+    try:
+        async for chunk in request.stream():
+            read += chunk
+            if len(read) > LARGEST_BODY:
+                raise Refused(413, "too large", f"a body may have at most {LARGEST_BODY} bytes")
+    except ClientDisconnect:  # nobody sees this answer, but it is counted
+        raise Refused(499, "client closed request") from None
     return read
 
 
