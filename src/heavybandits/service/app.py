@@ -28,9 +28,10 @@ from .spec import Problem
 from .storage import Storage
 from .table import Operation, located
 from .turn import Outcome, problem
-from .web import Refused, refuse
+from .web import Refused, has_two_lengths, refuse
 
 PATIENCE = 15.0  # seconds for which a request waits for the database
+TWO_LENGTHS = Problem("two lengths", 400, "a request must not have both content-length and transfer-encoding")
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 TOKENS_EVERY = 1.0  # seconds between reads of the tokens
 
@@ -68,6 +69,11 @@ class Service:
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the endpoints of the table directly, which halves the cost of a request, and pages by Starlette."""
+        if scope["type"] == "http" and has_two_lengths(scope["headers"]):
+            response = refuse(TWO_LENGTHS)
+            response.headers["Connection"] = "close"  # whatever follows may be part of this request, or hidden in it
+            await response(scope, receive, send)
+            return
         found = located(scope["path"]) if scope["type"] == "http" else None
         if found is None:
             await self._site(scope, receive, send)

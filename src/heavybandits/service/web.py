@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -67,6 +68,19 @@ async def contents(request: Request) -> bytearray:
     except ClientDisconnect:  # nobody sees this answer, but it is counted
         raise Refused(499, "client closed request") from None
     return read
+
+
+def has_two_lengths(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Return whether a request says in two ways where it ends, so that a proxy may believe the other one.
+
+    Examples
+    --------
+    >>> has_two_lengths([(b"content-length", b"2"), (b"host", b"localhost")])
+    False
+    >>> has_two_lengths([(b"content-length", b"2"), (b"transfer-encoding", b"chunked")])
+    True
+    """
+    return {b"content-length", b"transfer-encoding"} <= {name for name, _ in headers}
 
 
 def parameter(request: Request, name: str, form: Any) -> Any:
