@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator
@@ -46,7 +47,7 @@ class Service:
     clock
         Tells the time, in microseconds since 1970.
     rate
-        Requests per second for each token; unlimited by default.
+        Requests per second for each token, where a batch counts with all its items; unlimited by default.
     loopback
         Whether only this machine can reach the server, in which case tokens are optional.
     """
@@ -151,7 +152,7 @@ class Service:
             authorization = request.headers.get("authorization")
             response = await item.handler(self, request, self.admit(request, authorization, item.role))
         except Refused as refused:
-            response = refuse(refused.problem)
+            response = refuse(refused.problem, refused.retry_seconds)
         except Exception:
             log.exception("request failed")
             response = refuse(FAILED.body)
@@ -176,9 +177,16 @@ class Service:
             raise Refused(401, "no valid token", "send a token: 'Authorization: Bearer hb_...'")
         if not allows(found[0], role):
             raise Refused(403, "not allowed", f"this needs a token with role {role}, got one with role {found[0]}")
-        if self.limit is not None and not self.limit.admits(found[1]):
-            raise Refused(429, "too many requests", f"a token may make {self.limit.rate:g} requests per second")
+        self.charge(found[1])
         return found[1]
+
+    def charge(self, who: str | None, cost: int = 1, paid: int = 0) -> None:
+        """Refuse a request above the token's rate; it costs as much as this many requests, some of them paid for."""
+        if self.limit is None or who is None:
+            return
+        if wait := self.limit.take(who, cost, paid):
+            detail = f"a token may make {self.limit.rate:g} requests per second; each item of a batch counts as one"
+            raise Refused(429, "too many requests", detail, retry_seconds=math.ceil(wait))
 
 
 async def _no_such_address(request: Request, error: Exception) -> Response:

@@ -83,21 +83,31 @@ def allows(role: str, needed: str) -> bool:
 class RateLimit:
     """A limit on requests per second for each token: a bucket that fills evenly and holds one second's requests.
 
+    A request that costs more than the bucket holds, a large batch, needs a full bucket.  It leaves a debt that has to
+    be filled up before the next request, so in the long run no token exceeds the rate.
+
     Examples
     --------
     >>> limit = RateLimit(2.0)
-    >>> [limit.admits("a", now) for now in (0.0, 0.0, 0.0, 0.5)]
-    [True, True, False, True]
+    >>> [limit.take("a", now=now) for now in (0.0, 0.0, 0.0, 0.5)]
+    [0.0, 0.0, 0.5, 0.0]
+    >>> [limit.take("b", cost=10, now=now) for now in (0.0, 1.0, 5.0)]
+    [0.0, 4.0, 0.0]
     """
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
         self._buckets: dict[str, tuple[float, float]] = {}
 
-    def admits(self, who: str, now: float | None = None) -> bool:
-        """Return whether one more request is within the rate."""
+    def take(self, who: str, cost: int = 1, paid: int = 0, now: float | None = None) -> float:
+        """Return 0 if a request is within the rate, otherwise after how many seconds it may be.
+
+        What was paid for the request before its cost was known is given back first.
+        """
         now = time.monotonic() if now is None else now
-        left, since = self._buckets.get(who, (max(self.rate, 1.0), now))
-        left = min(max(self.rate, 1.0), left + (now - since) * self.rate)
-        self._buckets[who] = (left - 1.0, now) if left >= 1.0 else (left, now)
-        return left >= 1.0
+        room = max(self.rate, 1.0)
+        left, since = self._buckets.get(who, (room, now))
+        left = min(room, left + paid + (now - since) * self.rate)
+        missing = max(min(cost, room) - left, 0.0)
+        self._buckets[who] = (left if missing else left - cost, now)
+        return missing / self.rate

@@ -31,7 +31,10 @@ def serve(
         str, typer.Option(help="Address to listen on; beyond loopback, tokens are required.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")] = 8765,
-    rate: Annotated[float | None, typer.Option(min=0.001, help="Maximum requests per second per token.")] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="Maximum requests per second per token, counting each item of a batch."),
+    ] = None,
 ) -> None:
     """Serve decisions over HTTP, with a page that shows what is going on.
 

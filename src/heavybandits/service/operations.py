@@ -113,6 +113,7 @@ async def observe(service: Service, request: Request, who: str | None) -> Respon
 async def batch(service: Service, request: Request, who: str | None) -> Response:
     """Send many of these requests at once; each gets its own status."""
     items = (await body(request, _batch)).items
+    service.charge(who, cost=max(len(items), 1), paid=1)
     name = request.path_params["experiment"]
     commands = [_item(service, name, item) for item in items]  # all are checked before any is sent
     outcomes = await asyncio.gather(*map(service.ask, commands))

@@ -19,11 +19,11 @@ Form = TypeVar("Form")
 
 
 class Refused(Exception):
-    """A request that is answered without asking the log."""
+    """A request that is answered without asking the log; temporary problems say when to try again."""
 
-    def __init__(self, status: int, title: str, detail: str = "") -> None:
+    def __init__(self, status: int, title: str, detail: str = "", *, retry_seconds: int = 1) -> None:
         super().__init__(detail or title)
-        self.problem = Problem(title, status, detail)
+        self.problem, self.retry_seconds = Problem(title, status, detail), retry_seconds
 
 
 def respond(outcome: Outcome) -> Response:
@@ -33,9 +33,9 @@ def respond(outcome: Outcome) -> Response:
     return Response(_encoder.encode(outcome.body), outcome.status, media_type="application/json")
 
 
-def refuse(problem: Problem) -> Response:
+def refuse(problem: Problem, retry_seconds: int = 1) -> Response:
     """Return the response for a problem; temporary ones say when to try again."""
-    headers = {"Retry-After": "1"} if problem.status in (429, 503) else {}
+    headers = {"Retry-After": str(retry_seconds)} if problem.status in (429, 503) else {}
     if problem.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return Response(_encoder.encode(problem), problem.status, headers, media_type="application/problem+json")
