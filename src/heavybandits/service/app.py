@@ -21,6 +21,7 @@ from . import operations as operations  # importing these fills the table
 from . import reading as reading
 from .auth import LOOPBACK, RateLimit, Tokens, allows
 from .dashboard.pages import Pages
+from .downloads import Downloads
 from .events import Clock, system_clock
 from .lane import FAILED, UNAVAILABLE, Answers
 from .log import Log, log
@@ -60,6 +61,7 @@ class Service:
         self.log = Log(storage, clock)
         self.tokens = Tokens([])
         self.metrics = Metrics(self.log)
+        self.downloads = Downloads()
         self.draining = False
         self.pages = Pages(self)
         self._asked: deque[tuple[float, asyncio.Future[Outcome]]] = deque()

@@ -61,15 +61,15 @@ def export(
     exports.check(form)
     with _session(db) as session:
         head = session.head(experiment)
-        if head is None:
-            raise ValueError(f"export: there is no experiment {experiment!r}")
-        parts = exports.written(form, exports.rows(session, head, after))
-        if out is None:
-            sys.stdout.buffer.writelines(parts)
-        else:
-            is_special = out.exists() and not out.is_file()  # a pipe or a device, which nothing can replace
-            with out.open("wb") if is_special else replacing(out) as file:
-                file.writelines(parts)
+    if head is None:
+        raise ValueError(f"export: there is no experiment {experiment!r}")
+    parts = exports.written(form, exports.rows(_needs_extra("storage").open_storage(db), head, after))
+    if out is None:
+        sys.stdout.buffer.writelines(parts)
+    else:
+        is_special = out.exists() and not out.is_file()  # a pipe or a device, which nothing can replace
+        with out.open("wb") if is_special else replacing(out) as file:
+            file.writelines(parts)
 
 
 def verify(db: Db = DEFAULT) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,7 +15,7 @@ import msgspec
 from .events import Event, iso
 from .replica import Config, DecisionBody
 from .spec import as_json
-from .storage import Session
+from .storage import Session, Storage
 from .storage.session import Head
 
 COLUMNS = ("seq", "kind", "id", "arm", "value", "p", "reason", "open", "unit", "context", "time", "decided", "config")
@@ -42,27 +43,30 @@ def check(form: str) -> None:
         raise ValueError("export: format parquet needs pyarrow: pip install 'heavybandits[parquet]'")
 
 
-def rows(session: Session, head: Head, after: int = 0) -> Iterator[dict[str, Any]]:
+def rows(storage: Storage, head: Head, after: int = 0) -> Iterator[dict[str, Any]]:
     """Yield the events of an experiment after a sequence number, as rows."""
     open_arms: list[str] = []
-    for event in _configs(session, head):
+    for event in _read(storage, Session.changes, head.id, 0, after):
         if event.seq <= after:
             open_arms = _opened(open_arms, event)
-    last = head.next_seq - 1
+    for event in _read(storage, Session.events, head.id, after, head.next_seq - 1):
+        if event.kind == "config":
+            open_arms = _opened(open_arms, event)
+        yield _row(event, open_arms)
+
+
+def _read(
+    storage: Storage, query: Callable[[Session, int, int, int], list[Event]], exp: int, after: int, last: int
+) -> Iterator[Event]:
+    """Yield events after a sequence number, until at least another one.
+
+    Each chunk has a connection of its own, so that none is held while the events are used, however long that takes.
+    """
     while after < last:
-        chunk = session.events(head.id, after, CHUNK)
+        with closing(storage.connect()) as session:
+            chunk = query(session, exp, after, CHUNK)
         if not chunk:
             return
-        for event in chunk:
-            if event.kind == "config":
-                open_arms = _opened(open_arms, event)
-            yield _row(event, open_arms)
-        after = chunk[-1].seq
-
-
-def _configs(session: Session, head: Head) -> Iterator[Event]:
-    after = 0
-    while chunk := session.changes(head.id, after, CHUNK):
         yield from chunk
         after = chunk[-1].seq
 
@@ -99,7 +103,7 @@ def _context(event: Event) -> str | None:
     return None if event.kind == "config" else event.body
 
 
-def written(form: str, table: Iterator[dict[str, Any]]) -> Iterator[bytes]:
+def written(form: str, table: Iterator[dict[str, Any]]) -> Generator[bytes]:
     """Yield rows in a format: ndjson, csv or parquet."""
     if form == "ndjson":
         for row in table:

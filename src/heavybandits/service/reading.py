@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
-from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from .. import __version__
+from .downloads import Download
 from .events import iso
 from .export import FORMATS, check, rows, written
 from .lane import Look
@@ -19,7 +21,7 @@ from .openapi import description
 from .replica import Replica
 from .report import report
 from .spec import Audit, Change, ExperimentList, ExperimentView
-from .storage import Session, StorageError
+from .storage import Session, Storage, StorageError
 from .storage.session import Head
 from .table import operation
 from .turn import Outcome, problem
@@ -88,27 +90,24 @@ async def export(service: Service, request: Request, who: str | None) -> Respons
     name, after, form = request.path_params["experiment"], _after(request), request.query_params.get("format", "ndjson")
     try:
         check(form)
-        session, head = await run_in_threadpool(_open, service, name)
     except ValueError as error:
         raise Refused(422, "invalid", str(error)) from None
-    except StorageError:
-        raise Refused(503, "unavailable", "the database cannot be reached") from None
-    if head is None:
-        session.close()
-        raise Refused(404, "unknown experiment", f"there is no experiment {name!r}")
-
-    def parts(head: Head) -> Iterator[bytes]:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(service.downloads.one())
         try:
-            yield from written(form, rows(session, head, after))
-        finally:
-            session.close()
+            head = await run_in_threadpool(_head, service.storage, name)
+        except StorageError:
+            raise Refused(503, "unavailable", "the database cannot be reached") from None
+        if head is None:
+            raise Refused(404, "unknown experiment", f"there is no experiment {name!r}")
+        parts = written(form, rows(service.storage, head, after))
+        stack.callback(parts.close)
+        return Download(parts, FORMATS[form], stack.pop_all().close)
 
-    return StreamingResponse(iterate_in_threadpool(parts(head)), media_type=FORMATS[form])
 
-
-def _open(service: Service, name: str) -> tuple[Session, Head | None]:
-    session = service.storage.connect()
-    return session, session.head(name)
+def _head(storage: Storage, name: str) -> Head | None:
+    with contextlib.closing(storage.connect()) as session:
+        return session.head(name)
 
 
 def _after(request: Request) -> int:
