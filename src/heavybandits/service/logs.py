@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 
 from .events import iso
 
@@ -28,8 +29,15 @@ class JsonLines(logging.Formatter):
 
 
 def write_to_stderr() -> None:
-    """Write warnings, and the service's own messages, to standard error."""
+    """Write the service's own messages, and warnings of the service, of libraries and of Python, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("heavybandits").setLevel(logging.INFO)
+    logging.captureWarnings(True)
+    threading.excepthook = _log_failed_thread
+
+
+def _log_failed_thread(failed: threading.ExceptHookArgs) -> None:
+    if failed.exc_value is not None:
+        logging.getLogger("heavybandits.service").error("a thread failed", exc_info=failed.exc_value)

@@ -123,9 +123,9 @@ def prepare(storage: Storage, host: str) -> bool:
 
 def serve(url: str, host: str, port: int, rate: float | None) -> None:
     """Serve until told to stop."""
+    write_to_stderr()
     storage = open_storage(url)
     has_tokens = prepare(storage, host)
-    write_to_stderr()
     service = Service(storage, rate=rate, loopback=is_loopback(host))
     with listen(host, port) as wire:
         shown = f"[{host}]" if ":" in host else host
