@@ -37,7 +37,8 @@ class Storage:
         >>> Storage("postgresql://db/bandits?password=secret&user=anna").shown
         'postgresql://db/bandits?password=***&user=anna'
         """
-        return re.sub(r"(://[^:/@]*:)[^@]*(?=@)|([?&]password=)[^&]*", r"\1\2***", self.url)
+        without_parameter = re.sub(r"([?&]\w*password=)[^&]*", r"\1***", self.url)
+        return re.sub(r"(://[^:/@]*:).*(?=@)", r"\1***", without_parameter)
 
     def exists(self) -> bool:
         """Return whether the file exists; PostgreSQL reports a missing database itself, on connecting."""
@@ -53,7 +54,30 @@ class Storage:
             from .postgres import PostgreSQL
         except ImportError:
             raise ValueError("serve: PostgreSQL needs psycopg: pip install 'heavybandits[postgres]'") from None
+        _check_address(self.url)
         return PostgreSQL(self.url)
+
+
+def _check_address(url: str) -> None:
+    """Refuse an address of PostgreSQL that cannot be read, because its own error may show a part of the password."""
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        parts = conninfo_to_dict(url)
+        is_read = "@" not in str(parts.get("host", ""))[1:] and str(parts.get("port", 0)).replace(",", "").isdigit()
+    except ProgrammingError:
+        is_read = False
+    if not is_read:
+        raise ValueError("serve: db must be postgresql://user:password@host:port/name?parameters, where a password has "
+                         f"%25 for %, %40 for @, %3A for : and %2F for /, got {_beginning(url)!r}")  # fmt: skip
+
+
+def _beginning(url: str) -> str:
+    """Return what may be shown of an address that cannot be read, and may have a password anywhere."""
+    if url.startswith("sqlite:") or not re.search("[:@=]", url):
+        return url
+    return str(re.match(r"\w*:?/*", url)[0]) + "..."  # type: ignore[index]  # it matches anything
 
 
 def open_storage(url: str) -> Storage:
@@ -61,11 +85,11 @@ def open_storage(url: str) -> Storage:
 
     Examples
     --------
-    >>> open_storage("mysql://localhost").url
+    >>> open_storage("mysql://anna:secret@localhost").url
     Traceback (most recent call last):
         ...
-    ValueError: serve: db must be sqlite:///path or postgresql://..., got 'mysql://localhost'
+    ValueError: serve: db must be sqlite:///path or postgresql://..., got 'mysql://...'
     """
     if not url.startswith((FILE, "postgresql://", "postgres://")) or url == FILE:
-        raise ValueError(f"serve: db must be sqlite:///path or postgresql://..., got {url!r}")
+        raise ValueError(f"serve: db must be sqlite:///path or postgresql://..., got {_beginning(url)!r}")
     return Storage(url)
