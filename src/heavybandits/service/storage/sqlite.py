@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Sequence
@@ -30,6 +31,8 @@ class SQLite(Session):
         self._writing, self._is_writing = writing, False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            # Made here, because SQLite lets others read it; its journals get the mode of the file.
+            os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
             self._connection = sqlite3.connect(
                 path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=256
             )
