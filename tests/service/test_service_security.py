@@ -1,18 +1,24 @@
 """Tokens, roles, limits, and what a request cannot do."""
 
+import json
+import os
 import socket
+import stat
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from services import ARMS, Process, Running, call, running
 
-from heavybandits.service import creation
-from heavybandits.service.auth import Tokens, new_token
+from heavybandits.service import commands, creation
+from heavybandits.service.auth import RateLimit, Tokens, new_token
 from heavybandits.service.replica import Replica
 from heavybandits.service.server import listen
-from heavybandits.service.storage import Storage, open_storage
+from heavybandits.service.storage import Storage, StorageError, open_storage
 
 pytestmark = pytest.mark.slow
 
@@ -91,9 +97,6 @@ def test_without_tokens_other_hosts_and_simple_forms_are_refused(server: Running
 
 
 def test_beyond_loopback_tokens_are_needed(store: Storage, tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     command = [sys.executable, "-m", "heavybandits", "serve", "--host", "0.0.0.0", "--port", "0", "--db", store.url]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2
@@ -127,6 +130,103 @@ def test_rates_are_limited(store: Storage) -> None:
         assert statuses[0] == 200
         assert 429 in statuses
         assert server("GET", "", token=other).status == 200
+
+
+def test_items_of_a_batch_count_towards_the_rate(store: Storage) -> None:
+    admin, _ = add_token(store, "admin")
+    tokens = [add_token(store, "decide")[0] for _ in range(2)]
+    item: dict[str, Any] = {"decision": {}}
+    with running(store, rate=0.5) as server:
+        server("PUT", "/x", {"arms": ARMS, "policy": "ucb"}, token=admin)
+        assert server("POST", "/x/batch", {"items": [item]}, token=tokens[0]).status == 200
+        refused = server("POST", "/x/batch", {"items": [item]}, token=tokens[0])
+        assert (refused.status, refused.headers["retry-after"]) == (429, "2")
+        # More than a second's requests pass at once, and are paid for afterwards: 1,000 items at 0.5 per second.
+        assert server("POST", "/x/batch", {"items": [item] * 1000}, token=tokens[1]).status == 200
+        refused = server("POST", "/x/decisions", {}, token=tokens[1])
+        assert refused.status == 429
+        assert 1900 < int(refused.headers["retry-after"]) <= 2000
+
+
+def test_a_batch_that_is_refused_costs_nothing() -> None:
+    limit = RateLimit(10.0)
+    assert limit.take("a", cost=4, now=0.0) == 0.0
+    for _ in range(3):
+        assert limit.take("a", now=0.0) == 0.0  # admitted before the size of the batch is known
+        assert limit.take("a", cost=8, paid=1, now=0.0) == pytest.approx(0.2)
+    assert limit.take("a", cost=6, now=0.0) == 0.0
+
+
+def test_only_the_owner_can_read_a_new_file(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        session = open_storage(f"sqlite:///{tmp_path}/log.db").connect()
+        session.migrate()
+    finally:
+        os.umask(before)
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    assert modes == {"log.db": 0o600, "log.db-wal": 0o600, "log.db-shm": 0o600}
+    session.close()
+    (tmp_path / "log.db").chmod(0o640)  # for a group that makes backups
+    open_storage(f"sqlite:///{tmp_path}/log.db").connect().close()
+    assert stat.S_IMODE((tmp_path / "log.db").stat().st_mode) == 0o640
+
+
+def test_names_of_tokens_cannot_write_to_a_terminal(store: Storage, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match=r"^token: name must not contain control characters, got 'a\\x1b\[2J'$"):
+        new_token("read", "a\x1b[2J", 0)
+    session = store.connect()
+    session.migrate()
+    with session.transaction():
+        session.put_token(new_token("read", "a", 0)[1]._replace(name="a\x1b[2J\nb\u202e"))
+    session.close()
+    commands.list_tokens(store.url)
+    assert capsys.readouterr().out.endswith("  read    valid    a\\x1b[2J\\nb\\u202e\n")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresq://u:SECRET@h/db", "postgresql:u:SECRET@h/db", "u:SECRET@h/db", "host=h password=SECRET",
+        "postgresql://u:%SECRET@h/db", "postgresql://u:pass@SECRET@h/db", "postgresql://u:SECRET/a@h/db",
+        "postgresql://u:SECRET", "postgresql://h/db?password=%SECRET", "postgresql://u:SECRET@127.0.0.1:1/db",
+    ],
+)  # fmt: skip
+def test_passwords_are_not_shown(url: str) -> None:
+    with pytest.raises((ValueError, StorageError)) as refused:
+        open_storage(url).connect()
+    assert "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://u:SECRET@SECRET@h/db", "postgresql://u:***@h/db"),
+        ("postgresql://u@h:5432/db", "postgresql://u@h:5432/db"),
+        ("postgresql://h/db?sslpassword=SECRET&user=u", "postgresql://h/db?sslpassword=***&user=u"),
+        ("sqlite:///a:b/log.db", "sqlite:///a:b/log.db"),
+    ],
+)
+def test_addresses_are_shown_without_passwords(url: str, shown: str) -> None:
+    assert open_storage(url).shown == shown
+
+
+def test_every_line_of_the_log_is_json() -> None:
+    program = """
+import threading, warnings
+import numpy as np
+from heavybandits.service.logs import write_to_stderr
+write_to_stderr()
+warnings.warn("first\\nsecond")
+np.float64(1e308) * 10
+threading.Thread(target=lambda: 1 / 0).start()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert [line["level"] for line in lines] == ["warning", "warning", "error"]
+    assert "first\nsecond" in lines[0]["message"]
+    assert "overflow" in lines[1]["message"]
+    assert "ZeroDivisionError" in lines[2]["traceback"]
 
 
 def test_answers_have_no_stack_traces(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:

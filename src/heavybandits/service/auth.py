@@ -30,6 +30,8 @@ def new_token(role: str, name: str, now: int) -> tuple[str, Token]:
     """
     if role not in ROLES:
         raise ValueError(f"token: role must be one of {', '.join(ROLES)}, got {role!r}")
+    if not name.isprintable():
+        raise ValueError(f"token: name must not contain control characters, got {name!r}")
     token_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     return f"hb_{token_id}_{secret}", Token(token_id, _digest(secret), role, name, now, None)
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from .._format import plural
+from .._validate import visible
 
 DEFAULT = "sqlite:///heavybandits.db"
 Db = Annotated[str, typer.Option("--db", metavar="URL", help="sqlite:///path or postgresql://user@host/name.")]
@@ -128,7 +129,8 @@ def list_tokens(db: Db = DEFAULT) -> None:
     """List tokens: their ids, roles, states and names."""
     with _session(db) as session:
         for row in session.tokens():
-            print(f"{row.id}  {row.role:6}  {'revoked' if row.revoked else 'valid':7}  {row.name}")
+            name = visible(row.name).replace("\n", r"\n")  # of a token that another program may have stored
+            print(f"{row.id}  {row.role:6}  {'revoked' if row.revoked else 'valid':7}  {name}")
 
 
 @token_app.command("revoke")
