@@ -107,7 +107,7 @@ def test_connections_that_wait_for_their_clients_make_room(store: Storage, half:
         make(server)
         waiting = [stack.enter_context(wire(server, half)) for _ in range(30)]
         assert server("POST", "/x/decisions", {"id": "one"}).status == 201
-        ended = []
+        ended: list[bytes] = []
         while len(ended) < 20:
             ready, _, _ = select.select(waiting, [], [], 30)
             assert ready

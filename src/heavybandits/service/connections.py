@@ -116,7 +116,7 @@ class Connection(H11Protocol):
             answer = refuse(problem)
             reason = HTTPStatus(problem.status).phrase
             head = h11.Response(status_code=problem.status, headers=[*answer.raw_headers, CLOSE], reason=reason)
-            events = (head, h11.Data(data=answer.body), h11.EndOfMessage())
+            events = (head, h11.Data(data=bytes(answer.body)), h11.EndOfMessage())
             self.transport.write(b"".join(self.conn.send(event) or b"" for event in events))
         if self.cycle is not None:
             self.cycle.disconnected = True  # whatever its handler still sends is dropped

@@ -57,13 +57,18 @@ class Download(StreamingResponse):
         self._finish = finish
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it; if the database fails, the connection is closed before the end, so that the client notices."""
+        """Send it as long as somebody reads it."""
         try:
             await super().__call__(scope, receive, send)
-        except StorageError as error:
-            log.warning("an export was not finished", extra={"error": str(error)})
         finally:
             self._finish()
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the parts; if the database fails, the answer has no end, so that the client notices."""
+        try:
+            await super().stream_response(send)
+        except StorageError as error:
+            log.warning("an export was not finished", extra={"error": str(error)})
 
 
 def joined(parts: Iterator[bytes]) -> Iterator[bytes]:
