@@ -217,6 +217,16 @@ def test_more_clients_than_files_leave_no_traceback(store: Storage, tmp_path: Pa
     assert [json.loads(line)["level"] for line in errors.splitlines() if "error" in line] == []
 
 
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize("half", [HALF, request("POST", DECIDE, "Content-Length: 100") + b"{"])
+def test_a_server_that_stops_does_not_wait_for_half_a_request(store: Storage, half: bytes) -> None:
+    with ExitStack() as stack:
+        with running(store) as server:
+            slow = stack.enter_context(wire(server, half))
+            make(server)
+        assert rest(slow).startswith(b"HTTP/1.1 503 ")
+
+
 def fill(server: Running) -> None:
     """Make an experiment whose export is larger than what the buffers of a connection hold."""
     arms = [{"name": f"{'a' * 50}{i}"} for i in range(400)]

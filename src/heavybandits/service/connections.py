@@ -26,6 +26,7 @@ FILES = 16_384  # files that the process tries to be allowed: more than enough f
 REPORT_SECONDS = 10.0  # between lines in the log about connections that were ended, which clients can cause at will
 CLOSE = (b"connection", b"close")
 FULL = Problem("no room", 503, "there are too many connections or unfinished requests; try again")
+STOPPING = Problem("shutting down", 503, "the request had not arrived when the server was told to stop; try again")
 
 log = logging.getLogger("heavybandits.service")
 
@@ -104,6 +105,12 @@ class Connection(H11Protocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         self._look()
+
+    def shutdown(self) -> None:
+        if self.awaited in (Awaited.HEAD, Awaited.BODY):
+            self.end(STOPPING)
+        else:
+            super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
         self.end(Problem("malformed request", 400, msg))
