@@ -3,17 +3,30 @@
 import json
 import re
 import runpy
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 from services import call, running
 
 import heavybandits as hb
 from heavybandits.service import learners, linear_learner
+from heavybandits.service.connections import DEFAULTS
+from heavybandits.service.downloads import MOST_DOWNLOADS
 from heavybandits.service.storage import open_storage
 
 ROOT = Path(__file__).parents[2]
+LIMITS = {
+    "connections": DEFAULTS.connections,
+    "time for a request's head": DEFAULTS.head_seconds,
+    "time for its body": DEFAULTS.body_seconds,
+    "time for which an answer is not read": DEFAULTS.answer_seconds,
+    "time between requests": DEFAULTS.idle_seconds,
+    "bytes of all requests being received or worked on": DEFAULTS.request_bytes >> 20,
+    "exports at a time": MOST_DOWNLOADS,
+}
 
 
 @pytest.mark.slow
@@ -41,6 +54,24 @@ def test_the_snippets_of_the_documents_run(
 def test_the_reference_of_the_interface_is_up_to_date() -> None:
     page = runpy.run_path(str(ROOT / "docs" / "service_api.py"))["page"]()
     assert (ROOT / "docs" / "service-api.md").read_text() == page, "run python docs/service_api.py"
+
+
+def test_the_image_installs_versions_that_are_pinned_and_allowed() -> None:
+    text = (ROOT / "deploy" / "Dockerfile").read_text()
+    assert "pip install --no-cache-dir -c /source/deploy/constraints.txt '/source[serve,postgres]'" in text
+    lines = (ROOT / "deploy" / "constraints.txt").read_text().splitlines()
+    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for each in (*project["dependencies"], *extras["serve"], *extras["postgres"]):
+        needed = Requirement(each)
+        assert pins[needed.name] in needed.specifier
+
+
+def test_limits_in_the_documents_are_those_of_the_service() -> None:
+    text = (ROOT / "docs" / "service.md").read_text()
+    rows = dict(re.findall(r"^\| ([^|]*?) \| ([\d,]+)", text[text.index("\n## Limits") :], re.MULTILINE))
+    assert {name: int(value.replace(",", "")) for name, value in rows.items() if name in LIMITS} == LIMITS
 
 
 @pytest.mark.slow

@@ -96,6 +96,16 @@ def test_without_tokens_other_hosts_and_simple_forms_are_refused(server: Running
     assert server("PUT", "/x", {"arms": ARMS, "policy": "ucb"}, Host="localhost:80").status == 201
 
 
+def test_behind_a_proxy_with_tls_the_cookie_is_sent_over_tls_only(store: Storage) -> None:
+    token, _ = add_token(store, "read")
+    form, own = f"token={token}".encode(), {"Host": "bandits.example", "Origin": "https://bandits.example"}
+    with running(store) as server:
+        for protocol, is_secure in (("http", False), ("https", True)):
+            answer = call(server.address, "POST", "/login", form, **own, **{"X-Forwarded-Proto": protocol})
+            assert answer.status == 303
+            assert ("Secure" in answer.headers["set-cookie"]) == is_secure
+
+
 def test_beyond_loopback_tokens_are_needed(store: Storage, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "heavybandits", "serve", "--host", "0.0.0.0", "--port", "0", "--db", store.url]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
