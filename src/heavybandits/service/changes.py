@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from .events import Event
-from .replica import Config, Replica, learner_of
+from .replica import Config, Replica
 from .spec import MAX_ARMS, ArmView, Experiment
+from .trial import check_payloads, try_out
 from .turn import Outcome, Turn, problem
 
 
@@ -38,18 +38,7 @@ def check(spec: Experiment) -> None:
         raise ValueError(f"shares of the floor must add up to at most 1, got {sum(spec.floor.values())}")
     if spec.reward.at_close and spec.reward.window is None:
         raise ValueError("reward must have a window if it has a default or is a sum: neither is final before its end")
-    _try_out(spec)
-
-
-def _try_out(spec: Experiment) -> None:
-    """Make a decision and learn its reward, because some policies cannot choose among some arms."""
-    trial, arm, rule = learner_of(spec), spec.arms[0].name, spec.context
-    vector = None if rule is None else [1.0] * (rule.n_features or 1)
-    context = vector if rule is None or rule.shared or vector is None else {arm: vector}
-    trial.check(context)
-    trial.assign(None, [arm], bytes(32), context)
-    body = None if vector is None else msgspec.json.encode(vector).decode()
-    trial.learn(Event(0, 0, "reward", None, arm, 1.0, 1.0, None, 0, None, body))
+    try_out(spec)
 
 
 class Change(NamedTuple):
@@ -98,6 +87,10 @@ class Change(NamedTuple):
             return problem(409, "arms are fixed", "each arm that shares a context has its own model: none can be added")
         if len(turn.replica.arms) >= MAX_ARMS:
             return problem(409, "too many arms", f"an experiment has at most {MAX_ARMS} arms")
+        try:
+            check_payloads([self.config.payload, *(each.payload for each in turn.replica.arms.values())])
+        except ValueError as error:
+            return problem(422, "invalid", str(error))
         self._append(turn, name)
         return Outcome(201, ArmView(name, self.config.payload, "running"))
 

@@ -9,10 +9,8 @@ from typing import Any
 import msgspec
 
 from .. import __version__
-from .spec import Key, Name, Problem
+from .spec import PARTS, Problem
 from .table import OPERATIONS, Operation
-
-PARTS = {"experiment": Name, "arm": Name, "decision": Key, "reward": Key}  # of paths
 
 
 @functools.cache

@@ -28,8 +28,6 @@ from .spec import (
     Experiment,
     ExperimentView,
     ItemAnswer,
-    Key,
-    Name,
     NewArm,
     Observation,
     RewardRequest,
@@ -37,8 +35,9 @@ from .spec import (
     number,
 )
 from .table import operation
+from .trial import check_plain
 from .turn import Outcome
-from .web import Refused, body, parameter, respond
+from .web import Refused, body, respond
 
 if TYPE_CHECKING:
     from .app import Service
@@ -82,7 +81,7 @@ async def reward(service: Service, request: Request, who: str | None) -> Respons
     """Report the reward of a decision."""
     value = number((await body(request, _reward)).value)
     names = request.path_params
-    return respond(await service.ask(Reward(names["experiment"], parameter(request, "decision", Key), value)))
+    return respond(await service.ask(Reward(names["experiment"], names["decision"], value)))
 
 
 @operation(
@@ -91,15 +90,14 @@ async def reward(service: Service, request: Request, who: str | None) -> Respons
 async def add_reward(service: Service, request: Request, who: str | None) -> Response:
     """Report one of several rewards of a decision; they add up."""
     value = number((await body(request, _reward)).value)
-    decision, key = parameter(request, "decision", Key), parameter(request, "reward", Key)
-    return respond(await service.ask(Reward(request.path_params["experiment"], decision, value, key)))
+    names = request.path_params
+    return respond(await service.ask(Reward(names["experiment"], names["decision"], value, names["reward"])))
 
 
 @operation("DELETE", "/v1/experiments/{experiment}/decisions/{decision}", "decide", None, ACCEPTED)
 async def cancel(service: Service, request: Request, who: str | None) -> Response:
     """Cancel a decision that was never shown."""
-    decision = parameter(request, "decision", Key)
-    return respond(await service.ask(Cancel(request.path_params["experiment"], decision)))
+    return respond(await service.ask(Cancel(request.path_params["experiment"], request.path_params["decision"])))
 
 
 @operation("POST", "/v1/experiments/{experiment}/observations", "decide", Observation, ACCEPTED)
@@ -140,7 +138,7 @@ def _item(service: Service, experiment: str, item: BatchItem) -> Any:
 async def make_experiment(service: Service, request: Request, who: str | None) -> Response:
     """Create an experiment."""
     spec = await body(request, _experiment)
-    return respond(await make(service, parameter(request, "experiment", Name), spec, who))
+    return respond(await make(service, request.path_params["experiment"], spec, who))
 
 
 async def make(service: Service, name: str, spec: Experiment, who: str | None) -> Outcome:
@@ -168,14 +166,18 @@ async def change_experiment(service: Service, request: Request, who: str | None)
 async def add_arm(service: Service, request: Request, who: str | None) -> Response:
     """Add an arm."""
     payload = (await body(request, _new_arm)).payload
-    config = Config(add=parameter(request, "arm", Name), payload=payload, by=who)
+    try:
+        check_plain("payload", payload)
+    except ValueError as error:
+        raise Refused(422, "invalid", str(error)) from None
+    config = Config(add=request.path_params["arm"], payload=payload, by=who)
     return respond(await service.ask(Change(request.path_params["experiment"], config)))
 
 
 @operation("PATCH", "/v1/experiments/{experiment}/arms/{arm}", "admin", ArmChange, {200: ArmView})
 async def change_arm(service: Service, request: Request, who: str | None) -> Response:
     """Pause or resume an arm; rewards of a paused arm still count."""
-    state, arm = (await body(request, _arm_state)).state, parameter(request, "arm", Name)
+    state, arm = (await body(request, _arm_state)).state, request.path_params["arm"]
     config = Config(pause=arm, by=who) if state == "paused" else Config(resume=arm, by=who)
     return respond(await service.ask(Change(request.path_params["experiment"], config)))
 
@@ -183,5 +185,5 @@ async def change_arm(service: Service, request: Request, who: str | None) -> Res
 @operation("DELETE", "/v1/experiments/{experiment}/arms/{arm}", "admin", None, {200: ArmView})
 async def retire_arm(service: Service, request: Request, who: str | None) -> Response:
     """Retire an arm for good: its late rewards are logged, but not learned."""
-    config = Config(retire=parameter(request, "arm", Name), by=who)
+    config = Config(retire=request.path_params["arm"], by=who)
     return respond(await service.ask(Change(request.path_params["experiment"], config)))

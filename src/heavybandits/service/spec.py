@@ -12,9 +12,11 @@ MAX_FEATURES = 256  # that a policy gets: decision time and snapshot size grow a
 LARGEST_FEATURE = 1e6  # in absolute value: even fourth powers are far from overflow
 LONGEST_WINDOW = 366 * 86_400  # seconds
 
-# Names appear in paths and on pages, so they have no slashes or control characters and are not "." or "..".
-Name = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f-\x9f/\\]{1,64}$", max_length=64)]
-Key = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f-\x9f/\\]{1,128}$", max_length=128)]
+# Names appear in paths and on pages, so they have no slashes or control characters and are not "." or "..".  In Python
+# "$" also matches before a final line break, which (?!\n) excludes.
+Name = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f-\x9f/\\]{1,64}$(?!\n)", max_length=64)]
+Key = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f-\x9f/\\]{1,128}$(?!\n)", max_length=128)]
+PARTS = {"experiment": Name, "arm": Name, "decision": Key, "reward": Key}  # of paths
 Unit = Annotated[str, Meta(min_length=1, max_length=1024)]
 Number = float | Literal["Infinity", "-Infinity"]  # JSON has no infinite numbers
 Goal = Literal["mean", "location"]
@@ -225,14 +227,14 @@ class Problem(Struct, omit_defaults=True):
 
 
 def number(value: Number) -> float:
-    """Return a number as a float.
+    """Return a number as a float; a negative zero becomes a positive one, because SQLite does not keep its sign.
 
     Examples
     --------
-    >>> number("-Infinity"), number(3)
-    (-inf, 3.0)
+    >>> number("-Infinity"), number(3), number(-0.0)
+    (-inf, 3.0, 0.0)
     """
-    return float(value)
+    return float(value) + 0.0
 
 
 def as_json(value: float) -> Number:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
+
+from .web import check_names
 
 Handler = Callable[[Any, Request, str | None], Awaitable[Response]]  # takes the service, the request and the token's id
 
@@ -32,10 +35,15 @@ def operation(
     method: str, path: str, role: str | None, form: Any = None, answers: dict[int, Any] | None = None,
     query: dict[str, Any] | None = None,
 ) -> Callable[[Handler], Handler]:  # fmt: skip
-    """Serve an endpoint with this function."""
+    """Serve an endpoint with this function, which gets only names that something may have."""
 
     def add(handler: Handler) -> Handler:
-        item = Operation(method, path, role, handler, form, answers or {200: Any}, query or {})
+        @functools.wraps(handler)
+        async def checked(service: Any, request: Request, who: str | None) -> Response:
+            check_names(request.path_params)
+            return await handler(service, request, who)
+
+        item = Operation(method, path, role, checked, form, answers or {200: Any}, query or {})
         OPERATIONS.append(item)
         _methods.setdefault(re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", path)), {})[method] = item
         return handler

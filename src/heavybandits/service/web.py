@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from .spec import Problem
+from .spec import PARTS, Problem
 from .turn import Outcome
 
 LARGEST_BODY = 1 << 20  # bytes
@@ -83,12 +83,23 @@ def has_two_lengths(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return {b"content-length", b"transfer-encoding"} <= {name for name, _ in headers}
 
 
-def parameter(request: Request, name: str, form: Any) -> Any:
-    """Return a part of the path, checked."""
-    try:
-        return msgspec.convert(request.path_params[name], form)
-    except msgspec.ValidationError as error:
-        raise Refused(404, "no such address", f"{name}: {said(error, form)}") from None
+def check_names(parts: Mapping[str, str]) -> None:
+    """Refuse a path with a name that nothing can have, before it reaches the database.
+
+    Examples
+    --------
+    >>> check_names({"experiment": "checkout", "decision": "visit-1"})
+    >>> check_names({"experiment": "a\\0b"})
+    Traceback (most recent call last):
+        ...
+    heavybandits.service.web.Refused: experiment: Expected 1 to 64 characters without slashes or control characters
+    """
+    for name, form in PARTS.items():
+        if name in parts:
+            try:
+                msgspec.convert(parts[name], form)
+            except msgspec.ValidationError as error:
+                raise Refused(404, "no such address", f"{name}: {said(error, form)}") from None
 
 
 def said(error: msgspec.ValidationError, form: Any) -> str:
@@ -104,7 +115,7 @@ def said(error: msgspec.ValidationError, form: Any) -> str:
     "Invalid enum value 'asleep' - at `$.state`; must be one of 'paused', 'running', 'stopped'"
     """
     rule = r"1 to \1 characters without slashes or control characters"
-    text = re.sub(r"`str` matching regex '.*\{1,(\d+)\}\$'", rule, str(error))
+    text = re.sub(r"`str` matching regex '.*\{1,(\d+)\}\$.*'", rule, str(error))
     path = re.fullmatch(r"Invalid enum value .* - at `\$(.*)`", text, re.DOTALL)
     if path is None:
         return text

@@ -27,7 +27,7 @@ from ..operations import make
 from ..reading import changes_of, every_experiment
 from ..replica import Config
 from ..spec import Arm, Experiment, ExperimentView, Name, Problem, RewardRule, State
-from ..web import Refused, contents, parameter, said
+from ..web import Refused, check_names, contents, said
 from .judgement import judge
 from .known import Known, known
 from .panels import delays, leaderboard, noise, outliers, series
@@ -102,6 +102,7 @@ class Pages:
                 if request.method == "POST":
                     _require_own_page(request)
                 request.state.who = self.service.admit(request, _authorization(request), role)
+                check_names(request.path_params)
                 response = await handler(request)
             except Refused as refused:
                 if refused.problem.status == 401:
@@ -174,7 +175,7 @@ class Pages:
         return await self._changed(request, Config(state=state, by=request.state.who))
 
     async def _change_arm(self, request: Request) -> Response:
-        state, arm = (await _form(request)).get("state"), parameter(request, "arm", Name)
+        state, arm = (await _form(request)).get("state"), request.path_params["arm"]
         if state not in ("running", "paused"):
             raise Refused(422, "invalid", f"state must be running or paused, got {state!r}")
         who = request.state.who
