@@ -14,14 +14,14 @@ from heavybandits.algorithms.registry import examples, make, policies
 from heavybandits.protocols import is_named_tuple
 from heavybandits.service.changes import check
 from heavybandits.service.spec import Arm, Experiment, number
-from heavybandits.service.trial import LARGEST_STATE, n_bytes, check_size
+from heavybandits.service.trial import LARGEST_STATE, check_size, n_bytes
 
 CONTROL = ["%00", "a%00b", "a%0Ab", "a%0A", "%1B[31m", "%C2%85", "%7F"]
 UNUSUAL = [*CONTROL, "%ED%A0%80", "%FF", "%F0%9F%98%80", "x" * 65, "x" * 129, "%EF%BF%BF", "%E2%80%AE"]
 PATHS = [
     ("GET", "/{}", None), ("GET", "/{}/report", None), ("GET", "/{}/audit", None), ("GET", "/{}/export", None),
     ("PUT", "/{}", {"arms": ARMS, "policy": "ucb"}), ("PATCH", "/{}", {"state": "running"}),
-    ("POST", "/{}/decisions", {}), ("POST", "/{}/batch", {"items": [{"cancel": "x"}]}),
+    ("DELETE", "/{}", None), ("POST", "/{}/decisions", {}), ("POST", "/{}/batch", {"items": [{"cancel": "x"}]}),
     ("POST", "/{}/observations", {"arm": "a", "value": 1}),
     ("PUT", "/{}/arms/{}", {}), ("PATCH", "/x/arms/{}", {"state": "paused"}), ("DELETE", "/x/arms/{}", None),
     ("DELETE", "/x/decisions/{}", None), ("PUT", "/x/decisions/{}/reward", {"value": 1}),

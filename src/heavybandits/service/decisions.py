@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import secrets
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -121,5 +122,7 @@ def features_of(decision: Event) -> str | None:
 
 
 def unit_hash(replica: Replica, unit: str) -> str:
-    """Return the hash that is stored for a unit: enough to recognise it, not to tell who it is."""
+    """Return the hash that is stored for a unit: enough to recognise it, not to tell who it is without the salt."""
+    if replica.salt is not None:
+        return hmac.digest(bytes.fromhex(replica.salt), unit.encode(), "sha256").hex()[:32]
     return hashlib.sha256(f"unit/{replica.spec.seed}/{replica.name}/{unit}".encode()).hexdigest()[:32]

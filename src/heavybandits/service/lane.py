@@ -285,9 +285,11 @@ class Lane:
             return _unreadable(str(error))
 
     def _snapshot(self, session: Session, replica: Replica) -> None:
-        with session.transaction():
-            session.put_snapshot(replica.exp, replica.seq, __version__, replica.snapshot())
-            session.remove_snapshots(replica.exp, __version__, SNAPSHOTS)
+        contents = replica.snapshot()
+        with session.transaction([replica.exp]) as found:
+            if found:  # it was not deleted
+                session.put_snapshot(replica.exp, replica.seq, __version__, contents)
+                session.remove_snapshots(replica.exp, __version__, SNAPSHOTS)
 
     def _store(self, session: Session, commands: Sequence[Command]) -> list[Outcome | None]:
         """Store requests in one transaction, and return their outcomes once it is on disk; None for those to repeat."""

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,7 +14,8 @@ from starlette.responses import Response
 from .changes import Change, check
 from .creation import create
 from .decisions import Decide, new_id
-from .lane import Look
+from .deletion import delete, remove_remains
+from .lane import Follow, Look
 from .replica import Config, Replica
 from .rewards import Cancel, Observe, Reward
 from .spec import (
@@ -25,6 +27,7 @@ from .spec import (
     BatchItem,
     DecisionAnswer,
     DecisionRequest,
+    Deleted,
     Experiment,
     ExperimentView,
     ItemAnswer,
@@ -160,6 +163,18 @@ async def change_experiment(service: Service, request: Request, who: str | None)
     """Run, pause or stop an experiment; while it is not running, decisions are for the control arm."""
     state = (await body(request, _state)).state
     return respond(await service.ask(Change(request.path_params["experiment"], Config(state=state, by=who))))
+
+
+@operation("DELETE", "/v1/experiments/{experiment}", "admin", None, {200: Deleted})
+async def delete_experiment(service: Service, request: Request, who: str | None) -> Response:
+    """Delete an experiment with everything that is stored about it; its name may then be used again."""
+    name, now = request.path_params["experiment"], service.clock()
+    outcome = await service.ask(lambda session: delete(session, name, who, now))
+    response = respond(outcome)
+    if outcome.status == 200:
+        await service.ask(Follow(name, None))  # or this server would show it until it next looks
+        response.background = BackgroundTask(remove_remains, service.storage, lambda: service.draining)
+    return response
 
 
 @operation("PUT", "/v1/experiments/{experiment}/arms/{arm}", "admin", NewArm, {200: ArmView, 201: ArmView})

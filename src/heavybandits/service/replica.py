@@ -75,6 +75,7 @@ class Replica:
         self.open: list[str] = []
         self.agent_arms: set[str] = set()
         self.control = ""
+        self.salt: str | None = None  # see Head; never part of a snapshot
         self.learner: Learner
 
     def assign(

@@ -26,6 +26,7 @@ def read(session: Session, head: Head, until: int | None = None) -> Replica:
     """Return an experiment as it is now, or as it was after the event with this sequence number."""
     until = head.next_seq - 1 if until is None else until
     replica = _restored(session, head, until)
+    replica.salt = head.salt
     catch_up(session, replica, until + 1)
     return replica
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from .. import __version__
+from .deletion import remains_removed
 from .events import Clock, system_clock
 from .replicas import read
 from .spec import Experiment
@@ -22,8 +23,10 @@ CHUNK = 10_000  # events in one statement, so that servers need not wait and non
 def prune(session: Session, before: int, clock: Clock = system_clock) -> dict[str, int]:
     """Remove events from before a time, and return how many were removed, by experiment.
 
-    The last two windows of an experiment are never touched.
+    The last two windows of an experiment are never touched.  What is left of deleted experiments is removed, too.
     """
+    for _ in remains_removed(session):
+        pass
     return {head.name: _pruned(session, head, before, clock()) for head in session.heads()}
 
 
@@ -32,7 +35,9 @@ def _pruned(session: Session, head: Head, before: int, now: int) -> int:
     kept = _first_since(session, head, min(before, now - 2 * window))
     if kept > head.first_seq:
         replica = read(session, head, until=kept - 1)
-        with session.transaction([head.id]):
+        with session.transaction([head.id]) as found:
+            if not found:  # it was deleted
+                return 0
             session.put_snapshot(head.id, kept - 1, __version__, replica.snapshot())
             session.set_first_seq(head.id, kept)
     gone = 0

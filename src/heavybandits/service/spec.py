@@ -70,6 +70,13 @@ class Experiment(Struct, forbid_unknown_fields=True, omit_defaults=True):
     seed: Annotated[int, Meta(ge=0, lt=2**53)] = 0
 
 
+class Deleted(Struct):
+    """An experiment that is gone, and the sequence number of its last event."""
+
+    name: str
+    seq: int
+
+
 class StateChange(Struct, forbid_unknown_fields=True):
     """The new state of an experiment."""
 

@@ -28,7 +28,7 @@ GATE = 7_205_759_403_792_794  # the advisory lock held to add an experiment or c
 
 # In the order of ids, so that two servers never wait for each other.  Rows that refer to the experiment may be added
 # meanwhile, such as snapshots.
-LOCK = "SELECT id, next_seq FROM experiment WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
+LOCK = "SELECT id, next_seq FROM experiment WHERE id = ANY(%s) AND deleted IS NULL ORDER BY id FOR NO KEY UPDATE"
 # A server that stops in the middle of a transaction, such as one whose machine was suspended, would keep its locks for
 # as long as its connection lives.  From version 17 on, the database ends such a transaction by itself; before, whoever
 # is blocked ends it.

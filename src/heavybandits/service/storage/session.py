@@ -47,6 +47,7 @@ class Head(NamedTuple):
     first_seq: int
     link: str | None  # of the event ``link_seq`` to all before it; None if only version 0.2.0 has written
     link_seq: int
+    salt: str | None  # the key of the hashes of units, a secret; experiments of early versions have none
 
 
 class Progress(NamedTuple):
@@ -74,7 +75,14 @@ class UnitArm(NamedTuple):
     p: float | None  # the probability with which it got the arm, None if unknown
 
 
-HEAD, PENDING = ", ".join(Head._fields), ", ".join(Pending._fields)
+PENDING = ", ".join(Pending._fields)
+HEADS = f"SELECT {', '.join(Head._fields)} FROM experiment WHERE deleted IS NULL"
+OF_EXPERIMENT = {
+    "event": "seq",
+    "pending": "key",
+    "unit": "hash",
+    "snapshot": "seq",
+}  # tables, and what tells rows apart
 
 
 class Token(NamedTuple):
@@ -177,15 +185,16 @@ class Session(ABC):
 
     def heads(self) -> list[Head]:
         """Return all experiments."""
-        return [Head(*row) for row in self.run(f"SELECT {HEAD} FROM experiment ORDER BY id")]
+        return [Head(*row) for row in self.run(f"{HEADS} ORDER BY id")]
 
     def progress(self) -> dict[str, Progress]:
         """Return how far each experiment is, by name."""
-        return {row[0]: Progress(*row[1:]) for row in self.run("SELECT name, id, next_seq FROM experiment")}
+        sql = "SELECT name, id, next_seq FROM experiment WHERE deleted IS NULL"
+        return {row[0]: Progress(*row[1:]) for row in self.run(sql)}
 
     def head(self, name: str) -> Head | None:
         """Return the experiment with this name."""
-        rows = self.run(f"SELECT {HEAD} FROM experiment WHERE name = ?", (name,))
+        rows = self.run(f"{HEADS} AND name = ?", (name,))
         return Head(*rows[0]) if rows else None
 
     @abstractmethod
@@ -193,11 +202,34 @@ class Session(ABC):
         """Lock the list of experiments against additions."""
 
     def add_experiment(self, name: str, spec: str) -> Head:
-        """Add an experiment without events."""
-        ((largest,),) = self.run("SELECT coalesce(max(id), 0) FROM experiment")
-        head = Head(largest + 1, name, spec, 1, 1, None, 0)
+        """Add an experiment without events, with an id that none has had and a salt of its own."""
+        used = (
+            "SELECT id FROM last_experiment UNION ALL SELECT id FROM experiment"  # early versions only add the latter
+        )
+        ((largest,),) = self.run(f"SELECT max(id) FROM ({used}) AS used")
+        head = Head(largest + 1, name, spec, 1, 1, None, 0, secrets.token_hex(32))
+        self.run("UPDATE last_experiment SET id = ?", (head.id,))
         self.insert("experiment", Head._fields, [head])
         return head
+
+    def mark_deleted(self, exp: int, now: int) -> None:
+        """Let nobody see an experiment any more, and free its name."""
+        self.run("UPDATE experiment SET deleted = ?, name = ? WHERE id = ?", (now, f"/{exp}", exp))
+
+    def deleted(self) -> list[int]:
+        """Return the ids of experiments that are deleted but not yet removed."""
+        return [row[0] for row in self.run("SELECT id FROM experiment WHERE deleted IS NOT NULL ORDER BY id")]
+
+    def remove_rows(self, table: str, exp: int, limit: int) -> int:
+        """Remove some rows of an experiment from a table, and return how many."""
+        column = OF_EXPERIMENT[table]
+        some = f"SELECT {column} FROM {table} WHERE exp = ? LIMIT ?"
+        sql = f"DELETE FROM {table} WHERE exp = ? AND {column} IN ({some}) RETURNING exp"
+        return len(self.run(sql, (exp, exp, limit)))
+
+    def remove_experiment(self, exp: int) -> None:
+        """Remove the row of an experiment that has no others."""
+        self.run("DELETE FROM experiment WHERE id = ?", (exp,))
 
     def set_last(self, exp: int, seq: int, link: bytes) -> None:
         """Store the number and the link of an experiment's last event."""
@@ -245,7 +277,9 @@ class Session(ABC):
 
     def due(self, now: int, other_than: Iterable[int], limit: int) -> list[Pending]:
         """Return decisions whose window is over, except those of some experiments."""
-        sql = f"SELECT {PENDING} FROM pending WHERE deadline <= ? AND exp {self.NOT_LISTED} ORDER BY deadline LIMIT ?"
+        is_deleted = "EXISTS (SELECT 1 FROM experiment WHERE id = exp AND deleted IS NOT NULL)"
+        going = f"deadline <= ? AND exp {self.NOT_LISTED} AND NOT {is_deleted}"
+        sql = f"SELECT {PENDING} FROM pending WHERE {going} ORDER BY deadline LIMIT ?"
         return [Pending(*row) for row in self.run(sql, (now, self.listed(other_than), limit))]
 
     def pending(self, exp: int, keys: Iterable[str]) -> list[Pending]:

@@ -77,7 +77,8 @@ class SQLite(Session):
     def _next_seqs(self, experiments: Collection[int]) -> dict[int, int]:
         if not experiments:
             return {}
-        rows = self.run(f"SELECT id, next_seq FROM experiment WHERE id {IN}", (listed(experiments),))
+        live = f"SELECT id, next_seq FROM experiment WHERE id {IN} AND deleted IS NULL"
+        rows = self.run(live, (listed(experiments),))
         return {row[0]: row[1] for row in rows}
 
     def _lock(self) -> None:

@@ -1,0 +1,2 @@
+-- The key of the hashes of units, which experiments from before do not have
+ALTER TABLE experiment ADD COLUMN salt TEXT;
