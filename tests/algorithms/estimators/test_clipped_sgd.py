@@ -41,6 +41,24 @@ def test_small_median_is_the_median(values: list[float]) -> None:
     assert result == expected
 
 
+class Counted(list[float]):
+    """A list that counts how often its items are read."""
+
+    reads = 0
+
+    def __getitem__(self, at):  # type: ignore[no-untyped-def, override]
+        self.reads += 1
+        return super().__getitem__(at)
+
+
+@pytest.mark.parametrize("n", [63, 64, 128, 129, 5001])
+def test_long_arrays_are_sorted_in_far_less_than_quadratic_time(n: int) -> None:
+    values = Counted(np.random.default_rng(n).permutation(n).astype(float).tolist()[::-1])
+    assert small_median(values, n) == (n - 1) / 2  # type: ignore[arg-type]
+    assert list(values) == sorted(values)
+    assert values.reads < 30 * n**1.3
+
+
 @given(rewards, st.floats(1e-3, 1e3))
 def test_clip_and_saturate_never_give_nan(x: float, limit: float) -> None:
     assert abs(clip(x, limit)) <= limit

@@ -116,7 +116,7 @@ def log_factorial(n: int) -> float:
 
 @rarely_called
 def small_median(values: FloatArray, n: int) -> float:
-    """Return the median of ``values[:n]``, a short array that it sorts; for even n, the mean of the middle two.
+    """Return the median of ``values[:n]``, an array that it sorts; for even n, the mean of the middle two.
 
     Examples
     --------
@@ -124,13 +124,18 @@ def small_median(values: FloatArray, n: int) -> float:
     >>> small_median(np.array([5.0, 1.0, 3.0, 99.0]), 3)
     3.0
     """
-    for i in range(1, n):
-        x = values[i]
-        j = i
-        while j > 0 and values[j - 1] > x:
-            values[j] = values[j - 1]
-            j -= 1
-        values[j] = x
+    gap = 1
+    while gap < n // 64:  # Shell's sort: long arrays are sorted coarsely first, or time would grow as n squared
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            x = values[i]
+            j = i
+            while j >= gap and values[j - gap] > x:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = x
+        gap //= 3
     if n % 2 == 1:
         return float(values[n // 2])
     return float(0.5 * values[n // 2 - 1] + 0.5 * values[n // 2])
