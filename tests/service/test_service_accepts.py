@@ -226,3 +226,10 @@ def test_a_failure_on_trial_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heavybandits.service.trial.report", lambda replica: 1 / 0)
     with pytest.raises(ValueError, match="the experiment cannot be used: ZeroDivisionError: division by zero"):
         check(Experiment(arms=[Arm("a")], policy="ucb"))
+
+
+def test_policies_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    check(Experiment(arms=[Arm("a")], policy="ucb"))
+    monkeypatch.setattr("heavybandits.service.trial.SLOWEST", 0.0)
+    with pytest.raises(ValueError, match="policy must decide, learn and report within 0 s of processor time, took"):
+        check(Experiment(arms=[Arm("a")], policy="ucb"))

@@ -9,7 +9,7 @@ from services import ARMS, FakeClock, Running, running
 
 from heavybandits.service import deletion, verification
 from heavybandits.service.deletion import remains_removed
-from heavybandits.service.replicas import Replicas
+from heavybandits.service.replica import Replica
 from heavybandits.service.retention import prune
 from heavybandits.service.storage import Session, Storage
 from heavybandits.service.storage.session import OF_EXPERIMENT
@@ -101,15 +101,14 @@ def test_a_name_is_used_again_but_never_an_id(storage: Storage) -> None:
 def test_a_server_drops_what_another_has_deleted(storage: Storage) -> None:
     with running(storage) as server:
         server("PUT", "/x", STICKY)
-        held, session = Replicas(), storage.connect()
-        held.follow(session)
-        assert [replica.name for replica in held] == ["x"]
-        server("DELETE", "/x")
-        server("PUT", "/x", {**STICKY, "seed": 7})
-        held.snapshot_all(session)  # of an experiment that is gone: nothing is stored
-        held.follow(session)
-        assert [replica.spec.seed for replica in held] == [7]
-        session.close()
+        with threadless(storage) as other:
+            assert asked(other, Look("x", Replica.view)).body.seed == STICKY.get("seed", 0)
+            server("DELETE", "/x")
+            server("PUT", "/x", {**STICKY, "seed": 7})
+            session = storage.connect()
+            other.follow(session)
+            session.close()
+            assert asked(other, Look("x", Replica.view)).body.seed == 7
 
 
 def test_an_interrupted_removal_is_finished_by_prune(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:

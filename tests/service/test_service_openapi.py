@@ -40,6 +40,8 @@ def test_made_up_requests_are_answered_as_described(case: Any, server: Running) 
     if "experiment" in (case.path_parameters or {}) and case.method != "PUT":
         case.path_parameters["experiment"] = "x"  # otherwise nearly all would be 404
     case.call_and_validate(base_url=f"http://{server.address}", checks=CHECKS)
+    if case.operation.path == "/v1/experiments/{experiment}" and case.method == "DELETE":
+        server("PUT", "/x", {"arms": ARMS, "policy": "ucb"})
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ as a snapshot, read back and shown.  Before that, the size of its policy's state
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,7 @@ from .spec import MAX_ARMS, MAX_FEATURES, Context, Experiment
 DEEPEST = 32  # levels of lists and mappings
 LARGEST_PAYLOADS = 1 << 20  # bytes in JSON, of all arms of an experiment together
 LARGEST_STATE = 64 << 20  # bytes in the arrays of a policy without rewards
+SLOWEST = 2.0  # seconds of processor time for a decision, its reward, a snapshot and a report
 _encode = msgspec.json.encode
 
 
@@ -147,7 +149,7 @@ def _largest_n(spec: Experiment) -> int:
 
 
 def _lived_through(spec: Experiment) -> None:
-    """Play an experiment with two decisions from its first event to its report."""
+    """Play an experiment with a few decisions from its first event to its report."""
     arm, rule = spec.arms[0].name, spec.context
     vector = None if rule is None else [1.0] * (rule.n_features or 1)
     context: Context | None = vector if rule is None or rule.shared or vector is None else {arm: vector}
@@ -155,11 +157,16 @@ def _lived_through(spec: Experiment) -> None:
     replica.apply(_event(1, "config", _encode(Config(create=spec))))
     replica.learner.check(context)
     features = None if vector is None else _encode(vector)
-    for seq, among in ((2, None), (4, [arm])):  # some policies cannot choose among some arms
+    for seq, among in ((2, None), (4, [arm]), (6, None)):  # some policies cannot choose among some arms
+        started = time.thread_time()
         replica.apply(_event(seq, "decision", _encode(DecisionBody(None, among, context)), arm))
         replica.apply(_event(seq + 1, "close", features, arm, 1.0))
-    restored = Replica.restored(0, replica.name, replica.snapshot())
-    _encode(report(restored))  # holds the view, too
+        replica = Replica.restored(0, replica.name, replica.snapshot())
+        _encode(report(replica))  # holds the view, too
+        took = time.thread_time() - started  # the last time, all is compiled
+    if took > SLOWEST:
+        raise ValueError(f"policy must decide, learn and report within {SLOWEST:g} s of processor time, "
+                         f"took {took:.1f} s; its parameters ask for more")  # fmt: skip
 
 
 def _event(seq: int, kind: str, body: bytes | None, arm: str | None = None, value: float | None = None) -> Event:
