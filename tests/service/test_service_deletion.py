@@ -5,10 +5,11 @@ import logging
 from typing import Any
 
 import pytest
-from services import ARMS, FakeClock, Running, running
+from services import ARMS, FakeClock, Running, asked, running, threadless
 
 from heavybandits.service import deletion, verification
 from heavybandits.service.deletion import remains_removed
+from heavybandits.service.lane import Look
 from heavybandits.service.replica import Replica
 from heavybandits.service.retention import prune
 from heavybandits.service.storage import Session, Storage
