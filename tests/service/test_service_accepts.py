@@ -106,8 +106,8 @@ def test_every_reward_is_stored_as_it_is(server: Running, value: Any) -> None:
     server("PUT", name, {"arms": ARMS, "policy": "ucb"})
     server("POST", f"{name}/decisions", {"id": "d"})
     assert server("PUT", f"{name}/decisions/d/reward", {"value": value}).status == 201
-    exp = server.service.log.replicas.load(None, name[1:]).exp  # type: ignore[arg-type, union-attr]
     session = server.service.storage.connect()
+    exp = session.progress()[name[1:]].id
     ((stored, held),) = [(each.value, number(value)) for each in session.find(exp, ["d"]) if each.kind == "reward"]
     session.close()
     assert (stored, math.copysign(1.0, stored)) == (held, math.copysign(1.0, held))

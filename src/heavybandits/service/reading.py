@@ -125,10 +125,7 @@ async def health(service: Service, request: Request, who: str | None) -> Respons
 
 @operation("GET", "/ready", None, None, {200: dict[str, Any]})
 async def ready(service: Service, request: Request, who: str | None) -> Response:
-    """Say whether the server is ready: 200 once all is caught up, 503 while the database does not answer or store.
-
-    Experiments that this server cannot read are named under ``problems``; all others are served.
-    """
+    """Say whether the server is ready, and which experiments it cannot read; 503 while it, or its database, is not."""
     if service.draining:
         raise Refused(503, "not ready", "the server is stopping")
     if not service.log.ready.is_set():
