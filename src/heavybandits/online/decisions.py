@@ -101,8 +101,8 @@ class Awaited:
 
     @property
     def chances(self) -> list[tuple[int, list[float]]]:
-        """Arms with the probabilities of their pending decisions."""
-        return [(slot, list(queue)) for slot, queue in self._queues.items() if queue]
+        """Arms with the probabilities of their pending decisions, in the order of the arms, not of what happened."""
+        return [(slot, list(queue)) for slot, queue in sorted(self._queues.items()) if queue]
 
     def add(self, slot: int, probabilities: FloatArray | None) -> None:
         """Record a decision, whose probability the policy has just written."""

@@ -78,7 +78,8 @@ class LipschitzAgent(AnyAgent):
         super().__setstate__(agent)
         self.dim = agent.dim
         self._pulls, self._waiting = Counter(dict(agent.pulls)), Counter(dict(agent.pending))
-        self._cells: dict[Point, int] = {}  # by point, as many as were needed so far
+        self._cells: dict[Point, int] = {}  # by point
+        self._looked_at = 0  # cells among these, as many as were needed so far
 
     def _adopt(self, state: Any) -> None:
         self._decide, self._learn_from = compiled_for(self._bare, state, self._rng)
@@ -182,10 +183,12 @@ class LipschitzAgent(AnyAgent):
         return tuple(point.tolist())
 
     def _cell_at(self, x: Point) -> int:
-        """Return the cell whose point this is, or else the one whose point is nearest."""
+        """Return the cell whose point this is, the first of several, or else the one whose point is nearest."""
         if x not in self._cells:
-            for cell in range(len(self._cells), self.policy.n_cells(self._state)):
-                self._cells[tuple(self._point(self._state, cell).tolist())] = cell
+            n_cells = self.policy.n_cells(self._state)
+            for cell in range(self._looked_at, n_cells):
+                self._cells.setdefault(tuple(self._point(self._state, cell).tolist()), cell)
+            self._looked_at = n_cells
         if x not in self._cells:
             points = np.array(list(self._cells))
             return list(self._cells.values())[int(np.abs(points - x).max(axis=1).argmin())]
