@@ -175,8 +175,9 @@ def played(select: Callable[[], Any], update: Callable[[Any, float], None], call
 
 def calls(names: tuple[str, ...]) -> st.SearchStrategy[list[Call]]:
     reward = st.sampled_from(WILD) | st.floats(-10, 10) | st.floats(allow_nan=False)
+    number = st.integers(0, 99)
     call = st.builds(
-        Call, st.sampled_from(names), st.integers(0, 99), st.lists(st.integers(0, 99), min_size=1, max_size=6).map(tuple),
+        Call, st.sampled_from(names), number, st.lists(number, min_size=1, max_size=6).map(tuple),
         st.lists(reward, min_size=1, max_size=6).map(tuple), st.booleans(), st.integers(0, 2 * len(RESTORED)),
     )  # fmt: skip
     return st.lists(call, min_size=10, max_size=40)

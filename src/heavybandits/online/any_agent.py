@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from ..engine.compile.compiled import without_text
 from ..engine.compile.randomness import uses_rng
 from ..protocols import FloatArray
 from .kept import Kept
+from .locks import new_lock
 
 
 class Start(NamedTuple):
@@ -56,7 +56,7 @@ class AnyAgent(Kept):
         return Start(horizon=horizon, rng=np.random.default_rng(seed) if uses_rng(policy) else None, state=state)
 
     def __setstate__(self, agent: Any) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self.policy, self.horizon, self._seen, self._rng = agent.policy, agent.horizon, agent.seen, agent.rng
         self._bare = without_text(agent.policy)
         self._adopt(agent.state)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import re
 import threading
 import warnings
@@ -22,6 +23,9 @@ OLDEST, BEYOND = (0, 61), (0, 69)  # the versions of numba whose internals are k
 
 _lock = threading.RLock()
 _open = True
+
+if hasattr(os, "register_at_fork"):  # a child could never compile if another thread were doing so while it is forked
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def is_open() -> bool:
