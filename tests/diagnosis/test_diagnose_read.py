@@ -148,6 +148,55 @@ def test_numbers_of_hundreds_of_digits_are_infinite(sign: str) -> None:
     assert read_rewards(io.StringIO(f"arm,reward,time\na,1,{digits}\nb,2,3\n")).rewards.tolist() in ([1, 2], [2, 1])
 
 
+@pytest.mark.parametrize("separator", [",", ";"])
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [
+        ("18446744073709551616", 2.0**64), ("-9223372036854775809", -(2.0**63)), ("1e400", math.inf),
+        ("-1e400", -math.inf), ("9" * 400, math.inf), ("-" + "9" * 400, -math.inf),
+    ],
+)  # fmt: skip
+def test_numbers_beyond_whole_numbers_of_64_bits(number: str, value: float, separator: str) -> None:
+    text = f"arm,reward,time,x\na,{number},{number},1\nb,1,7,{2**70}\n".replace(",", separator)
+    log = read_rewards(io.StringIO(text), feature_columns=["x"])
+    assert dict(zip(log.labels, [rewards.tolist() for rewards in log.by_arm], strict=True)) == {"a": [value], "b": [1]}
+    assert sorted(log.features[:, 0]) == [1, 2.0**70]
+
+
+@pytest.mark.parametrize("number", ["0x10", "1_000", "9" * 5000, "1e", "18446744073709551616n"])
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_what_is_no_number_is_refused_in_one_line(number: str, separator: str) -> None:
+    text = f"arm,reward\na,1\nb,{number}\n".replace(",", separator)
+    with pytest.raises(ValueError, match=r"\Atext: line 3 has no usable reward, got [^\n]{,80}\Z"):
+        read_rewards(io.StringIO(text))
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+@pytest.mark.parametrize("name", ["arm", "reward", "time", "x"])
+def test_repeated_columns_are_refused(name: str, separator: str, tmp_path: Path) -> None:
+    header = ["arm", "reward", "time", "x", name]
+    complaint = f"there must be one column '{name}', got 2 of that name"
+    frame = pd.DataFrame([[1, 2, 3, 4, 5]], columns=header)
+    with pytest.raises(ValueError, match=f"table: {complaint}"):
+        read_rewards(frame, feature_columns=["x"])
+    for last in (name, f" {name} "):
+        text = separator.join([*header[:4], last]) + "\n" + separator.join("12345") + "\n"
+        with pytest.raises(ValueError, match=f"text: {complaint}"):
+            read_rewards(io.StringIO(text), feature_columns=["x"])
+        (tmp_path / "log.csv").write_text(text)
+        with pytest.raises(ValueError, match=rf"log\.csv: {complaint}"):
+            read_rewards(tmp_path / "log.csv", feature_columns=["x"])
+
+
+def test_names_of_columns_that_are_not_used_may_be_repeated() -> None:
+    assert read_rewards(io.StringIO("arm,reward,x,x,reward.1,\na,1,2,3,4,5\n")).rewards.tolist() == [1]
+
+
+def test_spaces_around_the_name_of_a_column_change_nothing() -> None:
+    log = read_rewards(io.StringIO("arm ; reward\n007;1,5\na,b;2\n"))
+    assert (log.labels, log.rewards.tolist()) == (("007", "a,b"), [1.5, 2])
+
+
 def test_a_complaint_stays_short() -> None:
     with pytest.raises(ValueError, match="line 2 has no usable reward") as caught:
         read_rewards(io.StringIO(f"arm,reward\na,{'x' * 5000}\n"))

@@ -101,12 +101,14 @@ class Reading(NamedTuple):
         columns = list(frame.columns)
         needed = (self.arm, self.reward, *self.features)
         timed = "time" in columns and "time" not in (self.arm, self.reward)  # which may be a column of waiting times
-        if any(columns.count(name) != 1 for name in needed) or columns.count("time") > 1:
+        for name in (*needed, "time"):
+            if (times := columns.count(name)) > 1:
+                raise ValueError(f"{source}: there must be one column {name!r}, got {times} of that name")
+        if not set(needed) <= set(columns):
             wanted = f"{', '.join(needed)} and optionally time"
-            found = all(columns.count(name) == 1 for name in (self.arm, self.reward))
             hint = (
                 "feature_columns (--feature-column)"
-                if self.features and found
+                if self.features and {self.arm, self.reward} <= set(columns)
                 else "arm_column and reward_column (--arm-column and --reward-column)"
             )
             raise ValueError(
@@ -205,33 +207,50 @@ def _features(given: Sequence[str], *others: str) -> tuple[str, ...]:
 
 
 def _from_csv(file: Path | io.BytesIO, source: str, reading: Reading) -> Rewards:
-    """Read a CSV file twice: its header tells what separates the columns."""
+    """Read a CSV file after its header, which tells what separates the columns, and whether names are repeated."""
     import pandas as pd
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            header = ",".join(map(str, pd.read_csv(file, nrows=0, encoding="utf-8-sig").columns))
-            if isinstance(file, io.BytesIO):
-                file.seek(0)
-            semicolons = ";" in header and reading.reward not in map(str.strip, header.split(","))
+            header = _header(file, ",")
+            semicolons = any(";" in name for name in header) and reading.reward not in map(str.strip, header)
+            separator = ";" if semicolons else ","
+            header = _header(file, separator)
             frame = pd.read_csv(
-                file, sep=";" if semicolons else ",", dtype={reading.arm: str}, keep_default_na=False,
-                skip_blank_lines=False, skipinitialspace=True, index_col=False, low_memory=False, encoding="utf-8-sig",
+                file, sep=separator, dtype={name: str for name in header if name.strip() == reading.arm},
+                keep_default_na=False, skip_blank_lines=False, skipinitialspace=True, index_col=False,
+                low_memory=False, encoding="utf-8-sig",
             )  # fmt: skip
     except pd.errors.ParserWarning:
         raise ValueError(f"{source}: must be a CSV file, but its rows have more fields than its header") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{source}: must be a CSV file: {' '.join(str(error).split())}") from None
+    frame.columns = pd.Index(map(str.strip, header))  # without the numbers that pandas adds to repeated names
     frame.index += 2  # lines of the file, whose first is the header
     if semicolons:
         frame = frame.apply(lambda column: column if column.name == reading.arm else _with_points(column))
     return reading.rewards(frame[~frame.isin(["", np.nan]).all(axis=1)], source, "line")
 
 
+def _header(file: Path | io.BytesIO, separator: str) -> list[str]:
+    """Return the names of the columns of a CSV file, and go back to its start."""
+    import pandas as pd
+
+    first = pd.read_csv(
+        file, sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False, skip_blank_lines=False,
+        skipinitialspace=True, index_col=False, encoding="utf-8-sig",
+    )  # fmt: skip
+    if isinstance(file, io.BytesIO):
+        file.seek(0)
+    return [str(name) for name in first.iloc[0]]
+
+
 def _with_points(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Change decimal commas to points, in a column of text."""
-    return column if column.dtype.kind in "biuf" else column.str.replace(",", ".", regex=False)
+    """Change decimal commas to points, in a column with text."""
+    if column.dtype.kind in "biuf":
+        return column
+    return column.map(lambda value: value.replace(",", ".") if isinstance(value, str) else value)
 
 
 def _from_parquet(path: Path, reading: Reading) -> Rewards:
