@@ -10,6 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Mapping
+from reprlib import repr as brief
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -17,9 +18,9 @@ PASSING = (429, 502, 503, 504)  # statuses of temporary problems
 
 
 class ServiceError(Exception):
-    """The service refused a request, or could not be reached in time.
+    """The service refused a request, could not be reached in time, or gave an answer that cannot be understood.
 
-    ``status`` is 0 if there was no answer.
+    ``status`` is 0 unless the service refused.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -110,7 +111,10 @@ class Client:
             asked["context"] = {arm: _vector(f"context of {arm!r}", vector) for arm, vector in context.items()}
         elif context is not None:
             asked["context"] = _vector("context", context)
-        return Decision(**self.send("POST", ("experiments", experiment, "decisions"), asked))
+        answer = self.send("POST", ("experiments", experiment, "decisions"), asked)
+        if missing := [name for name in Decision._fields if name not in answer]:
+            raise ServiceError(0, f"the answer of {self.url} must have {', '.join(missing)}, got {brief(answer)}")
+        return Decision(*(answer[name] for name in Decision._fields))  # a newer service may answer more
 
     def reward(
         self, experiment: str, decision: Decision | str, value: float, *, id: str | None = None
@@ -174,9 +178,14 @@ class Client:
         response = connection.getresponse()
         text = response.read()
         try:
-            return response.status, json.loads(text)
-        except ValueError:
-            return response.status, {"title": response.reason, "detail": text[:200].decode(errors="replace")}
+            answer = json.loads(text)
+        except (ValueError, RecursionError):
+            answer = None
+        if isinstance(answer, dict):
+            return response.status, answer
+        if response.status < 300:
+            raise ServiceError(0, f"the answer of {self.url} must be a JSON object, got {brief(text)}")
+        return response.status, {"title": response.reason, "detail": text[:200].decode(errors="replace")}
 
     def _forget(self) -> None:
         connection = getattr(self._own, "connection", None)
