@@ -188,6 +188,14 @@ def test_unfinished_bodies_make_room_for_others(store: Storage) -> None:
 
 
 @pytest.mark.usefixtures("quiet")
+def test_requests_that_were_answered_take_no_room(store: Storage) -> None:
+    with running(store, limits=Limits(request_bytes=1_000)) as server, wire(server) as opened:
+        for _ in range(20):
+            opened.sendall(request("GET", "/health"))
+            assert status(opened) == 200
+
+
+@pytest.mark.usefixtures("quiet")
 def test_bodies_that_are_thrown_away_take_no_room(store: Storage) -> None:
     refused = request("POST", DECIDE, "Content-Length: 3000000").replace(b"application/json", b"text/plain")
     with running(store, limits=Limits(request_bytes=400_000)) as server:
