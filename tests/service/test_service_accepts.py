@@ -108,8 +108,9 @@ def test_every_reward_is_stored_as_it_is(server: Running, value: Any) -> None:
     assert server("PUT", f"{name}/decisions/d/reward", {"value": value}).status == 201
     session = server.service.storage.connect()
     exp = session.progress()[name[1:]].id
-    ((stored, held),) = [(each.value, number(value)) for each in session.find(exp, ["d"]) if each.kind == "reward"]
+    (stored,) = [float(str(each.value)) for each in session.find(exp, ["d"]) if each.kind == "reward"]
     session.close()
+    held = number(value)
     assert (stored, math.copysign(1.0, stored)) == (held, math.copysign(1.0, held))
 
 

@@ -53,11 +53,13 @@ def test_nothing_is_left_and_others_are_untouched(
         assert (gone.status, gone.body) == (200, {"name": "x", "seq": 11})
         (line,) = [record for record in caplog.records if record.message == "experiment deleted"]
         assert (line.experiment, line.token) == ("x", None)  # type: ignore[attr-defined]
-        for method, path, body in [("GET", "/x", None), ("POST", "/x/decisions", {}), ("DELETE", "/x", None),
-                                   ("GET", "/x/export", None), ("GET", "/x/audit", None)]:  # fmt: skip
-            assert server(method, path, body).status == 404
+        assert server("POST", "/x/decisions", {}).status == 404
+        for method, path in [("GET", "/x"), ("DELETE", "/x"), ("GET", "/x/export"), ("GET", "/x/audit")]:
+            assert server(method, path).status == 404
         assert [each["name"] for each in server("GET", "").body["experiments"]] == ["y"]
         assert all(rows_of(session, head.id).values())
+        with session.transaction([head.id]) as found:  # nobody can add to it
+            assert found == {}
         assert remove_all(session) == [3, 3, 3, 2, 3, 3, 3, 1, 3, 3, 3, 1, 1]  # events, pending, units, a snapshot
         assert not any(rows_of(session, head.id).values())
         assert session.deleted() == []

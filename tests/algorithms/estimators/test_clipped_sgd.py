@@ -46,7 +46,7 @@ class Counted(list[float]):
 
     reads = 0
 
-    def __getitem__(self, at):  # type: ignore[no-untyped-def, override]
+    def __getitem__(self, at):  # type: ignore[no-untyped-def]
         self.reads += 1
         return super().__getitem__(at)
 
