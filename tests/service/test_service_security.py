@@ -98,10 +98,11 @@ def test_without_tokens_other_hosts_and_simple_forms_are_refused(server: Running
 
 def test_behind_a_proxy_with_tls_the_cookie_is_sent_over_tls_only(store: Storage) -> None:
     token, _ = add_token(store, "read")
-    form, own = f"token={token}".encode(), {"Host": "bandits.example", "Origin": "https://bandits.example"}
+    form, headers = f"token={token}".encode(), {"Host": "bandits.example", "Origin": "https://bandits.example"}
     with running(store) as server:
         for protocol, is_secure in (("http", False), ("https", True)):
-            answer = call(server.address, "POST", "/login", form, **own, **{"X-Forwarded-Proto": protocol})
+            given: dict[str, Any] = {**headers, "X-Forwarded-Proto": protocol}
+            answer = call(server.address, "POST", "/login", form, **given)
             assert answer.status == 303
             assert ("Secure" in answer.headers["set-cookie"]) == is_secure
 
