@@ -226,6 +226,40 @@ def test_the_end_of_a_window_gives_up_what_has_no_reward(server: Fresh, clock: F
     assert sum(arm["given_up"] for arm in report["arms"]) == sum(arm["late"] for arm in report["arms"]) == 1
 
 
+def test_a_reward_can_be_taken_back_until_it_is_learned(server: Fresh, clock: FakeClock) -> None:
+    make(server, reward={"window": 60, "default": 0})
+    for key in ("wrong", "right"):
+        server("POST", "/x/decisions", {"id": key})
+        assert server("PUT", f"/x/decisions/{key}/reward", {"value": 1e9}).status == 201
+    assert server("DELETE", "/x/decisions/wrong/reward").status == 201
+    assert server("DELETE", "/x/decisions/wrong/reward").status == 200
+    refused = server("PUT", "/x/decisions/wrong/reward", {"value": 3})
+    assert (refused.status, refused.body["title"]) == (409, "taken back")
+    server("POST", "/x/decisions", {"id": "none"})
+    assert server("DELETE", "/x/decisions/none/reward").status == 404
+    assert server("DELETE", "/x/decisions/nobody/reward").status == 404
+    clock.now += 61 * SECOND
+    assert server("DELETE", "/x/decisions/right/reward").body["title"] == "learned"
+    wait_for(lambda: server("GET", "/x/report").body["rewards"] == 3)
+    totals = [arm["total"] for arm in server("GET", "/x/report").body["arms"]]
+    assert sum(totals) == 1e9
+
+
+def test_a_reward_that_is_learned_at_once_stays(server: Fresh) -> None:
+    make(server)
+    server("POST", "/x/decisions", {"id": "one"})
+    server("PUT", "/x/decisions/one/reward", {"value": 1})
+    assert server("DELETE", "/x/decisions/one/reward").body["title"] == "learned"
+
+
+def test_one_of_many_rewards_is_taken_back_by_its_opposite(server: Fresh) -> None:
+    make(server, reward={"window": 60, "combine": "sum"})
+    server("POST", "/x/decisions", {"id": "one"})
+    server("PUT", "/x/decisions/one/rewards/first", {"value": 1})
+    refused = server("DELETE", "/x/decisions/one/reward")
+    assert (refused.status, refused.body["title"]) == (409, "rewards add up")
+
+
 def test_with_a_default_everything_is_learned_at_the_end_of_the_window(server: Fresh, clock: FakeClock) -> None:
     make(server, reward={"window": 10, "default": -1})
     for key in ("one", "two"):

@@ -124,6 +124,11 @@ class Client:
         end = ("reward",) if id is None else ("rewards", id)
         return self.send("PUT", ("experiments", experiment, "decisions", key, *end), {"value": _plain(value)})
 
+    def retract(self, experiment: str, decision: Decision | str) -> dict[str, Any]:
+        """Take back the reward of a decision, while its window is open and the service has not learned it."""
+        key = decision if isinstance(decision, str) else decision.id
+        return self.send("DELETE", ("experiments", experiment, "decisions", key, "reward"))
+
     def cancel(self, experiment: str, decision: Decision | str) -> dict[str, Any]:
         """Cancel a decision that was never shown."""
         key = decision if isinstance(decision, str) else decision.id

@@ -29,8 +29,8 @@ def iso(t: int) -> str:
 class Event(NamedTuple):
     """A row of the log.
 
-    ``kind`` is config, decision, reward, close, cancel, observe or late.  ``key`` is the id of a decision or of an
-    observation; if rewards add up, the key of a reward is "decision/reward".
+    ``kind`` is config, decision, reward, retract, close, cancel, observe or late.  ``key`` is the id of a decision or
+    of an observation; if rewards add up, the key of a reward is "decision/reward".
     """
 
     exp: int

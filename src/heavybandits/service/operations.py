@@ -17,7 +17,7 @@ from .decisions import Decide, new_id
 from .deletion import delete, remove_remains
 from .lane import Follow, Look
 from .replica import Config, Replica
-from .rewards import Cancel, Observe, Reward
+from .rewards import Cancel, Observe, Retract, Reward
 from .spec import (
     Accepted,
     ArmChange,
@@ -95,6 +95,13 @@ async def add_reward(service: Service, request: Request, who: str | None) -> Res
     value = number((await body(request, _reward)).value)
     names = request.path_params
     return respond(await service.ask(Reward(names["experiment"], names["decision"], value, names["reward"])))
+
+
+@operation("DELETE", "/v1/experiments/{experiment}/decisions/{decision}/reward", "decide", None, ACCEPTED)
+async def retract(service: Service, request: Request, who: str | None) -> Response:
+    """Take back a reward that was reported by mistake, while its window is open and it is not learned."""
+    names = request.path_params
+    return respond(await service.ask(Retract(names["experiment"], names["decision"])))
 
 
 @operation("DELETE", "/v1/experiments/{experiment}/decisions/{decision}", "decide", None, ACCEPTED)

@@ -125,6 +125,8 @@ class Replica:
             self.learner.give_up(event)
         elif kind == "reward" and self.spec.reward.at_close:
             self.totals.reported(event)
+        elif kind == "retract":
+            pass  # nothing has been learned yet
         elif kind not in ("reward", "observe", "close"):
             raise ValueError(f"this version of heavybandits does not know events of kind {kind!r}")
         else:

@@ -42,6 +42,8 @@ class Reward(NamedTuple):
         if (rule.combine == "sum") != (self.id is not None):
             where = "rewards/{reward_id}" if rule.combine == "sum" else "reward"
             return problem(422, "wrong endpoint", f"rewards of this experiment go to .../decisions/{{id}}/{where}")
+        if "retract" in turn.found(self.key):
+            return problem(409, "taken back", f"the reward of decision {self.decision!r} was taken back for good")
         if earlier := turn.found(self.key).get("reward"):
             if earlier.value != self.value:
                 return problem(409, "different value", f"the reward was reported before as {earlier.value}")
@@ -60,6 +62,39 @@ class Reward(NamedTuple):
         elif rule.combine == "sum" and (row := turn.open.get(self.decision)) is not None:
             turn.keep_open(row._replace(total=(row.total or 0.0) + self.value))
         return Outcome(201, Accepted(self.key, event.seq, not rule.at_close and decision.arm in replica.agent_arms))
+
+
+class Retract(NamedTuple):
+    """The request to take a reward back that was reported by mistake, before it is learned."""
+
+    experiment: str
+    decision: str
+
+    def keys(self) -> Iterable[str]:
+        """Return the decision's key."""
+        return (self.decision,)
+
+    def units(self, replica: Replica) -> Iterable[str]:
+        """Return no units."""
+        return ()
+
+    def run(self, turn: Turn) -> Outcome:
+        """Let the decision end as if it had got no reward, unless the reward is learned."""
+        rule, found = turn.replica.spec.reward, turn.found(self.decision)
+        decision = found.get("decision")
+        if decision is None:
+            return problem(404, "unknown decision", f"there is no decision {self.decision!r}")
+        if rule.combine == "sum":
+            return problem(409, "rewards add up", "report another reward with the opposite sign instead")
+        if "reward" not in found:
+            return problem(404, "no reward", f"decision {self.decision!r} has no reward")
+        if earlier := found.get("retract"):
+            return Outcome(200, Accepted(self.decision, earlier.seq, False))
+        end_if_due(turn, decision)
+        if not rule.at_close or _is_closed(turn, self.decision):
+            return problem(409, "learned", "the policy has learned this reward, and cannot unlearn it")
+        event = turn.append("retract", self.decision, decision.arm, since=decision.t)
+        return Outcome(201, Accepted(self.decision, event.seq, False))
 
 
 class Cancel(NamedTuple):
@@ -165,7 +200,8 @@ def end_if_due(turn: Turn, decision: Event) -> None:
     row = turn.open.get(key)
     if row is None or rule.window is None or turn.now < decision.t + round(rule.window * SECOND):
         return
-    value = row.total if rule.combine == "sum" else found["reward"].value if "reward" in found else None
+    reported = None if "retract" in found else found.get("reward")
+    value = row.total if rule.combine == "sum" else None if reported is None else reported.value
     if value is None and rule.default is not None:
         value = number(rule.default)
     if value is not None and value != value:  # infinities of both signs have no sum
