@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from .._format import plural
 from .._validate import visible
 
 DEFAULT = "sqlite:///heavybandits.db"
@@ -74,17 +73,11 @@ def export(
 
 
 def verify(db: Db = DEFAULT) -> None:
-    """Replay every experiment from its log, and compare with the snapshots bit for bit.
+    """Check everything that is stored: replay every experiment from its log, and compare with all else bit for bit.
 
     Example: heavybandits verify --db sqlite:///checkout.db
     """
-    check = _needs_extra("verification").verify
-    with _session(db) as session:
-        findings = check(session)
-    for finding in findings:
-        print(finding.text)
-    if not all(finding.ok for finding in findings):
-        raise ValueError("verify: the log and the snapshots differ")
+    _go_through(db, _needs_extra("verification").verify, "verify: something is wrong with {}")
 
 
 def prune(
@@ -95,10 +88,24 @@ def prune(
 
     Example: heavybandits prune --days 90
     """
-    remove = _needs_extra("retention").prune
+    before = time.time_ns() // 1000 - round(days * 86_400e6)
+    work = _needs_extra("retention").prune
+    _go_through(db, lambda session: work(session, before), "prune: nothing was removed from {}")
+
+
+def _go_through(db: str, work: Any, complaint: str) -> None:
+    """Print what some work finds in a database, and complain at the end about what was wrong."""
+    import logging
+
+    logging.getLogger("heavybandits").addHandler(logging.NullHandler())  # what is printed says it
     with _session(db) as session:
-        for name, gone in remove(session, time.time_ns() // 1000 - round(days * 86_400e6)).items():
-            print(f"{name}: {plural(gone, 'event')} removed")
+        findings = work(session)
+    for finding in findings:
+        print(finding.text)
+    wrong = [finding.experiment or finding.text.partition(":")[0] for finding in findings if not finding.ok]
+    if wrong:
+        named = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+        raise ValueError(f"{complaint.format(named)}; the lines on standard output say why")
 
 
 def migrate(db: Db = DEFAULT) -> None:

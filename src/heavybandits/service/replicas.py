@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from .. import __version__
+from .events import Event
 from .replica import Config, Replica
 from .storage import Session
 from .storage.session import Head
@@ -37,8 +38,8 @@ def catch_up(session: Session, replica: Replica, next_seq: int) -> None:
         pass
 
 
-def replayed(session: Session, replica: Replica, next_seq: int) -> Iterator[int]:
-    """Apply the events up to the one before ``next_seq``, and yield the sequence number of each."""
+def replayed(session: Session, replica: Replica, next_seq: int) -> Iterator[Event]:
+    """Apply the events up to the one before ``next_seq``, and yield each."""
     while replica.seq < next_seq - 1:
         events = session.events(replica.exp, replica.seq, min(CHUNK, next_seq - 1 - replica.seq))
         if not events or events[-1].seq != replica.seq + len(events):
@@ -49,7 +50,7 @@ def replayed(session: Session, replica: Replica, next_seq: int) -> Iterator[int]
                 replica.apply(event)
             except Exception as error:
                 raise Unreadable(f"{replica.name}: event {event.seq} cannot be read: {error!r}") from error
-            yield event.seq
+            yield event
 
 
 def _restored(session: Session, head: Head, until: int) -> Replica:

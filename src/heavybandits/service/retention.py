@@ -6,45 +6,69 @@ repeats it counts as new.
 
 from __future__ import annotations
 
-import msgspec
-
 from .. import __version__
+from .._format import plural
 from .deletion import remains_removed
 from .events import Clock, system_clock
-from .replicas import read
-from .spec import Experiment
+from .findings import Finding, Wrong, for_each, found
+from .replicas import read, replayed
 from .storage import Session
 from .storage.session import Head
+from .verification import check_link, check_numbers, description
 
 SECOND = 1_000_000  # microseconds
 CHUNK = 10_000  # events in one statement, so that servers need not wait and none takes too long
 
 
-def prune(session: Session, before: int, clock: Clock = system_clock) -> dict[str, int]:
-    """Remove events from before a time, and return how many were removed, by experiment.
+def prune(session: Session, before: int, clock: Clock = system_clock) -> list[Finding]:
+    """Remove events from before a time, and say for each experiment how many were removed.
 
-    The last two windows of an experiment are never touched.  What is left of deleted experiments is removed, too.
+    The last two windows of an experiment are never touched, nor is anything since the first decision whose window is
+    still open.  An experiment whose log is damaged is left as it is.  What is left of deleted experiments is removed.
     """
-    for _ in remains_removed(session):
-        pass
-    return {head.name: _pruned(session, head, before, clock()) for head in session.heads()}
+    return [
+        *found("deleted experiments", lambda: _remove_remains(session)),
+        *for_each(session, lambda head: _pruned(session, head, before, clock())),
+    ]
 
 
-def _pruned(session: Session, head: Head, before: int, now: int) -> int:
-    window = round((msgspec.json.decode(head.spec, type=Experiment).reward.window or 0.0) * SECOND)
+def _remove_remains(session: Session) -> str | None:
+    rows = sum(remains_removed(session))
+    return f"{plural(rows, 'row')} removed" if rows else None
+
+
+def _pruned(session: Session, head: Head, before: int, now: int) -> str:
+    check_numbers(session, head)
+    window = round((description(session, head).reward.window or 0.0) * SECOND)
     kept = _first_since(session, head, min(before, now - 2 * window))
-    if kept > head.first_seq:
-        replica = read(session, head, until=kept - 1)
-        with session.transaction([head.id]) as found:
-            if not found:  # it was deleted
-                return 0
-            session.put_snapshot(head.id, kept - 1, __version__, replica.snapshot())
-            session.set_first_seq(head.id, kept)
+    if (pending := session.first_pending(head.id)) is not None:  # its rewards may be among those that follow it
+        kept = max(head.first_seq, min(kept, pending))
+    _settle(session, head, kept)
     gone = 0
     for start in range(1, kept, CHUNK):  # from the first: an earlier run may have been interrupted
         with session.transaction():
             gone += session.remove_events(head.id, start, min(start + CHUNK, kept))
-    return gone
+            session.seal_events(head.id, start, min(start + CHUNK, kept))
+    return f"{plural(gone, 'event')} removed"
+
+
+def _settle(session: Session, head: Head, first_seq: int) -> None:
+    """Let a snapshot stand for the events before ``first_seq``, once the log is known to be as it was written."""
+    replica = read(session, head, until=head.first_seq - 1)
+    if first_seq == head.first_seq:
+        return
+    check_link(head, replica)
+    contents, link = b"", b""
+    for event in replayed(session, replica, max(first_seq, head.link_seq + 1)):
+        check_link(head, replica)
+        if event.seq == first_seq - 1:
+            contents, link = replica.snapshot(), replica.link
+    with session.transaction([head.id]):
+        now = session.head_of(head.id)
+        if now is None or now.first_seq != head.first_seq:
+            raise Wrong("pruned or deleted by somebody else meanwhile")
+        session.put_snapshot(head.id, first_seq - 1, __version__, contents)
+        session.set_first_seq(head.id, first_seq, link)
 
 
 def _first_since(session: Session, head: Head, t: int) -> int:

@@ -85,6 +85,7 @@ class Turn:
     ) -> Event:  # fmt: skip
         """Add an event to the log, and let the replica take it in."""
         replica = self.replica
+        value = None if value is None else value + 0.0  # not every database keeps the sign of zero
         event = Event(replica.exp, replica.seq + 1, kind, key, arm, value, p, reason, self.now, since, body)
         replica.note(event)
         self.rows.append(event)

@@ -54,6 +54,7 @@ class PostgreSQL(Session):
     """A connection to a server."""
 
     DIALECT, NOT_LISTED = "postgres", "<> ALL(?::bigint[])"
+    BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -122,6 +123,12 @@ class PostgreSQL(Session):
     def close(self) -> None:
         with contextlib.suppress(psycopg.Error):
             self._connection.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        with super().reading():
+            self.run("SET LOCAL statement_timeout = 0")  # whole tables may be read
+            yield
 
     @contextmanager
     def together(self) -> Iterator[None]:

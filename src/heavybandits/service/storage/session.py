@@ -33,7 +33,7 @@ class Overtaken(Unavailable):
     """Another server has changed an experiment since it was read, so nothing was stored."""
 
 
-class Rejected(Exception):
+class Rejected(ValueError):
     """The database does not take the values of a statement; the connection is as good as before."""
 
 
@@ -101,6 +101,7 @@ class Session(ABC):
 
     DIALECT: str  # which of the migrations' statements it runs
     NOT_LISTED: str  # follows a column whose value must not be listed
+    BEGIN_READING = "BEGIN"  # begins a transaction that reads everything as of one moment
     computes_unlocked = False  # whether transactions take a lock that everybody needs only in order to write
 
     @abstractmethod
@@ -169,6 +170,15 @@ class Session(ABC):
         """Take the locks that :meth:`begin` has left, and raise if the experiments have moved on since."""
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read everything as of one moment, whatever others store meanwhile."""
+        self.run(self.BEGIN_READING)
+        try:
+            yield
+        finally:
+            self.roll_back()
+
+    @contextmanager
     def together(self) -> Iterator[None]:
         """Send statements without waiting for each, where the database can do that."""
         yield
@@ -180,6 +190,11 @@ class Session(ABC):
     def schema_version(self) -> int:
         """Return the number of the last migration that was run, 0 for an empty database."""
         return migrations.version(self)
+
+    def damage(self) -> list[str]:
+        """Return what is wrong with the database itself, apart from what its rows say."""
+        seen = {row[0] for row in self.run("SELECT version FROM schema_version")}
+        return [] if seen == set(migrations.steps(self.DIALECT)) else ["the list of changes to the schema is not whole"]
 
     # Experiments
 
@@ -195,6 +210,15 @@ class Session(ABC):
     def head(self, name: str) -> Head | None:
         """Return the experiment with this name."""
         rows = self.run(f"{HEADS} AND name = ?", (name,))
+        return Head(*rows[0]) if rows else None
+
+    def ids(self) -> list[int]:
+        """Return the numbers of all experiments."""
+        return [row[0] for row in self.run("SELECT id FROM experiment WHERE deleted IS NULL ORDER BY id")]
+
+    def head_of(self, exp: int) -> Head | None:
+        """Return the experiment with this number."""
+        rows = self.run(f"{HEADS} AND id = ?", (exp,))
         return Head(*rows[0]) if rows else None
 
     @abstractmethod
@@ -261,10 +285,15 @@ class Session(ABC):
         ((found,),) = self.run(sql, (exp, start, stop, t))
         return None if found is None else int(found)
 
-    def set_first_seq(self, exp: int, first_seq: int) -> None:
-        """Note where an experiment's events begin; snapshots that need earlier ones are removed."""
+    def set_first_seq(self, exp: int, first_seq: int, link: bytes) -> None:
+        """Note where an experiment's events begin, and what the first of them is linked to.
+
+        Snapshots that need earlier events are removed.
+        """
         self.run("DELETE FROM snapshot WHERE exp = ? AND seq < ?", (exp, first_seq - 1))
         self.run("UPDATE experiment SET first_seq = ? WHERE id = ?", (first_seq, exp))
+        sql = "UPDATE experiment SET link_seq = ?, link = ? WHERE id = ? AND link_seq < ?"
+        self.run(sql, (first_seq - 1, link.hex(), exp, first_seq - 1))
 
     def remove_events(self, exp: int, start: int, stop: int) -> int:
         """Remove events from ``start`` to below ``stop``, except changes and open decisions; return how many."""
@@ -272,6 +301,17 @@ class Session(ABC):
                 "AND e.kind IN ('reward', 'close', 'cancel'))"  # fmt: skip
         going = f"exp = ? AND seq >= ? AND seq < ? AND kind <> 'config' AND (kind <> 'decision' OR {ended})"
         return len(self.run(f"DELETE FROM event WHERE {going} RETURNING seq", (exp, start, stop)))
+
+    def seal_events(self, exp: int, start: int, stop: int) -> None:
+        """Seal events from ``start`` to below ``stop``, which stay although those around them are removed."""
+        sql = f"SELECT {EVENT} FROM event WHERE exp = ? AND seq >= ? AND seq < ? AND seal IS NULL"
+        for event in map(Event._make, self.run(sql, (exp, start, stop))):
+            self.run("UPDATE event SET seal = ? WHERE exp = ? AND seq = ?", (seal(*event), exp, event.seq))
+
+    def sealed_events(self, exp: int, stop: int) -> list[tuple[Event, str | None]]:
+        """Return all events below ``stop``, and those after it that have a seal, with their seals."""
+        sql = f"SELECT {EVENT}, seal FROM event WHERE exp = ? AND (seq < ? OR seal IS NOT NULL) ORDER BY seq"
+        return [(Event(*row[:-1]), row[-1]) for row in self.run(sql, (exp, stop))]
 
     # Windows and units
 
@@ -286,6 +326,17 @@ class Session(ABC):
         """Return the decisions among these whose window is open."""
         return [Pending(*row) for row in self.look_up(PENDING, "pending", exp, "key", keys)]
 
+    def all_pending(self, exp: int) -> list[Pending]:
+        """Return all decisions of an experiment whose window is open."""
+        return [Pending(*row) for row in self.run(f"SELECT {PENDING} FROM pending WHERE exp = ?", (exp,))]
+
+    def first_pending(self, exp: int) -> int | None:
+        """Return the sequence number of the first decision whose window is open."""
+        sql = "SELECT min(event.seq) FROM event JOIN pending ON pending.exp = event.exp AND pending.key = event.key " \
+              "WHERE pending.exp = ? AND event.kind = 'decision'"  # fmt: skip
+        ((found,),) = self.run(sql, (exp,))
+        return None if found is None else int(found)
+
     def put_pending(self, rows: Sequence[Pending]) -> None:
         """Add open decisions, or update their totals."""
         self.insert("pending", Pending._fields, rows, "ON CONFLICT (exp, key) DO UPDATE SET total = excluded.total")
@@ -297,6 +348,11 @@ class Session(ABC):
     def units(self, exp: int, hashes: Iterable[str]) -> dict[str, UnitArm]:
         """Return the arms of these units."""
         return {row[0]: UnitArm(*row) for row in self.look_up("hash, arm, p", "unit", exp, "hash", hashes)}
+
+    def sealed_units(self, exp: int) -> list[tuple[UnitArm, str | None]]:
+        """Return the arms of all units of an experiment, with their seals."""
+        rows = self.run("SELECT hash, arm, p, seal FROM unit WHERE exp = ?", (exp,))
+        return [(UnitArm(*row[:-1]), row[-1]) for row in rows]
 
     def put_units(self, exp: int, units: Iterable[UnitArm]) -> None:
         """Store the arms of units."""
@@ -318,9 +374,10 @@ class Session(ABC):
         return bytes(rows[0][0]) if rows else None
 
     def put_snapshot(self, exp: int, seq: int, version: str, contents: bytes) -> None:
-        """Keep a snapshot, unless there is one already."""
+        """Keep a snapshot; one that there is already is replaced, because it may be damaged."""
         fields = ("exp", "seq", "library_version", "bytes")
-        self.insert("snapshot", fields, [(exp, seq, version, contents)], "ON CONFLICT DO NOTHING")
+        conflict = "ON CONFLICT (exp, seq, library_version) DO UPDATE SET bytes = excluded.bytes"
+        self.insert("snapshot", fields, [(exp, seq, version, contents)], conflict)
 
     def remove_snapshots(self, exp: int, version: str, keep: int) -> None:
         """Remove a version's snapshots, except the latest and the one that stands for events that were pruned."""
@@ -333,13 +390,21 @@ class Session(ABC):
         """Return all tokens, including revoked ones."""
         return [Token(*row) for row in self.run(f"SELECT {', '.join(Token._fields)} FROM token ORDER BY created, id")]
 
+    def sealed_tokens(self) -> list[tuple[Token, str | None]]:
+        """Return all tokens with their seals."""
+        rows = self.run(f"SELECT {', '.join(Token._fields)}, seal FROM token")
+        return [(Token(*row[:-1]), row[-1]) for row in rows]
+
     def put_token(self, token: Token) -> None:
         """Add a token."""
-        self.insert("token", Token._fields, [token])
+        self.insert("token", (*Token._fields, "seal"), [(*token, seal(*token))])
 
     def revoke_token(self, token: str, now: int) -> None:
         """Mark a token as revoked."""
-        self.run("UPDATE token SET revoked = ? WHERE id = ? AND revoked IS NULL", (now, token))
+        for row in self.tokens():
+            if row.id == token and row.revoked is None:
+                sql = "UPDATE token SET revoked = ?, seal = ? WHERE id = ? AND revoked IS NULL"
+                self.run(sql, (now, seal(*row._replace(revoked=now)), token))
 
     def try_to_store(self) -> None:
         """Store as much as a few requests do, and remove it in the same transaction; raise if that fails."""

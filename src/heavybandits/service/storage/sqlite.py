@@ -119,5 +119,17 @@ class SQLite(Session):
         super().try_to_store()
         self.run("PRAGMA secure_delete = OFF")
 
+    def damage(self) -> list[str]:
+        found = [row[0] for row in self.run("PRAGMA integrity_check")]
+        wrong = [] if found == ["ok"] else found
+        wrong += [f"{row[0]}: a row is of no experiment" for row in self.run("PRAGMA foreign_key_check")]
+        with contextlib.closing(SQLite(Path(":memory:"), threading.Lock())) as new:
+            new.migrate()
+            wrong += [f"the definition of {row[0]} is another" for row in new._schema() - self._schema()]
+        return wrong + super().damage()
+
+    def _schema(self) -> set[Row]:
+        return set(self.run("SELECT name, type, tbl_name, sql FROM sqlite_master"))
+
     def lock_experiments(self) -> None:
         """Do nothing: the transaction is the only one that writes."""
