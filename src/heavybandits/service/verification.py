@@ -10,6 +10,7 @@ import msgspec
 
 from .. import __version__
 from .._format import plural
+from .expected import Expected
 from .findings import Finding, Wrong, for_each, found
 from .links import seal
 from .replica import Config, Replica
@@ -18,7 +19,6 @@ from .snapshots import Unusable, opened
 from .spec import Experiment
 from .storage import Session
 from .storage.session import Head
-from .told import Told
 
 
 def verify(session: Session) -> list[Finding]:
@@ -42,6 +42,8 @@ def check_numbers(session: Session, head: Head) -> None:
     is_linked = head.link is not None
     if is_linked != (head.link_seq != 0) or (is_linked and not max(first - 1, 1) <= head.link_seq < stop):
         raise Wrong(f"event {head.link_seq} cannot be the last one that is linked")
+    if head.seal is not None and head.seal != seal(exp, head.salt):
+        raise Wrong("the salt of its units is not as it was written")
 
 
 def check_link(head: Head, replica: Replica) -> None:
@@ -82,19 +84,19 @@ def _check_experiment(session: Session, exp: int) -> str:
         check_numbers(session, head)
         if session.events(exp, head.next_seq - 1, 1):
             raise Wrong(f"there are events after event {head.next_seq - 1}, which its row says is the last")
-        replica, told = read(session, head, until=head.first_seq - 1), Told()
-        events = _check_kept_events(session, head, replica, told)
+        replica, implied = read(session, head, until=head.first_seq - 1), Expected()
+        events = _check_kept_events(session, head, replica, implied)
         events += head.next_seq - max(head.first_seq, head.link_seq + 1)
-        equal, snapshots = _check_log(session, head, replica, told)
+        equal, snapshots = _check_log(session, head, replica, implied)
         if replica.spec != description(session, head):
             raise Wrong("what a snapshot describes is not what was created")
-        _check_windows(session, head, told)
-        units = _check_units(session, head, told)
+        _check_windows(session, head, implied)
+        units = _check_units(session, head, implied)
         what = f"{plural(replica.seq, 'event')}, {plural(equal, 'snapshot')} equal, checksum {replica.checksum()[:16]}"
         return what + _note(event=events, unit=units, snapshot=snapshots)
 
 
-def _check_kept_events(session: Session, head: Head, replica: Replica, told: Told) -> int:
+def _check_kept_events(session: Session, head: Head, replica: Replica, implied: Expected) -> int:
     """Check what pruning has left of the events before the first; return how many have no seal."""
     unsealed = 0
     for event, stored in session.sealed_events(head.id, head.first_seq):
@@ -106,18 +108,18 @@ def _check_kept_events(session: Session, head: Head, replica: Replica, told: Tol
             unsealed += 1
         elif stored != seal(*event):
             raise Wrong(f"event {event.seq} is not as it was written")
-        told.take_kept(replica.spec, event)
+        implied.take_kept(replica.spec, event)
     return unsealed
 
 
-def _check_log(session: Session, head: Head, replica: Replica, told: Told) -> tuple[int, int]:
+def _check_log(session: Session, head: Head, replica: Replica, implied: Expected) -> tuple[int, int]:
     """Replay the log; return how many snapshots are equal to a replay, and how many say nothing about themselves."""
     stored = session.snapshots(head.id)
     ours = {seq for seq, version in stored if version == __version__ and head.first_seq - 1 <= seq < head.next_seq}
     _check_state(session, head, replica, ours)
     for event in replayed(session, replica, head.next_seq):
         _check_state(session, head, replica, ours)
-        told.take(replica.spec, event)
+        implied.take(replica.spec, event)
     for seq, version in stored:
         if seq >= head.next_seq:
             raise Wrong(f"the snapshot at event {seq} is of a time after the last event")
@@ -141,24 +143,26 @@ def _check_digest(contents: bytes, seq: int) -> None:
         pass
 
 
-def _check_windows(session: Session, head: Head, told: Told) -> None:
+def _check_windows(session: Session, head: Head, implied: Expected) -> None:
     for row in session.all_pending(head.id):
-        expected = told.open.pop(row.key, None)
+        expected = implied.open.pop(row.key, None)
         if expected is None:
             raise Wrong(f"decision {row.key!r} is stored as pending, but in the log its window is not open")
         if expected.total != expected.total:
             expected = expected._replace(total=row.total)
         if row != expected:
             raise Wrong(f"the window of decision {row.key!r} is not stored as the log has it")
-    if told.open:
-        raise Wrong(f"decision {next(iter(told.open))!r} is not stored as pending, but in the log its window is open")
+    if implied.open:
+        raise Wrong(
+            f"decision {next(iter(implied.open))!r} is not stored as pending, but its window is open in the log"
+        )
 
 
-def _check_units(session: Session, head: Head, told: Told) -> int:
+def _check_units(session: Session, head: Head, implied: Expected) -> int:
     """Check the arms of units; return how many neither the log nor a seal confirms."""
     unsealed = 0
     for unit, stored in session.sealed_units(head.id):
-        arms = told.units.pop(unit.hash, [])
+        arms = implied.units.pop(unit.hash, [])
         # A server of version 0.2.0 leaves the seal as it was, so that it may be of an earlier arm, and so may the p be.
         seals = {seal(head.id, *arm) for arm in arms or [unit]}
         if stored is not None and stored not in seals:
@@ -168,8 +172,8 @@ def _check_units(session: Session, head: Head, told: Told) -> int:
         if not arms and head.first_seq == 1:
             raise Wrong(f"unit {unit.hash} is not in the log")
         unsealed += not arms and stored is None
-    if told.units:
-        raise Wrong(f"unit {next(iter(told.units))} is in the log, but its arm is not stored")
+    if implied.units:
+        raise Wrong(f"unit {next(iter(implied.units))} is in the log, but its arm is not stored")
     return unsealed
 
 

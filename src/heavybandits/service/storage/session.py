@@ -48,6 +48,7 @@ class Head(NamedTuple):
     link: str | None  # of the event ``link_seq`` to all before it; None if only version 0.2.0 has written
     link_seq: int
     salt: str | None  # the key of the hashes of units, a secret; experiments of early versions have none
+    seal: str | None  # of the salt
 
 
 class Progress(NamedTuple):
@@ -231,7 +232,8 @@ class Session(ABC):
             "SELECT id FROM last_experiment UNION ALL SELECT id FROM experiment"  # early versions only add the latter
         )
         ((largest,),) = self.run(f"SELECT max(id) FROM ({used}) AS used")
-        head = Head(largest + 1, name, spec, 1, 1, None, 0, secrets.token_hex(32))
+        exp, salt = largest + 1, secrets.token_hex(32)
+        head = Head(exp, name, spec, 1, 1, None, 0, salt, seal(exp, salt))
         self.run("UPDATE last_experiment SET id = ?", (head.id,))
         self.insert("experiment", Head._fields, [head])
         return head

@@ -1,4 +1,4 @@
-"""What events tell about open windows and about units, from which the rows that say the same can be checked."""
+"""The rows on open windows and on units that the events of an experiment imply, to compare with those stored."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .storage.session import Pending, UnitArm
 _bodies = msgspec.json.Decoder(DecisionBody)
 
 
-class Told:
-    """The open windows and the arms of units, as the events of an experiment tell them.
+class Expected:
+    """The open windows and the arms of units that events imply.
 
     Attributes
     ----------
     open
-        Decisions whose window is open, by key.  A total is NaN if events do not tell it.
+        Decisions whose window is open, by key.  A total is NaN if the events that it adds up are gone.
     units
         All arms that each unit has had, by its hash, the latest last.
     """
