@@ -26,7 +26,7 @@ from heavybandits.service.log import Log
 from heavybandits.service.replica import Replica
 from heavybandits.service.replicas import read
 from heavybandits.service.server import listen, make_server
-from heavybandits.service.storage import Storage, open_storage
+from heavybandits.service.storage import Session, Storage, open_storage
 from heavybandits.service.turn import Outcome
 
 ARMS = [{"name": "a"}, {"name": "b"}]
@@ -85,9 +85,9 @@ class AtOnce(Executor):
 
 
 @contextmanager
-def threadless(storage: Storage) -> Iterator[Log]:
-    """Yield a log whose threads are not started; :func:`asked` plays their part."""
-    log = Log(storage, readers=AtOnce())
+def threadless(storage: Storage, clock: Clock = system_clock) -> Iterator[Log]:
+    """Yield a log whose threads are not started; :func:`asked` and :func:`follow` play their part."""
+    log = Log(storage, clock, readers=AtOnce())
     try:
         yield log
     finally:
@@ -105,6 +105,15 @@ def asked(log: Log, *requests: Any) -> Any:
             lane.step()
     found = [future.result() for future in futures]
     return found[0] if len(found) == 1 else found
+
+
+def follow(log: Log, session: Session) -> None:
+    """Let a log whose threads were not started take in what others have stored, and end the windows that are over."""
+    log.follow(session)
+    while log.waiting or not log.ready.is_set():
+        for lane in list(log.lanes.values()):
+            lane.step()
+        log.follow(session)
 
 
 def replica_of(storage: Storage, name: str = "x") -> Replica:
