@@ -19,7 +19,6 @@ from heavybandits.service.decisions import Decide
 from heavybandits.service.log import Log
 from heavybandits.service.replica import Config, Replica
 from heavybandits.service.replicas import read
-from heavybandits.service.report import report
 from heavybandits.service.rewards import Cancel, Observe, Reward
 from heavybandits.service.spec import DecisionAnswer, Experiment
 from heavybandits.service.storage import Session, open_storage
@@ -152,7 +151,7 @@ def after(replica: Replica, session: Session, now: int, requests: list[Any]) -> 
     turn = Turn(replica, now)
     turn.prepare(session, requests)
     answers = [request.run(turn) for request in requests]
-    return answers, report(replica), replica.snapshot()
+    return answers, replica.view(), repr(replica.learner.rows()), replica.snapshot()
 
 
 @pytest.mark.parametrize(("kind", "policy"), [(kind, name) for kind in ("arms", "linear") for name in policies(kind)])
