@@ -75,6 +75,14 @@ class FakeClock:
         return self.now
 
 
+def eventually(condition: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 class AtOnce(Executor):
     """Runs what it is given at once, in the same thread."""
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import psycopg
 from loads import Load
 from oracle import Verdict, heads, select
-from services import Process, new_database, postgres_server
+from services import Process, eventually, new_database, postgres_server
 
 from heavybandits.service.replica import Replica
 from heavybandits.service.replicas import catch_up
@@ -129,13 +129,6 @@ class Storm:
         """Return what servers wrote about failures of their own."""
         lines = (line for file in self._folder.glob("errors-*") for line in file.read_text().splitlines())
         return [line for line in lines if "Traceback" in line]
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def storm(url: str, folder: Path, kills: int, pauses: int, seed: int = 0) -> Tally:

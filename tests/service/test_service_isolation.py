@@ -4,7 +4,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,6 +19,7 @@ from services import (
     Process,
     asked,
     call,
+    eventually,
     new_database,
     running,
     threadless,
@@ -38,13 +39,6 @@ pytestmark = pytest.mark.slow
 def make(server: Any, *names: str, **more: Any) -> None:
     for name in names:
         assert server("PUT", f"/{name}", {"arms": ARMS, "policy": "ucb", **more}, timeout=300).status == 201
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def run(storage: Storage, statement: str) -> None:
