@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -111,7 +111,7 @@ class Storm:
                 "WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
 
-    def settle(self) -> dict[str, list[dict[str, object]]]:
+    def settle(self) -> dict[str, list[dict[str, Any]]]:
         """Wait until all windows are over and all servers know it; return their reports by experiment, and stop."""
         for server in self.servers:
             server.wait_until_ready()

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import quote, quote_from_bytes, urlencode
 
@@ -89,16 +90,16 @@ def _encoded(rng: random.Random, name: str) -> str:
 # Bodies
 
 
-def _valid(rng: random.Random, form: str) -> Any:
+def _valid(rng: random.Random, form: str) -> dict[str, Any]:
     """Return a body that would be accepted, were it not for what it names."""
-    if form == "Batch":
-        return {"items": [_item(rng) for _ in range(rng.randint(1, 5))]}
-    return {
+    forms: dict[str, Callable[[random.Random], dict[str, Any]]] = {
         "DecisionRequest": _decision, "RewardRequest": _reward, "Observation": _observation, "Experiment": _experiment,
+        "Batch": lambda rng: {"items": [_item(rng) for _ in range(rng.randint(1, 5))]},
         "StateChange": lambda rng: {"state": rng.choice(["running", "running", "paused", "stopped"])},
         "NewArm": lambda rng: {"payload": rng.choice(VALUES)},
         "ArmChange": lambda rng: {"state": rng.choice(["running", "paused"])},
-    }[form](rng)  # fmt: skip
+    }  # fmt: skip
+    return forms[form](rng)
 
 
 def _decision(rng: random.Random) -> dict[str, Any]:

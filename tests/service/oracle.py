@@ -68,11 +68,10 @@ class Verdict:
                 self.changed.append(f"{name}: units have other arms than in the log")
         self.doubled += [str(act) for act, rows in found.items() if len(rows) > 1 and act.kind != "config"]
         for act, said in acknowledged.items():
-            row = found.get(act, [None])[0]
-            if row is None:
+            if act not in found:
                 self.lost.append(str(act))
-            elif any(told not in (None, getattr(row, field)) for field, told in said._asdict().items()):
-                self.changed.append(f"{act}: told {said}, stored {row}")
+            elif any(told not in (None, getattr(found[act][0], field)) for field, told in said._asdict().items()):
+                self.changed.append(f"{act}: told {said}, stored {found[act][0]}")
 
     def compare(self, name: str, arms: Iterable[dict[str, Any]]) -> None:
         """Compare the totals of arms in a report with the log."""
@@ -151,7 +150,7 @@ class Walk:
             among &= context.keys()
         open_arms = {arm for arm, state in self._arms.items() if state == "running" and arm in among}
         unit = asked.get("unit") if self._spec.get("sticky") else None
-        kept = self.units.get(unit)
+        kept = None if unit is None else self.units.get(unit)
         if self._state != "running":
             expected = {"paused"}
         elif kept in open_arms:

@@ -20,7 +20,7 @@ from heavybandits.service.log import Log
 from heavybandits.service.replica import Config, Replica
 from heavybandits.service.replicas import read
 from heavybandits.service.rewards import Cancel, Observe, Reward
-from heavybandits.service.spec import DecisionAnswer, Experiment
+from heavybandits.service.spec import DecisionAnswer, Experiment, State
 from heavybandits.service.storage import Session, open_storage
 from heavybandits.service.turn import Turn
 from heavybandits.service.verification import verify
@@ -30,6 +30,7 @@ pytestmark = pytest.mark.slow
 BATCHES = 40  # to each experiment
 ARMS, NEW_ARMS = ["zeta", "Alpha", "mid"], ["Omega", "beta", "zebra", "10", "9"]  # in no order that sorting gives
 WINDOW = 30  # seconds
+STATES: list[State] = ["running", "running", "paused", "stopped"]
 RULES: dict[str, dict[str, Any]] = {
     "at once": {"sticky": True, "floor": {"mid": 0.1, "Alpha": 0.05}, "control": "mid"},
     "in time": {"sticky": True, "reward": {"window": WINDOW}},
@@ -84,7 +85,7 @@ class Play:
         if new not in self.arms and not (self.spec.context and self.spec.context.shared):
             self.arms.append(new)
             return Change(name, Config(add=new, payload=self.last))
-        state = rng.choice(["running", "running", "paused", "stopped"])
+        state = rng.choice(STATES)
         changes = [Config(pause=arm), Config(resume=arm), Config(state=state), Config(retire=arm)]
         return Change(name, rng.choices(changes, [4, 6, 4, 1])[0])
 
