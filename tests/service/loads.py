@@ -83,7 +83,7 @@ class Load:
             server = rng.choice(self.servers)
             try:
                 answer = call(server.address, method, f"/v1/experiments/{experiment}{path}", body, timeout=60)
-                if answer.status in (200, 201, 410):
+                if answer.status in (200, 201, 410) or (method, answer.status) == ("DELETE", 409):
                     return answer
                 assert answer.status == 503, (method, experiment, path, body, answer)
             except (OSError, ValueError):
@@ -147,11 +147,14 @@ class Load:
         return details
 
     def _settle(self, rng: random.Random, name: str, key: str, arm: str) -> None:
-        """Report a decision's reward, or several, or cancel it, sometimes twice."""
+        """Report a decision's reward, or several, and perhaps take it back; or cancel it; sometimes twice."""
         if rng.random() < 0.05:
             self._repeat(rng, "DELETE", name, f"/decisions/{key}", None, Act(name, "cancel", key), Said(arm))
         elif name != "sum":
             self._reward(rng, name, key, f"/decisions/{key}/reward", arm)
+            if name == "default" and rng.random() < 0.2:
+                path = f"/decisions/{key}/reward"
+                self._repeat(rng, "DELETE", name, path, None, Act(name, "retract", key), Said(arm))
         else:
             for i in range(rng.randint(0, 3)):
                 self._reward(rng, name, f"{key}/r{i}", f"/decisions/{key}/rewards/r{i}", arm)
@@ -175,7 +178,7 @@ class Load:
             if answer is None:
                 return
             self.repeats += repeat
-            if answer.status != 410:
+            if answer.status in (200, 201):
                 self._acknowledge(act, said._replace(seq=answer.body["seq"]))
             elif act.kind == "reward":  # a late one is logged
                 self._acknowledge(act._replace(kind="late"), said)

@@ -166,7 +166,7 @@ class Walk:
             self.pending[str(row.key)] = None
 
     def _follow(self, row: Row) -> None:
-        """Check a reward, a cancellation or the end of a window against its decision."""
+        """Check a reward, what takes it back, a cancellation or the end of a window against its decision."""
         key = str(row.key).partition("/")[0]
         decision = self._decided.get(key)
         self._expect(row, decision is not None and (row.arm, row.since) == (decision.arm, decision.t))
@@ -179,6 +179,9 @@ class Walk:
             self._rewards[key] = self._rewards.get(key, 0.0) + (row.value or 0.0)
             if self._spec["reward"].get("combine") == "sum":
                 self.pending[key] = self._rewards[key]
+            return
+        if row.kind == "retract":
+            self._expect(row, self._rewards.pop(key, None) is not None)
             return
         if row.kind == "close":
             self._expect(row, row.value == self._rewards.get(key, self._spec["reward"].get("default")))

@@ -19,7 +19,7 @@ from heavybandits.service.decisions import Decide
 from heavybandits.service.log import Log
 from heavybandits.service.replica import Config, Replica
 from heavybandits.service.replicas import read
-from heavybandits.service.rewards import Cancel, Observe, Reward
+from heavybandits.service.rewards import Cancel, Observe, Retract, Reward
 from heavybandits.service.spec import DecisionAnswer, Experiment, State
 from heavybandits.service.storage import Session, open_storage
 from heavybandits.service.turn import Turn
@@ -66,7 +66,7 @@ class Play:
     def _request(self) -> Any:
         rng, name, arm = self.rng, self.name, self.rng.choice(self.arms)
         self.last += 1
-        kind = rng.choices(["decide", "reward", "cancel", "observe", "change"], [50, 30, 6, 7, 5])[0]
+        kind = rng.choices(["decide", "reward", "retract", "cancel", "observe", "change"], [50, 30, 5, 6, 7, 5])[0]
         if kind == "decide" or not self.asked:
             key = rng.choice(self.asked) if self.asked and rng.random() < 0.1 else f"d{self.last}"
             unit = f"u{rng.randrange(6)}" if rng.random() < 0.5 else None
@@ -76,6 +76,8 @@ class Play:
         if kind == "reward":
             reward = f"r{rng.randrange(3)}" if self.spec.reward.combine == "sum" else None
             return Reward(name, rng.choice(self.asked[-30:]), self._value(), reward)
+        if kind == "retract":
+            return Retract(name, rng.choice(self.asked[-30:]))
         if kind == "cancel":
             return Cancel(name, rng.choice(self.asked[-30:]))
         if kind == "observe":
