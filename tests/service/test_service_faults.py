@@ -2,6 +2,8 @@
 
 import os
 import resource
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from services import ARMS, Process, call, new_database, running
 
 from heavybandits.service import app, lane, log
 from heavybandits.service.storage import Storage, open_storage
+from heavybandits.service.storage.session import Token
 from heavybandits.service.verification import verify
 
 pytestmark = pytest.mark.slow
@@ -182,3 +185,18 @@ def test_a_request_that_breaks_something_does_not_break_its_neighbours(
         statuses = [each["status"] for each in server("POST", "/x/batch", {"items": items}).body["items"]]
         assert statuses == [201, 500, 201]
         assert server("GET", "/x/report").body["pending"] == 2
+
+
+def test_connections_to_a_file_keep_their_locks_when_the_process_opens_more(tmp_path: Path) -> None:
+    storage, url = open_storage(f"sqlite:///{tmp_path}/log.db"), f"{tmp_path}/log.db"
+    first = storage.connect()
+    first.migrate()
+    second = storage.connect()
+    in_another = "import sqlite3, sys; file = sqlite3.connect(sys.argv[1]); print(file.execute('{}').fetchall())"
+    count = [sys.executable, "-c", in_another.format("SELECT count(*) FROM token"), url]
+    assert subprocess.check_output(count) == b"[(0,)]\n"  # as the last one, it would remove the journal
+    with first.transaction():
+        first.put_token(Token("t", "", "read", "", 0, None))
+    assert subprocess.check_output(count) == b"[(1,)]\n"
+    first.close()
+    second.close()

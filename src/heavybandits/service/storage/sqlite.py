@@ -31,8 +31,10 @@ class SQLite(Session):
         self._writing, self._is_writing = writing, False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Made here, because SQLite lets others read it; its journals get the mode of the file.
-            os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
+            # Made here, because SQLite would let others read it; its journals get the mode of the file.  A file that
+            # exists must not be opened: closing it would release the locks of all connections of this process.
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             self._connection = sqlite3.connect(
                 path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=256
             )
