@@ -152,7 +152,7 @@ class Load:
             self._repeat(rng, "DELETE", name, f"/decisions/{key}", None, Act(name, "cancel", key), Said(arm))
         elif name != "sum":
             self._reward(rng, name, key, f"/decisions/{key}/reward", arm)
-            if name == "default" and rng.random() < 0.2:
+            if name == "default" and Act(name, "reward", key) in self.acknowledged and rng.random() < 0.2:
                 path = f"/decisions/{key}/reward"
                 self._repeat(rng, "DELETE", name, path, None, Act(name, "retract", key), Said(arm))
         else:
