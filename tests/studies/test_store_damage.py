@@ -1,5 +1,6 @@
 """Interrupted runs, damaged files and full disks: what is lost is named, and computed again to the same results."""
 
+import json
 import random
 import re
 import resource
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stores import run, same
@@ -107,6 +109,53 @@ def test_an_instance_whose_layout_is_damaged_is_computed_again(
     _, pulls = run(study, location)
     assert pulls == (0 if part == "round" else 500 * 20 * 3)  # a coordinate can be written again
     assert same(Store(str(location)).load(), whole)
+
+
+DESCRIPTIONS: dict[str, tuple[str, Any]] = {  # files, and what their JSON becomes
+    "root: a number": ("zarr.json", lambda root: 1.5),
+    "root: arrays of no shape": ("zarr.json", lambda root: changed(root, "metadata", "two delta=3/pulls", shape=["x"])),
+    "root: arrays of no kind": ("zarr.json", lambda root: changed(root, "metadata", "two delta=3/pulls", codecs=None)),
+    "root: no arrays": ("zarr.json", lambda root: changed(root, metadata=[1])),
+    "case: a number": ("two delta=3/zarr.json", lambda case: 1.5),
+    "case: of no format": ("two delta=3/zarr.json", lambda case: {**case, "zarr_format": "x"}),
+    "array: a number": ("two delta=3/regret/zarr.json", lambda array: 1.5),
+    "array: no shape": ("two delta=3/regret/zarr.json", lambda array: {**array, "shape": ["x"]}),
+    "array: a number too large": ("two delta=3/checksum/zarr.json", lambda array: {**array, "fill_value": 10**30}),
+    "coordinate: a number": ("two delta=3/family/zarr.json", lambda array: 1.5),
+    "coordinate: more than memory": ("two delta=3/policy_c/zarr.json", lambda array: {**array, "shape": [10**12]}),
+}
+
+
+def changed(root: dict[str, Any], *path: str, **parts: Any) -> dict[str, Any]:
+    """Return the description of a store with other parts in its copy of what describes its arrays."""
+    inner = root["consolidated_metadata"]
+    for key in path:
+        inner = inner[key]
+    inner.update(parts)
+    return root
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", DESCRIPTIONS)
+def test_descriptions_that_make_no_sense_are_refused_and_written_again(
+    study: Study, whole: StudyResult, location: Path, what: str
+) -> None:
+    name, change = DESCRIPTIONS[what]
+    file = location / name
+    file.write_text(json.dumps(change(json.loads(file.read_text()))))
+    if what.startswith("root"):
+        with pytest.raises(StoreError, match=r"whole\.zarr is not the store of a study, or its description is damaged"):
+            Store(str(location))
+    _, pulls = run(study, location)
+    assert pulls == (500 * 20 * 3 if what.startswith("array") else 0)
+    assert same(Store(str(location)).load(), whole)
+
+
+def test_something_else_in_a_store_that_cannot_be_read_is_left_to_its_owner(study: Study, location: Path) -> None:
+    (location / "mine").mkdir()
+    (location / "mine" / "zarr.json").write_text("1.5")
+    with pytest.raises(StoreError, match=r"something in it cannot be read .* delete that, or choose another folder"):
+        run(study, location)
 
 
 @pytest.mark.slow

@@ -26,6 +26,8 @@ from ..engine.study_results import StudyResult
 from .record import Item, Record, RecordError
 
 ARRAYS = Chunk._fields
+# What Zarr, its codecs and NumPy raise if what is stored is damaged; they check little of what they read.
+DAMAGE = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, ArithmeticError, MemoryError)
 
 
 def accept_consolidation() -> None:
@@ -64,7 +66,7 @@ class Store:
                              ) from None  # fmt: skip
         except FileNotFoundError as error:
             raise StoreError(f"{self.location} is not the store of a study: {error}") from None
-        except ValueError as error:
+        except DAMAGE as error:
             raise StoreError(f"{self.location} is not the store of a study, or its description is damaged ({error}); "
                              "if it is one, run the study again to rebuild it: intact results are kept"
                              ) from None  # fmt: skip
@@ -87,13 +89,13 @@ class Store:
             stored = self._array(item.case, "checksum")[item.chunk]
         except (KeyError, FileNotFoundError):
             return False, None
-        except (ValueError, RuntimeError, OSError):
+        except (*DAMAGE, OSError):
             return True, None
         if not stored:
             return False, None
         try:
             chunk = Chunk(**{name: self._array(item.case, name)[:, where] for name in ARRAYS})
-        except (ValueError, RuntimeError, LookupError, OSError):  # codecs raise these if they cannot decode
+        except (*DAMAGE, OSError):
             return True, None
         return True, chunk if checksum(self.record.digest, item, chunk) == stored else None
 
@@ -147,7 +149,7 @@ class Store:
         try:
             return all(_equal(self._array(case, name)[...], values)
                        for name, (_, values) in coordinate_arrays(self.record, case).items())  # fmt: skip
-        except (ValueError, RuntimeError, LookupError, OSError):
+        except (*DAMAGE, OSError):
             return False
 
 

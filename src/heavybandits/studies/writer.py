@@ -23,6 +23,7 @@ from ..engine.shown import noise_of
 from .record import CaseRecord, Item, PolicyRecord, Record, RecordError, differences
 from .store import (
     ARRAYS,
+    DAMAGE,
     Store,
     StoreError,
     absolute,
@@ -67,7 +68,7 @@ class Writer(Store):
         """Add a session of work to the record."""
         self.record = self.record.model_copy(update={"sessions": [*self.record.sessions, session]})
         with named(self.location):
-            _write_record(self.location, self.record)
+            _write_attributes(self.location, self.record.sealed())
             _consolidate(self.location)
 
     @property
@@ -93,7 +94,7 @@ def reserved(location: str | Path, study: Study) -> Iterator[Writer]:
     location = absolute(location)
     with _locked(location):
         with named(location):
-            _write_record(location, _settled(location, study))
+            _write_attributes(location, _settled(location, study).sealed())
             writer = Writer(location, study)
             for label in writer.record.cases:
                 _lay_out(writer, label)
@@ -129,7 +130,7 @@ def _settled(location: str, study: Study) -> Record:
     """
     try:
         found = Record.unsealed(zarr.open_group(location, mode="r").attrs.asdict())
-    except (FileNotFoundError, ValueError) as error:
+    except (*DAMAGE, FileNotFoundError) as error:
         made = record_of(study)
         if _is_empty(location) or _holds_some(location, made):
             return made
@@ -177,16 +178,21 @@ def record_of(study: Study) -> Record:
                   policies=policies)  # fmt: skip
 
 
-def _write_record(location: str, record: Record) -> None:
-    """Write the record to the root, in one piece, and only if it differs from what is there."""
-    attributes = record.sealed()
+def _write_attributes(location: str, attributes: Any) -> None:
+    """Write the attributes of a group, in one piece, and only if they differ from what is there.
+
+    If what is there cannot be read, it is written anew; what the group contains is kept.
+    """
     try:
-        root = zarr.open_group(location, mode="r+", use_consolidated=False)
-    except (FileNotFoundError, ValueError):  # there is none, or it cannot be read
+        group = zarr.open_group(location, mode="r+", use_consolidated=False)
+    except FileNotFoundError:
         zarr.create_group(location, attributes=attributes)
-        return
-    if root.attrs.asdict() != attributes:
-        root.attrs.put(attributes)
+    except DAMAGE:
+        _delete(f"{location}/zarr.json")
+        zarr.create_group(location, attributes=attributes)
+    else:
+        if group.attrs.asdict() != attributes:
+            group.attrs.put(attributes)
 
 
 class _Layout(NamedTuple):
@@ -222,8 +228,8 @@ def _lay_out(writer: Writer, label: str) -> None:
         for name, array in layout.items():
             group.create_array(name, shape=array.shape, chunks=array.chunks, dtype=array.dtype, fill_value=array.fill,
                                dimension_names=array.dimensions)  # fmt: skip
-    elif _attributes(root, label) != attributes:
-        root.require_group(label).attrs.put(attributes)
+    else:
+        _write_attributes(f"{writer.location}/{label}", attributes)
     if not writer.has_coordinates(label):
         for name, (dimensions, values) in coordinates.items():
             stored = np.asarray(values)
@@ -239,7 +245,7 @@ def _make_room(root: zarr.Group, label: str, case: CaseRecord, layout: dict[str,
         stored = arrays["regret"].shape[1]
         if stored >= case.replications or any(arrays[name].chunks != layout[name].chunks for name in layout):
             return
-    except (LookupError, ValueError, AttributeError):  # missing or damaged
+    except DAMAGE:
         return
     if stored % case.chunk:
         arrays["checksum"][stored // case.chunk] = 0
@@ -251,22 +257,19 @@ def _is_laid_out(root: zarr.Group, path: str, layout: _Layout) -> bool:
     try:
         array: Any = root[path]
         return bool((array.shape, array.chunks, array.dtype) == (layout.shape, layout.chunks, np.dtype(layout.dtype)))
-    except (LookupError, ValueError, AttributeError):
+    except DAMAGE:
         return False
-
-
-def _attributes(root: zarr.Group, label: str) -> Any:
-    try:
-        return root[label].attrs.asdict()
-    except (LookupError, ValueError):
-        return None
 
 
 def _consolidate(location: str) -> None:
     """Copy the metadata of all arrays to the root, where xarray looks for them."""
     with warnings.catch_warnings():
         accept_consolidation()
-        zarr.consolidate_metadata(location)
+        try:
+            zarr.consolidate_metadata(location)
+        except DAMAGE as error:
+            raise StoreError(f"{location}: something in it cannot be read ({error}); "
+                             "delete that, or choose another folder") from None  # fmt: skip
 
 
 def _has_results(location: str) -> bool:
@@ -298,6 +301,13 @@ class _Cases(Store):
 
     def _array(self, case: str, name: str) -> Any:
         return zarr.open_array(f"{self.location}/{case}/{name}", mode="r")
+
+
+def _delete(file: str) -> None:
+    if "://" not in file:
+        Path(file).unlink()
+    else:
+        file_system(file).rm_file(file)
 
 
 def _clear(location: str) -> None:
