@@ -5,14 +5,17 @@ from __future__ import annotations
 import copy
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from reprlib import repr as brief
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from . import agent_file
 from .agent_file import Contents
 from .given import policy_of
 from .replace import replacing
+
+Answer = TypeVar("Answer")
 
 
 class Kept(ABC):
@@ -20,6 +23,7 @@ class Kept(ABC):
 
     _kind: ClassVar[str]  # of its policies
     _lock: threading.Lock
+    _loaded = False  # from a file, or from bytes
 
     @abstractmethod
     def _saved(self) -> Any:
@@ -94,5 +98,25 @@ class Kept(ABC):
     @classmethod
     def _restored(cls, saved: Any) -> Self:
         agent = cls.__new__(cls)
+        agent._loaded = True
         agent.__setstate__(saved)
         return agent
+
+    def _guarded(self, code: Callable[..., Answer]) -> Callable[..., Answer]:
+        """Return compiled code that refuses to go on from numbers that a policy never reaches.
+
+        Loading checks all numbers that decide which memory is used.  Others that were forged may still make the policy
+        divide by zero.
+        """
+        if not self._loaded:
+            return code
+        owner = type(self).__name__
+
+        def guarded(*arguments: Any) -> Answer:
+            try:
+                return code(*arguments)
+            except ZeroDivisionError as error:
+                raise ValueError(f"{owner}: cannot go on: the numbers that were loaded make the policy divide by zero, "
+                                 "so `save` did not write them") from error  # fmt: skip
+
+        return guarded

@@ -50,7 +50,7 @@ class KnownArms(AnyAgent):
     def _adopt(self, state: Any) -> None:
         found = at_hand(self._bare, state, self._rng)
         super()._adopt(found.state)
-        self._decide, self._learn_from = found.code
+        self._decide, self._learn_from = self._guarded(found.code.decide), self._guarded(found.code.learn)
         self._better_code = found.better
         self._pending, self._draws = find_pending(self._state), find_draws(self._state)
 
@@ -155,7 +155,9 @@ class KnownArms(AnyAgent):
         same, fresh = (fresh_state(self.policy, len(labels), self.horizon) for labels in (self._labels, arms.labels))
         pulls = [self._pulls[slot] for slot in kept] + [0] * (n_arms - len(kept))
         awaited = self._awaited.resized(kept.tolist(), n_arms)
-        self._adopt(carried(self._state, same, fresh, kept))
+        with np.errstate(all="ignore"):  # as silent as compiled code
+            state = carried(self._state, same, fresh, kept)
+        self._adopt(state)
         self._name_arms(arms, pulls, awaited)
 
     @property

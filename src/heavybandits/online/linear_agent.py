@@ -83,8 +83,9 @@ class LinearAgent(AnyAgent):
         self.n_features, self._n_rows = agent.n_features, agent.n_rows
         self._awaited = AwaitedRows(agent.pending)
         asking, row = self._asking, np.zeros(self.n_features)
-        self._decide = compiled(decide, self._bare, agent.state, asking, row[None], 0, self._rng, 0)
-        self._learn = compiled(learn, self._bare, agent.state, asking, row, 0.0, True)
+        deciding = compiled(decide, self._bare, agent.state, asking, row[None], 0, self._rng, 0)
+        learning = compiled(learn, self._bare, agent.state, asking, row, 0.0, True)
+        self._decide, self._learn = self._guarded(deciding), self._guarded(learning)
 
     def _adopt(self, state: Any) -> None:
         super()._adopt(state)

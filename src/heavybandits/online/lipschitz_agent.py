@@ -82,7 +82,8 @@ class LipschitzAgent(AnyAgent):
         self._looked_at = 0  # cells among these, as many as were needed so far
 
     def _adopt(self, state: Any) -> None:
-        self._decide, self._learn_from = compiled_for(self._bare, state, self._rng)
+        code = compiled_for(self._bare, state, self._rng)
+        self._decide, self._learn_from = self._guarded(code.decide), self._guarded(code.learn)
         super()._adopt(state)
         self._pending, self._room = find_pending(state), room_for(state) or LARGEST_COUNT
 

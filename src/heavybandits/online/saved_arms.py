@@ -10,6 +10,8 @@ from .._validate import whole
 from ..algorithms.kit.state import fresh_state
 from .agent_file import Contents, counted
 
+NAMES = (str, int, float)  # types of names that a file can hold
+
 
 class Saved(NamedTuple):
     """Everything that makes up an agent."""
@@ -28,7 +30,7 @@ class Saved(NamedTuple):
     def header(self) -> dict[str, Any]:
         """Return the fields, in JSON types except for policy, generator and state, which the file encodes."""
         for label in self.labels:
-            if not isinstance(label, str | int | float):
+            if not isinstance(label, NAMES):
                 raise TypeError(f"Agent: to be saved, arms must be named by text or numbers, got {label!r}")
         return self._asdict()
 
@@ -41,6 +43,8 @@ def built(contents: Contents) -> Saved:
     if contents.version == "1":
         header = {**header, "pending": [0] * len(labels), "chances": []}
     counted(header["seen"], *header["pulls"], *header["pending"])
+    if not all(isinstance(label, NAMES) for label in labels):
+        raise ValueError(f"arms must be named by text or numbers, got {labels}")
     if not len(set(labels)) == len(header["pulls"]) == len(header["pending"]):
         raise ValueError("there must be as many labels as pulls and as pending decisions")
     chances = [(whole("agent", "arm", arm), list(map(float, queue))) for arm, queue in header["chances"]]
