@@ -155,6 +155,7 @@ DAMAGES: list[dict[str, tuple[str, str]]] = [
     },
     {
         "sticky": ("UPDATE event SET seal = '00' WHERE exp = ? AND kind = 'reward'", "is sealed as if"),
+        "default": ("UPDATE experiment SET salt = 'a' || substr(salt, 2) || 'b' WHERE id = ?", "the salt of its units"),
         "drawn": ("UPDATE event SET p = 0.5 WHERE exp = ? AND kind = 'reward'", "differs from a replay"),
         "pruned sticky": ("UPDATE event SET t = t + 1 WHERE exp = ? AND seq = 1", "event 1 is not as it was written"),
         "pruned sum": ("UPDATE snapshot SET seq = seq - 1 WHERE exp = ?", "no snapshot stands for"),
@@ -178,6 +179,16 @@ def test_whatever_was_changed_is_found(storage: Storage, clock: FakeClock, damag
     for name, (_, expected) in damages.items():
         assert found[name].startswith(f"{name}: ")
         assert expected in found[name]
+
+
+def test_no_flipped_bit_deletes_an_experiment(storage: Storage, clock: FakeClock) -> None:
+    with closing(storage.connect()) as session:
+        events = session.run("SELECT count(*) FROM event WHERE exp = 3")
+        with session.transaction():
+            session.run("UPDATE experiment SET deleted = 0 WHERE id = 3")
+        assert texts(verify(session)) == {"database": "database: experiment 3 is neither deleted nor in use"}
+        prune(session, 0, clock)
+        assert session.run("SELECT count(*) FROM event WHERE exp = 3") == events
 
 
 def test_what_servers_of_0_2_0_write_is_counted(storage: Storage, clock: FakeClock) -> None:

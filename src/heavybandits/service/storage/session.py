@@ -78,6 +78,7 @@ class UnitArm(NamedTuple):
 
 PENDING = ", ".join(Pending._fields)
 HEADS = f"SELECT {', '.join(Head._fields)} FROM experiment WHERE deleted IS NULL"
+HAS_NO_NAME = "name = '/' || id"  # a second mark of what is deleted: a flipped bit must not delete anything
 OF_EXPERIMENT = {
     "event": "seq",
     "pending": "key",
@@ -195,7 +196,9 @@ class Session(ABC):
     def damage(self) -> list[str]:
         """Return what is wrong with the database itself, apart from what its rows say."""
         seen = {row[0] for row in self.run("SELECT version FROM schema_version")}
-        return [] if seen == set(migrations.steps(self.DIALECT)) else ["the list of changes to the schema is not whole"]
+        wrong = [] if seen == set(migrations.steps(self.DIALECT)) else ["the list of migrations is not whole"]
+        torn = self.run(f"SELECT id FROM experiment WHERE (deleted IS NULL) = ({HAS_NO_NAME})")
+        return wrong + [f"experiment {row[0]} is neither deleted nor in use" for row in torn]
 
     # Experiments
 
@@ -244,7 +247,8 @@ class Session(ABC):
 
     def deleted(self) -> list[int]:
         """Return the ids of experiments that are deleted but not yet removed."""
-        return [row[0] for row in self.run("SELECT id FROM experiment WHERE deleted IS NOT NULL ORDER BY id")]
+        sql = f"SELECT id FROM experiment WHERE deleted IS NOT NULL AND {HAS_NO_NAME} ORDER BY id"
+        return [row[0] for row in self.run(sql)]
 
     def remove_rows(self, table: str, exp: int, limit: int) -> int:
         """Remove some rows of an experiment from a table, and return how many."""
