@@ -1,6 +1,6 @@
 """The decision service beside an empty handler of the same server, as ratios within one run.
 
-Run from the repository: ``pip install '.[test]' && python benchmarks/service.py``.  Takes about five minutes.
+Run from the repository: ``pip install '.[test]' && python benchmarks/service.py``.  Takes about six minutes.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from heavybandits.service.storage import open_storage
 from heavybandits.service.turn import Outcome
 
 CONNECTIONS = 64
+VIEWERS = 20
 EMPTY = """
 import msgspec, uvicorn
 from starlette.applications import Starlette
@@ -276,11 +277,84 @@ def first_paint(folder: Path) -> None:
     print(f"| first paint of the page | {painted:.0f} ms, {answered:.0f} ms until the response had arrived |")
 
 
-def fill(session: Any, spec: Experiment, n_events: int) -> None:
+def pages(folder: Path, seconds: float, n_events: int = 50_000) -> None:
+    """Print what pages and reports cost by number of arms, and what open pages leave for another experiment."""
+    storage = open_storage(f"sqlite:///{folder}/pages.db")
+    session = storage.connect()
+    session.migrate()
+    sizes = (2, 100, 1000)
+    for size in sizes:
+        spec = Experiment(arms=[Arm(f"arm {number}") for number in range(size)], policy="ucb")
+        fill(session, spec, n_events, f"of-{size}")
+    session.close()
+    with serve(f"sqlite:///{folder}/pages.db", folder) as server:
+        kinds = {"the page": "/experiments/{}", "its live part": "/experiments/{}/live",
+                 "the report": "/v1/experiments/{}/report"}  # fmt: skip
+        print(f"\n| processor time with {n_events:,} events | " + " | ".join(f"{size:,} arms" for size in sizes) + " |")
+        print("|---" * (1 + len(sizes)) + "|")
+        for kind, path in kinds.items():
+            costs = [f"{1e3 * cost_of(server, path.format(f'of-{size}'), f'of-{size}'):.0f} ms" for size in sizes]
+            print(f"| {kind} | {' | '.join(costs)} |", flush=True)
+        make_experiment(server[0])
+        alone, watched = (asyncio.run(beside(server[0], count, seconds)) for count in (0, VIEWERS))
+        print(f"\nDecisions and rewards of another experiment per second: {alone:,.0f} alone, {watched:,.0f} while "
+              f"{VIEWERS} browsers watch 1,000 arms that earn rewards.")  # fmt: skip
+
+
+def cost_of(server: tuple[int, psutil.Process], path: str, experiment: str, visits: int = 8) -> float:
+    """Return the server's processor time for a visit after something has happened, in seconds."""
+    port, process = server
+    seen = request("POST", f"/v1/experiments/{experiment}/observations", {"arm": "arm 0", "value": 1.0})
+    busy = 0.0
+    for visit in range(visits + 1):
+        asyncio.run(ask(port, seen))
+        time.sleep(2.0)  # nothing prepared for others is still fresh
+        before = sum(process.cpu_times()[:2])
+        asyncio.run(ask(port, request("GET", path, None)))
+        if visit:  # the first one warms up
+            busy += sum(process.cpu_times()[:2]) - before
+    return busy / visits
+
+
+async def ask(port: int, content: bytes) -> None:
+    """Send one request on a connection of its own, and read the answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(content)
+    head = await reader.readuntil(b"\r\n\r\n")
+    assert b" 20" in head[:13], head
+    await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]))
+    writer.close()
+
+
+async def beside(port: int, viewers: int, seconds: float) -> float:
+    """Return the requests per second for an experiment while browsers watch another one."""
+
+    async def watch() -> None:
+        while True:
+            await ask(port, request("GET", "/experiments/of-1000/live", None))
+            await asyncio.sleep(2.0)
+
+    async def earn() -> None:
+        while True:
+            body = {"arm": "arm 0", "value": 1.0}
+            await ask(port, request("POST", "/v1/experiments/of-1000/observations", body))
+            await asyncio.sleep(0.1)
+
+    watching = [asyncio.create_task(each) for each in (*(watch() for _ in range(viewers)), earn())]
+    await asyncio.sleep(2.0)
+    start = time.perf_counter()
+    times = await load([port], decisions_and_rewards, seconds, f"beside{viewers}")
+    took = time.perf_counter() - start
+    for task in watching:
+        task.cancel()
+    return len(times) / took
+
+
+def fill(session: Any, spec: Experiment, n_events: int, name: str = "x") -> None:
     """Write an experiment's log as a server would."""
     with session.transaction():
-        head = session.add_experiment("x", msgspec.json.encode(spec).decode())
-        replica, rows, t = Replica(head.id, "x"), [], 10**15
+        head = session.add_experiment(name, msgspec.json.encode(spec).decode())
+        replica, rows, t = Replica(head.id, name), [], 10**15
         body = msgspec.json.encode(Config(create=spec)).decode()
         rows.append(Event(head.id, 1, "config", None, None, None, None, None, t, None, body))
         replica.apply(rows[0])
@@ -336,7 +410,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--events", type=int, default=1_000_000)
-    parser.add_argument("--only", choices=["throughput", "recovery", "memory"])
+    parser.add_argument("--only", choices=["throughput", "recovery", "pages", "memory"])
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -350,6 +424,8 @@ def main() -> None:
         if chosen.only in (None, "recovery"):
             recovery(folder, chosen.events)
             first_paint(folder)
+        if chosen.only in (None, "pages"):
+            pages(folder, chosen.seconds)
         if chosen.only == "memory":
             memory(folder, chosen.events)
 

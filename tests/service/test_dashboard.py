@@ -4,46 +4,37 @@ import http.client
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+from histories import played
 from services import Running, call, running
 
 from heavybandits.service.auth import new_token
-from heavybandits.service.dashboard import pages
+from heavybandits.service.dashboard import prepared
 from heavybandits.service.dashboard.judgement import judge
 from heavybandits.service.dashboard.known import Known
+from heavybandits.service.dashboard.known import known as page_known
 from heavybandits.service.dashboard.panels import leaderboard, noise, outliers, series
 from heavybandits.service.dashboard.rivals import replayed
+from heavybandits.service.report import taken
+from heavybandits.service.spec import Arm, Experiment, Goal
 from heavybandits.service.storage import open_storage
 
 EVIL = "<script>alert(1)</script>"
 STRICT = "default-src 'none'; script-src 'self'; style-src 'self'"
 
 
-def known(rewards: dict[str, list[float]], goal: str = "mean", **more: Any) -> Known:
+def known(rewards: dict[str, list[float]], goal: Goal = "mean") -> Known:
     """Return what is known about an experiment whose arms have had these rewards, each for a decision of its own."""
-    decisions = sum(map(len, rewards.values()))
-    arms = [
-        {
-            "name": name, "state": "running", "decisions": len(values), "share": len(values) / decisions,
-            "rewards": len(values), "infinite": 0, "zeros": values.count(0.0), "pending": 0, "total": sum(values),
-            "mean": float(np.mean(values)), "standard_error": float(np.std(values) / len(values) ** 0.5),
-            "median": float(np.median(values)), "median_interval": [min(values), max(values)], "estimate": None,
-        }
-        for name, values in rewards.items()
-    ]  # fmt: skip
-    largest = sorted(((abs(v), v, name) for name, values in rewards.items() for v in values), reverse=True)[:10]
-    report = {
-        "experiment": SimpleNamespace(name="x", goal=goal, context=None), "arms": arms, "pending": 0,
-        "largest": [{"value": value, "arm": name, "id": None, "time": "now"} for _, value, name in largest],
-        "spans": [{"start": "2026-01-01T00:00:00Z", "estimates": {},
-                   "arms": {arm["name"]: {"decisions": arm["decisions"]} for arm in arms}}], **more,
-    }  # fmt: skip
-    return Known(report, None, {name: np.array(values) for name, values in rewards.items()})
+    spec = Experiment(arms=[Arm(name) for name in rewards], goal=goal, policy="epsilon-greedy")
+    replica = played(spec, [(name, value) for name, values in rewards.items() for value in values])
+    found = page_known(taken(replica))
+    for arm in found.report["arms"]:
+        arm["estimate"] = None  # of the policy, so that rewards alone are judged
+    return found
 
 
 def test_the_leader_is_judged_by_estimates_and_charged_by_decisions() -> None:
@@ -59,7 +50,6 @@ def test_the_leader_is_judged_by_estimates_and_charged_by_decisions() -> None:
 
 def test_an_arm_with_one_reward_is_not_sure_to_be_worse() -> None:
     found = known({"a": [1.0, 1.1] * 50, "b": [0.5]})
-    found.report["arms"][1]["standard_error"] = None
     assert 0.3 < judge(found).chances["a"] < 0.7
 
 
@@ -70,14 +60,12 @@ def test_one_huge_reward_does_not_make_a_best_median() -> None:
 
 def test_an_arm_that_never_paid_is_seen_to_be_worse() -> None:
     found = known({"a": ([0.0] * 9 + [1.0]) * 100, "b": [0.0] * 1000, "c": [0.0]})
-    found.report["arms"][2]["standard_error"] = None
     chances = judge(found).chances
     assert chances["b"] < 0.01 < chances["c"]
 
 
 def test_without_rewards_the_page_says_so() -> None:
-    empty = known({"a": [1.0]})
-    empty.report["arms"][0]["rewards"] = 0
+    empty = known({"a": []})
     assert judge(empty).sentence("mean", 2) == "No rewards yet; 2 decisions are pending."
 
 
@@ -88,16 +76,25 @@ def test_outliers_that_decide_are_named() -> None:
     )
     assert "does not change which arm" in outliers(known({"calm": calm, "low": [0.5] * 30})).verdict
     with_context = known({"calm": calm, "loud": loud})
-    with_context.report["experiment"].context = {}
+    with_context.report["experiment"].context = {"shared": True}
     assert outliers(with_context).verdict == ""
 
 
 def test_panels_show_zeros_and_curves() -> None:
     found = known({"a": [0.0] * 30 + [5.0] * 10, "b": [0.0] * 40})
-    assert ("zeros", "88% of rewards") in noise(found)
+    assert ("zeros", "88% of rewards") in noise(found, ["a", "b"])
     judgement = judge(found)
-    assert [row.name for row in leaderboard(found, judgement)] == ["a", "b"]
+    assert [row.name for row in leaderboard(found, judgement, ["a", "b"])] == ["a", "b"]
     assert '"cost": [50.0]' in series(found, judgement)  # forty decisions for b at 1.25 each
+
+
+def test_a_change_of_level_is_sought_in_the_arms_that_are_drawn() -> None:
+    rewards = {f"arm {number}": [0.0, 1.0] * 20 for number in range(9)}
+    assert ("level over time", "no change seen in the arms that are drawn") in noise(known(rewards), rewards)
+    rewards["arm 3"] = [0.0, 1.0] * 20 + [5.0, 6.0] * 20
+    assert ("level over time", "changes for arm 3") in noise(known(rewards), rewards)
+    few = {"a": rewards["arm 0"], "b": rewards["arm 1"]}
+    assert ("level over time", "no change seen") in noise(known(few), few)
 
 
 def test_replays_leave_out_what_is_infinite() -> None:
@@ -107,6 +104,15 @@ def test_replays_leave_out_what_is_infinite() -> None:
     samples = [np.append(rng.normal(mean, 1, 60), np.inf) for mean in (0.0, 1.0)]
     assert [row[0] for row in replayed(hb.UCB(), "mean", samples).rows] == ["this policy", "UCB", "an arm at random"]
     assert replayed(hb.UCB(), "mean", samples[:1]).rows == []
+
+
+def test_experiments_that_cannot_be_read_are_listed_with_the_reason() -> None:
+    why = "its first events were pruned"
+    page = prepared.rendered(
+        "list.html.j2", has_tokens=False, experiments=[], unreadable={EVIL: why}, form={}, problem=None
+    )
+    assert f"<strong>&lt;script&gt;alert(1)&lt;/script&gt;</strong>: {why}" in page
+    assert "There are no experiments yet" not in page
 
 
 @pytest.fixture(scope="module")
@@ -213,10 +219,10 @@ def test_with_tokens_the_page_asks_for_one(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_pages_need_is_imported_before_anyone_visits(tmp_path: Path) -> None:
-    pages._environment.cache_clear()
+    prepared.environment.cache_clear()
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")):
         for _ in range(400):
-            if pages._environment.cache_info().currsize:
+            if prepared.environment.cache_info().currsize:
                 break
             time.sleep(0.05)
-    assert pages._environment.cache_info().currsize == 1
+    assert prepared.environment.cache_info().currsize == 1

@@ -54,3 +54,24 @@ def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
         assert (problems, elsewhere) == ([], [])
+
+
+def test_very_many_arms_in_a_browser(browser: Any, tmp_path: Path) -> None:
+    with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
+        server("PUT", "/shop", {"arms": [{"name": f"arm {n}"} for n in range(1000)], "policy": "ucb"})
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
+        problems: list[str] = []
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(f"http://{server.address}/experiments/shop")
+        table = page.locator("#arms")
+        assert table.locator("tbody tr").count() == 50
+        table.evaluate("table => { table.scrollTop = 200; }")
+        server("POST", "/shop/observations", {"arm": "arm 700", "value": 1.0})
+        page.get_by_text("after 0 decisions and 1 reward").wait_for()  # without a reload
+        assert table.evaluate("table => table.scrollTop") == 200
+        page.get_by_role("link", name="All 1,000 arms").click()
+        page.get_by_role("button", name="Pause arm 999").click()
+        page.get_by_role("heading", name="shop").wait_for()
+        assert server("GET", "/shop").body["arms"][999]["state"] == "paused"
+        assert problems == []

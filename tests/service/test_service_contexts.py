@@ -269,7 +269,7 @@ def test_the_client_exports_reports_and_the_page_know_contexts(tmp_path: Path) -
         page = call(server.address, "GET", "/experiments/x").body.decode()
         assert "decides by context" in page
         assert "b leads with a mean of about 1.35 at average features" in page
-        assert "Arms, best at average features first" in page
+        assert "estimate at average features" in page
         assert "highest mean" not in page
         assert "chart-cost" not in page
         assert "not replayed" in call(server.address, "GET", "/experiments/x/rivals").body.decode()

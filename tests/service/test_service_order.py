@@ -159,7 +159,7 @@ def test_a_database_of_0_2_0_is_healed_by_this_version(
         assert refused.status == 500
         assert "0.2.0 may have given each arm the model of another one" in refused.body["detail"]
     session = made_by_0_2_0.connect()
-    findings = {finding.experiment: finding.ok for finding in verify(session)}
+    findings = {str(finding.experiment): finding.ok for finding in verify(session)}
     assert [name for name, ok in findings.items() if not ok] == ["pruned-shared"]
     session.close()
     with caplog.at_level(logging.CRITICAL), running(made_by_0_2_0, clock) as server:  # now from our own snapshots

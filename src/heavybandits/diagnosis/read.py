@@ -102,8 +102,8 @@ class Reading(NamedTuple):
         needed = (self.arm, self.reward, *self.features)
         timed = "time" in columns and "time" not in (self.arm, self.reward)  # which may be a column of waiting times
         for name in (*needed, "time"):
-            if (times := columns.count(name)) > 1:
-                raise ValueError(f"{source}: there must be one column {name!r}, got {times} of that name")
+            if (count := columns.count(name)) > 1:
+                raise ValueError(f"{source}: there must be one column {name!r}, got {count} of that name")
         if not set(needed) <= set(columns):
             wanted = f"{', '.join(needed)} and optionally time"
             hint = (

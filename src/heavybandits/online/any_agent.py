@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,24 @@ class Start(NamedTuple):
     horizon: int | None
     rng: np.random.Generator | None  # if the policy draws random numbers
     state: Any
+
+
+class Frozen(NamedTuple):
+    """A policy with a copy of its state: any thread may ask what it knows, however long that takes."""
+
+    policy: Any
+    state: Any
+    seen: int
+
+    @np.errstate(all="ignore")  # as silent as compiled code
+    def values(self, arms: Iterable[Any]) -> list[float]:
+        """Return the estimates of arms by number, of rows or of cells; NaN where there is none."""
+        return [value_of(self.policy, self.state, arm) for arm in arms]
+
+    @np.errstate(all="ignore")
+    def indices(self, arms: Iterable[Any]) -> list[float]:
+        """Return their indices, which may take far longer than the estimates; NaN where there is none."""
+        return [index_of(self.policy, self.state, arm, self.seen) for arm in arms]
 
 
 def bounds(shown: Sequence[tuple[float, float]]) -> dict[str, FloatArray]:
@@ -74,6 +93,22 @@ class AnyAgent(Kept):
     def seen(self) -> int:
         """Number of rewards seen."""
         return self._seen
+
+    def frozen(self) -> Frozen:
+        """Return what the agent knows now, for another thread to look at while the agent goes on.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.update(1, 5.0)
+        >>> before = agent.frozen()
+        >>> agent.update(1, 7.0)
+        >>> before.values([0, 1]), agent.frozen().values([0, 1])
+        ([nan, 5.0], [nan, 6.0])
+        """
+        with self._lock:
+            return Frozen(self.policy, copy.deepcopy(self._state), self._seen)
 
     def _shown(self, arm: Any, state: Any = None) -> tuple[float, float]:
         """Return the estimate and the index of an arm, a row or a cell, NaN if there is none; needs the lock.

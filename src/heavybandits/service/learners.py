@@ -5,7 +5,8 @@ Experiments with and without contexts take the same calls, so the rest of the se
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from ..algorithms.registry import all_policies, estimators, make, policies
@@ -47,6 +48,9 @@ class Learner(Protocol):
 
     def rows(self) -> list[Row]:
         """Return what is known about each arm that is not retired."""
+
+    def rows_later(self, indices: bool) -> Callable[[], list[Row]]:
+        """Return a function with which another thread finds the rows as they are now, with indices only if asked."""
 
     def dumps(self) -> bytes:
         """Return the whole learner as bytes."""
@@ -153,6 +157,18 @@ class ArmsLearner:
     def rows(self) -> list[Row]:
         """Return what the agent knows about each arm."""
         return self.agent.rows()
+
+    def rows_later(self, indices: bool) -> Callable[[], list[Row]]:
+        """Copy what the agent knows: working out estimates and indices takes a hundred times as long."""
+        pulls, pending, frozen = self.agent.pulls, self.agent.pending, self.agent.frozen()
+
+        def rows() -> list[Row]:
+            slots = range(len(pulls))
+            heights = frozen.indices(slots) if indices else [math.nan] * len(pulls)
+            shown = zip(pulls, frozen.values(slots), heights, strict=True)
+            return [Row(arm, pulls[arm], pending[arm], value, height) for arm, value, height in shown]
+
+        return rows
 
     def dumps(self) -> bytes:
         """Return the agent as bytes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
@@ -180,14 +180,22 @@ class LinearLearner:
 
     def rows(self) -> list[Row]:
         """Return what is known about each arm at its average features, over the decisions in which it was offered."""
-        shown = {arm: sums for arm, sums in self._arms.items() if not sums.retired}
-        found = dict.fromkeys(shown, (math.nan, math.nan))
-        averages = {arm: sums.average for arm, sums in shown.items() if sums.offered}
-        if self.agent is not None and averages:
-            table = {arm: self._rows(at if self._shared else {arm: at}, [arm])[arm] for arm, at in averages.items()}
-            frame = self.agent.estimates(table)
-            found |= dict(zip(table, zip(frame["estimate"], frame["high"], strict=True), strict=True))
-        return [Row(arm, sums.pulls, sums.pending, *found[arm]) for arm, sums in shown.items()]
+        return self.rows_later(indices=False)()
+
+    def rows_later(self, indices: bool) -> Callable[[], list[Row]]:
+        """Copy what is known; there are never indices, which with d features take d times as long as estimates."""
+        counts = {arm: (sums.pulls, sums.pending) for arm, sums in self._arms.items() if not sums.retired}
+        averages = {arm: self._arms[arm].average for arm in counts if self._arms[arm].offered}
+        frozen = None if self.agent is None else self.agent.frozen()
+
+        def rows() -> list[Row]:
+            values = dict[str, float]()
+            if frozen is not None:
+                at = [self._rows(at if self._shared else {arm: at}, [arm])[arm] for arm, at in averages.items()]
+                values = dict(zip(averages, frozen.values(at), strict=True))
+            return [Row(arm, *counted, values.get(arm, math.nan), math.nan) for arm, counted in counts.items()]
+
+        return rows
 
     def dumps(self) -> bytes:
         """Return the agent and the counts of arms as bytes."""

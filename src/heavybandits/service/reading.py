@@ -19,7 +19,7 @@ from .export import FORMATS, check, rows, written
 from .lane import Look
 from .openapi import description
 from .replica import Replica
-from .report import report
+from .report import checked, report
 from .spec import Audit, Change, ExperimentList, ExperimentView
 from .storage import Session, Storage, StorageError
 from .storage.session import Head
@@ -73,7 +73,8 @@ async def show_experiment(service: Service, request: Request, who: str | None) -
 @operation("GET", "/v1/experiments/{experiment}/report", "read", None, {200: dict[str, Any]})
 async def show_report(service: Service, request: Request, who: str | None) -> Response:
     """Show an experiment's totals, estimates, largest rewards and history."""
-    return respond(await service.ask(Look(request.path_params["experiment"], report)))
+    found = await service.ask(Look(request.path_params["experiment"], checked))
+    return respond(Outcome(200, await run_in_threadpool(report, *found.body)) if found.status == 200 else found)
 
 
 @operation("GET", "/v1/experiments/{experiment}/audit", "read", None, {200: Audit}, {"after": Sequence})

@@ -1,61 +1,111 @@
-"""What is known about an experiment, from its replica alone."""
+"""What is known about an experiment, from its replica alone.
+
+The log's thread only copies; what is told is worked out elsewhere, while decisions go on.
+"""
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
-import statistics
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from .. import __version__
+from ..online.arm_table import Row
 from .events import iso
-from .replica import Replica
-from .spec import as_json
+from .replica import SHOWN, Replica
+from .spec import Experiment, ExperimentView, as_json
+from .totals import ArmTotals, Totals
+
+_checksums: WeakKeyDictionary[Replica, tuple[int, str]] = WeakKeyDictionary()  # with the events that they are of
 
 
-def report(replica: Replica) -> dict[str, Any]:
+class Taken(NamedTuple):
+    """A copy of what a replica holds, except its agent; ``rows`` returns what that knew about each arm."""
+
+    exp: int
+    spec: Experiment
+    view: ExperimentView
+    totals: Totals
+    rows: Callable[[], list[Row]]
+
+
+def taken(replica: Replica, indices: bool = False) -> Taken:
+    """Copy what pages and reports are made from, in the log's thread; only reports show the indices of arms."""
+    view = replica.view()
+    view.arms = [copy.copy(arm) for arm in view.arms]
+    return Taken(replica.exp, replica.spec, view, replica.totals.copied(), replica.learner.rows_later(indices))
+
+
+def checked(replica: Replica) -> tuple[Taken, str]:
+    """Copy what a report is made from, and return a checksum with it; that costs a snapshot if anything happened."""
+    if _checksums.get(replica, (0, ""))[0] != replica.seq:
+        _checksums[replica] = replica.seq, replica.checksum()
+    return taken(replica, indices=True), _checksums[replica][1]
+
+
+def report(of: Taken, checksum: str) -> dict[str, Any]:
     """Return an experiment's totals, estimates and spans of time, in JSON's form."""
-    totals, known = replica.totals, {row.arm: row for row in replica.learner.rows()}
-    decisions = sum(arm.decisions for arm in totals.arms.values())
-    arms = []
-    for name, view in replica.arms.items():
-        arm = totals.arms[name]
-        row = known.get(name)  # None if it is retired
-        finite = arm.rewards - arm.infinite
-        sample = sorted(value for _, value in arm.sample)
-        low, high = _median_interval(sample)
-        arms.append({
-            "name": name, "state": view.state, "payload": view.payload,
-            "decisions": arm.decisions, "by_policy": arm.by_policy, "share": arm.decisions / max(decisions, 1),
-            "rewards": arm.rewards, "pending": row.pending if row else 0, "late": arm.late, "given_up": arm.given_up,
-            "zeros": arm.zeros, "infinite": arm.infinite, "total": _plain(arm.total),
-            "mean": _plain(arm.total / finite) if finite else None,
-            "standard_error": _plain(_standard_error(arm.total, arm.squares, finite)),
-            "median": _plain(statistics.median(sample)) if sample else None,
-            "median_interval": [_plain(low), _plain(high)] if sample else None,
-            "estimate": _plain(row.estimate) if row else None, "index": _plain(row.index) if row else None,
-            "mean_delay": arm.delay / arm.reported if arm.reported else None,
-        })  # fmt: skip
-    return {
-        "experiment": replica.view(), "library_version": __version__, "checksum": replica.checksum(),
-        "decisions": decisions, "rewards": sum(arm.rewards for arm in totals.arms.values()),
-        "pending": sum(row.pending for row in known.values()), "arms": arms, "notes": replica.notes(),
+    totals, rows = of.totals, of.rows()
+    busiest = sorted(totals.arms, key=lambda name: -totals.arms[name].decisions)[:SHOWN]
+    told = summary(of, rows)
+    for arm in told["arms"]:
+        arm["median"], arm["median_interval"] = median(totals.arms[arm["name"]])
+    return told | {
+        "library_version": __version__, "checksum": checksum,
         "first": None if totals.first_t is None else iso(totals.first_t),
-        "last": iso(totals.last_t) if totals.spans else None,
+        "last": iso(totals.last_t) if totals.spans else None, "span_seconds": totals.width / 1e6,
+        "spans": [
+            {
+                "start": iso(span.start), "decisions": int(sum(row[0] for row in span.arms.values())),
+                "arms": {arm: {"decisions": int(row[0]), "rewards": int(row[1]), "total": _plain(row[2])}
+                         for arm in busiest if (row := span.arms.get(arm)) is not None},
+                "estimates": {arm: _plain(value) for arm, value in estimates.items()},
+            }
+            for span, estimates in zip(totals.spans, over_time(totals, rows), strict=True)
+        ],
+    }  # fmt: skip
+
+
+def over_time(totals: Totals, rows: list[Row]) -> list[dict[str, float]]:
+    """Return the estimates at the end of each span of time; the last one is not over, and has those of now."""
+    kept = len(rows) <= SHOWN
+    now = {row.arm: row.estimate for row in rows if kept and row.estimate == row.estimate}
+    return [span.estimates for span in totals.spans[:-1]] + [now] * bool(totals.spans)
+
+
+def summary(of: Taken, rows: list[Row]) -> dict[str, Any]:
+    """Return what a report and a page both show: all but medians and the course of time, in JSON's form."""
+    totals, known = of.totals, {row.arm: row for row in rows}
+    decisions = sum(arm.decisions for arm in totals.arms.values())
+    return {
+        "experiment": of.view, "decisions": decisions, "rewards": sum(arm.rewards for arm in totals.arms.values()),
+        "pending": sum(row.pending for row in rows), "notes": of.view.notes,
+        "arms": [
+            {"name": arm.name, "state": arm.state, "payload": arm.payload}
+            | _of_arm(totals.arms[arm.name], known.get(arm.name), decisions)
+            for arm in of.view.arms
+        ],
         "largest": [
             {"value": _plain(large.value), "arm": large.arm, "id": large.key, "time": iso(large.t)}
             for large in sorted(totals.largest, reverse=True)
         ],
-        "span_seconds": totals.width / 1e6,
-        "spans": [
-            {
-                "start": iso(span.start),
-                "arms": {arm: {"decisions": int(row[0]), "rewards": int(row[1]), "total": _plain(row[2])}
-                         for arm, row in span.arms.items()},
-                "estimates": {arm: _plain(value) for arm, value in (span.estimates or replica.estimates()).items()},
-            }
-            for span in totals.spans
-        ],
+    }  # fmt: skip
+
+
+def _of_arm(arm: ArmTotals, row: Row | None, decisions: int) -> dict[str, Any]:
+    """Return what a report shows of an arm; there is no row if it is retired."""
+    finite = arm.rewards - arm.infinite
+    return {
+        "decisions": arm.decisions, "by_policy": arm.by_policy, "share": arm.decisions / max(decisions, 1),
+        "rewards": arm.rewards, "pending": row.pending if row else 0, "late": arm.late, "given_up": arm.given_up,
+        "zeros": arm.zeros, "infinite": arm.infinite, "total": _plain(arm.total),
+        "mean": _plain(arm.total / finite) if finite else None,
+        "standard_error": _plain(_standard_error(arm.total, arm.squares, finite)),
+        "estimate": _plain(row.estimate) if row else None, "index": _plain(row.index) if row else None,
+        "mean_delay": arm.delay / arm.reported if arm.reported else None,
     }  # fmt: skip
 
 
@@ -64,6 +114,21 @@ def _standard_error(total: float, squares: float, n: int) -> float:
     if n < 2:
         return math.nan
     return math.sqrt(max(squares - total * total / n, 0.0) / (n - 1) / n)
+
+
+def median(arm: ArmTotals) -> tuple[Any, Any]:
+    """Return the median of an arm's rewards with an interval, in JSON's form; None if there are none.
+
+    Examples
+    --------
+    >>> median(ArmTotals(sample=[(0, 2.0), (1, 1.0)]))
+    (1.5, ['-Infinity', 'Infinity'])
+    """
+    values = sorted([value for _, value in list(arm.sample)])  # copied in one step: the log's thread may add to it
+    if not values:
+        return None, None
+    low, high = values[(len(values) - 1) // 2], values[len(values) // 2]
+    return _plain(low if low == high else (low + high) / 2), list(map(_plain, _median_interval(values)))
 
 
 def _median_interval(values: list[float]) -> tuple[float, float]:

@@ -6,12 +6,15 @@ into spans that double in length when there are too many.
 
 from __future__ import annotations
 
+import copy
 import heapq
 import math
 from collections.abc import Callable
 
+import numpy as np
 from msgspec import Struct, field
 
+from ..protocols import FloatArray
 from .events import Event
 
 SAMPLE = 512  # rewards kept per arm
@@ -19,6 +22,7 @@ LARGEST = 10  # rewards kept for their size
 SPANS = 120  # of time, at most
 SHORTEST = 1_000_000  # microseconds that a span has at first
 GOLDEN, MODULUS = 0x9E3779B97F4A7C15, 1 << 63  # multiples of the first, modulo the second, are spread evenly
+UNDO = np.uint64(pow(GOLDEN, -1, MODULUS))  # times a hash, modulo the second, is the number that it was made from
 
 
 class ArmTotals(Struct):
@@ -37,16 +41,18 @@ class ArmTotals(Struct):
     given_up: int = 0
     sample: list[tuple[int, float]] = field(default_factory=list)  # a heap, by a hash of the sequence number
 
-    def in_order(self) -> list[float]:
+    def in_order(self) -> FloatArray:
         """Return the rewards of the sample in the order in which they came.
 
         Examples
         --------
-        >>> ArmTotals(sample=[(seq * GOLDEN % MODULUS, float(seq)) for seq in (7, 2, 9)]).in_order()
+        >>> ArmTotals(sample=[(seq * GOLDEN % MODULUS, float(seq)) for seq in (7, 2, 9)]).in_order().tolist()
         [2.0, 7.0, 9.0]
         """
-        undo = pow(GOLDEN, -1, MODULUS)  # the hash is one to one
-        return [value for _, value in sorted((chance * undo % MODULUS, value) for chance, value in self.sample)]
+        sample = list(self.sample)  # in one step, because the log's thread may add to it
+        chances = np.array([chance for chance, _ in sample], np.uint64)
+        values = np.array([value for _, value in sample], np.float64)
+        return values[np.argsort(chances * UNDO % np.uint64(MODULUS))]  # products wrap at a multiple of the modulus
 
 
 class Span(Struct):
@@ -76,6 +82,28 @@ class Totals(Struct):
     largest: list[Large] = field(default_factory=list)
     first_t: int | None = None
     last_t: int = 0
+
+    def copied(self) -> Totals:
+        """Return a copy for another thread to look at, which later events do not change, except for the samples.
+
+        Copying those would take longer than all the rest; whoever needs one finds it with later rewards at worst.
+
+        Examples
+        --------
+        >>> totals = Totals(arms={"a": ArmTotals(rewards=1)}, spans=[Span(0, {"a": [1.0, 1.0, 1.0]}, {})])
+        >>> before = totals.copied()
+        >>> totals.arms["a"].rewards += 1
+        >>> totals.spans[0].arms["a"][0] += 1
+        >>> before.arms["a"].rewards, before.spans[0].arms
+        (1, {'a': [1.0, 1.0, 1.0]})
+        """
+        found = copy.copy(self)
+        found.arms = {name: copy.copy(arm) for name, arm in self.arms.items()}
+        found.spans = [Span(span.start, dict(span.arms), span.estimates) for span in self.spans]
+        if found.spans:
+            found.spans[-1].arms = _copied(found.spans[-1].arms)  # only there are rows changed
+        found.largest = list(self.largest)
+        return found
 
     def decided(self, event: Event, estimates: Callable[[], dict[str, float]]) -> None:
         """Count a decision."""
@@ -148,4 +176,10 @@ class Totals(Struct):
                 old = merged[-1].arms.setdefault(arm, [0.0, 0.0, 0.0])
                 merged[-1].arms[arm] = [a + b for a, b in zip(old, row, strict=True)]
             merged[-1].estimates = span.estimates or merged[-1].estimates
+        merged[-1].arms = _copied(merged[-1].arms)  # some may be rows of a span that a copy has too
         self.spans[:] = merged
+
+
+def _copied(arms: dict[str, list[float]]) -> dict[str, list[float]]:
+    """Return the rows of a span as lists of their own."""
+    return {arm: row.copy() for arm, row in arms.items()}

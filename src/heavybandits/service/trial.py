@@ -18,7 +18,7 @@ from ..protocols import is_named_tuple
 from .events import Event
 from .learners import policy_of
 from .replica import Config, DecisionBody, Replica
-from .report import report
+from .report import checked, report
 from .spec import MAX_ARMS, MAX_FEATURES, Context, Experiment
 
 DEEPEST = 32  # levels of lists and mappings
@@ -162,7 +162,7 @@ def _lived_through(spec: Experiment) -> None:
         replica.apply(_event(seq, "decision", _encode(DecisionBody(None, among, context)), arm))
         replica.apply(_event(seq + 1, "close", features, arm, 1.0))
         replica = Replica.restored(0, replica.name, replica.snapshot())
-        _encode(report(replica))  # holds the view, too
+        _encode(report(*checked(replica)))  # holds the view, too
         took = time.thread_time() - started  # the last time, all is compiled
     if took > SLOWEST:
         raise ValueError(f"policy must decide, learn and report within {SLOWEST:g} s of processor time, "

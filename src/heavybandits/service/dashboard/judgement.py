@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._format import number
+from ...protocols import FloatArray
 from .known import Known
 
-DRAWS = 4000
+DRAWS = 4000  # from each law, if there are few
+MOST_DRAWS = 200_000  # from all laws together
+FAR = 6.0  # standard errors; an arm that needs more to reach the others is not the best
 SURE, EARLY = 0.95, 0.8  # chances of being best
 FEWEST = 6  # rewards, for two of them to enclose the median with probability 95%
 UNKNOWN = 1e100  # standard error if nothing is known
@@ -65,7 +68,9 @@ class Judgement(NamedTuple):
 def judge(known: Known) -> Judgement:
     """Compare the arms that are not retired."""
     arms = [arm for arm in known.report["arms"] if arm["state"] != "retired" and arm["rewards"]]
-    values = {arm["name"]: value for arm in arms if math.isfinite(value := _value(arm, known.goal))}
+    medians = {} if known.goal == "mean" else {arm["name"]: known.median(arm["name"]) for arm in arms}
+    plain = {arm["name"]: arm["mean"] if known.goal == "mean" else medians[arm["name"]][0] for arm in arms}
+    values = {arm["name"]: value for arm in arms if math.isfinite(value := _value(arm, plain[arm["name"]]))}
     if not values:
         return Judgement(None, {}, {}, 0.0)
     arms = [arm for arm in arms if arm["name"] in values]
@@ -73,20 +78,26 @@ def judge(known: Known) -> Judgement:
     if known.has_context:
         return Judgement(leader, values, {}, 0.0)
     cost = sum(arm["decisions"] * (values[leader] - values[arm["name"]]) for arm in arms)
-    rng = np.random.default_rng(0)
     errors = _mean_errors(arms) if known.goal == "mean" else [
-        _median_error(arm, len(known.samples[arm["name"]])) for arm in arms
+        _median_error(arm, medians[arm["name"]][1], len(known.totals.arms[arm["name"]].sample)) for arm in arms
     ]  # fmt: skip
-    drawn = np.array([
-        value + (error if math.isfinite(error) else UNKNOWN) * rng.standard_normal(DRAWS)
-        for value, error in zip(values.values(), errors, strict=True)
-    ])  # fmt: skip
-    chances = np.bincount(drawn.argmax(axis=0), minlength=len(values)) / DRAWS
+    bounded = [error if math.isfinite(error) else UNKNOWN for error in errors]
+    chances = _chances(np.array(list(values.values())), np.array(bounded))
     return Judgement(leader, values, dict(zip(values, chances.tolist(), strict=True)), cost)
 
 
-def _value(arm: dict[str, Any], goal: str) -> float:
-    plain = arm["mean"] if goal == "mean" else arm["median"]
+@np.errstate(over="ignore")
+def _chances(values: FloatArray, errors: FloatArray) -> FloatArray:
+    """Return how often each value is the largest of all when they are drawn with these errors."""
+    near = np.flatnonzero(values + FAR * errors >= np.max(values - FAR * errors))
+    draws = min(DRAWS, MOST_DRAWS // len(near))
+    drawn = values[near] + errors[near] * np.random.default_rng(0).standard_normal((draws, len(near)))
+    chances = np.zeros(len(values))
+    chances[near] = np.bincount(drawn.argmax(axis=1), minlength=len(near)) / draws
+    return chances
+
+
+def _value(arm: dict[str, Any], plain: Any) -> float:
     value = plain if arm["estimate"] is None else arm["estimate"]
     return math.nan if value is None else float(value)
 
@@ -103,9 +114,9 @@ def _mean_errors(arms: list[dict[str, Any]]) -> list[float]:
     ]
 
 
-def _median_error(arm: dict[str, Any], sampled: int) -> float:
+def _median_error(arm: dict[str, Any], interval: Any, sampled: int) -> float:
     """Return the standard error of a median; the sample may lack some of the arm's rewards."""
     if sampled < FEWEST:
         return math.inf
-    low, high = map(float, arm["median_interval"])
+    low, high = map(float, interval)
     return (high - low) / (2 * 1.96) * math.sqrt(sampled / arm["rewards"])

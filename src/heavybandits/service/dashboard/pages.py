@@ -10,7 +10,7 @@ import functools
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import parse_qs, quote, urlsplit
 
 import msgspec
@@ -19,18 +19,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ..._format import plural
 from ..._validate import visible
 from ..changes import Change
-from ..lane import Look
 from ..operations import make
 from ..reading import changes_of, every_experiment
 from ..replica import Config
 from ..spec import Arm, Experiment, ExperimentView, Name, Problem, RewardRule, State
 from ..web import Refused, check_names, contents, said
-from .judgement import judge
-from .known import Known, known
-from .panels import delays, leaderboard, noise, outliers, series
+from .panels import leaderboard
+from .prepared import Preparations, Prepared, environment, rendered
 from .rivals import Rivals
 
 if TYPE_CHECKING:
@@ -51,7 +48,6 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-ArmState = Literal["running", "paused"]
 Form = dict[str, str]
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -67,7 +63,7 @@ class Pages:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self._rivals = Rivals()
+        self._prepared, self._rivals = Preparations(self._body), Rivals()
 
     def routes(self) -> Iterator[Route]:
         """Yield the routes."""
@@ -79,6 +75,7 @@ class Pages:
         yield Route("/experiments", self._guarded("admin", self._create), methods=["POST"])
         yield Route("/experiments/{experiment}", self._guarded("read", self._show), methods=["GET"])
         yield Route("/experiments/{experiment}/live", self._guarded("read", self._live), methods=["GET"])
+        yield Route("/experiments/{experiment}/arms", self._guarded("read", self._show_arms), methods=["GET"])
         yield Route("/experiments/{experiment}/rivals", self._guarded("read", self._replay), methods=["GET"])
         yield Route("/experiments/{experiment}/state", self._guarded("admin", self._change), methods=["POST"])
         yield Route("/experiments/{experiment}/arms/{arm}", self._guarded("admin", self._change_arm), methods=["POST"])
@@ -88,7 +85,7 @@ class Pages:
         """Import what a page is made with."""
         from scipy import special as special
 
-        _environment()
+        environment()
 
     def close(self) -> None:
         """End the process that replays."""
@@ -119,7 +116,7 @@ class Pages:
 
     def _page(self, template: str, status: int = 200, **values: Any) -> Response:
         has_tokens = self.service.tokens.any_made
-        return HTMLResponse(_environment().get_template(template).render(has_tokens=has_tokens, **values), status)
+        return HTMLResponse(rendered(template, has_tokens=has_tokens, **values), status)
 
     async def _body(self, command: Any) -> Any:
         """Return the body of a command's answer; a problem is raised."""
@@ -128,9 +125,8 @@ class Pages:
             raise Refused(outcome.status, outcome.body.title, outcome.body.detail)
         return outcome.body
 
-    async def _facts(self, request: Request) -> Known:
-        found: Known = await self._body(Look(request.path_params["experiment"], known))
-        return found
+    async def _seen(self, request: Request) -> Prepared:
+        return await self._prepared.of(request.path_params["experiment"])
 
     async def _experiments(self) -> list[ExperimentView]:
         outcome = await every_experiment(self.service)
@@ -139,22 +135,37 @@ class Pages:
         return list(outcome.body.experiments)
 
     async def _list(self, request: Request) -> Response:
+        return await self._listed()
+
+    async def _listed(self, form: Form | None = None, problem: Problem | None = None) -> Response:
+        """Return the list of experiments, and the form for a new one with what was wrong with it."""
         experiments = await self._experiments()
-        return self._page("list.html.j2", experiments=experiments, form={}, problem=None)
+        return self._page(
+            "list.html.j2", 200 if problem is None else problem.status, experiments=experiments,
+            unreadable=self.service.log.problems, form=form or {}, problem=problem,
+        )  # fmt: skip
 
     async def _show(self, request: Request) -> Response:
-        found = await self._facts(request)
-        name = request.path_params["experiment"]
+        seen, name = await self._seen(request), request.path_params["experiment"]
         audit = await self._body(changes_of(name, 0))
         changes = [(change.time, bytes(change.change).decode()) for change in audit.changes]
-        return self._page("experiment.html.j2", changes=changes[::-1], **await run_in_threadpool(_shown, found))
+        return self._page(
+            "experiment.html.j2", experiment=seen.known.report["experiment"], live=seen.live, changes=changes[::-1]
+        )
 
     async def _live(self, request: Request) -> Response:
-        return self._page("live.html.j2", **await run_in_threadpool(_shown, await self._facts(request)))
+        return HTMLResponse((await self._seen(request)).live)
+
+    async def _show_arms(self, request: Request) -> Response:
+        return await run_in_threadpool(self._all_arms, await self._seen(request))
+
+    def _all_arms(self, seen: Prepared) -> Response:
+        rows = leaderboard(seen.known, seen.judgement, seen.known.totals.arms)
+        return self._page("arms.html.j2", experiment=seen.known.report["experiment"], rows=rows)
 
     async def _replay(self, request: Request) -> Response:
-        found = await self._facts(request)
-        return self._page("rivals.html.j2", replayed=await self._rivals.replay(found.report["experiment"].name, found))
+        replayed = await self._rivals.replay(request.path_params["experiment"], (await self._seen(request)).known)
+        return self._page("rivals.html.j2", replayed=replayed)
 
     async def _create(self, request: Request) -> Response:
         form = await _form(request)
@@ -164,10 +175,7 @@ class Pages:
             if isinstance(made.body, Problem):
                 raise Refused(made.status, made.body.title, made.body.detail)
         except Refused as refused:
-            experiments = await self._experiments()
-            return self._page(
-                "list.html.j2", refused.problem.status, experiments=experiments, form=form, problem=refused.problem
-            )
+            return await self._listed(form, refused.problem)
         return RedirectResponse(f"/experiments/{quote(name, safe='')}", 303)
 
     async def _change(self, request: Request) -> Response:
@@ -186,6 +194,7 @@ class Pages:
     async def _changed(self, request: Request, config: Config) -> Response:
         name = request.path_params["experiment"]
         await self._body(Change(name, config))
+        self._prepared.forget(name)
         return RedirectResponse(f"/experiments/{quote(name, safe='')}", 303)
 
     async def _show_login(self, request: Request) -> Response:
@@ -214,16 +223,6 @@ class Pages:
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
         return Response(contents, media_type=FILES[file][1], headers=headers)
-
-
-def _shown(found: Known) -> dict[str, Any]:
-    """Return what the parts of the page show."""
-    judgement = judge(found)
-    return {
-        "experiment": found.report["experiment"], "report": found.report, "judgement": judgement,
-        "sentence": judgement.sentence(found.goal, found.report["pending"]), "rows": leaderboard(found, judgement),
-        "series": series(found, judgement), "delays": delays(found), "noise": noise(found), "outliers": outliers(found),
-    }  # fmt: skip
 
 
 def _authorization(request: Request) -> str | None:
@@ -292,15 +291,3 @@ def _number(form: Form, field: str) -> float | None:
 def _read(file: str) -> tuple[bytes, str]:
     contents = FILES[file][0].read_bytes()
     return contents, f'"{hashlib.sha256(contents).hexdigest()[:16]}"'
-
-
-@functools.cache
-def _environment() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {"path": lambda text: quote(text, safe=""), "plural": plural}
-    return environment

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from datetime import datetime
+import operator
+import statistics
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._format import number
-from ...diagnosis.shape import measure
-from ...palette import HUES
+from ...diagnosis.shape import drift, quantile
+from ...diagnosis.tails import UNKNOWN, Estimate, distances, tail_index
+from ...palette import HUES, LINES
 from .judgement import Judgement
 from .known import Known
 
+LEADING = 50  # arms on the page; a page of their own has all
 CURVES = 8  # arms that are drawn, the busiest
+WIDTH = 2.0  # of a curve, in pixels
 DRIFTS = 0.01  # p-value below which a change of level is reported
 
 
 class Row(NamedTuple):
     """An arm of the leaderboard, as text."""
 
+    position: int  # in the order in which arms were made; an arm keeps its place and its colour
     name: str
     state: str
     colour: int | None  # number of its hue, None if it is not drawn
+    rank: str
     share: str
     decisions: str
     pending: str
@@ -35,42 +43,60 @@ class Row(NamedTuple):
     leads: bool
 
 
-def leaderboard(known: Known, judgement: Judgement) -> list[Row]:
-    """Return the arms, best first."""
+def ranking(known: Known, judgement: Judgement) -> list[str]:
+    """Return the names of all arms, best first; retired ones come last."""
+    arms, values = known.report["arms"], judgement.values
+    ranked = sorted(arms, key=lambda arm: (arm["state"] == "retired", -values.get(arm["name"], -math.inf)))
+    return [arm["name"] for arm in ranked]
+
+
+def leading(known: Known, judgement: Judgement) -> set[str]:
+    """Return the names of the best arms, with the control among them."""
+    best, control = ranking(known, judgement)[:LEADING], str(known.report["experiment"].control)
+    return {*best} if control in best else {*best[: LEADING - 1], control}
+
+
+def leaderboard(known: Known, judgement: Judgement, names: Collection[str]) -> list[Row]:
+    """Return these arms, in the order in which they were made: a row that moves is hard to read and easy to miss."""
     drawn = _drawn(known)
-    ranked = sorted(
-        known.report["arms"], key=lambda arm: (arm["state"] == "retired", -judgement.values.get(arm["name"], -math.inf))
-    )
+    ranks = {name: rank for rank, name in enumerate(ranking(known, judgement), 1) if name in judgement.values}
     return [
         Row(
-            arm["name"], arm["state"], drawn.index(arm["name"]) if arm["name"] in drawn else None,
-            f"{arm['share']:.0%}", f"{arm['decisions']:,}", f"{arm['pending']:,}",
-            _with_error(arm["mean"], arm["standard_error"]),
-            _with_interval(arm["median"], arm["median_interval"]), _shown(arm["estimate"]),
+            position, arm["name"], arm["state"], position % len(HUES) if position in drawn else None,
+            str(ranks.get(arm["name"], "-")), f"{arm['share']:.0%}", f"{arm['decisions']:,}", f"{arm['pending']:,}",
+            _with_error(arm["mean"], arm["standard_error"]), _with_interval(*known.median(arm["name"])),
+            _shown(arm["estimate"]),
             f"{judgement.chances[arm['name']]:.0%}" if arm["name"] in judgement.chances else "-",
             arm["name"] == judgement.leader,
         )
-        for arm in ranked
+        for position, arm in enumerate(known.report["arms"])
+        if arm["name"] in names
     ]  # fmt: skip
 
 
 def series(known: Known, judgement: Judgement) -> str:
     """Return the curves as JSON: shares of decisions, estimates, and what finding out has cost, by span of time."""
-    spans, drawn = known.report["spans"], _drawn(known)
+    spans = known.totals.spans
     best = max(judgement.values.values(), default=0.0)
-    cost, total = [], 0.0
-    for span in () if known.has_context else spans:
-        total += sum(row["decisions"] * (best - judgement.values[arm])
-                     for arm, row in span["arms"].items() if arm in judgement.values)  # fmt: skip
-        cost.append(_finite(total))
+    lost = {} if known.has_context else {name: best - value for name, value in judgement.values.items()}
+    decisions, costs = [], []
+    for span in spans:
+        made = [row[0] for row in span.arms.values()]
+        decisions.append(sum(made))
+        costs.append(sum(map(operator.mul, made, map(lost.get, span.arms, itertools.repeat(0.0)))))
     curves = {
-        "t": [datetime.fromisoformat(span["start"]).timestamp() for span in spans],
+        "t": [span.start / 1e6 for span in spans],
         "arms": [
-            {"name": name, "hue": HUES[number % len(HUES)], "share": [_share(span, name) for span in spans],
-             "estimate": [_finite(span["estimates"].get(name)) for span in spans]}
-            for number, name in enumerate(drawn)
+            {
+                "name": name, "hue": HUES[position % len(HUES)],
+                "dash": [WIDTH * length for length in LINES[position // len(HUES) % len(LINES)]],
+                "share": [span.arms.get(name, [0.0])[0] / total if total else None
+                          for span, total in zip(spans, decisions, strict=True)],
+                "estimate": [_finite(estimates.get(name)) for estimates in known.estimates],
+            }
+            for position, name in _drawn(known).items()
         ],
-        "cost": cost,
+        "cost": [] if known.has_context else [_finite(cost) for cost in itertools.accumulate(costs)],
     }  # fmt: skip
     return json.dumps(curves)
 
@@ -85,14 +111,17 @@ class Outliers(NamedTuple):
 def outliers(known: Known) -> Outliers:
     """Check whether a few rewards decide which arm has the highest mean."""
     largest = known.report["largest"]
+    dropped: dict[str, list[float]] = {}
+    for one in largest:
+        if math.isfinite(value := float(one["value"])):
+            dropped.setdefault(one["arm"], []).append(value)
     means: dict[str, tuple[float, float]] = {}
     for arm in known.report["arms"]:
-        dropped = [float(one["value"]) for one in largest
-                   if one["arm"] == arm["name"] and math.isfinite(float(one["value"]))]  # fmt: skip
+        without = dropped.get(arm["name"], [])
         count = arm["rewards"] - arm["infinite"]
-        if arm["state"] != "retired" and count > len(dropped) and math.isfinite(float(arm["total"])):
-            total = float(arm["total"])
-            means[arm["name"]] = total / count, (total - math.fsum(dropped)) / (count - len(dropped))
+        total = math.nan if arm["total"] is None else float(arm["total"])
+        if arm["state"] != "retired" and count > len(without) and math.isfinite(total):
+            means[arm["name"]] = total / count, (total - math.fsum(without)) / (count - len(without))
     rows = [{"value": _shown(one["value"]), "arm": one["arm"], "id": one["id"] or "-", "time": one["time"]}
             for one in largest]  # fmt: skip
     if known.has_context:  # arms are ranked at average features, not by means
@@ -108,23 +137,39 @@ def outliers(known: Known) -> Outliers:
     return Outliers(rows, verdict)
 
 
-def noise(known: Known) -> list[tuple[str, str]]:
-    """Describe the rewards: tails, zeros and drift."""
+def noise(known: Known, names: Collection[str]) -> list[tuple[str, str]]:
+    """Describe the rewards: zeros and infinities of all arms, tails of these, drift of those that are drawn."""
     arms = [arm for arm in known.report["arms"] if arm["rewards"]]
-    samples = {arm["name"]: known.samples[arm["name"]] for arm in arms}
-    if not samples:
+    if not arms:
         return []
-    with np.errstate(invalid="ignore", over="ignore"):
-        shape = measure(np.concatenate([sample - np.median(sample) for sample in samples.values()]))
+    upper, lower = _tails(known, [arm["name"] for arm in arms if arm["name"] in names])
     count = sum(arm["rewards"] for arm in arms)
-    drifting = [name for name, sample in samples.items() if measure(sample).drift.p_value * len(samples) < DRIFTS]
+    drawn = [name for name in _drawn(known).values() if known.totals.arms[name].rewards]
+    drifting = [name for name in drawn if drift(known.sample(name)).p_value * len(drawn) < DRIFTS]
+    where = "" if len(drawn) == len(arms) else " in the arms that are drawn"
     return [
-        ("upper tail index", f"{shape.upper}; means exist above 1, variances above 2"),
-        ("lower tail index", f"{shape.lower}"),
+        ("upper tail index", f"{upper}; means exist above 1, variances above 2"),
+        ("lower tail index", f"{lower}"),
         ("zeros", f"{sum(arm['zeros'] for arm in arms) / count:.0%} of rewards"),
         ("infinite", f"{sum(arm['infinite'] for arm in arms):,}"),
-        ("level over time", f"changes for {', '.join(drifting)}" if drifting else "no change seen"),
+        ("level over time", f"changes for {', '.join(drifting)}" if drifting else f"no change seen{where}"),
     ]
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def _tails(known: Known, names: list[str]) -> tuple[Estimate, Estimate]:
+    """Return the indices of the upper and the lower tail of distances to the medians of these arms."""
+    away: list[float] = []
+    for name in names:
+        values = [value for _, value in list(known.totals.arms[name].sample)]
+        middle = statistics.median(values)
+        away += [value - middle for value in values]
+    if not away:
+        return UNKNOWN, UNKNOWN
+    residuals = np.array(away)
+    middle = quantile(np.sort(residuals), 0.5)
+    upper, lower = (tail_index(distances(residuals, middle, side)) for side in (1, -1))
+    return upper, lower
 
 
 def delays(known: Known) -> list[tuple[str, str]]:
@@ -139,15 +184,11 @@ def delays(known: Known) -> list[tuple[str, str]]:
     ]
 
 
-def _drawn(known: Known) -> list[str]:
-    """Return the names of the busiest arms, in the order in which they were made."""
-    busiest = sorted(known.report["arms"], key=lambda arm: -arm["decisions"])[:CURVES]
-    return [arm["name"] for arm in known.report["arms"] if arm in busiest]
-
-
-def _share(span: dict[str, Any], name: str) -> float | None:
-    total = sum(row["decisions"] for row in span["arms"].values())
-    return span["arms"].get(name, {"decisions": 0})["decisions"] / total if total else None
+def _drawn(known: Known) -> dict[int, str]:
+    """Return the names of the busiest arms by their positions."""
+    arms = known.report["arms"]
+    busiest = sorted(range(len(arms)), key=lambda position: -arms[position]["decisions"])[:CURVES]
+    return {position: arms[position]["name"] for position in sorted(busiest)}
 
 
 def _finite(value: Any) -> float | None:

@@ -9,12 +9,15 @@ from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
+from starlette.concurrency import run_in_threadpool
 
 from ..._format import number
 from ...protocols import FloatArray
+from ..learners import policy_of
 from .known import Known
 
 KEPT = 300.0  # seconds for which a replay is shown before it is made again
+MOST = 100  # arms; a replay of a thousand takes minutes
 
 
 class Replayed(NamedTuple):
@@ -29,17 +32,19 @@ class Rivals:
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
-        self._kept: dict[str, tuple[float, asyncio.Future[Replayed]]] = {}
+        self._kept: dict[str, tuple[float, asyncio.Task[Replayed]]] = {}
 
     async def replay(self, name: str, known: Known) -> Replayed:
         """Return the latest replay of an experiment, or a new one."""
         if known.has_context:
             return Replayed([], "Experiments with contexts are not replayed, because rewards depend on features.")
+        if len(known.totals.arms) > MOST:
+            return Replayed([], f"Experiments with more than {MOST} arms are not replayed: that takes minutes.")
         now = time.monotonic()
         self._kept = {key: one for key, one in self._kept.items() if now - one[0] < KEPT}
         try:
             if name not in self._kept:
-                self._kept[name] = now, self._begin(known)
+                self._kept[name] = now, asyncio.create_task(self._replayed(known))
             found = await asyncio.shield(self._kept[name][1])
         except Exception:  # the process ended or was killed
             self.close()
@@ -48,11 +53,12 @@ class Rivals:
             self._kept.pop(name, None)
         return found
 
-    def _begin(self, known: Known) -> asyncio.Future[Replayed]:
+    async def _replayed(self, known: Known) -> Replayed:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-        samples = list(known.samples.values())
-        return asyncio.get_running_loop().run_in_executor(self._pool, replayed, known.policy, known.goal, samples)
+        pool, policy = self._pool, policy_of(known.spec)
+        samples = await run_in_threadpool(lambda: [known.sample(name) for name in known.totals.arms])
+        return await asyncio.get_running_loop().run_in_executor(pool, replayed, policy, known.goal, samples)
 
     def close(self) -> None:
         """End the process."""

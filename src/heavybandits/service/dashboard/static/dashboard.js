@@ -11,7 +11,7 @@
   function draw(id, series, columns, times) {
     const place = document.getElementById(id);
     const data = [times, ...columns];
-    const shape = series.map((one) => one.label + one.stroke).join("|") + ink();
+    const shape = series.map((one) => one.label + one.stroke + one.dash).join("|") + ink();
     if (charts[id]?.shape === shape) {
       charts[id].plot.setData(data);
       return;
@@ -28,19 +28,25 @@
 
   function update() {
     const { t, arms, cost } = newest();
-    const lines = arms.map((arm) => ({ label: arm.name, stroke: arm.hue }));
+    const lines = arms.map((arm) => ({ label: arm.name, stroke: arm.hue, dash: arm.dash }));
     draw("chart-share", lines, arms.map((arm) => arm.share), t);
     draw("chart-estimate", lines, arms.map((arm) => arm.estimate), t);
     if (document.getElementById("chart-cost")) draw("chart-cost", [{ label: "cost", stroke: "#c2185b" }], [cost], t);
   }
 
-  // The numbers are refreshed every two seconds; what a reader has opened stays open.
+  // The numbers are refreshed every two seconds; what a reader has opened stays open, and the table stays where it was.
   let open = false;
-  document.addEventListener("htmx:beforeSwap", () => { open = document.getElementById("largest")?.open ?? open; });
+  let place = [0, 0];
+  document.addEventListener("htmx:beforeSwap", () => {
+    const table = document.getElementById("arms");
+    open = document.getElementById("largest")?.open ?? open;
+    place = [table.scrollLeft, table.scrollTop];
+  });
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.target.id !== "live") return;
     const largest = document.getElementById("largest");
     if (largest) largest.open = open;
+    document.getElementById("arms").scrollTo(...place);
     update();
   });
   addEventListener("resize", () => {
