@@ -325,7 +325,7 @@ class Session(ABC):
         """Return decisions whose window is over, except those of some experiments."""
         is_deleted = "EXISTS (SELECT 1 FROM experiment WHERE id = exp AND deleted IS NOT NULL)"
         going = f"deadline <= ? AND exp {self.NOT_LISTED} AND NOT {is_deleted}"
-        sql = f"SELECT {PENDING} FROM pending WHERE {going} ORDER BY deadline LIMIT ?"
+        sql = f"SELECT {PENDING} FROM pending WHERE {going} ORDER BY deadline, key LIMIT ?"
         return [Pending(*row) for row in self.run(sql, (now, self.listed(other_than), limit))]
 
     def pending(self, exp: int, keys: Iterable[str]) -> list[Pending]:
