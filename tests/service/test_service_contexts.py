@@ -3,6 +3,8 @@
 import json
 import math
 import random
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -300,3 +302,33 @@ def test_decisions_in_the_thousands_are_remembered_to_a_limit(tmp_path: Path, mo
         assert server("DELETE", "/x/decisions/d0").status == 201  # the agent has given it up by itself
         assert server("PUT", "/x/decisions/d1/reward", {"value": 1}).status == 201
         assert server("GET", "/x/report").body["pending"] == 3
+
+
+READ_AT_ONCE = """
+import os, sys, threading
+from heavybandits.service.linear_learner import LinearLearner
+from heavybandits.service.spec import Arm, ContextRule, Experiment
+
+sys.setswitchinterval(1e-6)
+spec = Experiment(arms=[Arm(f"arm {i}") for i in range(50)], policy="lin-ucb", context=ContextRule())
+contents, ready = LinearLearner.made(spec).dumps(), threading.Barrier(4)
+
+def read():
+    ready.wait()
+    LinearLearner.loaded(spec, contents)
+
+for _ in range(40):
+    child = os.fork()  # in which nothing has been read before
+    if child == 0:
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_several_threads_may_be_the_first_to_read_an_experiment() -> None:
+    subprocess.run([sys.executable, "-c", READ_AT_ONCE], check=True)

@@ -52,9 +52,13 @@ class SortedHeld(msgspec.Struct):
     agent: bytes | None
 
 
+# Made here: if two threads are the first to decode a type, msgspec lets one use what the other has only half made.
+_decode, _decode_sorted = msgspec.msgpack.Decoder(Held).decode, msgspec.msgpack.Decoder(SortedHeld).decode
+
+
 def reordered(contents: bytes, order: Sequence[str]) -> bytes:
     """Return what version 0.2.0 stored of a learner as this version stores it, with the arms in this order."""
-    held = msgspec.msgpack.decode(contents, type=SortedHeld)
+    held = _decode_sorted(contents)
     return _encode(Held(held.length, [(arm, held.arms[arm]) for arm in order], held.agent))
 
 
@@ -87,7 +91,7 @@ class LinearLearner:
     @classmethod
     def loaded(cls, spec: Experiment, contents: bytes) -> LinearLearner:
         """Return the learner that these bytes were made from."""
-        return cls(spec, msgspec.msgpack.decode(contents, type=Held))
+        return cls(spec, _decode(contents))
 
     def check(self, context: Context | None) -> None:
         """Refuse a context of the wrong form, for unknown arms, or with vectors of the wrong length."""
