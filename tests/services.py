@@ -206,7 +206,7 @@ class Process:
                     return
             except OSError:
                 pass
-            assert self.process.poll() is None, self.errors()
+            assert self.process.poll() is None, (self.process.returncode, self.errors())
             time.sleep(0.05)
         raise AssertionError(f"not ready: {self.errors()}")
 

@@ -75,13 +75,11 @@ class Storm:
     def rage(self, events: list[Callable[[int], None]]) -> None:
         """Let things happen to servers, in any order."""
         self._rng.shuffle(events)
-        try:
-            for happen in events:
-                time.sleep(self._rng.uniform(0.1, 1.0))
-                happen(self._rng.randrange(SERVERS))
-            time.sleep(1.0)
-        finally:
-            self.load.stop()
+        for happen in events:
+            time.sleep(self._rng.uniform(0.1, 1.0))
+            happen(self._rng.randrange(SERVERS))
+        time.sleep(1.0)
+        self.load.stop()
 
     def kill(self, victim: int) -> None:
         self.servers[victim].kill()
@@ -121,9 +119,15 @@ class Storm:
             for server in self.servers:
                 eventually(lambda: server("GET", f"/{name}").body["seq"] == next_seq - 1)  # noqa: B023
             reports[name] = [server("GET", f"/{name}/report").body for server in self.servers]
-        for victim in range(SERVERS):
-            assert self.servers[victim].end() == 0
+        assert [server.end() for server in self.servers] == [0] * SERVERS
         return reports
+
+    def end(self) -> None:
+        """Leave nothing running, whatever happened."""
+        self.load.stop()
+        for server in self.servers:
+            if server.process.poll() is None:
+                server.kill()
 
     def errors(self) -> list[str]:
         """Return what servers wrote about failures of their own."""
@@ -136,10 +140,12 @@ def storm(url: str, folder: Path, kills: int, pauses: int, seed: int = 0) -> Tal
     raging = Storm(url, folder, seed)
     restarts, cuts = -(-kills // 4), kills // 2 if url.startswith("postgres") else 0
     happen = {raging.kill: kills, raging.pause: pauses, raging.restart: restarts, raging.cut: cuts}
-    raging.rage([each for each, times in happen.items() for _ in range(times)])
-    reports, load = raging.settle(), raging.load
-    verdict = Verdict(url, load.acknowledged)
-    differing = []
+    try:
+        raging.rage([each for each, times in happen.items() for _ in range(times)])
+        reports, load = raging.settle(), raging.load
+    finally:
+        raging.end()
+    verdict, differing = Verdict(url, load.acknowledged), []
     with closing(open_storage(url).connect()) as session:
         for name, (exp, next_seq) in heads(url).items():
             replayed = Replica(exp, name)
