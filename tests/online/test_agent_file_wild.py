@@ -44,8 +44,9 @@ def attempt(name, place, at, value):
     except IndexError as error:
         if interpreted:  # what compiled code would not have noticed
             raise
-    except (ArithmeticError, ValueError, TypeError):
-        pass
+    except ValueError as error:
+        if "cannot go on" not in str(error):
+            raise
 
 
 for name, parameters in policies.items():

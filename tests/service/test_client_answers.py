@@ -11,7 +11,15 @@ import pytest
 import heavybandits as hb
 from heavybandits.service.client import ServiceError
 
-KNOWN = {"id": "one", "arm": "a", "payload": {"css": "b"}, "p": 0.5, "reason": "policy", "seq": 7, "deadline": None}
+KNOWN: dict[str, Any] = {
+    "id": "one",
+    "arm": "a",
+    "payload": {"css": "b"},
+    "p": 0.5,
+    "reason": "policy",
+    "seq": 7,
+    "deadline": None,
+}
 NEWER = {"explanation": {"because": [{"of": ["this"]}]}, "model": None, "_fields": 1, "self": 2}
 
 
