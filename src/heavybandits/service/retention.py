@@ -10,7 +10,9 @@ from .. import __version__
 from .._format import plural
 from .deletion import remains_removed
 from .events import Clock, system_clock
+from .expected import Expected
 from .findings import Finding, Wrong, for_each, found
+from .links import seal
 from .replicas import read, replayed
 from .storage import Session
 from .storage.session import Head
@@ -58,17 +60,31 @@ def _settle(session: Session, head: Head, first_seq: int) -> None:
     if first_seq == head.first_seq:
         return
     check_link(head, replica)
-    contents, link = b"", b""
+    contents, link, implied = b"", b"", Expected()
     for event in replayed(session, replica, max(first_seq, head.link_seq + 1)):
         check_link(head, replica)
+        implied.take(replica.spec, event)
         if event.seq == first_seq - 1:
             contents, link = replica.snapshot(), replica.link
+    _seal_units(session, head.id, implied)
     with session.transaction([head.id]):
         now = session.head_of(head.id)
         if now is None or now.first_seq != head.first_seq:
             raise Wrong("pruned or deleted by somebody else meanwhile")
         session.put_snapshot(head.id, first_seq - 1, __version__, contents)
         session.set_first_seq(head.id, first_seq, link)
+
+
+def _seal_units(session: Session, exp: int, implied: Expected) -> None:
+    """Seal the units that servers of version 0.2.0 have not sealed: once the log is pruned, nothing else tells them."""
+    with session.reading():
+        stored = session.sealed_units(exp)
+    stale = [unit for unit, old in stored if unit in implied.units.get(unit.hash, [])[-1:] and old != seal(exp, *unit)]
+    for start in range(0, len(stale), CHUNK):
+        some = stale[start : start + CHUNK]
+        with session.transaction([exp]):
+            now = session.units(exp, [unit.hash for unit in some])
+            session.put_units(exp, [unit for unit in some if now.get(unit.hash) == unit])
 
 
 def _first_since(session: Session, head: Head, t: int) -> int:

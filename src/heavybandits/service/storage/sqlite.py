@@ -11,10 +11,13 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from . import migrations
 from .session import Overtaken, Rejected, Row, Session, StorageError, Unavailable
 
 PATIENCE = 5.0  # seconds to wait for another writer
 IN = "IN (SELECT value FROM json_each(?))"  # follows a column whose value must be listed
+
+SCHEMA = "SELECT name, type, tbl_name, sql FROM sqlite_master"
 
 
 def listed(values: Iterable[str | int]) -> str:
@@ -49,7 +52,7 @@ class SQLite(Session):
             return self._connection.execute(statement, parameters).fetchall()
         except (sqlite3.DataError, sqlite3.InterfaceError, OverflowError, UnicodeEncodeError) as error:
             raise Rejected(str(error)) from error
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter if a message quotes what is damaged
             raise StorageError(str(error)) from error
 
     def listed(self, values: Iterable[int]) -> str:
@@ -125,13 +128,10 @@ class SQLite(Session):
         found = [row[0] for row in self.run("PRAGMA integrity_check")]
         wrong = [] if found == ["ok"] else found
         wrong += [f"{row[0]}: a row is of no experiment" for row in self.run("PRAGMA foreign_key_check")]
-        with contextlib.closing(SQLite(Path(":memory:"), threading.Lock())) as new:
-            new.migrate()
-            wrong += [f"the definition of {row[0]} is another" for row in new._schema() - self._schema()]
-        return wrong + super().damage()
-
-    def _schema(self) -> set[Row]:
-        return set(self.run("SELECT name, type, tbl_name, sql FROM sqlite_master"))
+        with contextlib.closing(sqlite3.connect(":memory:")) as new:
+            new.executescript(";".join((migrations.VERSIONS, *migrations.steps(self.DIALECT).values())))
+            missing = set(new.execute(SCHEMA)) - set(self.run(SCHEMA))
+        return [*wrong, *(f"the definition of {row[0]} is not as it was made" for row in missing), *super().damage()]
 
     def lock_experiments(self) -> None:
         """Do nothing: the transaction is the only one that writes."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..session import Session
 
+VERSIONS = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY)"
+
 
 def steps(dialect: str) -> dict[int, str]:
     """Return the statements of each step by its number; a step for another database has none.
@@ -30,7 +32,7 @@ def migrate(session: Session) -> list[int]:
     """Run the steps that the database has not seen, in one transaction, and return their numbers."""
     with session.transaction():
         session.lock_experiments()
-        session.run("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY)")
+        session.run(VERSIONS)
         seen, known = version(session), steps(session.DIALECT)
         if seen > max(known):
             raise ValueError(f"serve: the database has schema {seen}, but this version of heavybandits reads up to "
