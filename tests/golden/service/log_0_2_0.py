@@ -15,7 +15,7 @@ from heavybandits.service.storage import open_storage
 
 ARMS = [{"name": "small"}, {"name": "large"}, {"name": "medium"}]
 PAYS = {"small": 10.0, "large": 0.0, "medium": 4.0}
-SPECS = {
+SPECS: dict[str, dict[str, object]] = {
     "shared": {"context": {"shared": True, "n_features": 2}},
     "own": {"context": {}},
     "plain": {"policy": "ucb", "sticky": True},
