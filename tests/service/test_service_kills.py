@@ -40,8 +40,8 @@ def played(server: Running) -> dict[Act, Said]:
     [
         ("SELECT 1", (False, False, False)),
         ("DELETE FROM event WHERE key = 'd3/r'", (True, False, True)),
-        ("INSERT INTO event SELECT exp, 10, kind, key, arm, value, p, reason, t, since, body FROM event "
-         "WHERE key = 'd1/r'", (True, True, True)),
+        ("INSERT INTO event (exp, seq, kind, key, arm, value, t, since) "
+         "SELECT exp, 10, kind, key, arm, value, t, since FROM event WHERE key = 'd1/r'", (True, True, True)),
         ("UPDATE event SET value = 7 WHERE key = 'd2/r'", (False, False, True)),
         ("UPDATE event SET arm = 'zeta' WHERE kind = 'decision'", (False, False, True)),
         ("UPDATE pending SET total = 1.5 WHERE key = 'd0'", (False, False, True)),
