@@ -1,6 +1,7 @@
 """Arms keep the order in which they were created, in every kind of experiment, through restarts and on every server."""
 
 import gzip
+import json
 import logging
 import shutil
 import sqlite3
@@ -102,6 +103,16 @@ def test_a_paused_experiment_answers_the_same_arm_after_a_restart(storage: Stora
                 server("PATCH", "/x", {"state": "paused"})
             answered.add(server("POST", "/x/decisions", {"id": f"d{part}"}).body["arm"])
     assert answered == {"large"}  # the first open one
+
+
+def test_exports_list_open_arms_in_the_order_of_creation(storage: Storage) -> None:
+    with running(storage) as server:
+        make(server, "plain")
+        for state in ("paused", "running"):
+            server("PATCH", "/x/arms/small", {"state": state})
+        server("POST", "/x/decisions", {"id": "one"})
+        last = json.loads(server("GET", "/x/export").body.splitlines()[-1])
+    assert last["open"] == NAMES
 
 
 def test_the_checksum_tells_replicas_apart_that_differ_in_the_order_of_arms(storage: Storage) -> None:

@@ -45,14 +45,14 @@ def check(form: str) -> None:
 
 def rows(storage: Storage, head: Head, after: int = 0) -> Iterator[dict[str, Any]]:
     """Yield the events of an experiment after a sequence number, as rows."""
-    open_arms: list[str] = []
+    is_open: dict[str, bool] = {}  # by arm, in the order in which arms were created
     for event in _read(storage, Session.changes, head.id, 0, after):
         if event.seq <= after:
-            open_arms = _opened(open_arms, event)
+            is_open |= _opened_or_closed(event)
     for event in _read(storage, Session.events, head.id, after, head.next_seq - 1):
         if event.kind == "config":
-            open_arms = _opened(open_arms, event)
-        yield _row(event, open_arms)
+            is_open |= _opened_or_closed(event)
+        yield _row(event, [arm for arm, opened in is_open.items() if opened])
 
 
 def _read(
@@ -71,15 +71,15 @@ def _read(
         after = chunk[-1].seq
 
 
-def _opened(open_arms: list[str], event: Event) -> list[str]:
-    """Return the arms that are open after a change."""
+def _opened_or_closed(event: Event) -> dict[str, bool]:
+    """Return the arms that a change concerns, and whether they are open after it."""
     change = msgspec.json.decode(event.body or "", type=Config)
     if change.create is not None:
-        return [arm.name for arm in change.create.arms]
-    if added := change.add or change.resume:
-        return [*open_arms, added]
-    gone = change.pause or change.retire
-    return [arm for arm in open_arms if arm != gone]
+        return {arm.name: True for arm in change.create.arms}
+    if opened := change.add or change.resume:
+        return {opened: True}
+    closed = change.pause or change.retire
+    return {} if closed is None else {closed: False}
 
 
 def _row(event: Event, open_arms: list[str]) -> dict[str, Any]:
