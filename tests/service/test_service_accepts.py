@@ -221,10 +221,10 @@ def test_policies_that_need_too_much_memory_are_refused(policy: dict[str, Any]) 
 
 
 def test_a_failure_on_trial_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heavybandits.service.trial.report", lambda replica: {"mean": {1j}})
+    monkeypatch.setattr("heavybandits.service.trial.report", lambda *of: {"mean": {1j}})
     with pytest.raises((ValueError, TypeError)):
         check(Experiment(arms=[Arm("a")], policy="ucb"))
-    monkeypatch.setattr("heavybandits.service.trial.report", lambda replica: 1 / 0)
+    monkeypatch.setattr("heavybandits.service.trial.report", lambda *of: 1 / 0)
     with pytest.raises(ValueError, match="the experiment cannot be used: ZeroDivisionError: division by zero"):
         check(Experiment(arms=[Arm("a")], policy="ucb"))
 
