@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.engine.results import Result
-from heavybandits.engine.study_results import StudyResult
+from heavybandits.results.result import Result
+from heavybandits.results.study_result import StudyResult
 
 HORIZON = 100
 ROUNDS = np.arange(1, HORIZON + 1)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from heavybandits.engine.study_results import StudyResult
+from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
 from heavybandits.studies.progress import Step
 from heavybandits.studies.run import run_studies

@@ -16,7 +16,7 @@ PACKAGE = Path(hb.__file__).parent
 # From the ground up: a module may import those on its own line or on a line above it.
 FLOORS = (
     ("_files", "_format", "_validate", "_version", "palette", "protocols", "theory"),
-    ("engine.compile",),
+    ("engine.compile", "results"),
     ("world",),
     ("algorithms",),
     ("engine",),

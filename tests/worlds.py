@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.engine.results import Result
-from heavybandits.engine.study_results import StudyResult
 from heavybandits.protocols import FloatArray
 from heavybandits.reproduce import Verdict, verdicts
+from heavybandits.results.result import Result
+from heavybandits.results.study_result import StudyResult
 
 SGD, MED, SMOM = OURS = ("SGD-UCB", "SGD-UCB-Median", "SGD-UCB-SMoM")
 RUCB, RECOMPUTED, TRUNCATED = "RUCB-Median", "RUCB-Median recomputed", "RUCB-Truncated"

@@ -11,6 +11,7 @@ import heavybandits as hb
 # Title and opening words by the beginning of a module's name, in the order of the page; the longest beginning counts.
 GROUPS = {
     "engine": ("Simulate", "Play policies on an instance, and look at the results."),
+    "results": ("Simulate", ""),
     "world": ("Instances", "What is played: arms, and the environments of the paper."),
     "world.noises": ("Noises and laws", "What rewards are drawn from."),
     "online": ("Decide online", "One decision at a time."),

@@ -65,13 +65,13 @@ from .algorithms.policies.zo_ucb import ZOUCB
 from .algorithms.registry import estimators, make, policies
 from .diagnosis import diagnose
 from .engine.loop import simulate
-from .engine.results import Result
-from .engine.study_results import StudyResult
 from .online.agent import Agent
 from .online.linear_agent import LinearAgent
 from .online.lipschitz_agent import LipschitzAgent
 from .protocols import compilable
 from .report.page import write_report
+from .results.result import Result
+from .results.study_result import StudyResult
 from .service.client import Client
 from .studies.run import run_study
 from .studies.store import load_study

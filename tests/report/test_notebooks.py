@@ -14,7 +14,7 @@ from rich.console import Console
 
 import heavybandits as hb
 from heavybandits.engine.progress import NotebookBar
-from heavybandits.engine.study_results import CASES
+from heavybandits.results.study_result import CASES
 
 NASTY = "<script>alert('x')</script> \x1b[31m"
 

@@ -14,8 +14,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from reports import HORIZON, INSTANCE, ROUNDS, grid, result, study
 
 import heavybandits as hb
-from heavybandits.engine.plot import MOST_LABELS, apart
-from heavybandits.engine.results import Result
 from heavybandits.palette import HERO, NIGHT, WHITE, _luminance, _rgb, look
 from heavybandits.report import write_report
 from heavybandits.report.curves import MOST_PANELS, MOST_STRIPS, thinned
@@ -23,6 +21,8 @@ from heavybandits.report.drawing import Drawing, page_colours, picture
 from heavybandits.report.figures import draw
 from heavybandits.report.matrix import advice, failure_matrix, ratio_matrix
 from heavybandits.report.sweep import swept_parameter
+from heavybandits.results.plot import MOST_LABELS, apart
+from heavybandits.results.result import Result
 
 # The palette
 

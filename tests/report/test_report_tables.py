@@ -14,8 +14,6 @@ from reports import HORIZON, INSTANCE, ROUNDS, result, study
 from rich.console import Console
 
 from heavybandits._format import number
-from heavybandits.engine.results import Result
-from heavybandits.engine.study_results import StudyResult
 from heavybandits.report.figures import draw
 from heavybandits.report.runtimes import best_times, runtime_table
 from heavybandits.report.section import regret_sheet, times_sheets
@@ -26,6 +24,8 @@ from heavybandits.report.tables import (
     summary_table,
 )
 from heavybandits.report.terminal import terminal_summary
+from heavybandits.results.result import Result
+from heavybandits.results.study_result import StudyResult
 
 # Summaries
 

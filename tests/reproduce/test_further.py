@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heavybandits.engine.study_results import StudyResult
 from heavybandits.reproduce import Verdict, folder
 from heavybandits.reproduce.further import decide_further, load_further
 from heavybandits.reproduce.measures import Evidence
+from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
 from heavybandits.studies.run import run_studies
 from heavybandits.studies.schema import StudyFile

@@ -22,9 +22,9 @@ from worlds import (
     sweep,
 )
 
-from heavybandits.engine.study_results import StudyResult
 from heavybandits.reproduce import DIFFERENCES, EXPERIMENTS, verdicts
 from heavybandits.reproduce.claims import CLAIMS
+from heavybandits.results.study_result import StudyResult
 
 # The rule plays the optimiser itself, so its verdict does not depend on the world.
 THEOREM = "of clipped SGD holds after every step"

@@ -9,9 +9,6 @@ import pytest
 from worlds import ENVS, MANY, MED, OURS, RUCB, SGD, SMOM, costs, environments, find, papers_world, race, study
 
 import heavybandits as hb
-from heavybandits.engine.results import Result
-from heavybandits.engine.study_results import StudyResult
-from heavybandits.engine.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from heavybandits.reproduce import verdicts
 from heavybandits.reproduce.decisions import LEVEL, Comparison, Rule, decide, growth_needed
 from heavybandits.reproduce.measures import (
@@ -31,6 +28,9 @@ from heavybandits.reproduce.measures import (
 from heavybandits.reproduce.races import faster, faster_than_recomputing, same_order
 from heavybandits.reproduce.rate import rate_holds
 from heavybandits.reproduce.rules import below
+from heavybandits.results.result import Result
+from heavybandits.results.study_result import StudyResult
+from heavybandits.results.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from heavybandits.studies.study import studies
 
 

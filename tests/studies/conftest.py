@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from stores import TEXT, run
 
-from heavybandits.engine.study_results import StudyResult
+from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.store import Store
 from heavybandits.studies.study import Study, read_study
 

@@ -7,7 +7,7 @@ import pytest
 from stores import TEXT, same
 
 import heavybandits as hb
-from heavybandits.engine.study_results import StudyResult
+from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
 from heavybandits.studies.run import run_studies
 from heavybandits.studies.schema import StudyError

@@ -11,8 +11,8 @@ import xarray as xr
 from stores import TEXT, same
 
 import heavybandits as hb
-from heavybandits.engine.results import Chunk
-from heavybandits.engine.study_results import StudyResult
+from heavybandits.results.result import Chunk
+from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
 from heavybandits.studies.run import run_studies
 from heavybandits.studies.store import Store, StoreError

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from stores import run, same
 
-from heavybandits.engine.study_results import StudyResult
+from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.store import Store, StoreError
 from heavybandits.studies.study import Study, read_study
 from heavybandits.studies.writer import reserved

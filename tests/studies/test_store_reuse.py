@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from stores import run, same
 
-from heavybandits.engine.study_results import StudyResult
+from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.schema import StudyFile
 from heavybandits.studies.store import Store, StoreError
 from heavybandits.studies.study import Study

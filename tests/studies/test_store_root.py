@@ -11,8 +11,8 @@ import pytest
 import zarr
 
 import heavybandits as hb
-from heavybandits.engine.study_results import StudyResult
 from heavybandits.reproduce.folder import report_folder
+from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
 from heavybandits.studies.progress import Step
 from heavybandits.studies.run import run_studies

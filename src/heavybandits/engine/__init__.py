@@ -1,1 +1,1 @@
-"""The simulator: the loop, its random streams and its results."""
+"""The simulator: the loop, its games and its random streams."""

@@ -20,6 +20,7 @@ import numpy as np
 from .._validate import count, whole
 from ..algorithms.kit.state import SMOOTHING, reseed
 from ..protocols import IntArray, LinearPolicy, LipschitzPolicy, Policy, require_kind
+from ..results.result import Chunk, Result
 from ..world.delays import Delay, Delays
 from ..world.instances import Instance
 from ..world.linear import LinearInstance
@@ -35,7 +36,6 @@ from .linear import LinearGame
 from .lipschitz import LipschitzGame
 from .memory import Memory
 from .progress import progress_bar
-from .results import Chunk, Result
 from .streams import generator, seeds, stream_key
 
 GAMES: dict[type, Callable[[Any], Game]] = {

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.results import Result
-from ..engine.shown import Shown
-from ..engine.study_results import StudyResult
 from ..palette import FAINT, INK, Look, look
 from ..protocols import FloatArray, IntArray
+from ..results.result import Result
+from ..results.stored_instance import PlayedInstance
+from ..results.study_result import StudyResult
 from .drawing import SIZE, Drawing, Panel, by_fame, listing, replications, shown, variants_note
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _draw_panel(
     figure: FigureBase, heading: str, result: Result, order: list[str], names: dict[str, str], band: list[str],
     strips: int,
 ) -> None:  # fmt: skip
-    from ..engine.plot import plain, plot_regret
+    from ..results.plot import plain, plot_regret
 
     rounds, regret = thinned(result)
     curves = {family: regret[order.index(label)] for label, family in names.items()}
@@ -104,7 +104,7 @@ def draw_strip(axes: Axes, final: dict[str, FloatArray]) -> None:
     """Draw a row of dots per policy, one per replication, and a bar at the median."""
     from matplotlib.ticker import FuncFormatter
 
-    from ..engine.plot import brief, few_log_ticks, plain, short
+    from ..results.plot import brief, few_log_ticks, plain, short
 
     values = np.concatenate(list(final.values()))
     positive = values[values > 0]
@@ -141,7 +141,7 @@ def _dots(axes: Axes, x: FloatArray, y: Any, drawn: Look) -> None:
     axes.add_patch(patch)
 
 
-def title(label: str, instance: Shown) -> str:
+def title(label: str, instance: PlayedInstance) -> str:
     """Say which instance a panel shows and what it is.
 
     Examples

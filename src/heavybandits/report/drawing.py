@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..engine.study_results import StudyResult
 from ..palette import FAINT, HERO, HUES, INK, NIGHT, Look, look, readable
+from ..results.study_result import StudyResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..engine.study_results import StudyResult
+from ..results.study_result import StudyResult
 from .curves import draw_curves
 from .drawing import Drawing
 from .matrix import draw_matrix

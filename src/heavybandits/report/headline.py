@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..engine.study_results import StudyResult
+from ..results.study_result import StudyResult
 from .claims import Verdict
 
 TIMES = "\N{MULTIPLICATION SIGN}"

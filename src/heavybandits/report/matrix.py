@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..engine.results import Result
-from ..engine.shown import noise_of
-from ..engine.study_results import StudyResult
 from ..palette import HERO, VERMILION, look
+from ..results.result import Result
+from ..results.stored_instance import noise_of
+from ..results.study_result import StudyResult
 from .drawing import Drawing, Panel, replications, shown, variants_note
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def draw_matrix(study: StudyResult) -> Drawing:
 def _draw_cells(axes: Axes, ratios: pd.DataFrame, names: list[str], fails: Any) -> None:
     from matplotlib.colors import LogNorm
 
-    from ..engine.plot import plain
+    from ..results.plot import plain
 
     values = np.column_stack([geometric_mean(ratios).to_numpy(), ratios.to_numpy()])
     axes.pcolormesh(values, cmap="YlGnBu", norm=LogNorm(1, DARKEST), edgecolors="white", linewidth=0.6)

@@ -9,7 +9,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from .._files import named
-from ..engine.study_results import StudyResult
+from ..results.study_result import StudyResult
 from .claims import Difference, Verdict, listed
 from .drawing import page_colours
 from .headline import Paper, headline

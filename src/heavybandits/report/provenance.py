@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..engine.study_results import StudyResult
+from ..results.study_result import StudyResult
 
 
 def origin(study: StudyResult) -> dict[str, str]:

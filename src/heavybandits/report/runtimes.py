@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..engine.study_results import StudyResult
-from ..engine.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from ..palette import look
 from ..protocols import FloatArray
+from ..results.study_result import StudyResult
+from ..results.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from .curves import mark_lines
 from .drawing import Drawing, Panel, replications, shown, variants_note
 from .tables import lowest
@@ -90,7 +90,7 @@ def draw_runtimes(study: StudyResult) -> Drawing:
 
 
 def _draw_panel(figure: FigureBase, heading: str, pulls: dict[str, FloatArray], horizon: int) -> None:
-    from ..engine.plot import name_lines, plain, tidy
+    from ..results.plot import name_lines, plain, tidy
 
     axes = figure.add_axes((0.14, 0.16, 0.57, 0.72))
     lines = []

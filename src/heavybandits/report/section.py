@@ -12,8 +12,8 @@ import pandas as pd
 
 from .._files import named
 from .._format import number
-from ..engine.study_results import StudyResult
 from ..palette import Look, look
+from ..results.study_result import StudyResult
 from .drawing import Picture, picture, save, shown, variable
 from .figures import draw
 from .matrix import advice, ratio_matrix

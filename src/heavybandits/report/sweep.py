@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..engine.study_results import StudyResult
 from ..palette import look
 from ..protocols import FloatArray
+from ..results.study_result import StudyResult
 from .curves import banded, mark_lines
 from .drawing import Drawing, Panel, listing, replications, shown, variants_note
 
@@ -57,7 +57,7 @@ def draw_sweep(study: StudyResult) -> Drawing:
 def _draw_panel(
     figure: FigureBase, parameter: str, height: str, values: FloatArray, final: dict[str, FloatArray], band: list[str]
 ) -> None:
-    from ..engine.plot import name_lines, plain, tidy, visible_top
+    from ..results.plot import name_lines, plain, tidy, visible_top
 
     axes = figure.add_axes((0.08, 0.13, 0.74, 0.82))
     lines = []

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from .._format import number
-from ..engine.study_results import StudyResult
+from ..results.study_result import StudyResult
 
 LONGEST = 45  # rows of a LaTeX table that fit on a page
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .._validate import visible
-from ..engine.study_results import StudyResult
+from ..results.study_result import StudyResult
 from .claims import Verdict
 from .section import Cell, Sheet, sheets
 

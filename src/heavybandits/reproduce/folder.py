@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..engine.study_results import StudyResult
 from ..report import Artist, Section, study_section, write_page
+from ..results.study_result import StudyResult
 from ..studies.executors import workers
 from ..studies.progress import Progress
 from ..studies.run import resumable, run_studies

@@ -12,7 +12,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
 
-from ..engine.study_results import StudyResult
+from ..results.study_result import StudyResult
 from ..studies.progress import Progress
 from ..studies.run import run_studies
 from ..studies.schema import StudyFile

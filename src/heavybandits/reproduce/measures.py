@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.results import CHOOSING, JUDGING, Result
-from ..engine.study_results import StudyResult
-from ..engine.time_to_target import pulls_to_target
 from ..protocols import FloatArray, IntArray
+from ..results.result import CHOOSING, JUDGING, Result
+from ..results.study_result import StudyResult
+from ..results.time_to_target import pulls_to_target
 
 OURS = ("SGD-UCB", "SGD-UCB-Median", "SGD-UCB-SMoM")
 BEST_OF_OURS = "the best of the SGD-UCBs"

@@ -11,8 +11,8 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from ..engine.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from ..protocols import FloatArray
+from ..results.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from .decisions import Comparison, Rule
 from .measures import Evidence, Where
 from .rules import Pairs, listed, names

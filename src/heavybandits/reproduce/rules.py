@@ -14,7 +14,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from ..engine.results import Result
+from ..results.result import Result
 from .decisions import Comparison, Rule
 from .measures import (
     FAILED,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..engine.study_results import StudyResult
+from ..results.study_result import StudyResult
 from .claims import CLAIMS, MEDIAN, Claim
 from .decisions import Outcome, decide
 from .differences import DIFFERENCES
@@ -62,7 +62,7 @@ def verdicts(
     Examples
     --------
     >>> import heavybandits as hb
-    >>> from heavybandits.engine.study_results import StudyResult
+    >>> from heavybandits.results.study_result import StudyResult
     >>> policies = {
     ...     "UCB": hb.UCB(), "RUCB-Median": hb.make("rucb-median", eps=1, v=1), "SGD-UCB": hb.make("sgd-ucb"),
     ...     "SGD-UCB-Median": hb.make("sgd-ucb-median"), "SGD-UCB-SMoM": hb.make("sgd-ucb-smom"),

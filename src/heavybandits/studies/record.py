@@ -15,8 +15,8 @@ from pydantic import Field, ValidationError
 
 from .._version import __version__
 from ..engine.checkpoints import checkpoint_rounds
-from ..engine.shown import StoredInstance
 from ..protocols import IntArray
+from ..results.stored_instance import StoredInstance
 from .schema import Count, StudyFile, Table, Text
 
 FORMAT = 2

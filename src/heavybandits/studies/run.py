@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from .._validate import count
 from .._version import __version__
 from ..engine.loop import Run, game_of, play_chunk
-from ..engine.study_results import StudyResult
+from ..results.study_result import StudyResult
 from .executors import workers as opened_workers
 from .progress import Progress, Step
 from .record import Item

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import zarr
 
-from ..engine.results import Chunk, Result
-from ..engine.study_results import StudyResult
+from ..results.result import Chunk, Result
+from ..results.study_result import StudyResult
 from .record import Item, Record, RecordError
 
 ARRAYS = Chunk._fields

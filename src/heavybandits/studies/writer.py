@@ -18,8 +18,8 @@ import numpy as np
 import zarr
 
 from .._files import named
-from ..engine.results import Chunk
-from ..engine.shown import noise_of
+from ..results.result import Chunk
+from ..results.stored_instance import noise_of
 from .record import CaseRecord, Item, PolicyRecord, Record, RecordError, differences
 from .store import (
     ARRAYS,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.engine.results import Result
 from heavybandits.protocols import FloatArray
+from heavybandits.results.result import Result
 
 
 def ending(instance: hb.Instance | hb.LinearInstance, slopes: list[float], horizon: int) -> Result:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..protocols import FloatArray
-from .results import Result
+from .result import Result
 
 
 def pulls_to_target(result: Result, target: float) -> FloatArray:

@@ -14,7 +14,7 @@ from .._format import html_table, number, plural
 from .._validate import unknown
 from ..palette import look
 from ..protocols import FloatArray, IntArray
-from .shown import Shown
+from .stored_instance import PlayedInstance
 from .summary import summary_of, with_error
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ class Result:
     """
 
     def __init__(
-        self, instance: Shown, *, labels: tuple[str, ...], rounds: IntArray, regret: FloatArray, pulls: IntArray,
-        wall_time: FloatArray, horizon: int, seed: int, coordinates: Mapping[str, Any] = MappingProxyType({}),
+        self, instance: PlayedInstance, *, labels: tuple[str, ...], rounds: IntArray, regret: FloatArray,
+        pulls: IntArray, wall_time: FloatArray, horizon: int, seed: int,
+        coordinates: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.instance, self.horizon, self.seed = instance, horizon, seed
         self._coordinates = coordinates  # arrays along the policies, and single values

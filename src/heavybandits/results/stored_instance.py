@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ..protocols import FloatArray
 
 
-class Shown(Protocol):
+class PlayedInstance(Protocol):
     """What results know about an instance of any kind, just played or read from a store."""
 
     @property

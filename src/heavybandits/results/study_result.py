@@ -10,7 +10,7 @@ import numpy as np
 
 from .._format import html_table, plural
 from ..palette import look
-from .results import CHOOSING, Result
+from .result import CHOOSING, Result
 from .summary import with_error
 
 if TYPE_CHECKING:
