@@ -12,7 +12,7 @@ import numpy as np
 
 import heavybandits as hb
 from heavybandits.algorithms.policies.betting_ucb import BETS
-from heavybandits.engine.compile.compiled import compiled
+from heavybandits.jit.compiled import compiled
 from heavybandits.protocols import FloatArray
 
 RUNS, REWARDS = 2000, 1500

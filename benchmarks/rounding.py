@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.engine.compile.compiled import compiled
+from heavybandits.jit.compiled import compiled
 from heavybandits.protocols import FloatArray, IntArray
 
 RUNS, PULLS = 400, (300, 3000, 10_000)

@@ -21,7 +21,7 @@ import numpy as np
 import peers
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.engine.arms import ArmsGame
 from heavybandits.engine.checkpoints import checkpoint_rounds
 from heavybandits.engine.loop import Run

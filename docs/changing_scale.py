@@ -15,7 +15,7 @@ import numpy as np
 
 import heavybandits as hb
 from heavybandits.algorithms.linear.heavy_oful import HeavyOFUL
-from heavybandits.engine.compile.compiled import compiled, without_text
+from heavybandits.jit.compiled import compiled, without_text
 from heavybandits.protocols import FloatArray
 
 HORIZON, REPLICATIONS, SPAN, ORDER = 10_000, 10, 2.0, 1.99

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import streams
+from heavybandits.algorithms.parts.state.tree import streams
 from heavybandits.algorithms.registry import KINDS, TITLES, examples, facts
-from heavybandits.engine.compile.randomness import uses_rng
+from heavybandits.jit.randomness import uses_rng
 
 ROOT = Path(__file__).parent.parent
 COSTS, PAGE = ROOT / "benchmarks" / "policies.csv", ROOT / "docs" / "policies.md"

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from heavybandits.service import app as app  # fills the table of endpoints
 from heavybandits.service.openapi import description
 
 PAGE = Path(__file__).parent / "service-api.md"

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import stats
 
 from heavybandits import make
-from heavybandits.algorithms.kit.shown import value_of
+from heavybandits.algorithms.parts.choice.estimates import value_of
 
 
 def of(policy, rewards):  # its estimate of its only arm; policies are plain Python, and nothing is compiled here

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.shown import index_of, value_of
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.parts.choice.estimates import index_of, value_of
+from heavybandits.algorithms.parts.state.tree import arrays
 
 POLICIES: dict[str, Any] = {
     "ucb": hb.UCB(),

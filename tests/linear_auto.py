@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import with_rows
-from heavybandits.engine.compile.compiled import compiled, without_text
+from heavybandits.algorithms.parts.state.tree import with_rows
+from heavybandits.jit.compiled import compiled, without_text
 from heavybandits.protocols import FloatArray, IntArray
 
 AUTO, MEAN = hb.make("linear-auto"), hb.make("linear-auto-mean")

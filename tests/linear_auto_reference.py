@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from heavybandits.algorithms.kit.two_piece_laws import (
+from heavybandits.algorithms.linear._level_set.two_piece_laws import (
     ABOVE,
     BELOW,
     GROSS,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from heavybandits.algorithms.kit.state import with_room
+from heavybandits.algorithms.parts.state.tree import with_room
 from heavybandits.protocols import FloatArray, IntArray
 
 WILD = [0.0, 0.0, 1.0, 1e300, -1e300, math.inf, -math.inf]

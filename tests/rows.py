@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.design import Design, dot, init_design, learn, leverage
+from heavybandits.algorithms.parts.regression.design import Design, dot, init_design, learn, leverage
 from heavybandits.protocols import FloatArray, IntArray
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.registry import all_policies, examples, facts
 from heavybandits.studies.executors import workers
 from heavybandits.studies.run import run_studies

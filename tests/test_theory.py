@@ -13,7 +13,7 @@ from scipy import integrate, optimize
 
 import heavybandits as hb
 from heavybandits import theory
-from heavybandits.engine.compile.compiled import compiled, without_text
+from heavybandits.jit.compiled import compiled, without_text
 from heavybandits.protocols import FloatArray
 
 CAUCHY_MEDIAN_OF_9 = math.sqrt(0.408659)  # standard deviation

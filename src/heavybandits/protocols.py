@@ -2,10 +2,10 @@
 
 A *policy* or an *estimator* is a ``NamedTuple`` of parameters that never changes.  All that changes is its *state*, a
 ``NamedTuple`` of NumPy arrays, updated in place; a number that changes is an array of length one, or one of the named
-numbers that ``kit/scalars.py`` puts into one array.  States may nest.  Their arrays are of two kinds, told apart by
-their shape: one row per arm (first axis ``n_arms``), or a shape that has nothing to do with the number of arms.
-Anything else belongs in a nested state of its own with a method ``carry`` (see :class:`.Tournament`), which says what
-survives when arms come and go.  A nested state that holds indices of arrays has a method ``check(fresh, n_arms)``,
+numbers that ``parts/state/scalars.py`` puts into one array.  States may nest.  Their arrays are of two kinds, told
+apart by their shape: one row per arm (first axis ``n_arms``), or a shape that has nothing to do with the number of
+arms.  Anything else belongs in a nested state of its own with a method ``carry`` (see :class:`.Tournament`), which says
+what survives when arms come and go.  A nested state that holds indices of arrays has a method ``check(fresh, n_arms)``,
 which refuses those out of range: compiled code does not check indices, and agents are loaded from files.
 
 The methods are plain Python that numba can compile: scalars, loops, arrays, :mod:`math`.  The engine and the online

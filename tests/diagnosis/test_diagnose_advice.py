@@ -7,12 +7,12 @@ import pytest
 from logs import logged, noise_of
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.numerics import LARGEST
 from heavybandits.diagnosis.advice import Advice, advise, measured_sgd_ucb, overruled, two_values
 from heavybandits.diagnosis.goals import choose_goal
 from heavybandits.diagnosis.replay import ENOUGH, FEWEST, WORLDS, Earned, Replay, Resampled, replay
 from heavybandits.diagnosis.shape import measure
 from heavybandits.diagnosis.tails import Estimate
+from heavybandits.numerics import LARGEST
 from heavybandits.protocols import FloatArray
 
 

@@ -11,8 +11,8 @@ from logs import logged
 from scipy import stats
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.numerics import LARGEST
 from heavybandits.diagnosis.shape import centred_ranks, drift, level, measure, quantile, skewness
+from heavybandits.numerics import LARGEST
 
 
 def test_rewards_tie_with_those_of_their_arm_only() -> None:

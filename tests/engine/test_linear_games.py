@@ -7,14 +7,14 @@ import pytest
 from rows import DRAWN, FIXED, FRESH, Gamble, Ridge
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import with_rows
+from heavybandits.algorithms.parts.state.tree import with_rows
 from heavybandits.engine import linear
 from heavybandits.engine.arms import draw_noise
 from heavybandits.engine.checkpoints import checkpoint_rounds
-from heavybandits.engine.compile.randomness import uses_rng
 from heavybandits.engine.linear import LinearGame
 from heavybandits.engine.loop import Run, play_chunk
 from heavybandits.engine.streams import generator, stream_key
+from heavybandits.jit.randomness import uses_rng
 from heavybandits.protocols import FloatArray, IntArray
 
 INSTANCES = {"fresh": FRESH, "fixed": FIXED, "drawn": DRAWN}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.engine.compile.compiled import without_text
 from heavybandits.engine.lipschitz import LipschitzGame
 from heavybandits.engine.streams import generator, stream_key
+from heavybandits.jit.compiled import without_text
 from heavybandits.protocols import FloatArray
 
 POLICIES = {

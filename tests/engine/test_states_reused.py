@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.registry import examples
 from heavybandits.engine.memory import Memory
 from heavybandits.engine.streams import seeds

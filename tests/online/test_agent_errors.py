@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.parts.state.tree import arrays
 
 NO_HORIZON = ["ucb", "kl-ucb", "thompson-gaussian", "rucb-median", "rucb-truncated", "rucb-catoni"]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.registry import examples
 
 WILD = (1e300, -1e300, math.nan, 1e-320, -1.0, math.inf, -math.inf, 0.0)

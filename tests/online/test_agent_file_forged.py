@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.registry import examples
 
 ROWS = [[1.0, 0.0], [0.0, 1.0], [0.5, -0.5]]

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import check_state
+from heavybandits.algorithms.parts.state.tree import check_state
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "policies.json"
 PLAY = """
 import faulthandler, json, sys
 import numpy as np
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.parts.state.tree import arrays
 
 WILD = (-(10**13), -1, 1000, 10**12)
 policies, n_arms, path, interpreted = json.loads(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4] == "1"

@@ -76,7 +76,7 @@ for thread in threads:
     thread.join()
 """
 COMPILE = """
-from heavybandits.engine.compile import door
+from heavybandits.jit import door
 
 compiling, forking = threading.Event(), threading.Event()
 os.register_at_fork(before=forking.set)

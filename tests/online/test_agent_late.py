@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.pending import find_pending
+from heavybandits.algorithms.parts.choice.pending import find_pending
 from heavybandits.online.decisions import KEPT, Awaited
 
 

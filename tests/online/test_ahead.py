@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.matches import SCAN
-from heavybandits.algorithms.kit.pending import find_pending
-from heavybandits.algorithms.kit.state import reseed, streams
-from heavybandits.algorithms.kit.tournament import Tournament, with_trees
+from heavybandits.algorithms.parts.choice.kinetic_tree import SCAN
+from heavybandits.algorithms.parts.choice.pending import find_pending
+from heavybandits.algorithms.parts.choice.tournament import Tournament, with_trees
+from heavybandits.algorithms.parts.state.tree import reseed, streams
 from heavybandits.algorithms.registry import examples
-from heavybandits.engine.compile import door
+from heavybandits.jit import door
 from heavybandits.online import ahead, known_arms
 from heavybandits.online.decisions import Code, compiled_already_for, compiled_for, decide, learn
 from heavybandits.protocols import is_named_tuple

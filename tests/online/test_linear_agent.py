@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from rows import Gamble, Ridge
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.registry import examples
-from heavybandits.engine.compile.randomness import uses_rng
+from heavybandits.jit.randomness import uses_rng
 from heavybandits.online import linear_decisions
 
 ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])

@@ -9,7 +9,7 @@ import pytest
 PLAY = """
 import numpy as np
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.registry import examples
 
 loaded = refused = 0

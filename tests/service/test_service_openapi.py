@@ -15,7 +15,6 @@ from schemathesis.specs.openapi.checks import (
 )
 from services import ARMS, Running, call, running
 
-from heavybandits.service import app as app  # fills the table
 from heavybandits.service.openapi import description
 from heavybandits.service.storage import open_storage
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..algorithms.kit.numerics import LARGEST
+from ..numerics import LARGEST
 from ..protocols import FloatArray
 from .advice import advise, overruled, rivals
 from .contexts import weigh_contexts

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from ..algorithms.kit.numerics import saturate
-from ..algorithms.kit.spreads import init_spreads, learn_spread, repeats
+from ..algorithms.level_sets.spreads import init_spreads, learn_spread, repeats
+from ..numerics import saturate
 from ..protocols import FloatArray
 from .shape import Shape
 from .tails import FEWEST as FEWEST_IN_TAIL

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithms.kit.numerics import power_of_two
+from ..numerics import power_of_two
 from ..protocols import FloatArray
 from .shape import MEASURES, ROUNDING, level
 from .tails import Estimate

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.kit.numerics import power_of_two
 from ..engine.loop import simulate
+from ..numerics import power_of_two
 from ..protocols import FloatArray
 from ..world.instances import Instance
 from .shape import ROUNDING, average, quantile

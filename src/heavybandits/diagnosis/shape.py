@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithms.kit.numerics import power_of_two, saturate
+from ..numerics import power_of_two, saturate
 from ..protocols import FloatArray
 from .tails import UNKNOWN, Estimate, distances, tail_index
 

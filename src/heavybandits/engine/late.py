@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.kit.pending import Pending, ask, find_pending, give_up, settle
+from ..algorithms.parts.choice.pending import Pending, ask, find_pending, give_up, settle
 from ..protocols import FloatArray, IntArray, compilable
 from ..world.delays import Delays
 from ..world.instances import Instance

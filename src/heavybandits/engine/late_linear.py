@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.kit.asking import ask, settle
-from ..algorithms.kit.state import find_asking
+from ..algorithms.parts.choice.pending_rows import ask, settle
+from ..algorithms.parts.state.tree import find_asking
 from ..protocols import FloatArray, IntArray
 from ..world.delays import Delays
 from ..world.linear import LinearInstance

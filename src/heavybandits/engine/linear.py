@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.kit.state import with_rows
+from ..algorithms.parts.state.tree import with_rows
 from ..protocols import FloatArray, IntArray
 from ..world.contexts import Held
 from ..world.linear import LinearInstance, draw_rows, expected

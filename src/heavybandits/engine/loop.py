@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from .._validate import count, whole
-from ..algorithms.kit.state import SMOOTHING, reseed
+from ..algorithms.parts.state.tree import SMOOTHING, reseed
+from ..jit.compiled import compiled, without_text
+from ..jit.randomness import uses_rng
 from ..protocols import IntArray, LinearPolicy, LipschitzPolicy, Policy, require_kind
 from ..results.result import Chunk, Result
 from ..world.delays import Delay, Delays
@@ -27,8 +29,6 @@ from ..world.linear import LinearInstance
 from ..world.lipschitz import LipschitzInstance
 from .arms import ArmsGame
 from .checkpoints import checkpoint_rounds
-from .compile.compiled import compiled, without_text
-from .compile.randomness import uses_rng
 from .game import Game
 from .late import LateGame
 from .late_linear import LateLinearGame

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.kit.state import pools, streams
+from ..algorithms.parts.state.tree import pools, streams
 
 
 class Memory:

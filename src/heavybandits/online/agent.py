@@ -7,7 +7,7 @@ from reprlib import repr as brief
 from typing import Any
 
 from .._validate import count, in_range
-from ..algorithms.kit.pending import give_up
+from ..algorithms.parts.choice.pending import give_up
 from ..algorithms.policies.restarting import Restarting
 from ..protocols import Policy
 from .arms import Arms, listed

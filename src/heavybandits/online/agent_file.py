@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validate import LARGEST_COUNT, count, whole
-from ..algorithms.kit.state import arrays, check_state, rebuilt
+from ..algorithms.parts.state.tree import arrays, check_state, rebuilt
 from ..algorithms.registry import all_policies, estimators, make, to_spec
-from ..engine.compile.randomness import uses_rng
+from ..jit.randomness import uses_rng
 from ..protocols import kind_of
 from . import agent_file_v1
 

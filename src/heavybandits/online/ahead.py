@@ -12,9 +12,9 @@ import ctypes
 import threading
 from typing import Any, NamedTuple
 
-from ..algorithms.kit.late import MANY
-from ..algorithms.kit.tournament import with_trees
-from ..engine.compile.compiled import key_of
+from ..algorithms.parts.choice.late import MANY
+from ..algorithms.parts.choice.tournament import with_trees
+from ..jit.compiled import key_of
 from .decisions import Code, compiled_already_for, compiled_for
 
 _begun: dict[Any, threading.Event] = {}  # by what the code is compiled for

@@ -11,11 +11,11 @@ import numpy as np
 
 from .._format import html_table, text_table
 from .._validate import count, whole
-from ..algorithms.kit.shown import index_of, value_of
-from ..algorithms.kit.state import SMOOTHING, fresh_state, pools, reseed, streams, with_room
+from ..algorithms.parts.choice.estimates import index_of, value_of
+from ..algorithms.parts.state.tree import SMOOTHING, fresh_state, pools, reseed, streams, with_room
 from ..algorithms.registry import names_of
-from ..engine.compile.compiled import without_text
-from ..engine.compile.randomness import uses_rng
+from ..jit.compiled import without_text
+from ..jit.randomness import uses_rng
 from ..protocols import FloatArray
 from .kept import Kept
 from .locks import new_lock

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._validate import in_range
-from ..algorithms.kit.pending import find_pending
-from ..algorithms.kit.state import find_draws, find_open
-from ..engine.compile.randomness import set_key
+from ..algorithms.parts.choice.pending import find_pending
+from ..algorithms.parts.state.tree import find_draws, find_open
+from ..jit.randomness import set_key
 from ..protocols import IntArray
 from .arms import listed
 from .decisions import Assigned

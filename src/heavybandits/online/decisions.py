@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..algorithms.kit.pending import Pending, ask, find_pending, note
-from ..engine.compile.compiled import compiled, compiled_already
+from ..algorithms.parts.choice.pending import Pending, ask, find_pending, note
+from ..jit.compiled import compiled, compiled_already
 from ..protocols import FloatArray
 
 KEPT = 10_000  # at most: probabilities kept per arm, because some rewards never come

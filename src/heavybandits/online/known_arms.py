@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._format import plural
-from ..algorithms.kit.matches import SCAN
-from ..algorithms.kit.pending import find_pending
-from ..algorithms.kit.state import carried, find_draws, fresh_state
-from ..algorithms.kit.tournament import with_trees, without_caches
+from ..algorithms.parts.choice.kinetic_tree import SCAN
+from ..algorithms.parts.choice.pending import find_pending
+from ..algorithms.parts.choice.tournament import with_trees, without_caches
+from ..algorithms.parts.state.tree import carried, find_draws, fresh_state
 from ..protocols import IntArray
 from . import arm_table
 from .ahead import at_hand, compile_ahead

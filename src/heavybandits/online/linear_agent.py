@@ -11,9 +11,9 @@ import numpy as np
 
 from .._format import plural
 from .._validate import count
-from ..algorithms.kit.state import find_asking, with_rows
-from ..engine.compile.compiled import compiled
-from ..engine.compile.randomness import set_key
+from ..algorithms.parts.state.tree import find_asking, with_rows
+from ..jit.compiled import compiled
+from ..jit.randomness import set_key
 from ..protocols import FloatArray, LinearPolicy
 from .any_agent import AnyAgent, bounds
 from .arm_table import SHOWN

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from ..algorithms.kit.asking import ask, settle
+from ..algorithms.parts.choice.pending_rows import ask, settle
 from ..protocols import FloatArray
 
 Row = tuple[float, ...]

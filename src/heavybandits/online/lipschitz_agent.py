@@ -11,7 +11,7 @@ import numpy as np
 
 from .._format import plural
 from .._validate import LARGEST_COUNT, count
-from ..algorithms.kit.pending import find_pending, give_up
+from ..algorithms.parts.choice.pending import find_pending, give_up
 from ..protocols import FloatArray, LipschitzPolicy
 from .any_agent import AnyAgent, bounds
 from .arm_table import SHOWN

@@ -10,8 +10,6 @@ import os
 import threading
 import weakref
 
-from ..engine.compile import door  # noqa: F401  it must register first, to be held last: calls may compile
-
 _locks: weakref.WeakSet[threading.Lock] = weakref.WeakSet()
 _listing = threading.Lock()  # held while the list of locks is used
 _held: list[threading.Lock] = []  # by a fork

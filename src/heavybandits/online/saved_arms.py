@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._validate import whole
-from ..algorithms.kit.state import fresh_state
+from ..algorithms.parts.state.tree import fresh_state
 from .agent_file import Contents, counted
 
 NAMES = (str, int, float)  # types of names that a file can hold

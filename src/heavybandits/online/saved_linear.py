@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._validate import count
-from ..algorithms.kit.state import fresh_state, with_rows
+from ..algorithms.parts.state.tree import fresh_state, with_rows
 from .agent_file import Contents, counted
 from .rows import ALLOWED, are_usable
 

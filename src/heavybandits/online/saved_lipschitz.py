@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._validate import count, whole
-from ..algorithms.kit.pending import find_pending
-from ..algorithms.kit.state import fresh_state
+from ..algorithms.parts.choice.pending import find_pending
+from ..algorithms.parts.state.tree import fresh_state
 from .agent_file import Contents, counted
 
 

@@ -17,8 +17,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from . import operations as operations  # importing these fills the table
-from . import reading as reading
 from .auth import LOOPBACK, RateLimit, Tokens, allows
 from .dashboard.pages import Pages
 from .downloads import Downloads

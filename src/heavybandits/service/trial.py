@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ..algorithms.kit.state import fresh_state
+from ..algorithms.parts.state.tree import fresh_state
 from ..protocols import is_named_tuple
 from .events import Event
 from .learners import policy_of

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.kit.shown import index_of, value_of
-from ..algorithms.kit.state import arrays, carried, find_open, with_room
-from ..engine.compile.compiled import without_text
+from ..algorithms.parts.choice.estimates import index_of, value_of
+from ..algorithms.parts.state.tree import arrays, carried, find_open, with_room
+from ..jit.compiled import without_text
 from ..protocols import FloatArray, IntArray, is_named_tuple
 from .common import (
     WILD,

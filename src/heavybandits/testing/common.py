@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.kit.state import arrays
-from ..engine.compile.compiled import compiled, without_text
-from ..engine.compile.randomness import uses_rng
+from ..algorithms.parts.state.tree import arrays
+from ..jit.compiled import compiled, without_text
+from ..jit.randomness import uses_rng
 from ..protocols import FloatArray, IntArray
 
 WILD = (math.inf, -math.inf, 1e308, -1e308, 1e17, 0.0, 0.0, -1.0, 1.0, 1e-300)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.kit.state import arrays, find_asking, with_room, with_rows
-from ..engine.compile.compiled import without_text
-from ..engine.compile.randomness import uses_rng
+from ..algorithms.parts.state.tree import arrays, find_asking, with_room, with_rows
+from ..jit.compiled import without_text
+from ..jit.randomness import uses_rng
 from ..protocols import FloatArray, IntArray
 from ..world.contexts import blocks
 from .common import (

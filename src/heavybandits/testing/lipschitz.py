@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._format import plural
-from ..algorithms.kit.state import arrays, with_room
-from ..engine.compile.compiled import without_text
+from ..algorithms.parts.state.tree import arrays, with_room
+from ..jit.compiled import without_text
 from ..protocols import FloatArray, IntArray
 from .common import (
     WILD,

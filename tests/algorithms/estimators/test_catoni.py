@@ -13,8 +13,8 @@ from scipy import optimize
 from heavybandits.algorithms.estimators import _catoni as catoni
 from heavybandits.algorithms.estimators.catoni import Catoni
 from heavybandits.algorithms.estimators.catoni_infinite_variance import CatoniInfiniteVariance
-from heavybandits.algorithms.kit.influence import influence
-from heavybandits.algorithms.kit.numerics import LARGEST, saturate
+from heavybandits.algorithms.parts.means.influence import influence
+from heavybandits.numerics import LARGEST, saturate
 from heavybandits.protocols import FloatArray
 
 

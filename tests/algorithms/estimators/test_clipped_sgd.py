@@ -12,16 +12,16 @@ import heavybandits as hb
 from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD, descend, init_iterates, init_schedule
 from heavybandits.algorithms.estimators.clipped_sstm import ClippedSSTM
 from heavybandits.algorithms.estimators.two_point import TwoPoint
-from heavybandits.algorithms.kit.numerics import (
+from heavybandits.algorithms.parts.means.smom import Waiting, collect, init_waiting, smoothed, smoothed_median
+from heavybandits.algorithms.parts.state.stream import SEED, Stream, init_stream, next_normal, next_number
+from heavybandits.jit.compiled import compiled
+from heavybandits.numerics import (
     LARGEST,
     clip,
     running_mean,
     saturate,
     small_median,
 )
-from heavybandits.algorithms.kit.smom import Waiting, collect, init_waiting, smoothed, smoothed_median
-from heavybandits.algorithms.kit.stream import SEED, Stream, init_stream, next_normal, next_number
-from heavybandits.engine.compile.compiled import compiled
 from heavybandits.theory import practical_step
 
 pytestmark = pytest.mark.filterwarnings(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from means import TWELVE, fed, stream
 
 from heavybandits.algorithms.estimators.median_of_means import MOST_BLOCKS, MedianOfMeans, _range_sum
-from heavybandits.algorithms.kit.numerics import LARGEST, saturate
+from heavybandits.numerics import LARGEST, saturate
 from heavybandits.protocols import FloatArray
 
 

@@ -15,7 +15,7 @@ from heavybandits.algorithms.estimators.catoni import Catoni
 from heavybandits.algorithms.estimators.catoni_infinite_variance import CatoniInfiniteVariance
 from heavybandits.algorithms.estimators.median_of_means import MedianOfMeans
 from heavybandits.algorithms.estimators.truncated_mean import TruncatedMean
-from heavybandits.algorithms.kit.numerics import LARGEST
+from heavybandits.numerics import LARGEST
 
 
 @pytest.mark.slow

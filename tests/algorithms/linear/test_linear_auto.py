@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from linear_auto import AUTO, MEAN, play, played, problem
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heavybandits.algorithms.kit.state import arrays, with_rows
 from heavybandits.algorithms.linear.linear_level_set_ucb import LinearLevelSetUCB
+from heavybandits.algorithms.parts.state.tree import arrays, with_rows
 from heavybandits.protocols import FloatArray
 
 seeds = st.integers(0, 2**32 - 1)

@@ -9,8 +9,8 @@ from linear_auto import AUTO, MEAN, finite, played, problem, regret
 from numpy.testing import assert_allclose, assert_array_equal
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.robust_line import approach
-from heavybandits.algorithms.kit.state import with_rows
+from heavybandits.algorithms.linear._level_set.robust_line import approach
+from heavybandits.algorithms.parts.state.tree import with_rows
 from heavybandits.protocols import FloatArray
 
 

@@ -5,7 +5,7 @@ import pytest
 from linear_auto import AUTO, MEAN, played, problem, regret
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.two_piece_laws import GROSS
+from heavybandits.algorithms.linear._level_set.two_piece_laws import GROSS
 
 
 @pytest.mark.parametrize("kind", ["coins", "revenue"])

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.registry import examples, facts
 
 SMALL = 100  # bytes of counters and constants

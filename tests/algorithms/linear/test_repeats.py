@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.repeats import collect, init_group, repeated_row
+from heavybandits.algorithms.parts.regression.repeats import collect, init_group, repeated_row
 from heavybandits.algorithms.registry import examples
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.ball import into_ball
-from heavybandits.algorithms.kit.linear import init_fit, lift
-from heavybandits.algorithms.kit.roots import square_root
 from heavybandits.algorithms.linear._adaptive_huber import init_adaptive_huber, take_in, width_of
+from heavybandits.algorithms.linear._roots import square_root
 from heavybandits.algorithms.linear.huber_bandit import forced_arm
 from heavybandits.algorithms.linear.hvt_ucb import one_pass
 from heavybandits.algorithms.linear.menu import most_central
+from heavybandits.algorithms.parts.regression.ball import into_ball
+from heavybandits.algorithms.parts.regression.rows import init_fit, lift
 
 ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [1.0, 0.0]])
 REWARDS = [0.5, 8.0, 0.9, -1.0]

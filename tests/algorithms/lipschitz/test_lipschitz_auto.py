@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from playing import seeds
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.cells import Cells, cut, init_cells
-from heavybandits.algorithms.kit.matches import VALUE
-from heavybandits.algorithms.kit.state import arrays, carried
-from heavybandits.algorithms.kit.tournament import CENTRE
+from heavybandits.algorithms.lipschitz._cells import Cells, cut, init_cells
 from heavybandits.algorithms.lipschitz.lipschitz_auto import ROOM
+from heavybandits.algorithms.parts.choice.kinetic_tree import VALUE
+from heavybandits.algorithms.parts.choice.tournament import CENTRE
+from heavybandits.algorithms.parts.state.tree import arrays, carried
 from heavybandits.algorithms.policies.auto import Auto
 from heavybandits.protocols import FloatArray
 

@@ -9,8 +9,8 @@ import pytest
 from randomised import choose
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.ftrl import draw, init_draws, probability
-from heavybandits.algorithms.kit.state import carried
+from heavybandits.algorithms.parts.randomised.ftrl import draw, init_draws, probability
+from heavybandits.algorithms.parts.state.tree import carried
 
 pytestmark = pytest.mark.usefixtures("silent")
 

@@ -16,8 +16,8 @@ from randomised import choose, play, rewards_table, solved
 from scipy import optimize
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.numerics import clip, saturate
-from heavybandits.algorithms.kit.state import carried
+from heavybandits.algorithms.parts.state.tree import carried
+from heavybandits.numerics import clip, saturate
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")

@@ -10,9 +10,9 @@ from randomised import choose, solved
 from scipy import optimize
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.ftrl import charge, init_draws, tsallis
-from heavybandits.algorithms.kit.numerics import power
+from heavybandits.algorithms.parts.randomised.ftrl import charge, init_draws, tsallis
 from heavybandits.algorithms.policies.htinf import skipping_factor
+from heavybandits.numerics import power
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")

@@ -18,11 +18,11 @@ from playing import (
 from scipy import integrate, stats
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.numerics import LARGEST
-from heavybandits.algorithms.kit.p_robust import GROWTH, influence_constant, init_p_robust, observe_p_robust
-from heavybandits.algorithms.kit.perturbed import LAWS, perturbation
-from heavybandits.algorithms.kit.shown import index_of
+from heavybandits.algorithms.parts.choice.estimates import index_of
+from heavybandits.algorithms.parts.means.p_robust import GROWTH, influence_constant, init_p_robust, observe_p_robust
+from heavybandits.algorithms.parts.randomised.perturbed import LAWS, perturbation
 from heavybandits.algorithms.policies.mr_ucb import minimax_width
+from heavybandits.numerics import LARGEST
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")

@@ -11,8 +11,8 @@ from playing import seeds
 from scipy.special import lambertw
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.mean_sets import left_root, right_root
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.level_sets.mean_sets import left_root, right_root
+from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")

@@ -9,9 +9,9 @@ import pytest
 from playing import KINDS, fed, play, rewards_table
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.draws import draw_beta, draw_gamma
-from heavybandits.algorithms.kit.numerics import SUMMABLE, clip, saturate
-from heavybandits.algorithms.kit.state import carried
+from heavybandits.algorithms.parts.state.tree import carried
+from heavybandits.algorithms.policies._draws import draw_beta, draw_gamma
+from heavybandits.numerics import SUMMABLE, clip, saturate
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")

@@ -10,7 +10,7 @@ import pytest
 from playing import fed, play
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.state import carried
+from heavybandits.algorithms.parts.state.tree import carried
 from heavybandits.algorithms.policies.betting_ucb import BETS, Scales, learn_scale, scale_of, upper_bound
 from heavybandits.protocols import FloatArray
 

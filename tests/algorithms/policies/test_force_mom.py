@@ -16,9 +16,9 @@ from playing import (
 )
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.numerics import saturate
-from heavybandits.algorithms.kit.state import carried
+from heavybandits.algorithms.parts.state.tree import carried
 from heavybandits.algorithms.policies.force_mom import MOST_BLOCKS, block_count, exploration, first_pulls
+from heavybandits.numerics import saturate
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")

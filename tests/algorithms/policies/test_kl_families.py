@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from playing import play
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.shown import index_of
-from heavybandits.algorithms.kit.state import arrays
+from heavybandits.algorithms.parts.choice.estimates import index_of
+from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.policies.kl_ucb import exponential_bound, poisson_bound
 from heavybandits.algorithms.registry import make, to_spec
 from heavybandits.online.agent_file_v1 import converted

@@ -12,9 +12,9 @@ from level_set_reference import slow_set
 from playing import seeds
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.level_set import KEPT
-from heavybandits.algorithms.kit.loss_tables import footing
-from heavybandits.algorithms.kit.shown import index_of
+from heavybandits.algorithms.level_sets.level_set import KEPT
+from heavybandits.algorithms.level_sets.loss_tables import footing
+from heavybandits.algorithms.parts.choice.estimates import index_of
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")

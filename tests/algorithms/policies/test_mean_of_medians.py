@@ -14,8 +14,8 @@ from playing import (
 )
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.shown import value_of
-from heavybandits.engine.compile.randomness import uses_rng
+from heavybandits.algorithms.parts.choice.estimates import value_of
+from heavybandits.jit.randomness import uses_rng
 from heavybandits.protocols import IntArray
 
 pytestmark = pytest.mark.usefixtures("silent")

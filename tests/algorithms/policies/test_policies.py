@@ -17,11 +17,11 @@ from playing import (
 from scipy import stats
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.numerics import LARGEST
-from heavybandits.algorithms.kit.pending import ask, find_pending, settle
-from heavybandits.algorithms.kit.shown import index_of, value_of
+from heavybandits.algorithms.parts.choice.estimates import index_of, value_of
+from heavybandits.algorithms.parts.choice.pending import ask, find_pending, settle
 from heavybandits.algorithms.policies.kl_ucb import bernoulli_bound, bernoulli_divergence
 from heavybandits.algorithms.registry import examples
+from heavybandits.numerics import LARGEST
 
 pytestmark = pytest.mark.usefixtures("silent")
 

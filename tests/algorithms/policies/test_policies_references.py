@@ -18,9 +18,9 @@ from playing import (
 )
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.numerics import clip, saturate
-from heavybandits.algorithms.kit.shown import value_of
+from heavybandits.algorithms.parts.choice.estimates import value_of
 from heavybandits.algorithms.policies.kl_ucb import bernoulli_bound
+from heavybandits.numerics import clip, saturate
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")

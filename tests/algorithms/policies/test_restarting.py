@@ -9,12 +9,12 @@ import pytest
 from playing import play
 
 import heavybandits as hb
-from heavybandits.algorithms.kit.drift import BETS, CAPACITY, THRESHOLD, has_changed, init_detectors
-from heavybandits.algorithms.kit.pending import ask, find_pending
-from heavybandits.algorithms.kit.probes import PACE, QUIET
-from heavybandits.algorithms.kit.state import arrays, carried, check_state, with_room
+from heavybandits.algorithms.parts.choice.pending import ask, find_pending
+from heavybandits.algorithms.parts.state.tree import arrays, carried, check_state, with_room
+from heavybandits.algorithms.policies._drift import BETS, CAPACITY, THRESHOLD, has_changed, init_detectors
+from heavybandits.algorithms.policies._probes import PACE, QUIET
 from heavybandits.algorithms.registry import examples
-from heavybandits.engine.compile.compiled import compiled
+from heavybandits.jit.compiled import compiled
 from heavybandits.protocols import FloatArray, IntArray
 
 pytestmark = pytest.mark.usefixtures("silent")

@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...numerics import saturate
 from ...protocols import FloatArray, IntArray, compilable
-from ..kit.influence import influence
-from ..kit.numerics import saturate
-from ..kit.pool import Pool, append, init_pool
+from ..parts.means.influence import influence
+from ..parts.state.pool import Pool, append, init_pool
 
 GROWTH = 1.01  # of n or L, until the equation is solved anew
 

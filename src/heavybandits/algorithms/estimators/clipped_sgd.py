@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
+from ...numerics import clip, saturate, small_median
 from ...protocols import FloatArray, IntArray, compilable
 from ...theory import (
     confidence,
@@ -32,10 +33,9 @@ from ...theory import (
     printed_step,
     proven_step,
 )
-from ..kit.numerics import clip, saturate, small_median
-from ..kit.scalars import Scalars, init_scalars
-from ..kit.smom import Waiting, collect, init_waiting, smoothed, smoothed_median
 from ..parameters import Count, Finite, NonNegative, OddOrZero, Positive, Whole, validated
+from ..parts.means.smom import Waiting, collect, init_waiting, smoothed, smoothed_median
+from ..parts.state.scalars import Scalars, init_scalars
 
 NAME = "clipped-sgd"
 EXAMPLE = {"m": 1, "init_pulls": 1}

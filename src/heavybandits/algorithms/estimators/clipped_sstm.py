@@ -21,11 +21,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
+from ...numerics import clip, saturate
 from ...protocols import FloatArray, IntArray
 from ...theory import confidence
-from ..kit.numerics import clip, saturate
-from ..kit.smom import Waiting, collect, init_waiting, smoothed_median
 from ..parameters import Count, Finite, NonNegative, Positive, Whole, validated
+from ..parts.means.smom import Waiting, collect, init_waiting, smoothed_median
 
 NAME = "clipped-sstm"
 EXAMPLE: dict[str, object] = {}

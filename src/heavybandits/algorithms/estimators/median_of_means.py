@@ -30,11 +30,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ..._validate import in_range
+from ...numerics import clip, power, saturate
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..kit.middle import Middle, add, fill, init_middle, knows_median, median_in_place, median_of
-from ..kit.numerics import clip, power, saturate
-from ..kit.pool import Pool, append, init_pool
 from ..parameters import Positive, validated
+from ..parts.means.median import Middle, add, fill, init_middle, knows_median, median_in_place, median_of
+from ..parts.state.pool import Pool, append, init_pool
 
 NAME = "median-of-means"
 EXAMPLE = {"eps": 0.5, "v": 2.0}

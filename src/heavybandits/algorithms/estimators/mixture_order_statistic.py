@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 
-from ..kit.numerics import log_factorial
+from ...numerics import log_factorial
 from ..parameters import validated
 from .order_statistic import OrderStatistic
 

@@ -23,9 +23,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..kit.numerics import saturate
-from ..kit.pool import Pool, append, init_pool
+from ...numerics import saturate
 from ..parameters import Fraction, validated
+from ..parts.state.pool import Pool, append, init_pool
 
 NAME = "order-statistic"
 EXAMPLE: dict[str, object] = {}

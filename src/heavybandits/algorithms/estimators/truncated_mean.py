@@ -25,10 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...numerics import saturate
 from ...protocols import FloatArray, IntArray, compilable
-from ..kit.numerics import saturate
-from ..kit.pool import Pool, append, init_pool
 from ..parameters import Fraction, Positive, validated
+from ..parts.state.pool import Pool, append, init_pool
 
 NAME = "truncated-mean"
 EXAMPLE = {"eps": 0.5, "u": 2.0}

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...numerics import saturate, small_median
 from ...protocols import FloatArray, IntArray
-from ..kit.numerics import saturate, small_median
-from ..kit.smom import Waiting, collect, init_waiting
 from ..parameters import OddOrZero, Positive, validated
+from ..parts.means.smom import Waiting, collect, init_waiting
 
 NAME = "two-point"
 EXAMPLE: dict[str, object] = {}

@@ -23,12 +23,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._validate import require_same
+from ...numerics import clip
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..kit.ball import into_ball
-from ..kit.design import dot, known_leverage
-from ..kit.linear import Fit, init_fit, lift, step
-from ..kit.numerics import clip
-from ..kit.pool import Pool, append, init_pool
+from ..parts.regression.ball import into_ball
+from ..parts.regression.design import dot, known_leverage
+from ..parts.regression.rows import Fit, init_fit, lift, step
+from ..parts.state.pool import Pool, append, init_pool
 
 GROWTH = 1.05  # refit when the number of rewards has grown by this factor
 MOST_STEPS = 30

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 from ..._validate import required_horizon
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.linear import index_at, optimistic, tame, value_at
 from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..parts.regression.rows import index_at, optimistic, tame, value_at
 from ._adaptive_huber import (
     AdaptiveHuber,
     Scales,

@@ -27,13 +27,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...numerics import power, small_median
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.design import dot, leverage
-from ..kit.linear import Fit, init_fit, lift, row_of_highest_index
-from ..kit.numerics import power, small_median
-from ..kit.repeats import Group, collect, init_group, learn_each, repeated_row
 from ..parameters import Count, Flag, Fraction, NonNegative, Positive, validated
+from ..parts.regression.design import dot, leverage
+from ..parts.regression.repeats import Group, collect, init_group, learn_each, repeated_row
+from ..parts.regression.rows import Fit, init_fit, lift, row_of_highest_index
 
 NAME = "bmm"
 EXAMPLE = {"eps": 1.0, "v": 1.0}

@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._validate import require_same, required_horizon
+from ...numerics import power
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.linear import Fit, index_at, init_fit, learn, optimistic, value_at
-from ..kit.numerics import power
 from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..parts.regression.rows import Fit, index_at, init_fit, learn, optimistic, value_at
 
 NAME = "crt"
 EXAMPLE = {"eps": 1.0, "v": 1.0}

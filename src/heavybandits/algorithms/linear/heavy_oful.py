@@ -36,11 +36,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._validate import require_same, required_horizon
+from ...numerics import power
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.linear import index_at, optimistic, tame, value_at
-from ..kit.numerics import power
 from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..parts.regression.rows import index_at, optimistic, tame, value_at
 from ._adaptive_huber import (
     AdaptiveHuber,
     Scales,

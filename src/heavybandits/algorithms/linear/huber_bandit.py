@@ -31,13 +31,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...numerics import clip, power
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
-from ..kit.design import absorb, dot, multiply
-from ..kit.linear import lift, tame
-from ..kit.numerics import clip, power
-from ..kit.pool import Pool, append, init_pool
 from ..parameters import Count, Flag, Fraction, Positive, validated
+from ..parts.regression.design import absorb, dot, multiply
+from ..parts.regression.rows import lift, tame
+from ..parts.state.pool import Pool, append, init_pool
 
 NAME = "huber-bandit"
 EXAMPLE = {"n_arms": 2, "eps": 1.0, "nu": 1.0}

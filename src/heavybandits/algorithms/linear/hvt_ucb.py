@@ -38,13 +38,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._validate import require_same, require_within, required_horizon
+from ...numerics import clip, power
 from ...protocols import FloatArray, compilable
 from ..entries import Facts
-from ..kit.ball import into_ball
-from ..kit.design import dot, known_leverage
-from ..kit.linear import LARGEST_REWARD, Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
-from ..kit.numerics import clip, power
 from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..parts.regression.ball import into_ball
+from ..parts.regression.design import dot, known_leverage
+from ..parts.regression.rows import LARGEST_REWARD, Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
 from ._growing_radius import GrowingRadius, exponent, first_level, init_growing_radius, radius_at
 
 NAME = "hvt-ucb"

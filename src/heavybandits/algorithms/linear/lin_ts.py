@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...numerics import clip
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.design import dot
-from ..kit.factor import LARGEST, add_to_factor, solve_lower, solve_upper
-from ..kit.linear import lift, row_of_highest_index, tame
-from ..kit.numerics import clip
 from ..parameters import Flag, NonNegative, Positive, validated
+from ..parts.regression.cholesky import LARGEST, add_to_factor, solve_lower, solve_upper
+from ..parts.regression.design import dot
+from ..parts.regression.rows import lift, row_of_highest_index, tame
 
 NAME = "lin-ts"
 EXAMPLE: dict[str, object] = {}

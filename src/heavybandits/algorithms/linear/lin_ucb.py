@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.linear import Fit, index_at, init_fit, learn, optimistic, tame, value_at
 from ..parameters import Flag, NonNegative, Positive, validated
+from ..parts.regression.rows import Fit, index_at, init_fit, learn, optimistic, tame, value_at
 
 NAME = "lin-ucb"
 EXAMPLE: dict[str, object] = {}

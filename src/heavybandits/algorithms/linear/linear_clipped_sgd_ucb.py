@@ -27,14 +27,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
+from ...numerics import clip
 from ...protocols import FloatArray
 from ...theory import practical_step
 from ..entries import Facts
-from ..kit.design import dot
-from ..kit.design import learn as learn_row
-from ..kit.linear import Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
-from ..kit.numerics import clip
 from ..parameters import Flag, NonNegative, Positive, validated
+from ..parts.regression.design import dot
+from ..parts.regression.design import learn as learn_row
+from ..parts.regression.rows import Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
 
 NAME = "linear-clipped-sgd-ucb"
 EXAMPLE: dict[str, object] = {}

@@ -5,8 +5,8 @@ r"""Level sets of a linear model: the K-armed level-set UCB with leverages in pl
 in ``linear-auto``.  *When that fails*: if the tails of the law are too light, single rewards count too much.
 
 *Formula*: play the row with the highest :math:`b + (x - \bar x)'\theta + w(h)`, where h is the leverage of x and w the
-half width of the level set of :mod:`~heavybandits.algorithms.kit.linear_level_set`.  How the line, the law of the
-noise, its scale and the ridge are learned is described in :mod:`~heavybandits.algorithms.kit.linear_learning`.
+half width of the level set of :mod:`._level_set.level_set`.  How the line, the law of the
+noise, its scale and the ridge are learned is described in :mod:`._level_set.learning`.
 
 *Cost*: O(d²) for a reward, O(K d²) for a choice, or O(K d) if the rows stay the same; also fits to the first 30 d
 rewards, but at least 300, and at most 600 or 10 d, whichever is more.
@@ -21,12 +21,12 @@ from typing import Any, Literal, NamedTuple
 
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.linear_learning import learn, prepare
-from ..kit.linear_level_set import best_row, half_width
-from ..kit.linear_sets import LinearSets, compares_means, init_linear_sets, width_of
-from ..kit.robust_line import approach, predict
-from ..kit.two_piece_laws import LEARNED
 from ..parameters import NonNegative, Positive, validated
+from ._level_set.learning import learn, prepare
+from ._level_set.level_set import best_row, half_width
+from ._level_set.robust_line import approach, predict
+from ._level_set.sets import LinearSets, compares_means, init_linear_sets, width_of
+from ._level_set.two_piece_laws import LEARNED
 
 NAME = "linear-level-set-ucb"
 EXAMPLE: dict[str, object] = {}

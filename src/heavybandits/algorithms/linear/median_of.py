@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...numerics import small_median
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.numerics import small_median
-from ..kit.repeats import Group, collect, init_group, repeated_row
 from ..parameters import Count, PolicyInside, validated
+from ..parts.regression.repeats import Group, collect, init_group, repeated_row
 
 NAME = "median-of"
 EXAMPLE = {"policy": {"kind": "lin-ucb"}}

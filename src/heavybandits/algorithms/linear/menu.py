@@ -32,14 +32,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
+from ...numerics import power
 from ...protocols import FloatArray, rarely_called
 from ..entries import Facts
-from ..kit.factor import add_to_factor
-from ..kit.linear import Fit, index_at, init_fit, optimistic, value_at
-from ..kit.middle import median_in_place
-from ..kit.numerics import power
-from ..kit.repeats import Group, collect, init_group, learn_each, repeated_row
 from ..parameters import Flag, Fraction, NonNegative, Positive, Whole, validated
+from ..parts.means.median import median_in_place
+from ..parts.regression.cholesky import add_to_factor
+from ..parts.regression.repeats import Group, collect, init_group, learn_each, repeated_row
+from ..parts.regression.rows import Fit, index_at, init_fit, optimistic, value_at
 
 NAME = "menu"
 EXAMPLE = {"eps": 1.0, "v": 1.0}

@@ -30,12 +30,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._validate import require_same, required_horizon
+from ...numerics import small_median
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.linear import Fit, index_at, init_fit, learn, optimistic, value_at
-from ..kit.numerics import small_median
-from ..kit.repeats import Group, collect, init_group, repeated_row
 from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..parts.regression.repeats import Group, collect, init_group, repeated_row
+from ..parts.regression.rows import Fit, index_at, init_fit, learn, optimistic, value_at
 
 NAME = "mom-lin"
 EXAMPLE = {"eps": 1.0, "v": 1.0}

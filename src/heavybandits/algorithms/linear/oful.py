@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.linear import Fit, index_at, init_fit, learn, optimistic, tame, value_at
 from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..parts.regression.rows import Fit, index_at, init_fit, learn, optimistic, tame, value_at
 
 NAME = "oful"
 EXAMPLE: dict[str, object] = {}

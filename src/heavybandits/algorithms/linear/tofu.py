@@ -36,12 +36,12 @@ import numpy as np
 from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray, IntArray, rarely_called
 from ..entries import Facts
-from ..kit.design import dot, learn
-from ..kit.linear import Fit, index_at, init_fit, lift, optimistic, tame, value_at
-from ..kit.pool import Pool, append, init_pool
-from ..kit.roots import square_root
 from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..parts.regression.design import dot, learn
+from ..parts.regression.rows import Fit, index_at, init_fit, lift, optimistic, tame, value_at
+from ..parts.state.pool import Pool, append, init_pool
 from ._growing_radius import GrowingRadius, growth, init_growing_radius, radius_at
+from ._roots import square_root
 
 NAME = "tofu"
 EXAMPLE = {"eps": 1.0, "u": 3.0}

@@ -31,9 +31,9 @@ from ..._validate import required_horizon
 from ...protocols import FloatArray
 from ..entries import Facts
 from ..estimators.median_of_means import keep, median_of_blocks
-from ..kit.pool import Pool, init_pool
-from ..kit.zoom import NET, Zoom, index_at, init_zoom, look_around, point_of, selected
 from ..parameters import Fraction, Positive, validated
+from ..parts.state.pool import Pool, init_pool
+from ._zoom import NET, Zoom, index_at, init_zoom, look_around, point_of, selected
 
 NAME = "admm"
 EXAMPLE = {"eps": 1.0, "sigma": 1.0, "scale": 0.1}

@@ -12,7 +12,7 @@ unless :math:`|y| \le (\nu n/L)^{1/p}`, and the radius is
            \bar\nu = \max\bigl(\nu, (12\sqrt2)^{-p}\bigr).
 
 If the balls of these radii do not cover the cube, an uncovered point becomes active and is played.  Otherwise the
-active point with the highest mean + 2r is played.  Balls are cubes, and points are those of a net: see :mod:`.zoom`.
+active point with the highest mean + 2r is played.  Balls are cubes, and points are those of a net: see :mod:`._zoom`.
 
 *Cost*: O(m) for a choice among m active points, and O(1024) for a reward; 32 kB.
 
@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
+from ...numerics import running_mean
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.numerics import running_mean
-from ..kit.zoom import Zoom, index_at, init_zoom, look_around, point_of, selected
 from ..parameters import Fraction, Positive, validated
+from ._zoom import Zoom, index_at, init_zoom, look_around, point_of, selected
 
 NAME = "adtm"
 EXAMPLE = {"eps": 1.0, "nu": 1.0, "scale": 0.1}

@@ -28,9 +28,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ..._validate import in_range, require_same, require_within, required_horizon
+from ...numerics import running_mean
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.numerics import running_mean
 from ..parameters import NonNegative, Positive, validated
 
 NAME = "hoo"

@@ -30,15 +30,15 @@ from typing import Any, NamedTuple
 from ..._validate import require_within
 from ...protocols import FloatArray, compilable
 from ..entries import Facts
-from ..kit.cells import Cells, cut, init_cells, longest_side
-from ..kit.late import Late
-from ..kit.level_set import LevelSets
-from ..kit.matches import VALUE
-from ..kit.moments import Moments
-from ..kit.spreads import Spreads
-from ..kit.tournament import CENTRE, Tournament, choose, end_lead
+from ..level_sets.level_set import LevelSets
+from ..level_sets.moments import Moments
+from ..level_sets.spreads import Spreads
 from ..parameters import Positive, validated
+from ..parts.choice.kinetic_tree import VALUE
+from ..parts.choice.late import Late
+from ..parts.choice.tournament import CENTRE, Tournament, choose, end_lead
 from ..policies.auto import Auto, AutoState, learn
+from ._cells import Cells, cut, init_cells, longest_side
 
 NAME = "lipschitz-auto"
 EXAMPLE: dict[str, object] = {}

@@ -26,9 +26,9 @@ import numpy as np
 from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.matches import VALUE
-from ..kit.tournament import choose
 from ..parameters import PolicyInside, Positive, Whole, validated
+from ..parts.choice.kinetic_tree import VALUE
+from ..parts.choice.tournament import choose
 from ..policies.robust_ucb import RobustUCB, RobustUCBState
 
 NAME = "sdtm"

@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...numerics import running_mean
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.numerics import running_mean
-from ..kit.zoom import Zoom, index_at, init_zoom, look_around, point_of, selected
 from ..parameters import Positive, validated
+from ._zoom import Zoom, index_at, init_zoom, look_around, point_of, selected
 
 NAME = "zooming"
 EXAMPLE = {"nu": 1.0, "scale": 0.1}

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from ...protocols import FloatArray, rarely_called
-from ..kit.pool import Pool
+from ..parts.state.pool import Pool
 
 LAMBDA_1, LAMBDA_2, LOG_MEAN, OPTIMUM = range(4)  # columns of a table of optima; the last two: mean of ln z, and F
 ENOUGH = 1e-9  # decrement at which the quadratic model is exact to the last digits
@@ -32,7 +32,7 @@ def moments(rewards: Pool, arm: int, first: float, second: float) -> tuple[float
 
     Examples
     --------
-    >>> from heavybandits.algorithms.kit.pool import append, init_pool
+    >>> from heavybandits.algorithms.parts.state.pool import append, init_pool
     >>> pool = init_pool(n_arms=1, horizon=None, width=2)
     >>> at = append(pool, 0)
     >>> pool.records[at : at + 2] = 1.0, 1.0

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...protocols import FloatArray, compilable, rarely_called
-from ..kit.pool import Pool, append, init_pool
+from ..parts.state.pool import Pool, append, init_pool
 
 WIDTH = 3  # a record: the reward, and the sums of rewards and of squares up to it, without the settled ones
 

@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
+from ...numerics import saturate
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
-from ..kit.numerics import saturate
 from ..parameters import Finite, validated
+from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from .htinf import skipping_factor
 
 NAME = "ada-tinf"

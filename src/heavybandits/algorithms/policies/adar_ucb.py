@@ -38,10 +38,10 @@ import numpy.typing as npt
 from ..._validate import require_same
 from ...protocols import FloatArray, IntArray, compilable
 from ..entries import Facts
-from ..kit.late import Late, init_late
-from ..kit.scan import scan
-from ..kit.turns import Turn, again, begin, init_turn
 from ..parameters import Positive, validated
+from ..parts.choice.late import Late, init_late
+from ..parts.choice.scan import scan
+from ..parts.choice.turns import Turn, again, begin, init_turn
 from ._ranked import Ranked, init_ranked, insert, inside, magnitude, settle, sums
 
 NAME = "adar-ucb"

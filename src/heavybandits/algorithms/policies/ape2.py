@@ -25,9 +25,9 @@ import math
 from typing import Any, Literal, NamedTuple
 
 from ..entries import Facts
-from ..kit.p_robust import observe_p_robust
-from ..kit.perturbed import PerturbedState, choose_perturbed, init_perturbed
 from ..parameters import MomentOrder, Positive, validated
+from ..parts.means.p_robust import observe_p_robust
+from ..parts.randomised.perturbed import PerturbedState, choose_perturbed, init_perturbed
 
 NAME = "ape2"
 EXAMPLE = {"p": 1.5}

@@ -7,8 +7,8 @@ and the highest location belong to different arms, use ``auto-mean``.
 *Formula*: that of :mod:`.level_set_ucb` with a learned loss and c = 4.  Rewards that repeat, such as coins, revenues
 that are mostly zero, or small counts, have no useful location.  So it also tracks the moments that ``auto-mean`` uses,
 and plays the indices of :mod:`.auto_mean` while more than a tenth of the arms' successive rewards are equal and neither
-chance nor rounding explains it: see :func:`~heavybandits.algorithms.kit.spreads.repeats`.  ``print(agent)`` shows the
-current goal.
+chance nor rounding explains it: see
+:func:`~heavybandits.algorithms.level_sets.spreads.repeats`.  ``print(agent)`` shows the current goal.
 
 *Cost*: O(1) amortised per reward and O(log K) per choice; 401 bytes per arm.
 
@@ -24,13 +24,13 @@ import numpy as np
 
 from ...protocols import IntArray, compilable
 from ..entries import Facts
-from ..kit.level_set import LevelSets, observe
-from ..kit.mean_sets import Pooled, init_pooled, refresh_means, renew_means
-from ..kit.moments import MEAN, Moments, add, in_rewards, init_moments
-from ..kit.shown import standing
-from ..kit.spreads import repeats
-from ..kit.tournament import choose
+from ..level_sets.level_set import LevelSets, observe
+from ..level_sets.mean_sets import Pooled, init_pooled, refresh_means, renew_means
+from ..level_sets.moments import MEAN, Moments, add, in_rewards, init_moments
+from ..level_sets.spreads import repeats
 from ..parameters import Positive, validated
+from ..parts.choice.estimates import standing
+from ..parts.choice.tournament import choose
 from .level_set_ucb import LevelSetUCB
 
 NAME = "auto"

@@ -28,11 +28,11 @@ import math
 from typing import Any, NamedTuple
 
 from ..entries import Facts
-from ..kit.mean_sets import MeanSets, init_mean_sets, renew_means
-from ..kit.moments import MEAN, add, in_rewards
-from ..kit.shown import standing
-from ..kit.tournament import choose
+from ..level_sets.mean_sets import MeanSets, init_mean_sets, renew_means
+from ..level_sets.moments import MEAN, add, in_rewards
 from ..parameters import Positive, validated
+from ..parts.choice.estimates import standing
+from ..parts.choice.tournament import choose
 
 NAME = "auto-mean"
 EXAMPLE: dict[str, object] = {}

@@ -32,13 +32,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validate import require_within
+from ...numerics import LARGEST, clip, saturate, small_median
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
-from ..kit.late import Late, init_late
-from ..kit.numerics import LARGEST, clip, saturate, small_median
-from ..kit.pool import Pool, append, init_pool
-from ..kit.scan import due, scan
 from ..parameters import Positive, validated
+from ..parts.choice.late import Late, init_late
+from ..parts.choice.scan import due, scan
+from ..parts.state.pool import Pool, append, init_pool
 
 NAME = "betting-ucb"
 EXAMPLE = {"c": 0.5}

@@ -24,13 +24,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
+from ...numerics import saturate
 from ...protocols import IntArray
 from ...theory import confidence, first_clip, practical_step, printed_rate, printed_step
 from ..entries import Facts
 from ..estimators.clipped_sgd import Iterates, descend, init_iterates, init_schedule
-from ..kit.numerics import saturate
-from ..kit.tournament import Tournament, choose, init_tournament, set_line
 from ..parameters import Count, NonNegative, OddOrZero, Positive, Whole, validated
+from ..parts.choice.tournament import Tournament, choose, init_tournament, set_line
 
 NAME = "clipped-sgd-ucb"
 EXAMPLE = {"m": 1, "n": 2, "init_pulls": 0}

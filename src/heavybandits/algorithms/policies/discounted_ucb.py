@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...numerics import saturate
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.late import Late, init_late
-from ..kit.numerics import saturate
-from ..kit.scan import due, scan
 from ..parameters import Fraction, NonNegative, Positive, validated
+from ..parts.choice.late import Late, init_late
+from ..parts.choice.scan import due, scan
 
 NAME = "discounted-ucb"
 EXAMPLE = {"discount": 0.99}

@@ -24,12 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validate import in_range
+from ...numerics import running_mean
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.late import Late, init_late
-from ..kit.numerics import running_mean
-from ..kit.scan import due, scan
 from ..parameters import NonNegative, validated
+from ..parts.choice.late import Late, init_late
+from ..parts.choice.scan import due, scan
 
 NAME = "epsilon-greedy"
 EXAMPLE = {"epsilon": 0.05, "c": 2.0}

@@ -22,10 +22,10 @@ import math
 from typing import Any, NamedTuple
 
 from ..._validate import require_range, required_horizon
+from ...numerics import share
 from ..entries import Facts
-from ..kit.ftrl import Draws, charge, draw, init_draws, lowest, probability
-from ..kit.numerics import share
 from ..parameters import Finite, validated
+from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, lowest, probability
 
 NAME = "exp3"
 EXAMPLE = {"low": -2.0, "high": 3.0}

@@ -17,8 +17,8 @@ import math
 from typing import Any, NamedTuple
 
 from ..entries import Facts
-from ..kit.template import TemplateState, choose_by_template, init_template, learn_by_template
 from ..parameters import Optimizer, validated
+from ._template import TemplateState, choose_by_template, init_template, learn_by_template
 
 NAME = "fo-ucb"
 EXAMPLE = {"optimizer": {"kind": "clipped-sgd", "m": 1, "init_pulls": 1}}

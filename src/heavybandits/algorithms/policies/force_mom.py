@@ -36,8 +36,8 @@ from ..._validate import in_range
 from ...protocols import FloatArray, IntArray, compilable
 from ..entries import Facts
 from ..estimators.median_of_means import keep, median_of_blocks
-from ..kit.pool import Pool, init_pool
 from ..parameters import validated
+from ..parts.state.pool import Pool, init_pool
 
 NAME = "force-mom"
 EXAMPLE: dict[str, object] = {}

@@ -29,11 +29,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...numerics import power
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
-from ..kit.numerics import power
 from ..parameters import Finite, Fraction, Positive, validated
+from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 
 NAME = "htinf"
 EXAMPLE = {"eps": 0.3, "scale": 2.0, "offset": 1.0}

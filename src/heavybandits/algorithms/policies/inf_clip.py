@@ -31,11 +31,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
+from ...numerics import clip
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
-from ..kit.numerics import clip
 from ..parameters import Finite, Fraction, Positive, validated
+from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 
 NAME = "inf-clip"
 EXAMPLE = {"eps": 0.5, "scale": 2.0, "offset": 1.0}

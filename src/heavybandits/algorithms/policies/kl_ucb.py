@@ -31,13 +31,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validate import require_range, require_same
+from ...numerics import running_mean, saturate, share
 from ...protocols import FloatArray, IntArray, compilable
 from ..entries import Facts
-from ..kit.late import Late, init_late
-from ..kit.mean_sets import right_root
-from ..kit.numerics import running_mean, saturate, share
-from ..kit.scan import narrowed, unseen
+from ..level_sets.mean_sets import right_root
 from ..parameters import Finite, NonNegative, validated
+from ..parts.choice.late import Late, init_late
+from ..parts.choice.scan import narrowed, unseen
 
 NAME = "kl-ucb"
 EXAMPLE = {"c": 3.0}

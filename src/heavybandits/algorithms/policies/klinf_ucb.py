@@ -33,14 +33,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validate import in_range, require_within
+from ...numerics import running_mean, saturate
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.late import Late, init_late
-from ..kit.numerics import running_mean, saturate
-from ..kit.pool import Pool, append, init_pool
-from ..kit.scan import narrowed, unseen
-from ..kit.turns import Turn, again, begin, init_turn
 from ..parameters import Positive, validated
+from ..parts.choice.late import Late, init_late
+from ..parts.choice.scan import narrowed, unseen
+from ..parts.choice.turns import Turn, again, begin, init_turn
+from ..parts.state.pool import Pool, append, init_pool
 from ._klinf import LAMBDA_1, LAMBDA_2, LOG_MEAN, OPTIMUM, solve
 
 NAME = "klinf-ucb"

@@ -31,13 +31,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...numerics import SUMMABLE, clip
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
-from ..kit.late import Late, init_late
-from ..kit.numerics import SUMMABLE, clip
-from ..kit.pool import Pool, append, init_pool
-from ..kit.scan import waiting
 from ..parameters import PositiveOrInfinite, validated
+from ..parts.choice.late import Late, init_late
+from ..parts.choice.scan import waiting
+from ..parts.state.pool import Pool, append, init_pool
 
 NAME = "lb-sda"
 EXAMPLE: dict[str, object] = {}

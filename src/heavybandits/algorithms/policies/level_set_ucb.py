@@ -20,7 +20,7 @@ which the residuals seen so far, of all arms, are most likely: Student's t with 
 freedom, or one of four skewed laws; Cauchy's has a head start.  With :math:`\rho = -\ln f` the set is that of a
 likelihood-ratio test, and with the squared loss it is UCB's interval.  The sets are exact for an arm's first sixteen
 rewards; after that the sum is replaced by its expectation, and its minimiser tracked by stochastic approximation: see
-:mod:`.level_set` and ``docs/level-set.md``.
+:mod:`.level_sets.level_set` and ``docs/level-set.md``.
 
 *Cost*: O(1) amortised per reward and O(log K) per choice; 337 bytes per arm.
 
@@ -37,10 +37,10 @@ import numpy as np
 
 from ...world.noises import Cauchy, Noise, make_noise, noise_spec
 from ..entries import Facts
-from ..kit.level_set import LevelSets, init_level_sets, observe
-from ..kit.loss_tables import TwoPiece, tabulate
-from ..kit.tournament import choose
+from ..level_sets.level_set import LevelSets, init_level_sets, observe
+from ..level_sets.loss_tables import TwoPiece, tabulate
 from ..parameters import NonNegative, Positive, validated
+from ..parts.choice.tournament import choose
 
 NAME = "level-set-ucb"
 EXAMPLE = {"noise": {"kind": "student-t", "df": 3.0}, "scale": 2.0}

@@ -22,13 +22,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...numerics import small_median
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.late import Late, init_late
-from ..kit.numerics import small_median
-from ..kit.state import find_open
-from ..kit.turns import Turn, again, begin, init_turn
 from ..parameters import Count, PolicyInside, validated
+from ..parts.choice.late import Late, init_late
+from ..parts.choice.turns import Turn, again, begin, init_turn
+from ..parts.state.tree import find_open
 
 NAME = "mean-of-medians"
 EXAMPLE = {"policy": {"kind": "ucb"}}

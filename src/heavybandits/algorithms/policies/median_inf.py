@@ -31,12 +31,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._validate import required_horizon
+from ...numerics import clip, small_median
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
-from ..kit.numerics import clip, small_median
-from ..kit.smom import Waiting, collect, init_waiting
 from ..parameters import Finite, Positive, Whole, validated
+from ..parts.means.smom import Waiting, collect, init_waiting
+from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 
 NAME = "median-inf"
 EXAMPLE = {"m": 1, "scale": 1.0, "offset": 1.0}

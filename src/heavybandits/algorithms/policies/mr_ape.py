@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 from ..._validate import required_horizon
 from ..entries import Facts
-from ..kit.p_robust import observe_p_robust
-from ..kit.perturbed import PerturbedState, choose_perturbed, init_perturbed
 from ..parameters import MomentOrder, Positive, validated
+from ..parts.means.p_robust import observe_p_robust
+from ..parts.randomised.perturbed import PerturbedState, choose_perturbed, init_perturbed
 from .mr_ucb import minimax_width
 
 NAME = "mr-ape"

@@ -24,9 +24,9 @@ import numpy as np
 from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray, IntArray, compilable
 from ..entries import Facts
-from ..kit.p_robust import PRobustState, init_p_robust, observe_p_robust
-from ..kit.tournament import Tournament, choose, init_tournament, set_line
 from ..parameters import MomentOrder, Positive, validated
+from ..parts.choice.tournament import Tournament, choose, init_tournament, set_line
+from ..parts.means.p_robust import PRobustState, init_p_robust, observe_p_robust
 
 NAME = "mr-ucb"
 EXAMPLE = {"p": 1.5}

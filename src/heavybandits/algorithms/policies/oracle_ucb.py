@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ...world.noises import make_noise
-from ..kit.loss_tables import footing
+from ..level_sets.loss_tables import footing
 from .level_set_ucb import FACTS as TEMPLATE
 from .level_set_ucb import LevelSetUCB
 

@@ -5,10 +5,10 @@ told* what that policy must be told; it may be told how often to restart in any 
 found late; where nothing changes, every restart means learning all over again.
 
 *Formula*: each reward is compared with earlier ones of its arm since the last restart, by its rank, so the test needs
-no law, scale or moment: see :mod:`.drift`.  After an alarm all arms start afresh: the policy returns to its initial
+no law, scale or moment: see :mod:`._drift`.  After an alarm all arms start afresh: the policy returns to its initial
 state, and counts rewards from there.  With ``every`` this also happens when that many rewards have come since the last
 restart.  An arm that improves while it is not played would go unnoticed, so arms are probed now and then: see
-:mod:`.probes`.  A policy that draws arms at random is not interrupted by probes, because it weights rewards by its own
+:mod:`._probes`.  A policy that draws arms at random is not interrupted by probes, because it weights rewards by its own
 probabilities.
 
 *Cost*: the policy's, and O(log n) comparisons per reward, some of which also move up to 1024 numbers; 8.3 kB per arm,
@@ -28,11 +28,11 @@ import numpy as np
 from ..._validate import count
 from ...protocols import IntArray, copy_into
 from ..entries import Facts
-from ..kit.drift import Detectors, begin_anew, has_changed, init_detectors
-from ..kit.probes import Probes, arm_to_probe, forget_probes, init_probes, judge
-from ..kit.shown import index_of, value_of
-from ..kit.state import find_draws, find_open, fresh_state
 from ..parameters import PolicyInside, validated
+from ..parts.choice.estimates import index_of, value_of
+from ..parts.state.tree import find_draws, find_open, fresh_state
+from ._drift import Detectors, begin_anew, has_changed, init_detectors
+from ._probes import Probes, arm_to_probe, forget_probes, init_probes, judge
 
 NAME = "restarting"
 EXAMPLE = {"policy": {"kind": "ucb"}}

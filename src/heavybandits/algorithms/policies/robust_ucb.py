@@ -27,8 +27,8 @@ import numpy as np
 
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.tournament import Tournament, choose, init_tournament, set_line
 from ..parameters import Positive, has_methods, validated
+from ..parts.choice.tournament import Tournament, choose, init_tournament, set_line
 
 NAME = "robust-ucb"
 EXAMPLE = {"estimator": {"kind": "median-of-means", "eps": 0.5, "v": 2.0}}

@@ -25,12 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validate import require_within
+from ...numerics import SUMMABLE, clip
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
-from ..kit.late import Late, init_late
-from ..kit.numerics import SUMMABLE, clip
-from ..kit.scan import due, scan
 from ..parameters import Count, NonNegative, Positive, validated
+from ..parts.choice.late import Late, init_late
+from ..parts.choice.scan import due, scan
 
 NAME = "sliding-window-ucb"
 EXAMPLE = {"window": 100}

@@ -29,13 +29,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validate import require_within
+from ...numerics import LARGEST, clip, saturate, small_median
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import Facts
-from ..kit.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
-from ..kit.numerics import LARGEST, clip, saturate, small_median
-from ..kit.pool import Pool, append, init_pool
-from ..kit.scan import waiting
 from ..parameters import Positive, validated
+from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
+from ..parts.choice.scan import waiting
+from ..parts.state.pool import Pool, append, init_pool
 
 NAME = "student-thompson"
 EXAMPLE = {"df": 1.0, "scale": 1.0}

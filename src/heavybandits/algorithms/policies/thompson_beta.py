@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validate import LARGEST_COUNT, require_range, require_within
+from ...numerics import share
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.draws import draw_beta
-from ..kit.late import Late, bonus_factor, init_late, is_silent, least_asked
-from ..kit.numerics import share
 from ..parameters import Finite, Positive, validated
+from ..parts.choice.late import Late, bonus_factor, init_late, is_silent, least_asked
+from ._draws import draw_beta
 
 NAME = "thompson-beta"
 EXAMPLE = {"low": -2.0, "high": 3.0}

@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validate import require_same
+from ...numerics import saturate
 from ...protocols import FloatArray, IntArray
 from ..entries import Facts
-from ..kit.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
-from ..kit.numerics import saturate
-from ..kit.scan import waiting
 from ..parameters import Finite, Positive, PositiveOrInfinite, validated
+from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
+from ..parts.choice.scan import waiting
 
 NAME = "thompson-gaussian"
 EXAMPLE: dict[str, object] = {}

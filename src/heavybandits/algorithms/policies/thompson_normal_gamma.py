@@ -27,12 +27,12 @@ import math
 from typing import Annotated, Any, NamedTuple
 
 from ..._validate import in_range
+from ...numerics import saturate
 from ..entries import Facts
-from ..kit.deviations import Deviations, init_deviations, take_in
-from ..kit.late import bonus_factor, is_silent, least_asked
-from ..kit.numerics import saturate
-from ..kit.scan import unseen
 from ..parameters import Finite, NonNegative, validated
+from ..parts.choice.late import bonus_factor, is_silent, least_asked
+from ..parts.choice.scan import unseen
+from ..parts.means.deviations import Deviations, init_deviations, take_in
 
 NAME = "thompson-normal-gamma"
 EXAMPLE: dict[str, object] = {}

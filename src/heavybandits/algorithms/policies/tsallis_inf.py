@@ -28,10 +28,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validate import require_range
+from ...numerics import share
 from ..entries import Facts
-from ..kit.ftrl import Draws, charge, charge_likely, draw, init_draws, probability, tsallis
-from ..kit.numerics import share
 from ..parameters import Finite, validated
+from ..parts.randomised.ftrl import Draws, charge, charge_likely, draw, init_draws, probability, tsallis
 
 NAME = "tsallis-inf"
 EXAMPLE = {"estimator": "reduced-variance"}

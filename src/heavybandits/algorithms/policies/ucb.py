@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...numerics import running_mean
 from ...protocols import IntArray
 from ..entries import Facts
-from ..kit.matches import VALUE
-from ..kit.numerics import running_mean
-from ..kit.tournament import Tournament, choose, init_tournament, set_line
 from ..parameters import NonNegative, validated
+from ..parts.choice.kinetic_tree import VALUE
+from ..parts.choice.tournament import Tournament, choose, init_tournament, set_line
 
 NAME = "ucb"
 EXAMPLE: dict[str, object] = {}

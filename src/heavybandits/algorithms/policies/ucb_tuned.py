@@ -18,9 +18,9 @@ import math
 from typing import Any, NamedTuple
 
 from ..entries import Facts
-from ..kit.deviations import Deviations, init_deviations, take_in
-from ..kit.scan import due, scan
 from ..parameters import Positive, validated
+from ..parts.choice.scan import due, scan
+from ..parts.means.deviations import Deviations, init_deviations, take_in
 
 NAME = "ucb-tuned"
 EXAMPLE: dict[str, object] = {}

@@ -34,8 +34,8 @@ import numpy as np
 from ..._validate import required_horizon
 from ...protocols import FloatArray
 from ..entries import Facts
-from ..kit.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from ..parameters import Finite, validated
+from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 
 NAME = "uni-inf"
 EXAMPLE = {"offset": 1.0}

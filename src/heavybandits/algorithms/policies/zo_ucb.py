@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..entries import Facts
-from ..kit.template import TemplateState, choose_by_template, init_template, learn_by_template
 from ..parameters import Optimizer, validated
+from ._template import TemplateState, choose_by_template, init_template, learn_by_template
 
 NAME = "zo-ucb"
 EXAMPLE = {"optimizer": {"kind": "two-point"}}

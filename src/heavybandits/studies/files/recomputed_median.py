@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heavybandits.algorithms.estimators.median_of_means import MOST_BLOCKS
-from heavybandits.algorithms.kit.middle import median_in_place
+from heavybandits.algorithms.parts.means.median import median_in_place
 from heavybandits.protocols import FloatArray, IntArray
 
 

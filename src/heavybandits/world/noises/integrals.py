@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...engine.compile.jit import jit
+from ...jit.jit import jit
 
 Floats = NDArray[np.float64]
 

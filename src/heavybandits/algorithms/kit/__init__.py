@@ -1,1 +1,0 @@
-"""The parts that policies and estimators are made of."""

@@ -1,0 +1,1 @@
+"""Confidence bounds that are level sets of a learned loss, for arms."""

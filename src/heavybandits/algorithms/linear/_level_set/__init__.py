@@ -1,0 +1,1 @@
+"""The level sets of ``linear-auto``: the line, the law of the noise, and how both are learned."""

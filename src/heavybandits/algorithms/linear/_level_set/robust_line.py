@@ -1,0 +1,245 @@
+r"""A linear model with an intercept, updated reward by reward: the centre of the linear level sets.
+
+Rewards are predicted as :math:`b + (x - \bar x)'\theta`, where :math:`\bar x` is the weighted mean of the played rows.
+Centring separates the intercept from the rest, so that only P, the inverse of the centred, weighted Gram matrix plus a
+ridge, has to be kept.  Let :math:`v = x - \bar x`, :math:`u = Pv`, W the sum of the weights so far and
+:math:`W' = W + w`.  A row x with residual e, weight w (1 on average) and gain g changes the model to
+
+.. math::  P - \frac{a}{1 + a v'u} uu',\quad a = \frac{wW}{W'},\qquad
+           \theta + \frac{W}{W'}\frac{ge}{1 + a v'u} u,\qquad b + \frac{w\,v'\theta + ge}{W'},\qquad
+           \bar x + \frac{w}{W'} v.
+
+With w = g = 1 this is least squares.
+
+Pending decisions narrow widths as in :mod:`.design`: rows whose rewards are not yet known count in a second inverse,
+with weight 1.  They are centred at the mean row as of the first of these decisions or the latest fit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...._validate import LARGEST_COUNT, require_within
+from ....numerics import EXCESS
+from ....protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
+from ...parts.regression.design import FAR, absorb, add_far_row, add_outer, add_rows, multiply
+
+RIDGE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
+LEAST_SQUARE = 1e-80  # if rows of 1e-100 set the ridge, a row of 1e100 would have an infinite leverage
+STEEP = 1e-6  # if removing a pending row leaves less than this share of its direction, the inverse is recomputed
+
+
+class Line(NamedTuple):
+    """The coefficients of the model."""
+
+    slope: FloatArray  # (d,): theta
+    centre: FloatArray  # (d,): weighted mean of the rows
+    mass: FloatArray  # array of length one: sum of the weights
+    level: FloatArray  # array of length one: prediction at the centre
+
+
+class Model(NamedTuple):
+    """A line, how precisely it is known, and scratch for one step."""
+
+    line: Line
+    inverse: FloatArray  # (d, d): P
+    ridge: FloatArray  # (d,): 0 until there is a row that is not all 0
+    square: FloatArray  # (d,): mean square of each feature
+    shift: FloatArray  # (d,): v of the latest row
+    pull: FloatArray  # (d,): u of the latest row
+    asked: FloatArray  # (d, d): the inverse with pending rows; out of date while there are none
+    waiting: FloatArray  # (d, d): sum of the pending rows' outer products, centred at the anchor
+    missing: FloatArray  # (d,): sum of the pending rows, centred
+    anchor: FloatArray  # (d,)
+    factor: FloatArray  # (d, d): scratch to factorise ``waiting``
+    pending: IntArray  # array of length one: number of pending rows
+
+    def ask(self, x: FloatArray) -> None:
+        """Note that the reward of a row is pending."""
+        if self.ridge[0] == 0.0:
+            return
+        if self.pending[0] == 0:
+            copy_into(self.asked, self.inverse)
+            copy_into(self.anchor, self.line.centre)
+            self.waiting[:] = 0.0
+            self.missing[:] = 0.0
+        self.pending[0] += 1
+        change_pending(self, x, 1.0)
+
+    def settle(self, x: FloatArray) -> None:
+        """Note that a row is no longer pending: its reward has just been learned, or will never come."""
+        if self.pending[0] > 0:
+            self.pending[0] -= 1
+            if self.pending[0] > 0:
+                change_pending(self, x, -1.0)
+
+    def check(self, fresh: Model, n_arms: int) -> None:
+        """Refuse an impossible number of pending rows."""
+        require_within("pending", self.pending, 0, LARGEST_COUNT)
+
+
+class Step(NamedTuple):
+    """The change that a row made, for code that keeps its own leverages and predictions."""
+
+    weight: float
+    mass: float  # W, before
+    leverage: float  # v'u
+    along: float  # how far theta moved along u
+
+
+def init_line(n_features: int) -> Line:
+    """Return a line that predicts 0."""
+    return Line(slope=np.zeros(n_features), centre=np.zeros(n_features), mass=np.zeros(1), level=np.zeros(1))
+
+
+def init_model(n_features: int) -> Model:
+    """Return a model before the first row."""
+    d = n_features
+    vectors = {name: np.zeros(d) for name in ("ridge", "square", "shift", "pull", "missing", "anchor")}
+    matrices = {name: np.zeros((d, d)) for name in ("inverse", "asked", "waiting", "factor")}
+    return Model(line=init_line(d), pending=np.zeros(1, np.int64), **vectors, **matrices)
+
+
+@rarely_called
+def forget(model: Model) -> None:
+    """Reset what :func:`collect` gathers for :func:`begin`."""
+    model.square[:] = 0.0
+    model.line.centre[:] = 0.0
+
+
+@rarely_called
+def collect(model: Model, x: FloatArray, share: float) -> None:
+    """Add a row to the mean row and to the mean squares."""
+    for i in range(len(x)):
+        model.square[i] += share * (x[i] * x[i])
+        model.line.centre[i] += share * x[i]
+
+
+@rarely_called
+def begin(model: Model) -> None:
+    """Set the ridge to a small share of the features' mean squares, and the inverse to that of the ridge."""
+    fill_squares(model.square)
+    for i in range(len(model.ridge)):
+        model.ridge[i] = RIDGE * model.square[i]
+        if model.ridge[i] > 0.0:
+            model.inverse[i, i] = 1.0 / model.ridge[i]
+
+
+@compilable
+def fill_squares(square: FloatArray) -> None:
+    """Give features that were always 0 the largest mean square; no other is below ``LEAST_SQUARE``."""
+    largest = 0.0
+    for i in range(len(square)):
+        if square[i] > 0.0:
+            square[i] = max(square[i], LEAST_SQUARE)
+        largest = max(largest, square[i])
+    for i in range(len(square)):
+        square[i] = square[i] if square[i] > 0.0 else largest
+
+
+@rarely_called
+def restrain(model: Model) -> None:
+    """Make an inverse that was computed anew no larger than that of the ridge, as it is unless rounding takes over."""
+    inverse = model.inverse
+    for i in range(len(inverse)):
+        if not 0.0 <= inverse[i, i] * model.ridge[i] <= EXCESS:
+            inverse[i, i] = 1.0 / model.ridge[i]
+    for i in range(len(inverse)):
+        for j in range(i):
+            most = math.sqrt(inverse[i, i]) * math.sqrt(inverse[j, j])
+            if abs(inverse[i, j]) > EXCESS * most:
+                inverse[i, j] = inverse[j, i] = math.copysign(most, inverse[i, j])
+
+
+@compilable
+def predict(line: Line, x: FloatArray) -> float:
+    """Return the predicted reward of a row."""
+    value = line.level[0]
+    for i in range(len(x)):
+        value += (x[i] - line.centre[i]) * line.slope[i]
+    return float(value)
+
+
+@compilable
+def approach(model: Model, inverse: FloatArray, x: FloatArray) -> float:
+    """Compute ``shift`` and ``pull`` of a row; return its leverage, about one over the number of rows like it."""
+    for i in range(len(x)):
+        model.shift[i] = x[i] - model.line.centre[i]
+    return multiply(inverse, model.shift, model.pull)
+
+
+@compilable
+def follow(model: Model, leverage: float, residual: float, weight: float, gain: float) -> Step:
+    """Update the model with the row last passed to :func:`approach`; a ``gain`` of 0 moves only the intercept."""
+    line, shift, pull = model.line, model.shift, model.pull
+    before = line.mass[0]
+    after = before + weight
+    pace, share = weight * before / after, weight / after
+    shrink = 1.0 / (1.0 + pace * leverage)
+    along = before / after * gain * residual * shrink
+    lift = 0.0
+    for i in range(len(shift)):
+        lift += shift[i] * line.slope[i]
+    line.mass[0] = after
+    line.level[0] += share * lift + (gain * residual if gain > 0.0 else residual) / after
+    for i in range(len(shift)):
+        line.slope[i] += along * pull[i]
+        line.centre[i] += share * shift[i]
+    if pace * leverage > FAR:
+        add_far_row(model.inverse, shift, pull, pace, shrink)
+    elif pace > 0.0:  # it is 0 for the first row
+        add_outer(model.inverse, pull, -pace * shrink)
+    if model.pending[0] > 0:
+        add_row(model.asked, shift, model.factor[0], pace)
+    return Step(weight=weight, mass=before, leverage=leverage, along=along)
+
+
+@compilable
+def dimension(model: Model) -> float:
+    """Return how many parameters the rows determine, including the intercept: the trace of the hat matrix."""
+    total = 1.0
+    for i in range(len(model.ridge)):
+        total += 1.0 - min(model.ridge[i] * model.inverse[i, i], 1.0)
+    return total
+
+
+@rarely_called
+def add_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight: float) -> bool:
+    """Update an inverse by a row, which a negative weight removes; return whether that is possible."""
+    grown = 1.0 + weight * multiply(inverse, shift, product)
+    if grown > STEEP:
+        absorb(inverse, shift, product, weight, grown)
+    return grown > STEEP
+
+
+@rarely_called
+def change_pending(model: Model, x: FloatArray, sign: float) -> None:
+    """Add a pending row, or remove one if ``sign`` is negative."""
+    shift = model.shift
+    for i in range(len(x)):
+        shift[i] = x[i] - model.anchor[i]
+        model.missing[i] += sign * shift[i]
+    add_outer(model.waiting, shift, sign)
+    if not add_row(model.asked, shift, model.pull, sign):
+        renew_pending(model)
+
+
+@rarely_called
+def renew_pending(model: Model) -> None:
+    """Recompute the inverse with pending rows, centred where the line is now; O(d³)."""
+    waiting, missing, anchor, column, factor = model.waiting, model.missing, model.anchor, model.shift, model.factor
+    d, pending = len(missing), model.pending[0]
+    for i in range(d):
+        column[i] = model.line.centre[i] - anchor[i]
+        anchor[i] = model.line.centre[i]
+    for i in range(d):
+        for j in range(d):
+            waiting[i, j] += pending * column[i] * column[j] - column[i] * missing[j] - missing[i] * column[j]
+    for i in range(d):
+        missing[i] -= pending * column[i]
+    copy_into(model.asked, model.inverse)
+    copy_into(factor, waiting)
+    add_rows(model.asked, waiting, factor, column, model.pull)

@@ -1,0 +1,95 @@
+"""What the linear level-set policies remember: the line, the rows it was fitted to, and the noise."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ...._validate import LARGEST_COUNT, require_same, require_within
+from ....protocols import FloatArray, compilable
+from ...level_sets.spreads import Spreads, init_spreads
+from ...parts.state.scalars import Scalars, init_scalars
+from .level_set import Arms, Width, init_arms, width_for
+from .line_fit import Rows, init_rows
+from .line_shrinkage import Shrinkage, init_shrinkage
+from .robust_line import Model, dimension, init_model
+from .two_piece_laws import LEAST_SQUARES, two_piece_table
+
+LARGEST = 1e150  # rewards are clipped to this, so that their squares are finite
+
+
+class LinearSets(NamedTuple):
+    """What linear level-set policies remember."""
+
+    model: Model
+    rows: Rows
+    spreads: Spreads  # of one arm: all rewards, whatever their rows
+    shrinkage: Shrinkage
+    arms: Arms
+    laws: FloatArray  # a row per law; the last is least squares
+    numbers: Scalars  # see init_numbers
+
+    def check(self, fresh: LinearSets, n_arms: int) -> None:
+        """Refuse a law that does not exist, other laws, and numbers out of range."""
+        numbers, line = self.numbers, self.model.line
+        require_within("law", numbers["law"], 0, len(self.laws) - 1)
+        require_within("clock", numbers["clock"], 0, LARGEST_COUNT)
+        for name in ("fitted", "only_means"):
+            require_within(name, numbers[name], 0, 1)
+        for name in ("floor", "squares", "freedom"):
+            require_within(name, numbers[name], 0.0, math.inf)
+        require_same(self, fresh, "laws")
+        require_same(numbers, fresh.numbers, "told")
+        fitted = bool(numbers[0].fitted)
+        least, most = math.ulp(0.0) if fitted else 0.0, LARGEST * LARGEST
+        require_within("scale", numbers["scale"], least, most if fitted else math.inf)
+        require_within("mass", line.mass, least, most)
+        require_within("level", line.level, -most, most)
+        require_within("rows.y", self.rows.y, -LARGEST, LARGEST)
+
+
+def init_numbers(law: int, told: float, only_means: bool) -> Scalars:
+    """Return what is known of the noise, and when the next fit is due, before the first reward."""
+    return init_scalars(
+        law=law,  # the current law
+        scale=math.inf,  # of the noise
+        floor=0.0,  # least scale
+        squares=0.0,  # sum of squared residuals, where means are compared
+        freedom=0.0,  # degrees of freedom of that sum
+        clock=0,  # number of rewards
+        due=0.0,  # clock at the next fit or look
+        fitted=0,  # 1 once there has been a fit
+        told=float(told),  # the scale if it is known, or else 0
+        only_means=int(only_means),  # 1 if means are compared whatever the rewards
+    )
+
+
+def init_linear_sets(
+    n_features: int, horizon: int | None, laws: tuple[tuple[float, ...], ...], scale: float, only_means: bool
+) -> LinearSets:
+    """Return a state before the first reward."""
+    room = max(10 * n_features, min(30 * n_features, 600), 300)
+    if horizon is not None:
+        room = min(room, max(horizon, 2 * n_features + 8))  # enough for a fit, if there are more rounds after all
+    return LinearSets(
+        model=init_model(n_features),
+        rows=init_rows(n_features, room),
+        spreads=init_spreads(1),
+        shrinkage=init_shrinkage(n_features),
+        arms=init_arms(n_features),
+        laws=two_piece_table((*laws, LEAST_SQUARES)),
+        numbers=init_numbers(law=len(laws) if only_means else 0, told=scale, only_means=only_means),
+    )
+
+
+@compilable
+def width_of(state: LinearSets, c: float) -> Width:
+    """Return what half widths currently depend on."""
+    numbers = state.numbers[0]
+    return width_for(state.laws[numbers.law], numbers.scale, numbers.clock + 1.0, dimension(state.model), c)
+
+
+@compilable
+def compares_means(state: LinearSets) -> bool:
+    """Return whether means are compared at present."""
+    return bool(state.numbers[0].law == len(state.laws) - 1)

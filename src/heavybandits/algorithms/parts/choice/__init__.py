@@ -1,0 +1,1 @@
+"""How the next arm is chosen: the highest index, turns, and rewards that are still to come."""

@@ -1,0 +1,1 @@
+"""Robust means and what they are computed from."""

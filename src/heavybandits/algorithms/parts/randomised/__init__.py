@@ -1,0 +1,1 @@
+"""Policies that draw their arms: follow the regularised leader, and perturbed leaders."""

@@ -1,0 +1,114 @@
+"""Cholesky factors: a positive definite matrix as L L', with L lower triangular, updated and solved in place."""
+
+from __future__ import annotations
+
+import math
+
+from ....numerics import EXCESS
+from ....protocols import FloatArray, compilable, rarely_called
+
+SMALLEST, ROUNDING = 1e-300, 1e-18
+LARGEST = 1e200  # rounding in the factor of a singular matrix could make solutions infinite, and then NaN
+STEEP = 1e4  # beyond this, rounding errors would grow too much in the quicker form of an update
+
+
+@compilable
+def add_to_factor(lower: FloatArray, x: FloatArray) -> None:
+    """Update the factor to that of L L' + x x', in O(d²); x is overwritten.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lower = np.eye(2)
+    >>> add_to_factor(lower, np.array([2.0, 1.0]))
+    >>> (lower @ lower.T).round(12)
+    array([[5., 2.],
+           [2., 2.]])
+    """
+    n = len(x)
+    for k in range(n):
+        if x[k] == 0.0:
+            continue
+        pivot = lower[k, k]
+        grown = math.sqrt(pivot * pivot + x[k] * x[k])
+        cosine, sine = grown / pivot, x[k] / pivot
+        lower[k, k] = grown
+        if cosine < STEEP:
+            for i in range(k + 1, n):
+                lower[i, k] = (lower[i, k] + sine * x[i]) / cosine
+                x[i] = cosine * x[i] - sine * lower[i, k]
+        else:
+            rotate(lower, x, k, pivot / grown, x[k] / grown)
+
+
+@rarely_called
+def rotate(lower: FloatArray, x: FloatArray, k: int, cosine: float, sine: float) -> None:
+    """Rotate a column of the factor and x; unlike the quicker form, this never lengthens what is left of x."""
+    for i in range(k + 1, len(x)):
+        below = lower[i, k]
+        lower[i, k] = cosine * below + sine * x[i]
+        x[i] = cosine * x[i] - sine * below
+
+
+@compilable
+def factorise(lower: FloatArray) -> None:
+    """Replace the lower triangle of a positive semidefinite matrix with its factor, in O(d³).
+
+    Rounding may take over if the matrix is singular to the last digit, but it never makes the factor NaN: no pivot is
+    below a ``ROUNDING`` share of the diagonal, or ``SMALLEST``, and no entry exceeds the root of its row's diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lower = np.array([[4.0, 0.0], [2.0, 5.0]])
+    >>> factorise(lower)
+    >>> lower
+    array([[2., 0.],
+           [1., 2.]])
+    """
+    n = len(lower)
+    for j in range(n):
+        for i in range(j, n):
+            total = lower[i, j]
+            for k in range(j):
+                total -= lower[i, k] * lower[j, k]
+            if i == j:
+                lower[i, i] = math.sqrt(max(total, ROUNDING * lower[i, i], SMALLEST))
+            else:
+                lower[i, j] = total / lower[j, j]
+                if lower[i, j] * lower[i, j] > EXCESS * lower[i, i]:
+                    lower[i, j] = math.copysign(math.sqrt(max(lower[i, i], 0.0)), total)
+
+
+@compilable
+def solve_lower(lower: FloatArray, b: FloatArray) -> None:
+    """Replace b with the solution z of L z = b, which is clipped to ``LARGEST``."""
+    for i in range(len(b)):
+        total = b[i]
+        for j in range(i):
+            total -= lower[i, j] * b[j]
+        b[i] = total / lower[i, i]
+        if abs(total) > LARGEST * lower[i, i]:
+            b[i] = math.copysign(LARGEST, total)
+
+
+@compilable
+def solve_upper(lower: FloatArray, b: FloatArray) -> None:
+    """Replace b with the solution z of L' z = b, which is clipped to ``LARGEST``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lower, b = np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([8.0, 12.0])
+    >>> solve_lower(lower, b)
+    >>> solve_upper(lower, b)
+    >>> lower @ lower.T @ b
+    array([ 8., 12.])
+    """
+    for i in range(len(b) - 1, -1, -1):
+        total = b[i]
+        for j in range(i + 1, len(b)):
+            total -= lower[j, i] * b[j]
+        b[i] = total / lower[i, i]
+        if abs(total) > LARGEST * lower[i, i]:
+            b[i] = math.copysign(LARGEST, total)

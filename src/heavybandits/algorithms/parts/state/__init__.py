@@ -1,0 +1,1 @@
+"""What a state is made of, and how its tree of arrays is walked, copied, saved and grown."""

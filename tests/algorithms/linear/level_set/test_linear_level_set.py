@@ -1,0 +1,157 @@
+"""Half widths against vectors, and choices against brute force."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from heavybandits.algorithms.linear._level_set.level_set import (
+    LANES,
+    RENEWAL,
+    Width,
+    best_row,
+    half_width,
+    init_arms,
+    update_kept,
+    width_for,
+)
+from heavybandits.algorithms.linear._level_set.robust_line import (
+    Model,
+    Step,
+    approach,
+    begin,
+    collect,
+    follow,
+    init_model,
+    predict,
+)
+from heavybandits.algorithms.linear._level_set.two_piece_laws import LEARNED, LEAST_SQUARES, two_piece_table
+
+seeds = st.integers(0, 2**32 - 1)
+LAWS = two_piece_table((*LEARNED, LEAST_SQUARES))
+
+
+def played(rng: np.random.Generator, d: int, n: int) -> Model:
+    model = init_model(d)
+    rows = rng.normal(size=(n, d))
+    for x in rows:
+        collect(model, x, 1.0 / n)
+    begin(model)
+    for x in rows:
+        step(model, x, rng.normal(), rng.uniform(0.2, 1.5))
+    return model
+
+
+def step(model: Model, x: np.ndarray, reward: float, weight: float) -> Step:
+    return follow(model, approach(model, model.inverse, x), reward - predict(model.line, x), weight, weight)
+
+
+@pytest.mark.parametrize(
+    ("h", "t", "scale", "degrees", "expected"),
+    [
+        (0.1, 100, 1.0, 1.0, 0.502944135),
+        (0.1, 100, 1.0, 30.0, 0.336971365),
+        (0.5, 100, 1.0, 1.0, 3.392783077),
+        (0.01, 10_000, 2.0, 2.0, 0.564210935),
+        (1.0, 12, 1.0, 1.0, 6.688014488),
+    ],
+)
+def test_widths_with_the_older_level(h: float, t: int, scale: float, degrees: float, expected: float) -> None:
+    law = two_piece_table([(degrees, degrees, 1.0)])[0]
+    width = width_for(law, scale, t, 11.0, 1.0)._replace(base=4 / 11, explore=4 / 11)
+    assert half_width(width, h) == pytest.approx(expected, rel=1e-8)
+
+
+def test_many_parameters_are_explored_less() -> None:
+    for parameters, share in ((3.0, 1.0), (12.0, 1.0), (48.0, 0.25)):
+        width = width_for(LAWS[0], 1.0, 50, parameters, 2.0)
+        assert width.explore == pytest.approx(2.0 * share)
+        assert width.base == pytest.approx(0.6 * share)
+
+
+@given(st.sampled_from(range(len(LAWS))), st.floats(1.0, 1e6), st.floats(1e-8, 1.0), st.floats(1e-9, 1.0))
+def test_widths_grow_faster_than_the_root_of_the_leverage(law: int, t: float, high: float, share: float) -> None:
+    width, low = width_for(LAWS[law], 1.0, t, 5.0, 1.0), share * high
+    assert half_width(width, low) <= half_width(width, high) * math.sqrt(share) * (1.0 + 1e-9)
+
+
+def brute_force(model: Model, features: np.ndarray, width: Width) -> np.ndarray:
+    leverages = [approach(model, model.inverse, x) for x in features]
+    return np.array([predict(model.line, x) + half_width(width, h) for x, h in zip(features, leverages, strict=True)])
+
+
+@pytest.mark.slow
+@given(seeds, st.integers(1, 3 * LANES), st.integers(1, 9))
+def test_the_best_row_is_that_of_brute_force(seed: int, n_rows: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    model, features = played(rng, d, 3 * d + 3), rng.normal(size=(n_rows, d))
+    width = width_for(LAWS[rng.integers(len(LAWS))], rng.exponential(), 100, d + 1.0, 1.0)
+    row = best_row(model.line, model.inverse, init_arms(d, n_rows), features, width, True)
+    indices = brute_force(model, features, width)
+    if np.isinf(indices).any():
+        leverages = [approach(model, model.inverse, x) for x in features]
+        assert leverages[row] == pytest.approx(max(leverages))
+    else:
+        assert indices[row] == pytest.approx(indices.max(), rel=1e-9)
+
+
+@pytest.mark.slow
+@given(seeds)
+def test_kept_rows_agree_with_those_that_are_scored_anew(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    d, n_rows = int(rng.integers(1, 6)), int(rng.integers(1, 2 * LANES))
+    model, features, arms = played(rng, d, 20), rng.normal(size=(n_rows, d)), init_arms(d, n_rows)
+    width = width_for(LAWS[0], 1.0, 100, d + 1.0, 1.0)
+    for _ in range(2):  # rows are kept when they are offered a second time
+        best_row(model.line, model.inverse, arms, features, width, True)
+    assert arms.kept[0] == n_rows
+    for _ in range(40):
+        row = best_row(model.line, model.inverse, arms, features, width, True)
+        update_kept(arms, model, step(model, features[row], rng.standard_cauchy(), rng.uniform(0.1, 2.0)))
+    assert arms.age[0] == 40
+    leverages = [approach(model, model.inverse, x) for x in features]
+    values = np.array([predict(model.line, x) for x in features])
+    assert_allclose(arms.leverage[:n_rows], leverages, rtol=1e-7)
+    assert_allclose(np.diff(arms.value[:n_rows]), np.diff(values), rtol=1e-7, atol=1e-8)
+
+
+def test_rows_that_change_are_noticed() -> None:
+    rng = np.random.default_rng(5)
+    model, features, arms = played(rng, 3, 20), rng.normal(size=(6, 3)), init_arms(3)
+    width = width_for(LAWS[0], 1.0, 100, 4.0, 1.0)
+    for _ in range(3):
+        best_row(model.line, model.inverse, arms, features, width, True)
+    assert arms.kept[0] == 6
+    features[5] = model.line.centre + 1e3 * model.line.slope  # changed in place, and not in the first row
+    assert best_row(model.line, model.inverse, arms, features, width, True) == 5
+    assert best_row(model.line, model.inverse, arms, features[:5].copy(), width, True) < 5
+    others = rng.normal(size=(6, 3))
+    best_row(model.line, model.inverse, arms, others, width, True)
+    assert arms.kept[0] == 0
+
+
+def test_kept_rows_are_scored_anew_now_and_then() -> None:
+    rng = np.random.default_rng(6)
+    model, features, arms = played(rng, 3, 20), rng.normal(size=(6, 3)), init_arms(3)
+    width = width_for(LAWS[0], 1.0, 100, 4.0, 1.0)
+    for _ in range(2):
+        best_row(model.line, model.inverse, arms, features, width, True)
+    arms.leverage[:] += 7.0  # stands for rounding errors
+    for _ in range(RENEWAL):
+        update_kept(arms, model, step(model, features[0], 0.0, 1.0))
+    best_row(model.line, model.inverse, arms, features, width, True)
+    assert_allclose(arms.leverage[:6], [approach(model, model.inverse, x) for x in features], rtol=1e-9)
+
+
+def test_more_rows_than_there_is_room_for_are_scored_each_time() -> None:
+    rng = np.random.default_rng(7)
+    model, features, arms = played(rng, 2, 20), rng.normal(size=(5 * LANES + 3, 2)), init_arms(2)
+    width = width_for(LAWS[0], 1.0, 100, 3.0, 1.0)
+    rows = [best_row(model.line, model.inverse, arms, features, width, True) for _ in range(3)]
+    assert rows == [int(np.argmax(brute_force(model, features, width)))] * 3
+    assert arms.kept[0] == 0
+    assert len(arms.with_rows(500).rows) == 500
+    assert arms.with_rows(3) is arms
