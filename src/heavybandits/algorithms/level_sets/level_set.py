@@ -144,6 +144,9 @@ def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
     """Update the index of an arm; ``reward`` is its latest reward if that is new."""
     shared, losses, n_arms, n = state.shared, state.losses, len(state.pulls), state.pulls[arm]
     law, scale = shared.law[0], shared.scale[0] * state.loud[arm]
+    # The level compares the arm with its fair share of the pulls, as MOSS does, instead of taking a union over all
+    # rounds: c is measured, not derived.  The factor n/(n - slack) allows for few rewards of a heavy-tailed law, which
+    # lie together far from the truth more often than their loss says.
     share, slack = shared.clock[0] / (n_arms * n), losses.slack[law]
     lead = math.log(1.0 + share)
     caution = 1.0 + slack / 1.5 * lead * lead
@@ -159,6 +162,8 @@ def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
             state.x[arm], state.unit[arm] = minimiser(rho, score, mode, rewards, n, scale, guess), scale
         upper = upper_end(rho, score, mode, rewards, n, scale, state.x[arm], level)
         if n == KEPT:
+            # From here on the sum of losses is replaced by its mean, which knows nothing of how much these rewards
+            # disagree.  The ratio remembers it.
             width = scale * shift_of(losses.divergence[law], level / n)
             state.stretch[arm] = max(1.0, (upper - state.x[arm]) / width)
     else:
@@ -173,6 +178,7 @@ def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
 def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: bool) -> None:
     """Learn from a reward."""
     shared, losses, evidence = state.shared, state.losses, state.shared.evidence
+    # All that follows uses the location from before this reward: residuals from one that has seen it are too small.
     reward, n, x = saturate(reward), state.pulls[arm], state.x[arm]
     residual, before = saturate(reward - x), shared.scale[0] * state.loud[arm]
     learn_spread(state.spreads, arm, reward)
@@ -188,6 +194,8 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
     if changes and learns_scale:
         state.loud[arm] = loudness(state.spreads, arm)
     scale, law = shared.scale[0] * state.loud[arm], shared.law[0]
+    # Residuals from fewer than three rewards say more about the location than about the noise.  A thousand tell these
+    # laws apart; weighing all of them at every reward would take longer than everything else.
     if n >= 3 and scale > 0.0 and len(evidence) > 1 and shared.seen[RESIDUALS] < MEMORY:
         weigh(evidence, losses.beside, residual / scale)
     if n < KEPT:

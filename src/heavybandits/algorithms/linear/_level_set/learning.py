@@ -76,6 +76,7 @@ def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
         begin(model)
     y = clip(reward, LARGEST)
     numbers.clock += 1
+    # The residual is that of a row which the line has not seen; its variance is 1 + leverage times that of the noise.
     leverage = approach(model, model.inverse, x)
     residual = y - predict(model.line, x)
     if numbers.fitted == 0:
@@ -84,6 +85,7 @@ def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
         law = state.laws[numbers.law]
         z = min(max(residual / numbers.scale, -FAR), FAR)
         w = weight_at(law, z)
+        # The gain divides by the expected curvature, not by the observed one, which is negative for far residuals.
         step = follow(model, leverage, residual, w / law[WEIGHT], w / law[INFORMATION])
         if compares_means(state):
             numbers.squares += residual / (1.0 + leverage + 1.0 / step.mass) * residual
@@ -180,6 +182,8 @@ def fit_locations(state: LinearSets, freedom: float, spread: float, begins: bool
         scale = spread
         reweigh(rows, model, line, law, scale, 15, True)
     elif rows.size[0] < RICH * (rows.size[0] - freedom):
+        # The loss is not convex, and a line that began in the wrong valley would never leave it.  A second start from
+        # least absolute deviations, whose sum is convex, gives it a way out while rewards are few.
         copy_into(rows.rival, line)
         reweigh(rows, model, rows.rival, law, scale, 6, True)
         reweigh(rows, model, rows.rival, law, scale, 3, False)
@@ -213,6 +217,7 @@ def choose_law(state: LinearSets, freedom: float, guess: float) -> None:
     for j in range(len(state.laws) - 1):
         law = state.laws[j]
         shift, scale = match(law, residuals, n, freedom, guess)
+        # Half, because residuals are not independent of a line that was fitted to them.
         evidence = 0.5 * freedom / n * log_likelihood(law, residuals, n, shift, scale, guess)
         evidence += HEAD_START if j == 0 else 0.0
         evidence -= PENALTY if law[RATIO] != 1.0 or law[GROSS] > 0.0 else 0.0
