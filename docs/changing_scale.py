@@ -24,32 +24,22 @@ ROWS, THETA = hb.Cube(20, 10), np.full(10, 0.1**0.5)
 GROWN = (10.0 ** (SPAN * ORDER) - 1.0) / (SPAN * ORDER * math.log(10.0))
 
 
-def select(policy: Any, state: Any, features: Any, t: int, rng: Any) -> int:
-    """Call the policy's ``select``; compiled copies of the loops call it directly."""
-    return policy.select(state, features, t, rng)  # type: ignore[no-any-return]
-
-
-def update(policy: Any, state: Any, x: Any, reward: float) -> None:
-    """Call the policy's ``update``; compiled copies of the loops call it directly."""
-    policy.update(state, x, reward)
-
-
 def play(policy: Any, state: Any, rng: Any, contexts: Any, means: Any, noise: Any, scales: Any, rows: Any) -> None:
     """Play a policy that is not told the scales."""
     for t in range(len(noise)):
-        rows[t] = select(policy, state, contexts[t], t, rng)
-        update(policy, state, contexts[t, rows[t]], means[t, rows[t]] + scales[t] * noise[t])
+        rows[t] = policy.select(state, contexts[t], t, rng)
+        policy.update(state, contexts[t, rows[t]], means[t, rows[t]] + scales[t] * noise[t])
 
 
 def play_told(policy: Any, state: Any, rng: Any, contexts: Any, means: Any, noise: Any, scales: Any, rows: Any) -> None:
     """Play Heavy-OFUL, and tell it the scale of each reward."""
     for t in range(len(noise)):
-        rows[t] = select(policy, state, contexts[t], t, rng)
+        rows[t] = policy.select(state, contexts[t], t, rng)
         told = HeavyOFUL(
             policy.eps, policy.nu * scales[t], policy.bound, policy.ridge, policy.delta, policy.beta_scale,
             policy.intercept,
         )  # fmt: skip
-        update(told, state, contexts[t, rows[t]], means[t, rows[t]] + scales[t] * noise[t])
+        told.update(state, contexts[t, rows[t]], means[t, rows[t]] + scales[t] * noise[t])
 
 
 def regrets(policy: Any, loop: Any) -> FloatArray:

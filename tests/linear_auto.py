@@ -12,21 +12,13 @@ from heavybandits.protocols import FloatArray, IntArray
 AUTO, MEAN = hb.make("linear-auto"), hb.make("linear-auto-mean")
 
 
-def select(policy: Any, state: Any, features: FloatArray, t: int, rng: Any) -> int:
-    return policy.select(state, features, t, rng)  # type: ignore[no-any-return]
-
-
-def update(policy: Any, state: Any, x: FloatArray, reward: float) -> None:
-    policy.update(state, x, reward)
-
-
 def play(
     policy: Any, state: Any, rng: Any, contexts: FloatArray, means: FloatArray, noise: FloatArray, rows: IntArray
 ) -> None:
     for t in range(len(noise)):
         i = t % len(contexts)
-        rows[t] = select(policy, state, contexts[i], t, rng)
-        update(policy, state, contexts[i, rows[t]], means[i, rows[t]] + noise[t])
+        rows[t] = policy.select(state, contexts[i], t, rng)
+        policy.update(state, contexts[i, rows[t]], means[i, rows[t]] + noise[t])
 
 
 def played(policy: Any, contexts: FloatArray, means: FloatArray, noise: FloatArray) -> tuple[IntArray, Any]:

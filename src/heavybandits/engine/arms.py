@@ -37,10 +37,10 @@ class ArmsGame(Game):
         """Play one round per row of ``noise``."""
         sum_of_gaps, checkpoint = total[0], recorded[0]
         for i in range(noise.shape[0]):
-            arm = select(policy, state, start + i, rng)
+            arm = policy.select(state, start + i, rng)
             if not 0 <= arm < len(means):
                 raise IndexError("select must return the number of an arm, from 0 to K - 1")
-            update(policy, state, arm, means[arm] + noise[i, arm])
+            policy.update(state, arm, means[arm] + noise[i, arm])
             pulls[arm] += 1
             sum_of_gaps += gaps[arm]
             if start + i + 1 == rounds[checkpoint]:
@@ -72,16 +72,6 @@ class ArmsGame(Game):
                 part = noise[max(first - start, 0) : max(end - start, 0)]
                 if len(part):
                     yield max(first, start), (shifts, part, gaps)
-
-
-def select(policy: Any, state: Any, t: int, rng: Any) -> int:
-    """Call the policy's ``select``; copies of the kernel call it directly."""
-    return policy.select(state, t, rng)  # type: ignore[no-any-return]
-
-
-def update(policy: Any, state: Any, arm: int, reward: float) -> None:
-    """Call the policy's ``update``; copies of the kernel call it directly."""
-    policy.update(state, arm, reward)
 
 
 def block_length(instance: Instance | LinearInstance) -> int:

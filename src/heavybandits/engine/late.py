@@ -17,7 +17,7 @@ from ..algorithms.parts.choice.pending import Pending, ask, find_pending, give_u
 from ..protocols import FloatArray, IntArray, compilable
 from ..world.delays import Delays
 from ..world.instances import Instance
-from .arms import ArmsGame, select, update
+from .arms import ArmsGame
 from .streams import generator, stream_key
 
 
@@ -109,11 +109,11 @@ class LateGame(ArmsGame):
                 if due[decision] <= decision + 1 + window:  # else it has been given up
                     settle(pending, arm)
                 recall(pending.awaited, arm, decisions.chance[decision])
-                update(policy, inner, arm, decisions.reward[decision])
+                policy.update(inner, arm, decisions.reward[decision])
                 come += 1
             if t > window and due[t - 1 - window] > t:
                 give_up(pending, decisions.arm[t - 1 - window])
-            arm = select(policy, inner, come, rng)
+            arm = policy.select(inner, come, rng)
             if not 0 <= arm < len(means):
                 raise IndexError("select must return the number of an arm, from 0 to K - 1")
             ask(pending, arm)

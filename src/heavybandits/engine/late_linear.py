@@ -16,7 +16,7 @@ from ..protocols import FloatArray, IntArray
 from ..world.delays import Delays
 from ..world.linear import LinearInstance
 from .late import Arrivals, draw_arrivals
-from .linear import LinearGame, select, update
+from .linear import LinearGame
 from .streams import generator, stream_key
 
 
@@ -57,14 +57,14 @@ class LateLinearGame(LinearGame):
             t = start + i
             while come < len(order) and due[order[come]] <= t:
                 decision = order[come]
-                update(policy, inner, x[decision], reward[decision])
+                policy.update(inner, x[decision], reward[decision])
                 if due[decision] <= decision + 1 + window:  # else it has been given up
                     settle(asking, x[decision])
                 come += 1
             if t > window and due[t - 1 - window] > t:
                 settle(asking, x[t - 1 - window])
             features = contexts[i * step]
-            row = select(policy, inner, features, come, rng)
+            row = policy.select(inner, features, come, rng)
             if not 0 <= row < features.shape[0]:
                 raise IndexError("select must return the number of a row, from 0 to K - 1")
             ask(asking, features[row])

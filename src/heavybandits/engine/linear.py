@@ -39,11 +39,11 @@ class LinearGame(Game):
         lost, checkpoint = total[0], recorded[0]
         for i in range(noise.shape[0]):
             features = contexts[i * step]
-            row = select(policy, state, features, start + i, rng)
+            row = policy.select(state, features, start + i, rng)
             if not 0 <= row < features.shape[0]:
                 raise IndexError("select must return the number of a row, from 0 to K - 1")
             mean = means[i * step, row]
-            update(policy, state, features[row], mean + noise[i, row])
+            policy.update(state, features[row], mean + noise[i, row])
             pulls[row] += 1
             lost += best[i * step] - mean
             if start + i + 1 == rounds[checkpoint]:
@@ -84,13 +84,3 @@ class LinearGame(Game):
                 means = expected(contexts, theta)
             noise = draw_noise(instance, noise_rng, size)
             yield start, (contexts, means, means.max(axis=1), int(rows is None), noise)
-
-
-def select(policy: Any, state: Any, features: FloatArray, t: int, rng: Any) -> int:
-    """Call the policy's ``select``; copies of the kernel call it directly."""
-    return policy.select(state, features, t, rng)  # type: ignore[no-any-return]
-
-
-def update(policy: Any, state: Any, x: FloatArray, reward: float) -> None:
-    """Call the policy's ``update``; copies of the kernel call it directly."""
-    policy.update(state, x, reward)

@@ -15,7 +15,7 @@ import numpy as np
 from .._format import plural
 from ..protocols import FloatArray, IntArray
 from ..world.lipschitz import LipschitzInstance, boxes
-from .arms import BLOCK, select, update
+from .arms import BLOCK
 from .game import Game, blank_record
 from .streams import draw, generator, stream_key
 
@@ -52,14 +52,14 @@ class LipschitzGame(Game):
         """Play one round per number of ``noise``; stop and return true when a cell must be revealed."""
         sum_of_gaps, checkpoint = total[0], recorded[0]
         for t in range(played[0], start + len(noise)):
-            cell = hidden[0] if hidden[0] >= 0 else select(policy, state, t, rng)
+            cell = hidden[0] if hidden[0] >= 0 else policy.select(state, t, rng)
             if cell < 0:
                 raise IndexError("select must return the number of a cell, from 0 on")
             hidden[0] = -1
             if cell >= len(cells) or cells[cell, 0] != cells[cell, 0]:
                 played[0], hidden[0], total[0], recorded[0] = t, cell, sum_of_gaps, checkpoint
                 return True
-            update(policy, state, cell, cells[cell, 0] + noise[t - start])
+            policy.update(state, cell, cells[cell, 0] + noise[t - start])
             pulls[int(cells[cell, 2])] += 1
             sum_of_gaps += cells[cell, 1]
             if t + 1 == rounds[checkpoint]:

@@ -1,8 +1,7 @@
 """From plain Python methods to machine code.
 
-The loop to be compiled is copied for each policy, and the copy calls the policy's methods.  The copy's name tells the
-disk cache which code it is made of, so a second process loads what the first compiled, and an edited policy never plays
-its old code.
+A loop is compiled for each policy whose methods it calls, and kept on disk under a name that says which code it is made
+of.  So a second process loads what the first compiled, and an edited policy never plays its old code.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Iterator
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -47,9 +46,8 @@ def without_text(parameters: Any) -> Any:
 def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: Any) -> Callable[..., Any]:
     """Return ``function(policy, state, *arguments)`` compiled for arguments of exactly these types.
 
-    Pass the policy :func:`without_text`.  Where the function calls ``select`` and ``update``, the compiled code calls
-    the policy's methods.  Calls do not check the types of their arguments, which makes them cheap; callers must pass
-    the right ones.  With ``NUMBA_DISABLE_JIT=1`` the function is not compiled.
+    Pass the policy :func:`without_text`.  Calls do not check the types of their arguments, which makes them cheap;
+    callers must pass the right ones.  With ``NUMBA_DISABLE_JIT=1`` the function is not compiled.
     """
     numba: Any = importlib.import_module("numba")
     if (ready := compiled_already(function, policy, state, *arguments)) is not None:
@@ -75,10 +73,9 @@ def compiled_already(
 ) -> Callable[..., Any] | None:  # fmt: skip
     """Return what :func:`compiled` returns if that takes no compiling, else None."""
     numba: Any = importlib.import_module("numba")
-    cls = type(policy)
-    _require_arrays(cls.__name__, "state", state)
+    _require_arrays(type(policy).__name__, "state", state)
     if numba.config.DISABLE_JIT:
-        return np.errstate(all="ignore")(_bound(function, cls))  # as silent as compiled code
+        return np.errstate(all="ignore")(function)  # as silent as compiled code
     return _ready.get(key_of(function, policy, state, *arguments))
 
 
@@ -114,24 +111,14 @@ def _classes(value: Any) -> Iterator[type]:
             yield from _classes(field)
 
 
-def _bound(function: Callable[..., Any], cls: Any) -> FunctionType:
-    """Return a copy of the function that calls the methods of this class by their names."""
-    names = {**function.__globals__, "select": cls.select, "update": cls.update}
-    copy = FunctionType(function.__code__, names, function.__name__)
-    copy.__module__ = function.__module__
-    return copy
-
-
 @functools.cache
 def _dispatcher(way: ModuleType, function: Callable[..., Any], classes: tuple[type, ...], counted: bool) -> Any:
-    copy = _bound(function, classes[0])
     name = None
     if all(map(_importable, classes)):
         mode = f"{way.NAME}_{'counted' if counted else 'bare'}"
-        name = f"{function.__name__}_{classes[0].__name__}_{mode}_{digest(copy, classes)}"
-    copy.__qualname__ = f"{function.__name__}_{classes[0].__name__}"
+        name = f"{function.__name__}_{classes[0].__name__}_{mode}_{digest(function, classes)}"
     options = way.WHOLE if counted else {**way.WHOLE, "_nrt": False}
-    return dispatcher(copy, name, lambda: teach(way, classes), **options)
+    return dispatcher(function, name, lambda: teach(way, classes), **options)
 
 
 def _importable(cls: type) -> bool:

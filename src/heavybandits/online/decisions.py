@@ -17,19 +17,9 @@ from ..protocols import FloatArray
 KEPT = 10_000  # at most: probabilities kept per arm, because some rewards never come
 
 
-def select(policy: Any, state: Any, t: int, rng: Any) -> int:
-    """Call the policy's ``select``; copies of :func:`decide` call it directly."""
-    return policy.select(state, t, rng)  # type: ignore[no-any-return]
-
-
-def update(policy: Any, state: Any, arm: int, reward: float) -> None:
-    """Call the policy's ``update``; copies of :func:`learn` call it directly."""
-    policy.update(state, arm, reward)
-
-
 def decide(policy: Any, state: Any, pending: Pending, t: int, rng: Any, n_arms: int, given: int) -> int:
     """Return the arm that the policy selects, and record a decision for it, or for the arm ``given`` instead."""
-    arm = select(policy, state, t, rng)
+    arm: int = policy.select(state, t, rng)
     asked = arm if given < 0 else given
     if 0 <= asked < n_arms:
         ask(pending, asked)
@@ -39,7 +29,7 @@ def decide(policy: Any, state: Any, pending: Pending, t: int, rng: Any, n_arms: 
 def learn(policy: Any, state: Any, pending: Pending, arm: int, reward: float, asked: bool) -> None:
     """Let the policy learn from a reward; if it was asked for, it settles a decision."""
     note(pending, arm, -1 if asked else 0, 0)  # in any case, since the new pull may decide a tie
-    update(policy, state, arm, reward)
+    policy.update(state, arm, reward)
 
 
 class Code(NamedTuple):

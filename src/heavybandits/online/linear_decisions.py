@@ -15,16 +15,6 @@ LARGEST_FEATURE = 1e100  # squares of larger ones, and products of those, might 
 REFUSED = -1  # returned instead of a row
 
 
-def select(policy: Any, state: Any, features: FloatArray, t: int, rng: Any) -> int:
-    """Call the policy's ``select``; copies of :func:`decide` call it directly."""
-    return policy.select(state, features, t, rng)  # type: ignore[no-any-return]
-
-
-def update(policy: Any, state: Any, x: FloatArray, reward: float) -> None:
-    """Call the policy's ``update``; copies of :func:`learn` call it directly."""
-    policy.update(state, x, reward)
-
-
 def decide(policy: Any, state: Any, asking: Any, features: FloatArray, t: int, rng: Any, given: int) -> int:
     """Return the row that the policy selects, and record a decision for it, or for the row ``given`` instead.
 
@@ -34,7 +24,7 @@ def decide(policy: Any, state: Any, asking: Any, features: FloatArray, t: int, r
         for j in range(features.shape[1]):
             if not abs(features[i, j]) <= LARGEST_FEATURE:
                 return REFUSED
-    row = select(policy, state, features, t, rng)
+    row: int = policy.select(state, features, t, rng)
     played = row if given < 0 else given
     if 0 <= played < features.shape[0]:
         ask(asking, features[played])
@@ -46,7 +36,7 @@ def learn(policy: Any, state: Any, asking: Any, x: FloatArray, reward: float, se
     for i in range(len(x)):
         if not abs(x[i]) <= LARGEST_FEATURE:
             return False
-    update(policy, state, x, reward)
+    policy.update(state, x, reward)
     if settles:
         settle(asking, x)
     return True
