@@ -76,7 +76,11 @@ def reference(family: str, c: float, table: FloatArray) -> list[int]:
             arm = pulls.index(0)
         else:
             threshold = math.log(t) + (c * math.log(math.log(t)) if t >= 3 else 0.0)
-            bounds = [FAMILIES[family][1](means[i], threshold / pulls[i]) for i in range(n_arms)]
+            shown = [
+                m or (max(means) / (n + 1) if family == "exponential" else 0.0)
+                for m, n in zip(means, pulls, strict=True)
+            ]
+            bounds = [FAMILIES[family][1](shown[i], threshold / pulls[i]) for i in range(n_arms)]
             arm = max(range(n_arms), key=lambda i: (bounds[i], -pulls[i], -i))
         reward = max(float(table[pulls[arm], arm]), 0.0)
         pulls[arm] += 1
@@ -107,6 +111,25 @@ def test_compiled_and_interpreted_agree(family: str) -> None:
     hb.check_policy(hb.make("kl-ucb", family=family))
 
 
+@pytest.mark.parametrize("zeros", [1, 2])
+def test_an_arm_whose_first_waiting_times_are_zero_is_tried_again(zeros: int) -> None:
+    policy, found = hb.KLUCB(family="exponential"), 0
+    for seed in range(20):
+        table = np.random.default_rng(seed).exponential([1.0, 4.0], (600, 2))
+        table[:zeros, 1] = 0.0
+        found += int(np.count_nonzero(play(policy, table)) > 300)
+    assert found >= 18  # a third reward near zero is bad luck
+
+
+def test_an_arm_that_never_pays_is_given_up() -> None:
+    table = np.random.default_rng(0).exponential(size=(2000, 2)) * [1.0, 0.0]
+    assert np.count_nonzero(play(hb.KLUCB(family="exponential"), table)) < 12
+
+
+def test_arms_that_never_pay_take_turns() -> None:
+    assert np.bincount(play(hb.KLUCB(family="exponential"), np.zeros((30, 3)))).tolist() == [10, 10, 10]
+
+
 def test_exponential_rewards_may_have_any_scale() -> None:
     table, policy = rewards("exponential", 0, 300, 5), hb.KLUCB(family="exponential")
     assert np.array_equal(play(policy, table), play(policy, table * 2.0**-60))
@@ -120,7 +143,7 @@ def test_infinite_and_negative_rewards_are_clipped() -> None:
         policy.update(state, 1, math.inf)
         assert policy.value(state, 0) == 0.0
         assert 1e300 < policy.value(state, 1) <= index_of(policy, state, 1, 10) < math.inf
-        assert policy.select(state, 2, None) == 1
+        assert policy.select(state, 2, None) == (1 if family == "poisson" else 0)  # zeros get the benefit of the doubt
 
 
 def test_a_family_is_saved_with_the_agent_and_missing_in_older_files() -> None:

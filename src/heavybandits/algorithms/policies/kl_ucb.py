@@ -14,6 +14,9 @@ themselves, and the divergence d of the family, pull each arm once, then
 * Poisson: :math:`d(p, q) = q - p + p \ln(p/q)`;
 * exponential: :math:`d(p, q) = p/q - 1 - \ln(p/q)`.
 
+An exponential law never pays 0, so :math:`p_a = 0` would rule out every other mean, for ever.  While all n rewards of
+an arm are 0, one more counts that is as large as the highest mean of all arms: :math:`p_a = \max_b p_b/(n_a + 1)`.
+
 The proof has c = 3; in practice c = 0 does better.  For rewards of 0 and 1, and for those of the family, the policy is
 asymptotically optimal.
 
@@ -214,15 +217,18 @@ class KLUCB(NamedTuple):
         log = math.log(max(t, 1))
         return log + self.c * math.log(max(log, 1.0))
 
-    def bound_at(self, state: KLUCBState, arm: int, threshold: float) -> float:
+    def bound_at(self, state: KLUCBState, arm: int, threshold: float, highest_mean: float) -> float:
         """Return the index in units of the range."""
         n, p = state.pulls[arm], state.mean[arm]
         if n == 0:
             return math.inf
         if state.family[0] == BERNOULLI:
             return bernoulli_bound(p, threshold / n)
-        bound = poisson_bound(p, threshold / n) if state.family[0] == POISSON else exponential_bound(p, threshold / n)
-        return saturate(bound)
+        if state.family[0] == POISSON:
+            return saturate(poisson_bound(p, threshold / n))
+        if p == 0.0:
+            p = highest_mean / (n + 1.0)
+        return saturate(exponential_bound(p, threshold / n))
 
     def select(self, state: KLUCBState, t: int, rng: Any) -> int:
         """Return each arm once, then the one with the highest index."""
@@ -230,6 +236,7 @@ class KLUCB(NamedTuple):
         if first >= 0:
             return first
         n_arms, threshold, family = len(state.pulls), self.threshold(t), state.family[0]
+        highest_mean = state.mean.max() if family == EXPONENTIAL else 0.0
         best, highest = -1, -math.inf
         below, slope, offset = -math.inf, 0.0, 0.0  # a number a little below the highest index, and functions of it
         for turn in range(-1, n_arms):
@@ -238,9 +245,10 @@ class KLUCB(NamedTuple):
             if not state.open[arm] or arm == best or n == 0:
                 continue
             rest = 1.0 - p if family == BERNOULLI else 1.0
-            if p < below and state.constant[arm] - n * (p * slope + rest * offset) > threshold:
+            foreign = family == EXPONENTIAL and p == 0.0  # the family has no law that pays only 0
+            if p < below and not foreign and state.constant[arm] - n * (p * slope + rest * offset) > threshold:
                 continue
-            bound = narrowed(state, arm, p, self.bound_at(state, arm, threshold))
+            bound = narrowed(state, arm, p, self.bound_at(state, arm, threshold, highest_mean))
             fewer = best >= 0 and (n < state.pulls[best] or (n == state.pulls[best] and arm < best))
             if bound > highest or (bound == highest and fewer):
                 best, highest, below = arm, bound, bound - 1e-9 * (1.0 if family == BERNOULLI else bound)
@@ -275,4 +283,5 @@ class KLUCB(NamedTuple):
 
     def index_of(self, state: KLUCBState, arm: int, t: int) -> float:
         """Return the largest mean compatible with the arm's rewards."""
-        return float(self.low + (self.high - self.low) * self.bound_at(state, arm, self.threshold(t)))
+        bound = self.bound_at(state, arm, self.threshold(t), state.mean.max())
+        return float(self.low + (self.high - self.low) * bound)
