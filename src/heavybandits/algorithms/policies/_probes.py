@@ -81,7 +81,7 @@ def arm_to_probe(probes: Probes | None, detectors: Detectors, since: int) -> int
 
     Examples
     --------
-    >>> from .drift import has_changed, init_detectors
+    >>> from heavybandits.algorithms.policies._drift import has_changed, init_detectors
     >>> probes, detectors = init_probes(n_arms=2), init_detectors(n_arms=2)
     >>> for since in range(1, 200):
     ...     arm = 1 if since < 9 else 0
