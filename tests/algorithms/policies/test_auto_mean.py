@@ -11,7 +11,7 @@ from playing import seeds
 from scipy.special import lambertw
 
 import heavybandits as hb
-from heavybandits.algorithms.level_sets.mean_sets import left_root, right_root
+from heavybandits.algorithms.level_sets.mean_sets import left_root, right_root, upper_mean
 from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.protocols import FloatArray
 
@@ -176,6 +176,17 @@ def test_roots_are_exact(exponent: float) -> None:
         left = float(1 + lambertw((y - 1) / math.e, 0).real)
     assert right_root(y) == pytest.approx(right, rel=1e-7 if y < 600 else 1e-4)
     assert left_root(y) == pytest.approx(left, rel=1e-7)
+
+
+@pytest.mark.parametrize("jump", [-3.0, 0.0, 0.5, 1.0, 2.0])
+def test_a_jump_below_one_deviation_is_pulled_up_to_it(jump: float) -> None:
+    """So says the formula in the docstring, for a variance of 1 that all arms share; symmetric rewards are no exception."""
+    n, level = 30.0, 2.0
+    believed = (n * jump + 20.0) / (n + 20.0) if jump < 1.0 else jump
+    adjusted = (n + 1) / 2 * math.expm1(2 * level / (n + 1))
+    root = right_root if believed > 0.0 else left_root
+    expected = abs(1 / believed) * root(adjusted / n * believed**2)
+    assert upper_mean(0.0, 1.0, jump, n, 1.0, jump, level) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(("root", "switch"), [(right_root, 0.045), (left_root, 0.005)])

@@ -8,14 +8,15 @@ In a natural exponential family with variance function V, the divergence of the 
 Take the family that has the arm's own variance v and third central moment :math:`\mu_3`.  With the *jump*
 :math:`\beta = \mu_3/v`, it has :math:`V(m + y) = v + \beta y` if rewards are skewed to the right, like a Poisson law
 with jumps of size β, and :math:`v e^{\beta y/v}` if they are skewed to the left.  For a coin this is nearly its own
-divergence, for Gaussian noise it is UCB with the arm's own variance, and for rare large rewards it is a bound for a
-compound Poisson law.  With :math:`\lambda = v/\beta^2` and :math:`y = \ell/(n\lambda)`,
+divergence, for Gaussian noise it tends to UCB with the arm's own variance, and for rare large rewards it is a bound for
+a compound Poisson law.  With :math:`\lambda = v/\beta^2` and :math:`y = \ell/(n\lambda)`,
 
 .. math::  U = m + \beta\lambda g,\quad g - \ln(1 + g) = y \qquad\text{or}\qquad
            U = m + |\beta|\lambda w,\quad e^w(w - 1) + 1 = y.
 
-Arms with few rewards borrow from the others: variances and jumps are shrunk towards those of all arms.  Indices are
-stored.  That of an arm is updated when the arm gets a reward, and all of them are when t has grown by a tenth and by K.
+Arms with few rewards borrow from the others: variances and jumps are shrunk towards those of all arms.  Few rewards
+hardly ever show the rare large ones, so a jump below one standard deviation, be it negative, zero or small, is pulled
+up to it: :math:`\beta` becomes :math:`(n\beta + 20\sqrt v)/(n + 20)`.  Indices are stored.  That of an arm is updated when the arm gets a reward, and all of them are when t has grown by a tenth and by K.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from .moments import FARTHEST, MEAN, SECOND, THIRD, Moments, init_moments, look
 
 VARIANCE_WEIGHT = 1.0  # rewards that the pooled variance counts as in that of an arm
 JUMP_WEIGHT = 2.0  # rewards that the pooled jump counts as in that of an arm
-PATIENCE = 20.0  # rewards after which left skew counts half: one early bad draw looks like it
+PATIENCE = 20.0  # rewards that one standard deviation counts as in a smaller jump: rare large rewards come late
 LEAST_JUMP = 1e-3  # standard deviations: with smaller jumps the law is practically Gaussian
 GROWTH = 1.1  # factor by which t grows between two refreshes of all indices
 FEW = 5  # with fewer degrees of freedom, the variance within arms is not trusted

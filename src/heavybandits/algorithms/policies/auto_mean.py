@@ -13,9 +13,13 @@ get the benefit of the doubt.
 where the variance function :math:`V_a` has the arm's variance :math:`v_a` at its mean :math:`m_a` and the slope
 :math:`\beta_a`, its third central moment divided by :math:`v_a`.  Because the variance is not known, :math:`\ell_a`
 becomes :math:`\frac d2 (e^{2\ell_a/d} - 1)` with :math:`d = n_a + 1`.  Variance and slope are shrunk towards those of
-all arms, which weigh as much as one and two rewards, respectively.  Skewness to the left is trusted only gradually,
-with the weight :math:`n_a/(n_a + 20)`.  Each of the 40 highest rewards of all arms counts as their average, and so does
-each of the 40 lowest: see :mod:`.moments`, :mod:`.mean_sets` and ``docs/means.md``.
+all arms, which weigh as much as one and two rewards, respectively.  A slope below one standard deviation is trusted
+only gradually, even if it is 0 because rewards are symmetric: it becomes
+
+.. math::  \frac{n_a \beta_a + 20 \sqrt{v_a}}{n_a + 20} \qquad\text{if}\quad \beta_a < \sqrt{v_a}.
+
+Each of the 40 highest rewards of all arms counts as their average, and so does each of the 40 lowest; before the 400th
+reward it is a tenth of all rewards on either side.  See :mod:`.moments`, :mod:`.mean_sets` and ``docs/means.md``.
 
 *Cost*: O(1) amortised per reward and O(log K) per choice; 201 bytes per arm.
 
