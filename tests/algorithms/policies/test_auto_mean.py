@@ -180,7 +180,7 @@ def test_roots_are_exact(exponent: float) -> None:
 
 @pytest.mark.parametrize("jump", [-3.0, 0.0, 0.5, 1.0, 2.0])
 def test_a_jump_below_one_deviation_is_pulled_up_to_it(jump: float) -> None:
-    """So says the formula in the docstring, for a variance of 1 that all arms share; symmetric rewards are no exception."""
+    """So says the docstring of the policy, also of symmetric rewards; here the variance of all arms is 1."""
     n, level = 30.0, 2.0
     believed = (n * jump + 20.0) / (n + 20.0) if jump < 1.0 else jump
     adjusted = (n + 1) / 2 * math.expm1(2 * level / (n + 1))

@@ -16,7 +16,10 @@ a compound Poisson law.  With :math:`\lambda = v/\beta^2` and :math:`y = \ell/(n
 
 Arms with few rewards borrow from the others: variances and jumps are shrunk towards those of all arms.  Few rewards
 hardly ever show the rare large ones, so a jump below one standard deviation, be it negative, zero or small, is pulled
-up to it: :math:`\beta` becomes :math:`(n\beta + 20\sqrt v)/(n + 20)`.  Indices are stored.  That of an arm is updated when the arm gets a reward, and all of them are when t has grown by a tenth and by K.
+up to it: :math:`\beta` becomes :math:`(n\beta + 20\sqrt v)/(n + 20)`.
+
+Indices are stored.  That of an arm is updated when the arm gets a reward, and all of them are when t has grown by a
+tenth and by K.
 """
 
 from __future__ import annotations
