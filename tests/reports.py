@@ -1,11 +1,19 @@
 """Results of studies made by hand, for reports."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import heavybandits as hb
+from heavybandits.report.page import write_page
+from heavybandits.report.section import study_section
+from heavybandits.reproduce.claims import Claim
+from heavybandits.reproduce.comparisons import Comparison, Rule
+from heavybandits.reproduce.differences import Difference
+from heavybandits.reproduce.page import claims_opening
+from heavybandits.reproduce.verdicts import Verdict
 from heavybandits.results.result import Result
 from heavybandits.results.study_result import StudyResult
 
@@ -14,17 +22,25 @@ ROUNDS = np.arange(1, HORIZON + 1)
 INSTANCE = hb.Instance([0.0, 1.0], hb.Cauchy())
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The verdict on a claim, as the page shows it."""
+# A margin and its standard error by what they say about a claim.
+MARGINS = {"holds": (30.0, 2.0), "does not hold": (-30.0, 2.0), "undecided": (1.0, 2.0)}
 
-    claim: str
-    where: str = "Figure 1"
-    study: str = "made"
-    verdict: str = "holds"
-    numbers: str = "1 against 2"
-    rule: str = "smaller"
-    note: str = ""
+
+def verdict(
+    words: str, outcome: str = "holds", where: str = "Figure 1", study: str = "made",
+    comparisons: Sequence[tuple[str, float, float]] = (), notes: tuple[str, ...] = (),
+    differences: tuple[Difference, ...] = (),
+) -> Verdict:  # fmt: skip
+    """Return a verdict on a claim, by default from a comparison with this outcome; others have words, margin, error."""
+    claim = Claim(words, where, study, Rule("smaller", lambda: ()))
+    compared = comparisons or [("1 against 2", *MARGINS[outcome])]
+    return Verdict(claim, tuple(Comparison(*one, 99) for one in compared), "", 100, notes, differences)
+
+
+def write_claims(studies: Sequence[StudyResult], folder: Path, verdicts: Sequence[Verdict]) -> Path:
+    """Write a page with claims."""
+    sections = [study_section(folder, study) for study in studies]
+    return write_page(folder, sections, claims_opening(sections, verdicts))
 
 
 def result(*slopes: list[float], instance: hb.Instance = INSTANCE, labels: tuple[str, ...] = ()) -> Result:

@@ -182,9 +182,9 @@ def mirrored_world() -> dict[str, StudyResult]:
 
 
 def outcomes(studies: dict[str, StudyResult]) -> dict[str, str]:
-    return {verdict.claim: verdict.verdict for verdict in verdicts(studies)}
+    return {verdict.claim.words: verdict.outcome for verdict in verdicts(studies)}
 
 
 def find(decided: list[Verdict], words: str) -> Verdict:
-    [found] = [verdict for verdict in decided if words in verdict.claim]
+    [found] = [verdict for verdict in decided if words in verdict.claim.words]
     return found

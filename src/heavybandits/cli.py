@@ -19,7 +19,7 @@ from ._version import __version__
 from .service import commands as service_commands
 
 if TYPE_CHECKING:
-    from .reproduce.folder import Reported
+    from .report.folder import Reported
     from .studies.study import Study
 
 app = typer.Typer(
@@ -64,6 +64,7 @@ def reproduce(
     Example: heavybandits reproduce --only cauchy --only runtime --out paper
     """
     from .reproduce import EXPERIMENTS
+    from .reproduce.further import decide_further
     from .studies.study import read_study
 
     for name in only or ():
@@ -75,8 +76,12 @@ def reproduce(
         chosen = [study.with_replications(study.spec.study.replications // 20) for study in chosen]
     if paper_only:
         chosen = [study.without("auto") for study in chosen]
-    folder = "paper" + "-only" * paper_only + "-quick" * quick
-    _run(chosen, out or Path(folder), workers, scheduler, store, decide)
+    folder = out or Path("paper" + "-only" * paper_only + "-quick" * quick)
+    play_further = functools.partial(
+        decide_further, {study.name: study for study in chosen}, str(store or folder),
+        tell=functools.partial(print, flush=True),
+    )  # fmt: skip
+    _run(chosen, folder, workers, scheduler, store, **{"further": play_further} if decide else {})
 
 
 @app.command()
@@ -105,9 +110,7 @@ def report(
 
     Example: heavybandits report paper
     """
-    from .reproduce.folder import report_folder
-
-    _show(report_folder(directory, store))
+    _show(_report(directory, store))
 
 
 @app.command()
@@ -215,27 +218,38 @@ class Interrupted(Exception):
 
 
 def _run(
-    studies: list[Study], out: Path, workers: int | None, scheduler: str | None, store: str | None, decide: bool = False
+    studies: list[Study], out: Path, workers: int | None, scheduler: str | None, store: str | None, **more: Any
 ) -> None:
-    from .reproduce.folder import run_and_report
+    from .report.folder import run_and_report
 
     try:
-        _show(run_and_report(studies, out, workers, scheduler, store, decide))
+        _show(run_and_report(studies, out, workers, scheduler, store, write=_report, **more))
     except KeyboardInterrupt as error:
         raise Interrupted(_notes(error)) from None
 
 
+def _report(folder: Path, store: str | None, *drawn: Any) -> Reported:
+    """Write the report on a folder, with the paper's claims if it holds studies of the paper."""
+    from .report.folder import report_folder
+    from .reproduce.folder import holds_paper, report_paper
+
+    write = report_paper if holds_paper(store or folder) else report_folder
+    return write(folder, store, *drawn)
+
+
 def _show(reported: Reported) -> None:
     """Print a summary of a report, and where it is."""
-    from .report import terminal_summary
+    from .report.terminal import terminal_summary
 
     for item in reported.damaged:
         print(f"damaged in the store and recomputed: {item}", file=sys.stderr)
     for study in reported.studies:
         if missing := study.provenance["missing replications"]:
             print(f"{study.name} is not finished: {missing} replications are missing", file=sys.stderr)
-    for part in terminal_summary(reported.studies, reported.verdicts):
-        console.print(part)
+    for table in terminal_summary(reported.studies):
+        console.print(table)
+    if reported.closing:
+        console.print(reported.closing)
     print(visible(f"Open {reported.page.resolve()}"))
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from heavybandits.report import Artist
-from heavybandits.reproduce.folder import run_and_report
+from heavybandits.report.artist import Artist
+from heavybandits.report.folder import run_and_report
 from heavybandits.studies.executors import workers
 from heavybandits.studies.run import RESUME, run_studies
 from heavybandits.studies.study import read_study
@@ -95,7 +95,7 @@ def test_ctrl_c_while_figures_are_drawn_says_that_results_are_saved(
 
 def script(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a script and wait until every process that could write to its streams has ended."""
-    head = "import os, signal, sys, time\nfrom pathlib import Path\nfrom heavybandits.report import Artist\n"
+    head = "import os, signal, sys, time\nfrom pathlib import Path\nfrom heavybandits.report.artist import Artist\n"
     main = f"{head}if __name__ == '__main__':\n" + "".join(f"    {line}\n" for line in text.splitlines())
     file = Path(arguments[-1]) / "script.py"
     file.write_text(main)

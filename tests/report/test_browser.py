@@ -4,9 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reports import Verdict, result, study
-
-from heavybandits.report import write_report
+from reports import result, study, verdict, write_claims
 
 LONG = "A remark that is far too long to stand in one line of a phone"
 FOUR = f"Four {LONG}"
@@ -15,15 +13,15 @@ FOUR = f"Four {LONG}"
 @pytest.mark.slow
 def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
     slopes = {f"x{i}": result([0.2], [0.05], [1.0], labels=("auto", "b", "c" * 60)) for i in range(2)}
-    verdicts = [Verdict("One", verdict="does not hold"), Verdict("Two", where="Section 4"), Verdict("Three")]
-    verdicts.append(Verdict("Four", where=LONG, verdict="undecided"))
+    verdicts = [verdict("One", "does not hold"), verdict("Two", where="Section 4"), verdict("Three")]
+    verdicts.append(verdict("Four", "undecided", where=LONG))
     page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
     problems: list[str] = []
     requests: list[str] = []
     page.on("console", lambda message: problems.append(message.text))
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("request", lambda request: requests.append(request.url))
-    page.goto(write_report(study(slopes), tmp_path, verdicts).as_uri())
+    page.goto(write_claims([study(slopes)], tmp_path, verdicts).as_uri())
     sorts(page)
     filters(page)
     answers_the_pointer_and_the_keyboard(page)

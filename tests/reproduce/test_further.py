@@ -4,10 +4,15 @@ import shutil
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import zarr
+from reports import verdict
 
+from heavybandits import cli
+from heavybandits.report.folder import Reported, run_and_report
 from heavybandits.reproduce import Verdict, folder
 from heavybandits.reproduce.further import decide_further, load_further
 from heavybandits.reproduce.measures import Evidence
@@ -48,8 +53,8 @@ def results(played: Path, tmp_path: Path) -> Path:
 
 
 def claims_are(is_open: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    verdict = Verdict("", "", NAME, "undecided", "", "", "", is_open)
-    monkeypatch.setattr("heavybandits.reproduce.further.verdicts", lambda results, further: [verdict])
+    undecided = verdict("", "undecided" if is_open else "holds", study=NAME)
+    monkeypatch.setattr("heavybandits.reproduce.further.verdicts", lambda results, further: [undecided])
 
 
 def replications(results: Path) -> int:
@@ -124,19 +129,41 @@ def test_all_replications_judge_but_those_that_chose(
 
 
 @pytest.mark.slow
+def test_what_is_found_damaged_in_further_replications_is_reported(study: Study, tmp_path: Path) -> None:
+    reported = run_and_report([study], tmp_path, 1, None, None, further=lambda executor: ["damaged"])
+    assert reported.damaged == ["damaged"]
+
+
 @pytest.mark.parametrize("decide", [True, False])
-def test_the_report_takes_further_replications_only_if_asked(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decide: bool
+def test_further_replications_are_played_only_if_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decide: bool
 ) -> None:
-    asked: list[str] = []
+    asked: list[object] = []
 
-    def note(studies: dict[str, Study], results: str, *_: object, **__: object) -> list[str]:
-        asked.append(results)
-        return [f"{name}: damaged" for name in studies]
+    def run(studies: list[Study], out: Path, *_: object, further: Any = lambda executor: [], **__: object) -> Reported:
+        return Reported([], out, damaged=further("executor"))
 
-    monkeypatch.setattr(folder, "decide_further", note)
-    reported = folder.run_and_report([study], tmp_path, 1, None, None, decide=decide)
-    assert (asked, reported.damaged) == (([str(tmp_path)], [f"{NAME}: damaged"]) if decide else ([], []))
+    def note(studies: dict[str, Study], results: str, executor: object, tell: object) -> list[str]:
+        asked.append((list(studies), results, executor))
+        return []
+
+    monkeypatch.setattr("heavybandits.report.folder.run_and_report", run)
+    monkeypatch.setattr("heavybandits.reproduce.further.decide_further", note)
+    cli.reproduce(tmp_path, [NAME], decide=decide)
+    assert asked == ([([NAME], str(tmp_path), "executor")] if decide else [])
+
+
+@pytest.mark.slow
+def test_a_folder_is_reported_with_claims_if_it_holds_studies_of_the_paper(results: Path) -> None:
+    reported = cli._report(results, None)
+    assert reported.closing == "Claims of the paper: 0 hold, 0 do not, 1 undecided"
+    assert "The paper's claims" in reported.page.read_text()
+    store = Store(results / f"{NAME}.zarr")
+    mine = store.record.model_copy(update={"name": "mine"}).sealed()
+    zarr.open_group(store.location, mode="r+").attrs.put(mine)
+    reported = cli._report(results, None)
+    assert reported.closing == ""
+    assert "The paper's claims" not in reported.page.read_text()
 
 
 @pytest.mark.slow
@@ -153,5 +180,5 @@ def test_verdicts_are_those_of_the_further_replications(
     with monkeypatch.context() as patched:
         claims_are(True, patched)
         decide_further({NAME: study}, str(results), executor, budget=2 * LOOK)
-    folder.report_folder(results)
+    folder.report_paper(results)
     assert [list(further) for further in seen] == [[NAME]]

@@ -10,7 +10,8 @@ from worlds import ENVS, MANY, MED, OURS, RUCB, SGD, SMOM, costs, environments, 
 
 import heavybandits as hb
 from heavybandits.reproduce import verdicts
-from heavybandits.reproduce.decisions import LEVEL, Comparison, Rule, decide, growth_needed
+from heavybandits.reproduce.claims import Claim
+from heavybandits.reproduce.comparisons import LEVEL, Comparison, Rule, growth_needed
 from heavybandits.reproduce.measures import (
     CLOSE_ARMS,
     COST,
@@ -28,6 +29,7 @@ from heavybandits.reproduce.measures import (
 from heavybandits.reproduce.races import faster, faster_than_recomputing, same_order
 from heavybandits.reproduce.rate import rate_holds
 from heavybandits.reproduce.rules import below
+from heavybandits.reproduce.verdicts import Verdict, verdict_on
 from heavybandits.results.result import Result
 from heavybandits.results.study_result import StudyResult
 from heavybandits.results.time_to_target import late_quantile, pulls_to_target, seconds_to_target
@@ -40,9 +42,13 @@ def rule(*strengths: float, freedom: int = 10**6) -> Rule:
     )
 
 
-def outcome_of(rule: Rule, study: StudyResult, **others: StudyResult) -> str:
+def decide(rule: Rule, study: StudyResult, **others: StudyResult) -> Verdict:
     evidence = {name.replace("_", "-"): Evidence(other) for name, other in others.items()}
-    return decide(rule, Evidence(study), evidence).outcome
+    return verdict_on(Claim("", "", study.name, rule), {study.name: Evidence(study), **evidence})
+
+
+def outcome_of(rule: Rule, study: StudyResult, **others: StudyResult) -> str:
+    return decide(rule, study, **others).outcome
 
 
 @pytest.mark.parametrize(
@@ -54,12 +60,12 @@ def outcome_of(rule: Rule, study: StudyResult, **others: StudyResult) -> str:
     ],
 )  # fmt: skip
 def test_thresholds(strengths: tuple[float, ...], outcome: str) -> None:
-    any_study = papers_world()["runtime"]
-    decided, numbers, is_open = decide(rule(*strengths), Evidence(any_study), {})
-    assert (decided, is_open) == (outcome, outcome == "undecided")
+    decided = decide(rule(*strengths), papers_world()["runtime"])
+    assert (decided.outcome, decided.is_open) == (outcome, outcome == "undecided")
     weakest = min(range(len(strengths)), key=lambda number: strengths[number])
-    assert f"{weakest}; margin {10 * strengths[weakest]:.0f} ± 10." in numbers
-    assert ("replications would decide it" in numbers) == (outcome == "undecided")
+    assert f"{weakest}; margin {10 * strengths[weakest]:.0f} ± 10." in decided.numbers
+    assert decided.in_brief == str(weakest)
+    assert ("replications would decide it" in decided.numbers) == (outcome == "undecided")
 
 
 @pytest.mark.slow
@@ -92,10 +98,9 @@ def test_replications_that_are_needed_decide() -> None:
         for more, decided in ((0.99, False), (1.01, True)):
             later = rule(*(margin * math.sqrt(factor * more) for margin in margins))
             assert (outcome_of(later, papers_world()["runtime"]) != "undecided") == decided
-    any_study = Evidence(papers_world()["runtime"])
-    _, numbers, _ = decide(rule(0.50001 * NormalDist().inv_cdf(1.0 - LEVEL)), any_study, {})
+    numbers = decide(rule(0.50001 * NormalDist().inv_cdf(1.0 - LEVEL)), papers_world()["runtime"]).numbers
     assert numbers.endswith("About 1,200 replications would decide it if the margin stays the same; 300 were played.")
-    _, numbers, _ = decide(rule(0.0), any_study, {})
+    numbers = decide(rule(0.0), papers_world()["runtime"]).numbers
     assert numbers.endswith("More replications of this kind would not decide it.")
 
 
@@ -165,7 +170,8 @@ def test_numbers_of_a_verdict_are_those_of_the_results() -> None:
         f"{values.mean():.3f} ± {values.std(ddof=1) / math.sqrt(MANY // 2):.3f}"
         for values in (smom, rucb, 1.25 * rucb - smom)
     ]
-    assert decided.rule == f"Mean regret at the horizon in Env3: each of {SGD}, {MED}, {SMOM} below 1.25 times {RUCB}."
+    rule = f"mean regret at the horizon in Env3: each of {SGD}, {MED}, {SMOM} below 1.25 times {RUCB}"
+    assert decided.claim.rule.words == rule
     assert decided.numbers == (
         f"3 of 3 comparisons support it, 0 contradict it. The weakest: regret, Env3: {SMOM} {shown[0]}, "
         f"{RUCB} {shown[1]}; margin {shown[2]}."

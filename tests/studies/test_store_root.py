@@ -11,7 +11,7 @@ import pytest
 import zarr
 
 import heavybandits as hb
-from heavybandits.reproduce.folder import report_folder
+from heavybandits.report.folder import report_folder
 from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
 from heavybandits.studies.progress import Step

@@ -1,28 +1,28 @@
-"""One page that holds everything: headline, main figure, claims, and each study with its tables and provenance."""
+"""One page that holds everything: its opening, the main figure, and each study with its tables and provenance."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
 from .._files import named
 from ..results.study_result import StudyResult
-from .claims import Difference, Verdict, listed
 from .drawing import page_colours
-from .headline import Paper, headline
+from .opening import Opening, opening_of
 from .provenance import in_short, what_was_run
 from .section import Section, file_name, key_style, study_section
 
-PARTS = ("page.css", "charts.js", "tables.js", "claims.js")
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+PARTS = ("page.css", "charts.js", "tables.js")
 
 
-def write_report(
-    studies: StudyResult | Sequence[StudyResult], directory: str | Path, verdicts: Sequence[Verdict] = (),
-    differences: Sequence[Difference] = (), paper: Paper | None = None,
-) -> Path:  # fmt: skip
+def write_report(studies: StudyResult | Sequence[StudyResult], directory: str | Path) -> Path:
     """Write ``report.html``, ``figures/`` and ``tables/`` into a directory, and return the page's path.
 
     Parameters
@@ -31,12 +31,6 @@ def write_report(
         The results of one study, or of several, shown in this order.
     directory
         Created if it does not exist; files of the same names are replaced.
-    verdicts
-        Claims and what the studies say about them; shown after the main figure.
-    differences
-        Where the text that makes the claims and its published code differ.
-    paper
-        The paper that makes the claims.
 
     Examples
     --------
@@ -55,34 +49,34 @@ def write_report(
     if not studies or len({file_name(study.name) for study in studies}) < len(studies):
         given = [study.name for study in studies]
         raise ValueError(f"write_report: studies must be one or more, with different names, got {given!r}")
-    sections = [study_section(directory, study) for study in studies]
-    return write_page(directory, sections, verdicts, differences, paper)
+    return write_page(directory, [study_section(directory, study) for study in studies])
 
 
-def write_page(
-    directory: Path, sections: Sequence[Section], verdicts: Sequence[Verdict] = (),
-    differences: Sequence[Difference] = (), paper: Paper | None = None,
-) -> Path:  # fmt: skip
+def write_page(directory: Path, sections: Sequence[Section], opening: Opening | None = None) -> Path:
     """Write the page for studies whose figures and tables exist already: the last step of :func:`write_report`."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("heavybandits.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters["key_style"], environment.filters["unbroken"] = key_style, unbroken
     studies = [section.study for section in sections]
     folder = Path(__file__).parent / "templates"
-    html = environment.get_template("page.html.j2").render(
-        head=headline(studies, verdicts, paper), paper=paper, sections=sections, differences=differences,
-        claims=listed(verdicts, differences), anchors={section.study.name: section.anchor for section in sections},
-        summary=what_was_run(studies), short=in_short(studies), colours=page_colours(),
+    html = templates("heavybandits.report").get_template("page.html.j2").render(
+        opening=opening or opening_of(studies), sections=sections, summary=what_was_run(studies),
+        short=in_short(studies), colours=page_colours(),
         **{part.replace(".", "_"): (folder / part).read_text(encoding="utf-8") for part in PARTS},
     )  # fmt: skip
     page = directory / "report.html"
     with named(page):
         page.write_text(html, encoding="utf-8")
     return page
+
+
+def templates(package: str) -> Environment:
+    """Return the templates of a package, which may use our filters."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["key_style"], environment.filters["unbroken"] = key_style, unbroken
+    return environment
 
 
 def unbroken(text: str) -> Markup:

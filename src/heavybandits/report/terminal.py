@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .._validate import visible
 from ..results.study_result import StudyResult
-from .claims import Verdict
 from .section import Cell, Sheet, sheets
 
 if TYPE_CHECKING:
@@ -16,8 +14,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict] = ()) -> Iterator[Group | str]:
-    """Yield the tables of each study, as on the page, and a count of the verdicts.
+def terminal_summary(studies: Sequence[StudyResult]) -> Iterator[Group]:
+    """Yield the tables of each study, as on the page.
 
     Examples
     --------
@@ -31,11 +29,6 @@ def terminal_summary(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]
         for sheet in sheets(study):
             title = f"{study.title or study.name}: {sheet.title[0].lower()}{sheet.title[1:]}"
             yield terminal_table(sheet._replace(title=title))
-    if verdicts:
-        counts = Counter(verdict.verdict for verdict in verdicts)
-        holds, fails, open_ones = (counts[name] for name in ("holds", "does not hold", "undecided"))
-        verbs = f"{holds} hold{'s' * (holds == 1)}, {fails} do{'es' * (fails == 1)} not"
-        yield f"Claims of the paper: {verbs}, {open_ones} undecided"
 
 
 def terminal_table(sheet: Sheet) -> Group:

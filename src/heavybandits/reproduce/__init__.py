@@ -4,8 +4,8 @@
 :data:`DIFFERENCES` lists where the paper's text and its published code disagree, and what is run here.
 """
 
-from .claims import EXPERIMENTS
 from .differences import DIFFERENCES, Difference
+from .paper import EXPERIMENTS
 from .verdicts import Verdict, verdicts
 
 __all__ = ["DIFFERENCES", "EXPERIMENTS", "Difference", "Verdict", "verdicts"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from .decisions import Rule
+from .comparisons import Rule
 from .measures import (
     BEST_OF_OURS,
     CLOSE_ARMS,
@@ -38,12 +38,6 @@ from .rules import (
     under,
 )
 
-EXPERIMENTS = (
-    "cauchy", "remarks-cauchy", "runtime", "remarks-cost", "frechet-1.25", "remarks-growth", "gaussian",
-    "remarks-gaussian", "delta-gaussian", "delta-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto",
-)  # fmt: skip
-"""The studies of the paper, in its order; the remarks test what it says in passing."""
-
 MEDIAN = "RUCB-Median"
 RECOMPUTED = "RUCB-Median recomputed"
 RIVALS = ("UCB", MEDIAN)
@@ -63,16 +57,21 @@ class Claim(NamedTuple):
     """A claim of the paper in our words, where it appears, and the study and rule that decide it."""
 
     words: str
-    where: str
+    where: str  # sections, figures and tables, with commas between
     study: str
     rule: Rule
-    note: str = ""
+    notes: tuple[str, ...] = ()  # how it was read, a sentence each
+
+    @property
+    def section(self) -> str:
+        """The first place in which it appears."""
+        return self.where.split(", ")[0]
 
 
-def _outperforms(noise: str, study: str, where: str, note: str = "") -> Claim:
+def _outperforms(noise: str, study: str, where: str, *notes: str) -> Claim:
     return Claim(
         f"Under {noise} the proposed algorithm outperforms other UCB-type algorithms.",
-        f"Section 1.2; {where}", study, below(each(BEST, RIVALS), WHOLE, LOG_REGRET), note,
+        f"Section 1.2, {where}", study, below(each(BEST, RIVALS), WHOLE, LOG_REGRET), notes,
     )  # fmt: skip
 
 
@@ -87,17 +86,17 @@ def _to_target(target: float, counts: str) -> list[Claim]:
     return [
         Claim(
             f"The proposed algorithms reach a mean regret of {target:g} significantly faster than RUCB-Median.",
-            where, "runtime", faster(each(OURS, [MEDIAN]), target, MUCH), f"{left_out} {CHEAPER}",
+            where, "runtime", faster(each(OURS, [MEDIAN]), target, MUCH), (left_out, CHEAPER),
         ),
         Claim(
             f"The proposed algorithms reach a mean regret of {target:g} significantly faster than RUCB-Median that "
             "recomputes its estimates at every pull.",
             where, "runtime", faster_than_recomputing(OURS, MEDIAN, RECOMPUTED, "remarks-cost", target, MUCH),
-            f"{left_out} {AS_IN_THE_CODE}",
+            (left_out, AS_IN_THE_CODE),
         ),
         Claim(
             f"The proposed algorithms fail less often than RUCB-Median to reach a mean regret of {target:g}.",
-            where, "runtime", below(each(OURS, [MEDIAN]), EACH, fails), published,
+            where, "runtime", below(each(OURS, [MEDIAN]), EACH, fails), (published,),
         ),
         Claim(
             f"SGD-UCB-SMoM is the fastest to reach a mean regret of {target:g}.",
@@ -106,7 +105,7 @@ def _to_target(target: float, counts: str) -> list[Claim]:
         Claim(
             f"SGD-UCB fails least often to reach a mean regret of {target:g}.",
             where, "runtime", below(each(["SGD-UCB"], ["SGD-UCB-Median", "SGD-UCB-SMoM", MEDIAN]), EACH, fails),
-            published,
+            (published,),
         ),
     ]  # fmt: skip
 
@@ -114,7 +113,7 @@ def _to_target(target: float, counts: str) -> list[Claim]:
 def _demanding(words: str, family: str, where: str) -> Claim:
     return Claim(
         words, where, "remarks-cost", below(each(OURS, [family]), EACH, COST, 1.0 / MUCH),
-        f"Read as: a pull costs at least {MUCH:g} times as much as a pull of the proposed algorithms.",
+        (f"Read as: a pull costs at least {MUCH:g} times as much as a pull of the proposed algorithms.",),
     )  # fmt: skip
 
 
@@ -143,7 +142,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "Under Cauchy noise Env3 is more challenging for the proposed algorithms than Env1 and Env2.",
-        "Section 3.1", "cauchy", harder(each(OURS, [MEDIAN]), ENV3, environments(1, 2)), COMPARED,
+        "Section 3.1", "cauchy", harder(each(OURS, [MEDIAN]), ENV3, environments(1, 2)), (COMPARED,),
     ),
     Claim(
         "The closer the locations of the arms, the more challenging the problem: Env2 is harder than Env1.",
@@ -151,12 +150,12 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "Robust UCB with truncated means does worse than RUCB-Median.",
-        "Section 3", "remarks-cauchy", below([(MEDIAN, "RUCB-Truncated")], EACH), UNSHOWN,
+        "Section 3", "remarks-cauchy", below([(MEDIAN, "RUCB-Truncated")], EACH), (UNSHOWN,),
     ),
     Claim(
         "Under heavy tails three initial pulls of each arm are better than one.",
         "Section 3", "remarks-cauchy", below([("SGD-UCB", "SGD-UCB (p=1)")], WHOLE, LOG_REGRET),
-        UNSHOWN,
+        (UNSHOWN,),
     ),
     _converges("Cauchy noise, which has no mean", "cauchy", "Section 4"),
     Claim(
@@ -167,23 +166,23 @@ CLAIMS: tuple[Claim, ...] = (
         "With batches of b rewards only the fixed part of the regret bound grows: 2b pulls of each arm instead of 2.",
         "Remark after the theorem on Clipped-SGD-UCB", "cauchy",
         no_worse_in_batches("SGD-UCB", {"SGD-UCB-Median": 3, "SGD-UCB-SMoM": 6}, EACH),
-        "The remark is on the bound; the claim is checked on the regret itself.",
+        ("The remark is on the bound; the claim is checked on the regret itself.",),
     ),
     # Runtime
     Claim(
         "A step of RUCB-Median costs much more than one of the proposed algorithms.",
-        "Section 1.2; Section 3.1", "runtime", below(each(OURS, [MEDIAN]), EACH, COST, 1.0 / MUCH), CHEAPER,
+        "Section 1.2, Section 3.1", "runtime", below(each(OURS, [MEDIAN]), EACH, COST, 1.0 / MUCH), (CHEAPER,),
     ),
     *_to_target(0.1, "7, 17, 12 and 37"),
     *_to_target(0.05, "17, 18, 30 and 37"),
     Claim(
         "A step of RUCB-Median that recomputes its estimates costs much more than one of the proposed algorithms.",
-        "Section 1.2; Section 3.1", "remarks-cost",
-        below(each(OURS, [RECOMPUTED]), EACH, COST, 1.0 / MUCH), AS_IN_THE_CODE,
+        "Section 1.2, Section 3.1", "remarks-cost",
+        below(each(OURS, [RECOMPUTED]), EACH, COST, 1.0 / MUCH), (AS_IN_THE_CODE,),
     ),
     _demanding("Robust UCB with truncated means is computationally intensive.", "RUCB-Truncated", "Section 1"),
     _demanding(
-        "The index of Agrawal et al. (KLinf-UCB) is computationally demanding.", "KLinf-UCB", "Section 1; Section 1.1"
+        "The index of Agrawal et al. (KLinf-UCB) is computationally demanding.", "KLinf-UCB", "Section 1, Section 1.1"
     ),
     _demanding("The index of Genalti et al. (AdaR-UCB) is computationally intensive.", "AdaR-UCB", "Section 1"),
     # Fréchet noise with a mean
@@ -220,7 +219,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "Under Fréchet noise of shape 1.25 Env1 is especially challenging for the proposed algorithms.",
-        "Section 3.2", "frechet-1.25", harder(each(OURS, [MEDIAN]), ENV1, environments(2, 3)), COMPARED,
+        "Section 3.2", "frechet-1.25", harder(each(OURS, [MEDIAN]), ENV1, environments(2, 3)), (COMPARED,),
     ),
     Claim(
         "For other noise the order of the algorithms by runtime is the same.",
@@ -236,13 +235,13 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "Under heavy tails with a mean, regret grows more slowly than the general lower bound, T to the 1/(1 + a).",
         "Abstract", "remarks-growth", grows_no_faster(BEST, "Fréchet", lambda t: math.pow(t, 0.8), "T^0.8"),
-        "Moments of Fréchet noise of shape 1.25 are finite below that order, so a is 0.25; the paper makes the claim "
-        "for symmetric noise, which this is not.",
+        ("Moments of Fréchet noise of shape 1.25 are finite below that order, so a is 0.25; the paper makes the claim "
+         "for symmetric noise, which this is not.",),
     ),
     Claim(
         "The rate C ln(4(K+1)/delta) ln²((K+1)R²) / (k+1) of clipped SGD holds after every step k up to K.",
         "Theorem on clipped SGD", "remarks-growth", rate_holds(sigma=0.01, radius=10.0, horizon=100_000, steps=10_000),
-        "The cited theorem proves only that the distance is at most sqrt(2) R exp(-step k / 2) after every step.",
+        ("The cited theorem proves only that the distance is at most sqrt(2) R exp(-step k / 2) after every step.",),
     ),
     # Gaussian noise
     Claim(
@@ -255,12 +254,12 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "Under Gaussian noise the proposed algorithm performs nearly optimally, similar to UCB.",
-        "Section 1.2; Section 3.3", "gaussian", below(each(BEST, ["UCB"]), EACH, factor=SIMILAR),
+        "Section 1.2, Section 3.3", "gaussian", below(each(BEST, ["UCB"]), EACH, factor=SIMILAR),
     ),
     Claim(
         "Under Gaussian noise one initial pull of each arm is better than three.",
         "Section 3", "remarks-gaussian", below([("SGD-UCB", "SGD-UCB (p=3)")], WHOLE, LOG_REGRET),
-        UNSHOWN,
+        (UNSHOWN,),
     ),
     # Arms that are hard to tell apart
     Claim(
@@ -282,12 +281,12 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "Under Cauchy noise the proposed algorithms have smaller regret than RUCB-Median if arms are distinguishable.",
         "Section 3.4, Figure 4", "delta-cauchy", below(each(OURS, [MEDIAN]), DISTINCT_ARMS),
-        'One reading of "smaller expected regrets as arms become more distinguishable".',
+        ('One reading of "smaller expected regrets as arms become more distinguishable".',),
     ),
     Claim(
         "Under Cauchy noise the regret of the proposed algorithms falls as arms become more distinguishable.",
         "Section 3.4, Figure 4", "delta-cauchy", lower_in(OURS, DISTINCT_ARMS, NEARER_ARMS),
-        'The other reading of "smaller expected regrets as arms become more distinguishable".',
+        ('The other reading of "smaller expected regrets as arms become more distinguishable".',),
     ),
     Claim(
         "The proposed algorithms can distinguish arms with close locations even under Cauchy noise.",

@@ -18,7 +18,7 @@ from ..studies.run import run_studies
 from ..studies.schema import StudyFile
 from ..studies.store import Store, StoreError, absolute, find_stores
 from ..studies.study import Study
-from .decisions import LOOKS
+from .comparisons import LOOKS
 from .verdicts import verdicts
 
 BUDGET = 15_000_000_000  # pulls: about ten minutes on two cores
@@ -48,7 +48,7 @@ def decide_further(
     damaged: list[str] = []
     while True:
         further = load_further(folder)
-        undecided = [verdict.study for verdict in verdicts(results, further) if verdict.is_open]
+        undecided = [verdict.claim.study for verdict in verdicts(results, further) if verdict.is_open]
         looks = [_next(study, results[name], name in further, folder) for name, study in studies.items()
                  if name in undecided]  # fmt: skip
         work = {}

@@ -25,3 +25,9 @@ PAPER = Paper(
         "SGD-UCB (p=3)",
     ),
 )  # fmt: skip
+
+EXPERIMENTS = (
+    "cauchy", "remarks-cauchy", "runtime", "remarks-cost", "frechet-1.25", "remarks-growth", "gaussian",
+    "remarks-gaussian", "delta-gaussian", "delta-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto",
+)  # fmt: skip
+"""The studies of the paper, in its order; the remarks test what it says in passing."""

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..protocols import FloatArray
 from ..results.time_to_target import late_quantile, pulls_to_target, seconds_to_target
-from .decisions import Comparison, Rule
+from .comparisons import Comparison, Rule
 from .measures import Evidence, Where
-from .rules import Pairs, listed, names
+from .rules import Pairs, listed, members, names
 
 DRAWS = 1000  # bootstrap samples
 HALF = 0.5  # of what choosing at random loses: a mean regret that every algorithm reaches in every environment
@@ -30,7 +30,7 @@ def faster(pairs: Pairs, target: float, factor: float = 1.0) -> Rule:
             fast, slow = (milliseconds(study, label, family, target) for family in (first, second))
             yield compared(f"{first} {{}}, {second} {{}}", fast, slow, factor)
 
-    return Rule(f"{_time(target, factor)}: {names(pairs, 'below ')}", compare)
+    return Rule(f"{_time(target, factor)}: {names(pairs, 'below ')}", compare, members(pairs))
 
 
 def faster_than_recomputing(
@@ -51,7 +51,8 @@ def faster_than_recomputing(
             fast = milliseconds(study, label, family, target)
             yield compared(f"{family} {{}}, {recomputed} {{}}", fast, slow, factor)
 
-    return Rule(f"{_time(target, factor)}: {listed(families)} below {recomputed}", compare, (costs,))
+    words = f"{_time(target, factor)}: {listed(families)} below {recomputed}"
+    return Rule(words, compare, (*families, rival), (costs,))
 
 
 def same_order(families: Sequence[str], where: Where, target: float, reference: str) -> Rule:
@@ -73,6 +74,7 @@ def same_order(families: Sequence[str], where: Where, target: float, reference: 
         f"90% quantile {where.words}, over the replications that reach it, of the time to half the mean regret of "
         f"choosing at random: {', '.join(families)} in the order of their times to {target:g} in the study {reference}",
         compare,
+        tuple(families),
         (reference,),
     )
 

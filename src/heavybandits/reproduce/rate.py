@@ -9,7 +9,7 @@ import numpy as np
 
 from ..protocols import FloatArray
 from ..theory import confidence, first_clip, printed_rate, printed_step
-from .decisions import Comparison, Rule
+from .comparisons import Comparison, Rule
 from .measures import Evidence
 
 PATHS = 100

@@ -1,4 +1,4 @@
-"""Rules that decide claims from the results of a study; :mod:`.decisions` says what their comparisons must show.
+"""Rules that decide claims from the results of a study; :mod:`.comparisons` says what their comparisons must show.
 
 "Close", "similar", "slightly" and "not large" mean a ratio of at most 1.25; "significantly", "much" and "crucially" one
 of at least 2; "almost the same mean regret" a difference of at most a twentieth of what choosing at random loses.
@@ -14,8 +14,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from ..results.result import Result
-from .decisions import Comparison, Rule
+from .comparisons import Comparison, Rule
 from .measures import (
     FAILED,
     GROWTH,
@@ -59,20 +58,20 @@ def below(pairs: Pairs, where: Where, measure: Measure = REGRET, factor: float =
             yield Comparison.of(words, high * factor - low + slack)
 
     limit = "" if factor == 1.0 else f"{factor:g} times "
-    return Rule(f"{measure.words} {where.words}: {names(pairs, f'below {limit}')}", compare)
+    return Rule(f"{measure.words} {where.words}: {names(pairs, f'below {limit}')}", compare, members(pairs))
 
 
 def close(pairs: Pairs, where: Where) -> Rule:
     """Require that the regrets of each pair are within a factor of 1.25."""
     rule = below([*pairs, *_turned(pairs)], where, factor=SIMILAR)
     words = f"{REGRET.words} {where.words}, within a factor of {SIMILAR:g}: {names(pairs, 'against ')}"
-    return Rule(words, rule.compare)
+    return rule._replace(words=words)
 
 
 def almost_the_same(pairs: Pairs, where: Where) -> Rule:
     """Require that the mean regrets of each pair differ by at most a twentieth of what choosing at random loses."""
     rule = below([*pairs, *_turned(pairs)], where, SHARE, slack=ALMOST)
-    return Rule(f"{SHARE.words} {where.words}, within {ALMOST:g}: {names(pairs, 'against ')}", rule.compare)
+    return rule._replace(words=f"{SHARE.words} {where.words}, within {ALMOST:g}: {names(pairs, 'against ')}")
 
 
 def under(families: Sequence[str], where: Where, measure: Measure, limit: float) -> Rule:
@@ -85,7 +84,7 @@ def under(families: Sequence[str], where: Where, measure: Measure, limit: float)
             words = f"{measure.name}, {where.spot(labels)}: {shown}"
             yield Comparison.of(words, found * -1.0 + limit)
 
-    return Rule(f"{measure.words} {where.words}, at most {limit:g}: {listed(families)}", compare)
+    return Rule(f"{measure.words} {where.words}, at most {limit:g}: {listed(families)}", compare, tuple(families))
 
 
 def lower_in(families: Sequence[str], low: Where, high: Where, measure: Measure = REGRET) -> Rule:
@@ -97,7 +96,7 @@ def lower_in(families: Sequence[str], low: Where, high: Where, measure: Measure 
             shown = f"{low.spot(less)} {measure.show(small)}, {high.spot(more)} {measure.show(large)}"
             yield Comparison.of(f"{measure.name}, {study.resolve(family)}: {shown}", large - small)
 
-    return Rule(f"{measure.words}, smaller {low.words} than {high.words}: {listed(families)}", compare)
+    return Rule(f"{measure.words}, smaller {low.words} than {high.words}: {listed(families)}", compare, tuple(families))
 
 
 def converges(families: Sequence[str], where: Where) -> Rule:
@@ -113,9 +112,8 @@ def converges(families: Sequence[str], where: Where) -> Rule:
             words = f"{spot}: {name} ends in linear regret in {counts.sum()} of {counts.size} replications"
             yield Comparison.of(words, failed * -1.0 + ALMOST)
 
-    return Rule(
-        f"{GROWTH.words} {where.words} below 1, and {FAILED.words} at most {ALMOST:g}: {listed(families)}", compare
-    )
+    words = f"{GROWTH.words} {where.words} below 1, and {FAILED.words} at most {ALMOST:g}: {listed(families)}"
+    return Rule(words, compare, tuple(families))
 
 
 def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: str) -> Rule:
@@ -140,6 +138,7 @@ def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: st
         f"growth of mean regret under {noise} noise from each horizon to the next, no more than that of {words}: "
         f"{listed(families)}",
         compare,
+        tuple(families),
     )
 
 
@@ -157,7 +156,7 @@ def harder(pairs: Pairs, hard: Where, easy: Where) -> Rule:
             yield Comparison.of(f"{REGRET.name} of {families}: {ratios}", high - low)
 
     ratio = f"ratio of mean regrets at the horizon, larger {hard.words} than {easy.words}"
-    return Rule(f"{ratio}: {names(pairs, 'to ')}", compare)
+    return Rule(f"{ratio}: {names(pairs, 'to ')}", compare, members(pairs))
 
 
 def no_worse_in_batches(single: str, batches: dict[str, int], where: Where) -> Rule:
@@ -166,22 +165,22 @@ def no_worse_in_batches(single: str, batches: dict[str, int], where: Where) -> R
     def compare(study: Evidence) -> Iterator[Comparison]:
         for (family, batch), [label] in product(batches.items(), where.groups(study)):
             one, many = (measured(study, name, REGRET, [label]) for name in (single, family))
-            fixed = 2.0 * (batch - 1) * _sum_of_gaps(study.results[label])
+            fixed = 2.0 * (batch - 1) * float(study.results[label].instance.gaps.sum())
             words = f"{family} {many}, {single} {one}, fixed part for batches of {batch} pulls {fixed:.4g}"
             yield Comparison.of(f"{REGRET.name}, {label}: {words}", one - many + fixed)
 
     sizes = ", ".join(f"{family} (b = {batch})" for family, batch in batches.items())
-    return Rule(
-        f"{REGRET.words} {where.words}: {sizes} below {single} plus 2 (b - 1) times the sum of the gaps", compare
-    )
-
-
-def _sum_of_gaps(result: Result) -> float:
-    return float(result.instance.gaps.sum())
+    words = f"{REGRET.words} {where.words}: {sizes} below {single} plus 2 (b - 1) times the sum of the gaps"
+    return Rule(words, compare, (single, *batches))
 
 
 def _turned(pairs: Pairs) -> Pairs:
     return [(second, first) for first, second in pairs]
+
+
+def members(pairs: Pairs) -> tuple[str, ...]:
+    """Return the families of all pairs."""
+    return tuple(dict.fromkeys(family for pair in pairs for family in pair))
 
 
 def listed(families: Sequence[str]) -> str:

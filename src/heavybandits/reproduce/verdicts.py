@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
+from typing import Literal
 
 from ..results.study_result import StudyResult
 from .claims import CLAIMS, MEDIAN, Claim
-from .decisions import Outcome, decide
-from .differences import DIFFERENCES
-from .measures import Evidence
+from .comparisons import Comparison, growth_needed
+from .differences import DIFFERENCES, Difference
+from .measures import Evidence, NotRunError
+
+Outcome = Literal["holds", "does not hold", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -20,31 +25,74 @@ class Verdict:
     Attributes
     ----------
     claim
-        The claim in our words.
-    where
-        The section, figure or table of the paper in which it appears.
-    study
-        The study that decides it.
-    verdict
-        "holds", "does not hold" or "undecided".
-    numbers
-        The numbers that decide it, with standard errors.
-    rule
-        How it is decided; see :mod:`.rules` and :mod:`.decisions`.
-    note
-        Relevant differences between the paper's text and its published code, and how the claim was read.
-    is_open
-        Whether it is undecided and more replications may decide it.
+        What the paper claims and where, the study that decides it, and the rule.
+    comparisons
+        What the rule compared, with margins; none if the claim could not be tested.
+    lack
+        What was missing to test it.
+    played
+        How many replications were played.
+    notes
+        How the claim was read, and which variant stands for an algorithm; a sentence each.
+    differences
+        Where the paper's text and its published code differ in what the study plays.
     """
 
-    claim: str
-    where: str
-    study: str
-    verdict: Outcome
-    numbers: str
-    rule: str
-    note: str
-    is_open: bool = False
+    claim: Claim
+    comparisons: tuple[Comparison, ...] = ()
+    lack: str = ""
+    played: int = 0
+    notes: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] = ()
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What the comparisons say; see :mod:`.comparisons`."""
+        if self.comparisons and self.favourable == len(self.comparisons):
+            return "holds"
+        return "does not hold" if self.adverse else "undecided"
+
+    @cached_property
+    def favourable(self) -> int:
+        """How many comparisons support the claim."""
+        return sum(comparison.speaks_for() for comparison in self.comparisons)
+
+    @cached_property
+    def adverse(self) -> int:
+        """How many comparisons contradict the claim."""
+        return sum(comparison.speaks_against(len(self.comparisons)) for comparison in self.comparisons)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the claim is undecided and more replications may decide it."""
+        return self.outcome == "undecided" and bool(self.comparisons)
+
+    @property
+    def weakest(self) -> Comparison | None:
+        """The comparison that supports the claim least."""
+        return min(self.comparisons, key=lambda comparison: comparison.strength, default=None)
+
+    @property
+    def in_brief(self) -> str:
+        """The weakest comparison in words and numbers."""
+        return self.weakest.words if self.weakest else f"Not tested: {self.lack}"
+
+    @property
+    def numbers(self) -> str:
+        """The numbers that decide the claim, with standard errors, or what it would take to decide it."""
+        if not self.comparisons:
+            return f"{self.in_brief}."
+        total = len(self.comparisons)
+        counts = f"{self.favourable} of {total} comparisons support it, {self.adverse} contradict it. The weakest: "
+        numbers = f"{counts if total > 1 else ''}{self.weakest}."
+        return f"{numbers} {self._outlook()}" if self.is_open else numbers
+
+    def _outlook(self) -> str:
+        factor = growth_needed(self.comparisons)
+        if math.isinf(factor):
+            return "More replications of this kind would not decide it."
+        needed = f"About {math.ceil(factor * self.played):,} replications"
+        return f"{needed} would decide it if the margin stays the same; {self.played:,} were played."
 
 
 def verdicts(
@@ -75,25 +123,31 @@ def verdicts(
     >>> families = {label: label for label in policies}
     >>> study = StudyResult("cauchy", "Cauchy noise", "", results, families, {}, {}, {})
     >>> decided = verdicts({"cauchy": study})
-    >>> decided[0].where, decided[0].study, {verdict.verdict for verdict in decided} > {"undecided"}
-    ('Section 1.2; Section 3', 'cauchy', True)
+    >>> decided[0].claim.where, decided[0].claim.study, {verdict.outcome for verdict in decided} > {"undecided"}
+    ('Section 1.2, Section 3', 'cauchy', True)
     """
     evidence = {name: Evidence(study, further.get(name)) for name, study in studies.items()}
-    return [_verdict(claim, evidence) for claim in CLAIMS if claim.study in studies]
+    return [verdict_on(claim, evidence) for claim in CLAIMS if claim.study in studies]
 
 
-def _verdict(claim: Claim, studies: Mapping[str, Evidence]) -> Verdict:
-    best = studies[claim.study].study.best
-    outcome, numbers, is_open = decide(claim.rule, studies[claim.study], studies)
-    notes = [claim.note, *(d.code for d in DIFFERENCES if claim.study in d.studies)]
-    if MEDIAN in claim.rule.words and MEDIAN in best:
-        notes.append(
-            f"The text gives {MEDIAN} a bonus, but the published code makes it greedy; the best variant here is "
-            f"{best[MEDIAN]!r}."
-        )
-    rule = f"{claim.rule.words[0].upper()}{claim.rule.words[1:]}."
-    note = " ".join(filter(None, notes))
-    return Verdict(
-        claim=claim.words, where=claim.where, study=claim.study, verdict=outcome, numbers=numbers, rule=rule, note=note,
-        is_open=is_open,
-    )  # fmt: skip
+def verdict_on(claim: Claim, studies: Mapping[str, Evidence]) -> Verdict:
+    """Check a claim against the evidence of its study and of those that its rule needs."""
+    study = studies[claim.study]
+    comparisons, lack = _compared(claim, studies)
+    notes, best = claim.notes, study.study.best
+    if MEDIAN in claim.rule.families and MEDIAN in best:
+        greedy = f"The text gives {MEDIAN} a bonus, but the published code makes it greedy"
+        notes = (*notes, f"{greedy}; the best variant here is {best[MEDIAN]!r}.")
+    differences = tuple(difference for difference in DIFFERENCES if claim.study in difference.studies)
+    return Verdict(claim, comparisons, lack, study.played, notes, differences)
+
+
+def _compared(claim: Claim, studies: Mapping[str, Evidence]) -> tuple[tuple[Comparison, ...], str]:
+    """Return what the rule of a claim compares, or what is missing for it."""
+    for name in claim.rule.needs:
+        if name not in studies:
+            return (), f"the study {name} was not run"
+    try:
+        return tuple(claim.rule.compare(*(studies[name] for name in (claim.study, *claim.rule.needs)))), ""
+    except NotRunError as lack:
+        return (), str(lack)

@@ -1,4 +1,4 @@
-"""How comparisons decide a claim, and how many replications they would need.
+"""Comparisons that decide a claim, and how many replications they would need.
 
 A rule turns a claim into *comparisons*.  Each has a margin, which is positive if the comparison supports the claim, and
 the standard error of that margin over paired replications.  The claim
@@ -15,14 +15,12 @@ with probability 5% / 8, so the verdict on a claim is wrong with probability at 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from scipy.special import stdtr, stdtrit
 
-from .measures import Evidence, Measured, NotRunError, with_error
-
-Outcome = Literal["holds", "does not hold", "undecided"]
+from .measures import Measured, with_error
 
 LOOKS = 8
 LEVEL = 0.05 / LOOKS
@@ -65,36 +63,8 @@ class Rule(NamedTuple):
 
     words: str
     compare: Callable[..., Iterable[Comparison]]
-    needs: tuple[str, ...] = ()
-
-
-class Decision(NamedTuple):
-    """The verdict on a claim, the numbers behind it, and whether it is open: more replications may decide it."""
-
-    outcome: Outcome
-    numbers: str
-    is_open: bool = False
-
-
-def decide(rule: Rule, study: Evidence, studies: Mapping[str, Evidence]) -> Decision:
-    """Return the verdict on a claim."""
-    try:
-        for name in rule.needs:
-            if name not in studies:
-                raise NotRunError(f"the study {name} was not run")
-        comparisons = list(rule.compare(study, *(studies[name] for name in rule.needs)))
-    except NotRunError as lack:
-        return Decision("undecided", f"Not tested: {lack}.")
-    favourable = sum(comparison.speaks_for() for comparison in comparisons)
-    adverse = sum(comparison.speaks_against(len(comparisons)) for comparison in comparisons)
-    weakest = min(comparisons, key=lambda comparison: comparison.strength)
-    counts = f"{favourable} of {len(comparisons)} comparisons support it, {adverse} contradict it. The weakest: "
-    numbers = f"{counts if len(comparisons) > 1 else ''}{weakest}."
-    if favourable == len(comparisons):
-        return Decision("holds", numbers)
-    if adverse:
-        return Decision("does not hold", numbers)
-    return Decision("undecided", f"{numbers} {_outlook(growth_needed(comparisons), study.played)}", is_open=True)
+    families: tuple[str, ...] = ()  # whose policies it compares
+    needs: tuple[str, ...] = ()  # other studies
 
 
 def growth_needed(comparisons: Sequence[Comparison]) -> float:
@@ -113,10 +83,3 @@ def growth_needed(comparisons: Sequence[Comparison]) -> float:
     if not weakest.strength:
         return math.inf
     return float((stdtrit(weakest.freedom, level) / weakest.strength) ** 2)
-
-
-def _outlook(factor: float, played: int) -> str:
-    if math.isinf(factor):
-        return "More replications of this kind would not decide it."
-    needed = math.ceil(factor * played)
-    return f"About {needed:,} replications would decide it if the margin stays the same; {played:,} were played."

@@ -1,0 +1,70 @@
+"""The page of the paper's claims: failures first, each note once, with sections to filter by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from ..report.opening import Opening
+from ..report.page import templates
+from ..report.section import Section
+from .differences import DIFFERENCES
+from .headline import headline
+from .paper import PAPER
+from .verdicts import Outcome, Verdict
+
+LEAD = Markup(
+    'We replayed the experiments of <a href="{link}">{title}</a> ({authors}, {year}) and checked each of its claims '
+    "against a rule written beforehand."
+)
+HEADINGS: dict[Outcome, str] = {
+    "does not hold": "Claims that fail", "undecided": "Undecided", "holds": "Claims that hold"
+}  # fmt: skip
+
+
+class Entry(NamedTuple):
+    """A claim on the page."""
+
+    verdict: Verdict
+    notes: list[str]  # that no other claim has
+    references: list[str]  # anchors of differences and of notes that several claims share
+
+
+def claims_opening(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Opening:
+    """Return what a page with the paper's studies says before them."""
+    shared = shared_notes(verdicts)
+    body = templates("heavybandits.reproduce").get_template("claims.html.j2").render(
+        groups={outcome: entries for outcome in HEADINGS if (entries := entries_of(verdicts, outcome, shared))},
+        counts=Counter(verdict.outcome for verdict in verdicts), headings=HEADINGS, notes=shared,
+        places=dict.fromkeys(verdict.claim.section for verdict in verdicts), differences=DIFFERENCES,
+        anchors={section.study.name: section.anchor for section in sections},
+    )  # fmt: skip
+    script = (Path(__file__).parent / "templates" / "claims.js").read_text(encoding="utf-8")
+    return Opening(
+        *headline([section.study for section in sections], verdicts), kind="Reproduction", title="Reproduction",
+        lead=LEAD.format(**PAPER._asdict()), body=Markup(body), script=Markup(script),
+        contents=(("claims", "The paper's claims"), ("differences", "Text and code")),
+    )  # fmt: skip
+
+
+def shared_notes(verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """Return the notes that several claims share, with anchors."""
+    uses = Counter(note for verdict in verdicts for note in verdict.notes)
+    shared = (note for note, times in uses.items() if times > 1)
+    return {note: f"note-{number}" for number, note in enumerate(shared, start=1)}
+
+
+def entries_of(verdicts: Sequence[Verdict], outcome: Outcome, shared: dict[str, str]) -> list[Entry]:
+    """Return the claims with this verdict, as in the paper; a note that several claims share is only linked."""
+    return [
+        Entry(
+            verdict, [note for note in verdict.notes if note not in shared],
+            [*(f"difference-{DIFFERENCES.index(difference) + 1}" for difference in verdict.differences),
+             *(shared[note] for note in verdict.notes if note in shared)],
+        )
+        for verdict in verdicts if verdict.outcome == outcome
+    ]  # fmt: skip
