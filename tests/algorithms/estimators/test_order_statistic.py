@@ -117,16 +117,28 @@ def test_the_mixture_bound_is_the_first_order_statistic_with_enough_evidence(n: 
             assert bound.level_of(n, k) == pytest.approx(log_mixture(n, n - k, quantile), abs=1e-9)
 
 
+def share_of_misses(rewards: FloatArray, median: float, level: float) -> float:
+    """Return in which share of the rows the mixture bound is ever below the median: the k-th reward is, if k are."""
+    ranks = [hb.MixtureOrderStatistic().rank_of(n, -math.log(level)) for n in range(1, rewards.shape[1] + 1)]
+    return float((np.cumsum(rewards < median, axis=1) >= ranks).any(axis=1).mean())
+
+
 def test_the_mixture_bound_ever_misses_the_median_no_more_often_than_it_may() -> None:
     """It holds for all numbers of rewards at once; Hoeffding's bound of the same level holds for one."""
-    level, runs = 0.1, 2000
-    bound = hb.MixtureOrderStatistic()
-    above = np.cumsum(np.random.default_rng(8).random((runs, 300)) < 0.5, axis=1)
-    highest = [bound.rank_of(n, -math.log(level)) for n in range(1, 301)]  # U < median: fewer than n - k + 1 above
-    for n, k in enumerate(highest, start=1):
-        above[:, n - 1] = above[:, n - 1] <= n - k
-    misses = int(above.any(axis=1).sum())
-    assert 0.01 * runs < misses <= (level + 3 * math.sqrt(level * (1 - level) / runs)) * runs
+    uniform = np.random.default_rng(8).random((2000, 300))
+    assert 0.01 < share_of_misses(uniform, 0.5, 0.1) <= 0.1 + 3 * math.sqrt(0.1 * 0.9 / 2000)
+
+
+@pytest.mark.parametrize("step", [0.05, 0.5, 2.0])
+def test_ties_make_the_mixture_bound_miss_less_often(step: float) -> None:
+    normal = np.random.default_rng(8).standard_normal((2000, 300))
+    assert share_of_misses(step * np.round(normal / step), 0.0, 0.1) < share_of_misses(normal, 0.0, 0.1)
+
+
+@pytest.mark.parametrize(("chance", "median"), [(0.45, 0.0), (0.5, 1.0), (0.55, 1.0)])
+def test_the_mixture_bound_holds_for_coins(chance: float, median: float) -> None:
+    coins = (np.random.default_rng(8).random((2000, 300)) < chance).astype(float)
+    assert share_of_misses(coins, median, 0.1) <= 0.1 + 3 * math.sqrt(0.1 * 0.9 / 2000)
 
 
 def test_the_mixture_plays_as_its_reference() -> None:

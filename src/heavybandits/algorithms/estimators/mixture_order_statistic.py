@@ -1,18 +1,19 @@
 r"""Order statistics as upper confidence bounds on a quantile that hold at all times at once.
 
-*Assumes* continuous laws, and that the arms are to be compared by their medians, or another quantile.  *Needs* no prior
-knowledge.  *When that fails*: if many rewards are equal, the bound fails more often; an arm with a higher mean but a
-lower median is given up.
+*Assumes* nothing but that the arms are to be compared by their medians, or another quantile.  *Needs* no prior
+knowledge.  *When that fails*: an arm with a higher mean but a lower median is given up.
 
-*Formula*: of n rewards let S be above the quantile of level :math:`\tau`.  For every p,
+*Formula*: of n rewards of a continuous law let S be above the quantile of level :math:`\tau`.  For every p,
 :math:`p^S (1 - p)^{n - S}/((1 - \tau)^S \tau^{n - S})` is a martingale, and so is its average over p,
 
 .. math::  M_n = \frac{1}{(n + 1)\binom nS (1 - \tau)^S \tau^{n - S}},
 
 which by Ville's inequality ever reaches :math:`1/\delta` with probability at most :math:`\delta`.  So at
 :math:`L = \ln(1/\delta)` the bound is :math:`X_{(k)}` with k = n - S for the largest :math:`S < n(1 - \tau)` with
-:math:`\ln M_n \ge L`, and infinity if there is none.  Compared with :class:`.OrderStatistic`, it is sharper for few
-rewards and wider for many, where it pays for holding at all times at once.
+:math:`\ln M_n \ge L`, and infinity if there is none.  It is below the quantile only if k rewards are, each with a
+probability of at most :math:`\tau` for any law: where rewards tie with the quantile, the bound fails less often, never
+more.  Compared with :class:`.OrderStatistic`, it is sharper for few rewards and wider for many, where it pays for
+holding at all times at once.
 
 *Cost*: that of :class:`.OrderStatistic`, and O(log n) logarithms.  *Reference*: this library; for mixtures see
 H. Robbins (1970).
