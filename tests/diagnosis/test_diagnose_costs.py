@@ -21,6 +21,27 @@ def test_coins_that_cost() -> None:
     assert "the middle cost, or the worse of the middle two" in text
 
 
+NOISE = np.random.default_rng(0).standard_cauchy(400)
+FILES = {
+    "too few": {"a": np.array([1.0])},
+    "few of an arm": {"a": np.arange(9.0), "b": np.arange(40.0)},
+    "hardly enough": {"a": np.arange(12.0), "b": np.arange(40.0)},
+    "infinite": {"a": np.append(NOISE, np.inf), "b": NOISE},
+    "capped": {"a": np.minimum(np.abs(NOISE), 5.0), "b": np.minimum(np.abs(NOISE), 6.0)},
+    "ties": {"a": np.repeat([0.0, 1.0, 5.0], (300, 10, 10)), "b": np.repeat([0.0, 1.0], (300, 10))},
+    "heavy": {"a": NOISE, "b": NOISE + 3.0},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_of_costs_is_described_without_the_word_reward(file: str) -> None:
+    costs, rewards = (hb.diagnose(logged(FILES[file]), minimise=minimise) for minimise in (True, False))
+    for report, noun, other in ((costs, "cost", "reward"), (rewards, "reward", "cost")):
+        assert noun in report.text()
+        assert other not in f"{report.text()}{report._repr_html_()}{report.why}{report.advice.reason}"
+
+
 @pytest.mark.parametrize("minimise", [False, True])
 def test_zeros_have_no_sign(minimise: bool) -> None:
     rewards = read_rewards(io.StringIO("arm,reward\na,0.0\na,-0.0\n"), minimise=minimise).rewards

@@ -83,7 +83,7 @@ def diagnose(
             f"{rewards.source}: the goal 'mean' needs finite rewards, got {pooled.infinite} infinite; leave them out, "
             "or use the goal 'location'"
         )
-    chosen, why = choose_goal(by_arm, medians, pooled) if goal is None else (goal, "As requested.")
+    chosen, why = choose_goal(by_arm, medians, pooled, rewards.noun) if goal is None else (goal, "As requested.")
     largest = sorted(sorted(range(len(medians)), key=lambda arm: -len(by_arm[arm]))[:ROWS])
     shapes = {arm: measure(by_arm[arm], chosen) for arm in largest}
     pooled = pooled._replace(drift=_pooled_drift(rewards, chosen))
@@ -92,7 +92,7 @@ def diagnose(
     found = levels(by_arm, chosen)
     advice = advise(by_arm, chosen, medians, pooled, residuals, minimised=minimise)
     candidates = [advice, *rivals(by_arm, chosen, medians, pooled, residuals)]
-    replayed = replay(by_arm, {str(one): one.policy() for one in candidates}, chosen)
+    replayed = replay(by_arm, {str(one): one.policy() for one in candidates}, chosen, rewards.noun)
     contexts = weigh_contexts(rewards, chosen) if rewards.feature_names else None
     return Report(
         rewards=rewards, why=why, levels=found, arms=shapes, pooled=pooled,

@@ -38,6 +38,7 @@ from .._format import plural
 from ..algorithms.registry import make
 from ..protocols import FloatArray
 from .goals import FEWEST, OFTEN
+from .read import NOUNS
 from .replay import Replay
 from .shape import Shape
 
@@ -93,6 +94,8 @@ def advise(
 ) -> Advice:  # fmt: skip
     """Apply the rules of thumb to the arms' rewards and medians, and to the pooled residuals and their shape.
 
+    Rewards may be negated costs, ``minimised``; the reason then speaks of costs.
+
     Examples
     --------
     >>> from heavybandits.diagnosis.shape import measure
@@ -100,15 +103,15 @@ def advise(
     >>> advise([noise, noise + 1], "mean", np.array([0.0, 1.0]), measure(noise), noise).policy()
     UCB(c=1.01)
     """
-    count = sum(map(len, by_arm))
+    count, noun = sum(map(len, by_arm)), NOUNS[minimised]
     if count < FEWEST:
         are, they_are = ("is", "it is") if count == 1 else ("are", "they are")
-        reason = f"{plural(count, 'reward')} {are} too few to tell what kind {they_are}; at least {FEWEST} are needed."
+        reason = f"{plural(count, noun)} {are} too few to tell what kind {they_are}; at least {FEWEST} are needed."
         return Advice(UNTOLD[goal], {}, f"{reason}  This policy needs no prior knowledge.")
     if goal == "mean" and (range_ := two_values(by_arm)):
         low, high = range_
         less, more = (0.0 - high, 0.0 - low) if minimised else range_  # in the units of the file
-        reason = f"Every reward is {less:g} or {more:g}: a coin, whose chance has a beta posterior."
+        reason = f"Every {noun} is {less:g} or {more:g}: a coin, whose chance has a beta posterior."
         return Advice("thompson-beta", {"low": low, "high": high}, reason)
     tails = [tail for tail in (noise.upper, noise.lower) if not math.isnan(tail.value)]
     alike = _alike(by_arm) and noise.spread > 0

@@ -49,27 +49,27 @@ def about_the_best(rewards: Rewards, found: Levels, advice: Advice, pooled: Shap
     return said
 
 
-def about_the_noise(pooled: Shape) -> list[str]:
+def about_the_noise(pooled: Shape, noun: str = "reward") -> list[str]:
     """Say how heavy the tails are, whether the noise is symmetric, and whether there are ties and outliers."""
-    said = [_tail("upper", pooled.upper), _tail("lower", pooled.lower)]
+    said = [_tail("upper", pooled.upper, noun), _tail("lower", pooled.lower, noun)]
     if pooled.infinite:
-        said.append(f"Infinite: {plural(pooled.infinite, 'reward')}; tail indices leave them out, averages cannot.")
+        said.append(f"Infinite: {plural(pooled.infinite, noun)}; tail indices leave them out, averages cannot.")
     if math.isnan(pooled.skew.value):
-        said.append(f"Symmetry: too {'many equal' if pooled.ties > 0.5 else 'few'} rewards to tell.")
+        said.append(f"Symmetry: too {'many equal' if pooled.ties > 0.5 else 'few'} {noun}s to tell.")
     elif is_symmetric(pooled):
         said.append("Symmetry: no skew worth mentioning, so mean (if any) and median rank arms with equal noise alike.")
     else:
         longer = "upper" if pooled.skew.value > 0 else "lower"
         said.append(f"Symmetry: the {longer} side reaches further, so mean and median may rank the arms differently.")
     if pooled.ties > 0.5:
-        said.append(f"Ties: {pooled.ties:.0%} of the rewards repeat; they may be counts, rounded, or often zero.")
+        said.append(f"Ties: {pooled.ties:.0%} of the {noun}s repeat; they may be counts, rounded, or often zero.")
     if not pooled.has_fences:
         said.append(
             f"Outliers: not counted, because they are measured in spreads, and the spread is {pooled.spread:g}."
         )
     elif pooled.outliers > 0:
         share = f"{100.0 * pooled.outliers / pooled.size:.2g}%"
-        said.append(f"Outliers: {plural(pooled.outliers, 'reward')}, {share}; normal noise would give 2 in a million.")
+        said.append(f"Outliers: {plural(pooled.outliers, noun)}, {share}; normal noise would give 2 in a million.")
     return said
 
 
@@ -100,13 +100,13 @@ def about_drift(arms: list[tuple[str, Drift]], pooled: Drift, noun: str, measure
     return f"Drift: {change}.{most}  So the agent needs drift=True: it then starts afresh when it detects a change."
 
 
-def _tail(side: str, tail: Estimate) -> str:
+def _tail(side: str, tail: Estimate, noun: str) -> str:
     """Say what the interval of a tail index excludes."""
     if math.isnan(tail.value):
-        few = "too few rewards on that side of the median to tell"
+        few = f"too few {noun}s on that side of the median to tell"
         return f"The {side} tail: {few}; at least {FEWEST_IN_TAIL} are needed."
     if tail.low == math.inf:
-        return f"There is no {side} tail: the most extreme reward on that side is a common one."
+        return f"There is no {side} tail: the most extreme {noun} on that side is a common one."
     if tail.exceeds(LIGHT):
         return f"The {side} tail is light, its index above {tail.low:.2g}: averages settle as with normal noise."
     if tail.exceeds(HEAVY):

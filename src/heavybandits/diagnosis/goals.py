@@ -22,8 +22,8 @@ OFTEN = 3  # times that a value must occur so that it is no accident: a timeout,
 JUDGED = 20_000  # rewards that tell which goal auto pursues
 
 
-def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape) -> tuple[str, str]:
-    """Return what to compare the arms by, and why.
+def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape, noun: str = "reward") -> tuple[str, str]:
+    """Return what to compare the arms by, and why; ``noun`` is what the file calls a reward.
 
     Examples
     --------
@@ -39,17 +39,17 @@ def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape) -> 
     unseen = any(math.isnan(tail.value) and not capped for tail, capped in sides)
     so = "so we assume that means exist" if unseen else "so means exist"
     if noise.infinite:
-        return "location", "Some rewards are infinite, so arms have no means and are compared by their medians."
+        return "location", f"Some {noun}s are infinite, so arms have no means and are compared by their medians."
     if sum(map(len, by_arm)) < FEWEST:
-        said = "There are too few rewards to tell whether means exist"
+        said = f"There are too few {noun}s to tell whether means exist"
         return "mean", f"{said}, fewer than {FEWEST}; choose a goal, or collect more."
     if len(tails) < len(known) and (heaviest is None or heaviest.exceeds(1)):
-        return "mean", f"The most extreme rewards are all the same number, as timeouts are, {so}."
+        return "mean", f"The most extreme {noun}s are all the same number, as timeouts are, {so}."
     if heaviest is None or heaviest.low == math.inf:
         if not unseen:
-            return "mean", f"No tail can be measured: rewards are bounded or take few values, {so}."
+            return "mean", f"No tail can be measured: {noun}s are bounded or take few values, {so}."
         return "mean", (
-            f"Too few rewards differ from the median to measure a tail, fewer than {FEWEST_IN_TAIL} on a side, {so}."
+            f"Too few {noun}s differ from the median to measure a tail, fewer than {FEWEST_IN_TAIL} on a side, {so}."
         )
     if heaviest.exceeds(1):
         which = "only tail that can be measured" if unseen else "heavier tail"
@@ -60,7 +60,7 @@ def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape) -> 
             "tells the arms apart."
         )
     return "location", (
-        f"The heavier tail has the index {heaviest}, not clearly above 1, so means may not exist.  If rewards are "
+        f"The heavier tail has the index {heaviest}, not clearly above 1, so means may not exist.  If {noun}s are "
         "bounded and their sum is what matters, ask for the goal mean."
     )
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = "str | os.PathLike[str] | TextIO | pd.DataFrame"
 NAMED = 5  # bad rows that an error names one by one
+NOUNS = ("reward", "cost")  # what a file calls a reward, and what it calls one that is minimised
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # how files write a missing value, in upper or lower case
 
 
@@ -66,7 +67,7 @@ class Rewards:
     @property
     def noun(self) -> str:
         """What the file calls a reward: ``"cost"`` or ``"reward"``."""
-        return "cost" if self.minimised else "reward"
+        return NOUNS[self.minimised]
 
     @property
     def paid(self) -> str:

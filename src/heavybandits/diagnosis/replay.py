@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._format import plural
 from ..engine.loop import simulate
 from ..numerics import power_of_two
 from ..protocols import FloatArray
@@ -106,8 +107,12 @@ class Resampled:
         return drawn
 
 
-def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, seed: int = 0) -> Replay:
+def replay(
+    by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, noun: str = "reward", seed: int = 0
+) -> Replay:
     """Let policies choose among arms that pay resampled rewards, for as many pulls as there are rewards, up to 10,000.
+
+    The note on it calls a reward ``noun``.
 
     Examples
     --------
@@ -119,16 +124,16 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, see
     True
     """
     fewest = min(map(len, by_arm))
-    if obstacle := _obstacle(fewest, _medians(by_arm)):
+    if obstacle := _obstacle(fewest, _medians(by_arm), noun):
         return Replay(earned={}, pulls=0, replays=0, note=f"No replay: {obstacle}.")
     pulls = min(sum(map(len, by_arm)), PULLS)
     replays = max(1, min(REPLAYS, DRAWS // (WORLDS * pulls * len(by_arm))))
-    rng, worlds = np.random.default_rng(seed), []
+    rng, worlds = np.random.default_rng(0), []
     for world in range(WORLDS):
         resampled = [rewards[rng.integers(0, len(rewards), len(rewards))] for rewards in by_arm]
-        if _obstacle(fewest, _medians(resampled)):
+        if _obstacle(fewest, _medians(resampled), noun):
             resampled = by_arm  # because a world must have finite medians
-        worlds.append(_in_one_world(resampled, policies, goal, pulls, replays, seed + world))
+        worlds.append(_in_one_world(resampled, policies, goal, pulls, replays, world))
     means, medians, best = np.concatenate(worlds, axis=2)
     goals = (means if goal == "mean" else medians).reshape(len(policies), WORLDS, replays)
     by_world = np.apply_along_axis(average, 2, goals)
@@ -138,7 +143,7 @@ def replay(by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, see
     }
     note = "Means over replays, with the middle nine tenths of them; rare failures may pull a mean out of that range."
     if fewest < ENOUGH:
-        note += f"  Too few data to rely on: an arm has {fewest} rewards, fewer than {ENOUGH}."
+        note += f"  Too few data to rely on: an arm has {fewest} {noun}s, fewer than {ENOUGH}."
     return Replay(earned=earned, pulls=pulls, replays=WORLDS * replays, note=note)
 
 
@@ -178,12 +183,12 @@ def _band(values: FloatArray) -> tuple[float, float, float]:
         return average(values), float(low), float(high)
 
 
-def _obstacle(fewest: int, medians: FloatArray) -> str:
+def _obstacle(fewest: int, medians: FloatArray, noun: str) -> str:
     """Return why there can be no replay; an empty string if there can."""
     if len(medians) == 1:
         return "there is only one arm"
     if fewest < FEWEST:
-        return f"an arm has {fewest} reward{'s' * (fewest != 1)}, fewer than {FEWEST}"
+        return f"an arm has {plural(fewest, noun)}, fewer than {FEWEST}"
     with np.errstate(invalid="ignore", over="ignore"):
         width = np.ptp(medians)
     return "" if math.isfinite(width) else "medians are infinite, or infinitely far apart"

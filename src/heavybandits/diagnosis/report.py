@@ -21,17 +21,17 @@ from .tails import Estimate
 ROWS = 20  # arms in the table
 
 LEGEND = """\
-median    the middle reward, or the worse of the middle two
+median    the middle {noun}, or the worse of the middle two
 spread    distance between the quartiles
 tails     tail index with a 95% interval: moments of higher order do not exist
 skew      from -1 to 1, 0 if symmetric, with a 95% interval
-ties      share of rewards equal to another reward of the arm
-outliers  rewards more than three spreads beyond the quartiles; - if the spread is zero or infinite
+ties      share of {noun}s equal to another {noun} of the arm
+outliers  {noun}s more than three spreads beyond the quartiles; - if the spread is zero or infinite
 drift     p-value: how likely such a change of level would be by chance
-pooled    all rewards, each minus the median of its arm
+pooled    all {noun}s, each minus the median of its arm
 mean      with a 95% interval: Student's, corrected for skewness (Hall 1992)
-zeros     share of rewards that are zero; others: the mean of those that are not
-best      chance of being the best arm, given the rewards
+zeros     share of {noun}s that are zero; others: the mean of those that are not
+best      chance of being the best arm, given the {noun}s
 """
 
 
@@ -92,10 +92,10 @@ class Report:
         """Return the whole report as plain text."""
         program = _indented(self.snippet)
         parts = [
-            f"{self._heading()}Goal: {self.goal}.  {self._spoken(self.why)}\n",
+            f"{self._heading()}Goal: {self.goal}.  {self.why}\n",
             self._measured(),
             "What this means\n" + "".join(f"- {line}\n" for line in self.findings()),
-            f"Which policy fits: {self._fitting()}\n{self._spoken(self.advice.reason)}\n\n{program}",
+            f"Which policy fits: {self._fitting()}\n{self.advice.reason}\n\n{program}",
             self._replayed(),
             *([self._weighed(self.contexts)] if self.contexts else []),
         ]
@@ -118,8 +118,8 @@ class Report:
         said = "".join(f"<li>{html.escape(line)}</li>" for line in self.findings())
         return (
             html_table(self._heading().strip(), head, rows)
-            + f"<p>Goal: {self.goal}. {html.escape(self._spoken(self.why))}</p><ul>{said}</ul><p>Which policy fits: "
-            f"<b>{html.escape(self._fitting())}</b>. {html.escape(self._spoken(self.advice.reason))}</p>"
+            + f"<p>Goal: {self.goal}. {html.escape(self.why)}</p><ul>{said}</ul><p>Which policy fits: "
+            f"<b>{html.escape(self._fitting())}</b>. {html.escape(self.advice.reason)}</p>"
             f"<pre>{html.escape(self.snippet)}</pre>"
             + (f"<pre>{html.escape(self._weighed(self.contexts))}</pre>" if self.contexts else "")
         )
@@ -134,10 +134,6 @@ class Report:
     @property
     def _too_few(self) -> bool:
         return len(self.rewards.rewards) < FEWEST
-
-    def _spoken(self, text: str) -> str:
-        """Speak of costs if the file has costs."""
-        return text.replace("reward", self.rewards.noun).replace("Reward", self.rewards.noun.capitalize())
 
     def _in_units(self, value: float) -> float:
         """Return a reward in the units of the file."""
@@ -172,12 +168,12 @@ class Report:
         good = text_table(head, [(label, *good) for label, _, good in arms if good])
         head = ["arm", "count", "median", "spread", "upper tail", "lower tail", "skew", "ties", "outliers", "drift"]
         shapes = text_table(head, [_row(label, shape) for label, shape, _ in arms])
-        return f"{good}\n{more}\n{shapes}\n{more}\n{self._spoken(LEGEND)}"
+        return f"{good}\n{more}\n{shapes}\n{more}\n{LEGEND.format(noun=self.rewards.noun)}"
 
     def _replayed(self) -> str:
         replay = self.replay
         if not replay.earned:
-            return f"Replay\n{self._spoken(replay.note)}\n"
+            return f"Replay\n{replay.note}\n"
         leader = replay.first(replay.earned)
         first = replay.earned[leader]
         rows = [
@@ -194,7 +190,7 @@ class Report:
             f"Replay: {replay.replays} times {replay.pulls} pulls, each with a {self.rewards.noun} of its arm, drawn "
             "from resampled files\n"
             + text_table(("policy", "mean per pull", "median per pull", "share of the best", "behind the first"), rows)
-            + f"\n\n{self._spoken(replay.note)}\nMean and median are those of the arms pulled; the best arm is the one "
+            + f"\n\n{replay.note}\nMean and median are those of the arms pulled; the best arm is the one "
             f"with {best} in its resampled file.  How far a policy is behind the first is measured by the goal, with "
             "an 80% interval over the files.\n" + (unclear if leader != str(self.advice) else "")
         )
@@ -240,7 +236,7 @@ class Report:
         _, pooled, _ = self._arms()[-1]
         return [
             *about_the_best(self.rewards, self.levels, self.advice, self.pooled, self.drifts),
-            *(self._spoken(line) for line in about_the_noise(pooled)),
+            *about_the_noise(pooled, self.rewards.noun),
             about_drift(self._drift_of_arms(), pooled.drift, self.rewards.noun, self.levels.measure),
         ]
 
