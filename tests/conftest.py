@@ -23,6 +23,25 @@ def silent() -> Iterator[None]:
         yield
 
 
+def take_path(monkeypatch: pytest.MonkeyPatch, fast: bool) -> None:
+    from heavybandits.jit import backend, compiled
+
+    monkeypatch.setattr(backend, "_fast", fast)
+    monkeypatch.setattr(compiled, "_ready", {})  # what was compiled on the other path
+
+
+@pytest.fixture
+def public_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile through numba's public interface alone, as with a version of numba that is not known."""
+    take_path(monkeypatch, False)
+
+
+@pytest.fixture(params=[True, False], ids=["fast", "public"])
+def either_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a test on the fast path, and again on the public one."""
+    take_path(monkeypatch, request.param)
+
+
 @pytest.fixture
 def browser() -> Iterator[Any]:
     """Return the path of Chromium on this machine; with CI=true its absence is an error."""

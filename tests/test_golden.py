@@ -135,6 +135,20 @@ def test_regret_with_features_and_points_is_pinned(kind: str, name: str) -> None
     assert structured_regret_of(kind, name) == VALUES["structured"][kind][name]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("public_path")
+@pytest.mark.parametrize("name", ["ucb", "auto", "rucb-median", "htinf", "restarting"])
+def test_regret_is_the_same_on_the_public_path(name: str) -> None:
+    assert regret_of(name) == VALUES["regret"][name]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("public_path")
+@pytest.mark.parametrize(("kind", "name"), [("linear", "linear-auto"), ("linear", "lin-ts"), ("lipschitz", "zooming")])
+def test_regret_with_features_and_points_is_the_same_on_the_public_path(kind: str, name: str) -> None:
+    assert structured_regret_of(kind, name) == VALUES["structured"][kind][name]
+
+
 def test_every_policy_is_pinned() -> None:
     assert set(VALUES["regret"]) == set(POLICIES) == set(hb.policies())
     assert set(STRUCTURED) == {"linear", "lipschitz"}

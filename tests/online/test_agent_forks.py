@@ -76,7 +76,7 @@ for thread in threads:
     thread.join()
 """
 COMPILE = """
-from heavybandits.jit import door
+from heavybandits.jit import backend
 
 compiling, forking = threading.Event(), threading.Event()
 os.register_at_fork(before=forking.set)
@@ -87,12 +87,12 @@ def compile_until_the_fork(way):
     forking.wait()
 
 
-thread = threading.Thread(target=door.through, args=(compile_until_the_fork,))
+thread = threading.Thread(target=backend.on_best_path, args=(compile_until_the_fork,))
 thread.start()
 compiling.wait()
-in_child(lambda: door.through(lambda way: way))
+in_child(lambda: backend.on_best_path(lambda path: path))
 thread.join()
-door.through(lambda way: way)
+backend.on_best_path(lambda path: path)
 """
 
 

@@ -18,7 +18,7 @@ from heavybandits.algorithms.parts.choice.pending import find_pending
 from heavybandits.algorithms.parts.choice.tournament import Tournament, with_trees
 from heavybandits.algorithms.parts.state.tree import reseed, streams
 from heavybandits.algorithms.registry import examples
-from heavybandits.jit import door
+from heavybandits.jit import backend
 from heavybandits.online import ahead, known_arms
 from heavybandits.online.decisions import Code, compiled_already_for, compiled_for, decide, learn
 from heavybandits.protocols import is_named_tuple
@@ -216,7 +216,7 @@ def test_what_was_compiled_ahead_is_used(monkeypatch: pytest.MonkeyPatch) -> Non
     def fail(*arguments: Any) -> None:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(door, "through", fail)
+    monkeypatch.setattr(backend, "on_best_path", fail)
     agent.add_arm()
     assert not scans(agent)
 

@@ -6,7 +6,9 @@ of.  So a second process loads what the first compiled, and an edited policy nev
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
 import importlib
 import re
 import sys
@@ -17,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from ..protocols import is_named_tuple
-from . import door
+from . import backend
 from .digest import digest
-from .jit import dispatcher, machine_code
-from .teach import teach
+from .disk_cache import attach
+from .register import register
 
 # Compiled code by function, classes and argument types: finding it here does not wait for other threads to compile.
 _ready: dict[Any, Callable[..., Any]] = {}
@@ -49,20 +51,11 @@ def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: 
     Pass the policy :func:`without_text`.  Calls do not check the types of their arguments, which makes them cheap;
     callers must pass the right ones.  With ``NUMBA_DISABLE_JIT=1`` the function is not compiled.
     """
-    numba: Any = importlib.import_module("numba")
     if (ready := compiled_already(function, policy, state, *arguments)) is not None:
         return ready
     key = _, classes, signature = key_of(function, policy, state, *arguments)
-
-    def make(way: ModuleType) -> Any:
-        # Without reference counts a loop is several times faster, but cannot allocate.  Ours do not; others may.
-        try:
-            return machine_code(_dispatcher(way, function, classes, False), signature)
-        except (RuntimeError, numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError):
-            return machine_code(_dispatcher(way, function, classes, True), signature)
-
     try:
-        made = door.through(make)
+        made = _machine_code(function, classes, signature)
     except Exception as error:
         raise TypeError(f"{type(policy).__name__} cannot be compiled by numba: {_reason(error)}") from error
     return _ready.setdefault(key, made)
@@ -111,14 +104,71 @@ def _classes(value: Any) -> Iterator[type]:
             yield from _classes(field)
 
 
+def jit(function: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[..., Any] | None:
+    """Return the function compiled for arguments of these types, with options of numba.
+
+    Other functions that it calls must be compilable.  With ``NUMBA_DISABLE_JIT=1``, return None.
+
+    Examples
+    --------
+    >>> def twice(x: float) -> float:
+    ...     return 2.0 * x
+    >>> jit(twice, 1.0)(3.0)
+    6.0
+    """
+    numba: Any = importlib.import_module("numba")
+    if numba.config.DISABLE_JIT:
+        return None
+    return _machine_code(function, (), tuple(map(numba.typeof, arguments)), **options)
+
+
+def _machine_code(
+    function: Callable[..., Any], classes: tuple[type, ...], signature: tuple[Any, ...], **options: Any
+) -> Callable[..., Any]:
+    """Return the function, which calls methods of these classes, as machine code that releases the interpreter lock."""
+    numba: Any = importlib.import_module("numba")
+    refused = numba.NumbaError, numba.UnsupportedBytecodeError, RuntimeError, KeyError
+
+    def make(path: ModuleType) -> Any:
+        # Without reference counts a loop is much faster, but cannot allocate.  Ours do not; others may.
+        with _without_collecting_garbage():
+            try:
+                made = _dispatcher(path, function, classes, False, **options)
+                made.compile(signature)
+            except refused:
+                made = _dispatcher(path, function, classes, True, **options)
+                made.compile(signature)
+        return made.get_overload(signature)
+
+    return backend.on_best_path(make)  # type: ignore[no-any-return]
+
+
 @functools.cache
-def _dispatcher(way: ModuleType, function: Callable[..., Any], classes: tuple[type, ...], counted: bool) -> Any:
-    name = None
-    if all(map(_importable, classes)):
-        mode = f"{way.NAME}_{'counted' if counted else 'bare'}"
-        name = f"{function.__name__}_{classes[0].__name__}_{mode}_{digest(function, classes)}"
-    options = way.WHOLE if counted else {**way.WHOLE, "_nrt": False}
-    return dispatcher(function, name, lambda: teach(way, classes), **options)
+def _dispatcher(path: ModuleType, function: Any, classes: tuple[type, ...], counted: bool, **options: Any) -> Any:
+    """Return numba's dispatcher of the function, which calls methods of these classes.
+
+    It keeps what it compiles on disk, if other processes can find the classes too, under a name that says which code it
+    is made of.
+    """
+    numba: Any = importlib.import_module("numba")
+    made = numba.njit(function, nogil=True, **path.WHOLE, **({} if counted else {"_nrt": False}), **options)
+    mode = [path.NAME, "counted" if counted else "bare", *map(str, options.values())]
+    name = "_".join([function.__name__, *(cls.__name__ for cls in classes[:1]), *mode, digest(function, classes)])
+    if not all(map(_importable, classes)) or not attach(made, name, lambda: register(path, classes)):
+        register(path, classes)
+    return made
+
+
+@contextlib.contextmanager
+def _without_collecting_garbage() -> Iterator[None]:
+    """Pause garbage collection: scanning numba's million objects, few of them garbage, costs a tenth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _importable(cls: type) -> bool:

@@ -1,6 +1,5 @@
 """Numerics behind the noises: fast draws, quantiles by bisection, means by quadrature, and the stable law."""
 
-import importlib
 import math
 import sys
 from collections.abc import Callable
@@ -10,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...jit.jit import jit
+from ...jit.compiled import jit
+from ...protocols import compilable
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +55,7 @@ def cotangent(u: Floats, shift: float, scale: float) -> None:
         flat[start : start + _BLOCK] = _cotangent(flat[start : start + _BLOCK], shift, scale)
 
 
+@compilable
 def _cotangent(u: Any, shift: float, scale: float) -> Any:
     w = u - shift
     z = w * w
@@ -69,11 +70,7 @@ def _each_cotangent(u: Floats, shift: float, scale: float) -> None:
 
 @cache
 def _compiled() -> Any:
-    numba: Any = importlib.import_module("numba")
-    if numba.config.DISABLE_JIT:
-        return None
-    numba.extending.register_jitable(error_model="numpy")(_cotangent)  # the model without checks for division by zero
-    return jit(_each_cotangent, (numba.float64[::1], numba.float64, numba.float64), error_model="numpy")
+    return jit(_each_cotangent, np.zeros(1), 0.0, 0.0, error_model="numpy")  # which divides by zero without a check
 
 
 def log_hypot(x: Floats) -> Floats:

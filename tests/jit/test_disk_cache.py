@@ -66,7 +66,7 @@ def test_an_edit_of_the_package_recompiles_what_uses_it(tmp_path: Path) -> None:
         return run(tmp_path, TWO, PYTHONPATH=str(package.parent))
 
     assert compiled() == ["UCB", "ThompsonGaussian"]
-    for file in ("report/__init__.py", "jit/draft.py"):
+    for file in ("report/__init__.py", "jit/fast_path.py"):
         edit(file, '"""', '"""To begin with: ')
     edit("engine/arms.py", "for i in range(noise.shape[0]):", "for i in range(noise.shape[0]):  # in turn")
     edit("numerics.py", "def running_mean(", "# Said twice.\ndef running_mean(")

@@ -1,9 +1,9 @@
-"""How methods and the loop around them are compiled: the methods as *drafts*, and the loop, with them in it, in full.
+"""How methods and the loop around them are compiled fast: the methods as *parts*, and the loop as a *whole*.
 
 numba optimises every function and turns it into machine code, and then once more within each function that calls it.
-Ours are only called by compiled code.  A draft is only translated for LLVM, so the whole is optimised once.
+Ours are only called by compiled code.  A part is only translated for LLVM, so the whole is optimised once.
 
-All of this overrides numba's internals, so it is imported by :mod:`.door` alone.
+All of this overrides numba's internals, so it is imported by :mod:`.backend` alone.
 """
 # mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False
 
@@ -15,6 +15,7 @@ from typing import Any
 
 import numba
 from numba import types
+from numba.core import cgutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
@@ -24,16 +25,15 @@ from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr
 from numba.core.untyped_passes import InlineClosureLikes
-from numba.extending import lower_builtin
+from numba.extending import intrinsic, lower_builtin
 
 from ..protocols import COMPILABLE
-from .door import is_open
-from .lower import Lower, insert_function
+from .backend import is_fast
 
-NAME = "draft"
+NAME = "fast"
 
 
-class _Draft(JITCodeLibrary):
+class _Part(JITCodeLibrary):
     """Code of one function, for a :class:`_Linked` library; it does not contain what the function calls."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -52,33 +52,30 @@ class _Draft(JITCodeLibrary):
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class _DraftLowering(NativeLowering):
-    _name = "draft_lowering"
-    lowering_class = Lower
+class _PartLowering(NativeLowering):
+    _name = "part_lowering"
 
     def run_pass(self, state: Any) -> bool:
         # Decided only here, because numba compiles a function again for callers with other flags.
         state.flags = state.flags.copy()
         state.flags.forceinline = COMPILABLE.get(state.func_id.func, True)
-        context = state.targetctx
-        state.library = _Draft(context.codegen(), state.func_id.func_qualname)
-        state.targetctx = context.subtarget(insert_user_function=functools.partial(insert_function, context))
+        state.library = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
         return bool(super().run_pass(state))
 
 
 class _Linked(JITCodeLibrary):
-    """Code with all drafts in it that it calls, directly or not."""
+    """Code with all parts in it that it calls, directly or not."""
 
     def finalize(self) -> None:
         libraries = self._linking_libraries
         for library in libraries:  # callers come first, because LLVM leaves out what nothing calls yet
-            if isinstance(library, _Draft):
+            if isinstance(library, _Part):
                 libraries += [called for called in library._linking_libraries if called not in libraries]
         super().finalize()
 
 
 class _Whole(_Linked):
-    """Code with all drafts in it, optimised in one pass: numba's other pass handles reference counts; it has none."""
+    """Code with all parts in it, optimised in one pass: numba's other pass handles reference counts; it has none."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
@@ -90,9 +87,8 @@ class _Whole(_Linked):
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class _FullLowering(NativeLowering):
-    _name = "full_lowering"
-    lowering_class = Lower
+class _WholeLowering(NativeLowering):
+    _name = "whole_lowering"
 
     def run_pass(self, state: Any) -> bool:
         library = _Linked if state.flags.nrt else _Whole
@@ -121,25 +117,45 @@ class _Compiler(CompilerBase):
         return [steps]
 
 
-class DraftCompiler(_Compiler):
+class PartCompiler(_Compiler):
     """The compiler for functions that only compiled code calls."""
 
-    lowering = _DraftLowering
+    lowering = _PartLowering
 
 
-class FullCompiler(_Compiler):
+class WholeCompiler(_Compiler):
     """The compiler for functions that Python calls."""
 
-    lowering = _FullLowering
+    lowering = _WholeLowering
 
 
-# Options for functions that Python calls, and for those that only compiled code calls; neither gets a wrapper for C.
-WHOLE: dict[str, Any] = {"pipeline_class": FullCompiler, "no_cfunc_wrapper": True}
-PART: dict[str, Any] = {"pipeline_class": DraftCompiler, "no_cfunc_wrapper": True}
+WHOLE: dict[str, Any] = {"pipeline_class": WholeCompiler, "no_cfunc_wrapper": True}  # options
 
 
-def teach_method(name: str) -> None:
+def part(_: Any) -> dict[str, Any]:
+    """Return the options for a function that only compiled code calls."""
+    return {"pipeline_class": PartCompiler, "no_cfunc_wrapper": True}
+
+
+def register_method(name: str) -> None:
     """Do nothing: :class:`_Methods` finds every method by the class that has it."""
+
+
+def copy_bytes(target: Any, source: Any) -> None:
+    """Copy an array as bytes: a state has many arrays, and loops would become much code."""
+    _move(target, source)  # type: ignore[call-arg]
+
+
+@intrinsic
+def _move(_: Any, target: Any, source: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        kinds = [context.make_array(kind) for kind in signature.args]
+        one, other = (kind(context, builder, value) for kind, value in zip(kinds, values, strict=True))
+        size = builder.select(builder.icmp_signed("<", one.nitems, other.nitems), one.nitems, other.nitems)
+        cgutils.raw_memmove(builder, one.data, other.data, size, one.itemsize)
+        return context.get_dummy_value()
+
+    return types.void(target, source), emit
 
 
 cpu_target.typing_context.refresh()  # numba's own rules come first, so a field wins over a method of the same name
@@ -153,7 +169,7 @@ class _Methods(AttributeTemplate):
 
     def generic_resolve(self, owner: Any, name: str) -> Any:  # type: ignore[override]
         method = getattr(owner.instance_class, name, None)
-        if not is_open() or not isinstance(method, FunctionType):
+        if not is_fast() or not isinstance(method, FunctionType):
             return None
         return types.BoundFunction(_template(method, ConfigStack.top_or_none()), owner)
 
@@ -161,7 +177,7 @@ class _Methods(AttributeTemplate):
 @functools.cache
 def _template(method: FunctionType, flags: Any) -> type:
     """Return how numba types and lowers calls of a method by callers compiled with these flags."""
-    dispatcher = numba.njit(method, **PART)
+    dispatcher = numba.njit(method, **part(method))
     kind = types.Dispatcher(dispatcher)
     name = (method, flags)
 

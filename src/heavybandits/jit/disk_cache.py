@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from .door import is_known
+from .backend import is_known
 
-_SIZE = hashlib.sha256().digest_size
+_DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 def attach(dispatcher: Any, name: str, prepare: Callable[[], None]) -> bool:
@@ -82,8 +82,8 @@ def _cache_class() -> Any:
             target.refresh()  # machine code needs what this sets up
             with contextlib.suppress(Exception):
                 contents = self._file(signature, target).read_bytes()
-                if hashlib.sha256(contents[_SIZE:]).digest() == contents[:_SIZE]:
-                    meant, reduced = pickle.loads(contents[_SIZE:])
+                if hashlib.sha256(contents[_DIGEST_BYTES:]).digest() == contents[:_DIGEST_BYTES]:
+                    meant, reduced = pickle.loads(contents[_DIGEST_BYTES:])
                     if meant == signature:
                         return compiler.CompileResult._rebuild(target, *reduced)
             self._prepare()
