@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from heavybandits.studies.executors import workers
-from heavybandits.studies.progress import Step
+from heavybandits.studies.progress import RunStep
 from heavybandits.studies.run import run_studies
 from heavybandits.studies.schema import StudyFile
 from heavybandits.studies.study import Study
@@ -32,7 +32,7 @@ def milliseconds_per_item(location: Path, **where: Any) -> float:
     """Play items of ten pulls; the first, which compiles, does not count."""
     ends: list[float] = []
 
-    def watch(step: Step) -> None:
+    def watch(step: RunStep) -> None:
         if step.pulls:
             ends.append(time.perf_counter())
 

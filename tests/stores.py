@@ -4,7 +4,7 @@ from pathlib import Path
 
 from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
-from heavybandits.studies.progress import Step
+from heavybandits.studies.progress import RunStep
 from heavybandits.studies.run import run_studies
 from heavybandits.studies.study import Study
 
@@ -26,7 +26,7 @@ kind = "thompson-gaussian"
 
 def run(study: Study, location: Path) -> tuple[list[str], int]:
     """Run a study; return what was damaged, and how many pulls were played."""
-    steps: list[Step] = []
+    steps: list[RunStep] = []
     with workers(2) as executor:
         damaged = run_studies({str(location): study}, executor, steps.append)
     return damaged, steps[-1].pulls

@@ -9,7 +9,15 @@ from logs import logged, noise_of
 import heavybandits as hb
 from heavybandits.diagnosis.advice import Advice, advise, measured_sgd_ucb, overruled, two_values
 from heavybandits.diagnosis.goals import choose_goal
-from heavybandits.diagnosis.replay import ENOUGH, FEWEST, WORLDS, Earned, Replay, Resampled, replay
+from heavybandits.diagnosis.replay import (
+    ENOUGH_PER_ARM,
+    FEWEST_PER_ARM,
+    WORLDS,
+    Earned,
+    Replay,
+    Resampled,
+    replay_rewards,
+)
 from heavybandits.diagnosis.shape import measure
 from heavybandits.diagnosis.tails import Estimate
 from heavybandits.numerics import LARGEST
@@ -155,7 +163,7 @@ def test_leads_by_rounding_are_no_leads() -> None:
 
 @pytest.mark.parametrize("value", [0.1, -LARGEST, LARGEST])
 def test_arms_that_always_pay_the_same_earn_it(value: float) -> None:
-    found = replay([np.full(10, value)] * 3, {"auto": hb.make("auto"), "ucb": hb.UCB(c=0.0)}, "mean")
+    found = replay_rewards([np.full(10, value)] * 3, {"auto": hb.make("auto"), "ucb": hb.UCB(c=0.0)}, "mean")
     for earned in found.earned.values():
         assert earned.mean == earned.median == (value, value, value)
         assert (earned.by_world == value).all()
@@ -164,7 +172,7 @@ def test_arms_that_always_pay_the_same_earn_it(value: float) -> None:
 def test_replay_of_the_largest_numbers_is_finite() -> None:
     rng = np.random.default_rng(0)
     log = [1.6e308 + 1e307 * rng.random(20) for _ in range(2)]
-    found = replay(log, {"auto": hb.make("auto"), "ucb": hb.UCB(c=1e306)}, "mean").earned
+    found = replay_rewards(log, {"auto": hb.make("auto"), "ucb": hb.UCB(c=1e306)}, "mean").earned
     for earned in found.values():
         assert all(1.6e308 < value < 1.7e308 for value in (*earned.mean, *earned.median, *earned.by_world))
     assert np.isfinite(found["auto"].behind(found["ucb"])).all()
@@ -203,7 +211,7 @@ def test_resampled_rewards_are_those_of_the_arm() -> None:
 
 def test_replay_of_arms_without_noise_is_exact() -> None:
     """Greedy play pulls each arm once and then the best: shares and earnings can be counted."""
-    earned = replay([np.full(50, 1.0), np.full(150, 5.0)], {"greedy": hb.UCB(c=0.0)}, "mean").earned["greedy"]
+    earned = replay_rewards([np.full(50, 1.0), np.full(150, 5.0)], {"greedy": hb.UCB(c=0.0)}, "mean").earned["greedy"]
     assert earned.best == pytest.approx((199 / 200,) * 3)
     assert earned.mean == earned.median == pytest.approx((996 / 200,) * 3)
 
@@ -213,7 +221,7 @@ def test_replay_tells_good_from_bad_policies() -> None:
     rng = np.random.default_rng(0)
     log = [rng.standard_cauchy(1000) + 5 * arm for arm in range(3)]
     policies = {"UCB": hb.UCB(c=1.0), "SGD-UCB": hb.make("sgd-ucb", clip=10.0, coeff=0.3)}
-    found = replay(log, policies, "location")
+    found = replay_rewards(log, policies, "location")
     good, bad = found.earned["SGD-UCB"], found.earned["UCB"]
     assert good.best[0] > 0.95 > bad.best[0]
     assert good.median[0] > bad.median[0]
@@ -226,9 +234,10 @@ def test_replay_tells_good_from_bad_policies() -> None:
 
 
 def test_replay_says_when_there_are_too_few_data() -> None:
-    few, some = np.arange(FEWEST - 1.0), np.arange(ENOUGH - 1.0)
-    nothing = replay([few, some], {"UCB": hb.UCB()}, "mean")
+    few, some = np.arange(FEWEST_PER_ARM - 1.0), np.arange(ENOUGH_PER_ARM - 1.0)
+    nothing = replay_rewards([few, some], {"UCB": hb.UCB()}, "mean")
     assert nothing.earned == {}
-    assert f"has {FEWEST - 1} rewards, fewer than {FEWEST}" in nothing.note
-    assert f"has {ENOUGH - 1} rewards, fewer than {ENOUGH}" in replay([some, some], {"UCB": hb.UCB()}, "mean").note
-    assert "only one arm" in replay([some], {"UCB": hb.UCB()}, "mean").note
+    assert f"has {FEWEST_PER_ARM - 1} rewards, fewer than {FEWEST_PER_ARM}" in nothing.note
+    little = replay_rewards([some, some], {"UCB": hb.UCB()}, "mean")
+    assert f"has {ENOUGH_PER_ARM - 1} rewards, fewer than {ENOUGH_PER_ARM}" in little.note
+    assert "only one arm" in replay_rewards([some], {"UCB": hb.UCB()}, "mean").note

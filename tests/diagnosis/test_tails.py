@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heavybandits.diagnosis.tails import (
-    FEWEST,
+    FEWEST_IN_TAIL,
     Estimate,
     distances,
     hill_estimates,
@@ -97,5 +97,5 @@ def test_distances_of_the_lower_side() -> None:
 
 
 def test_too_few_values_and_values_that_are_all_equal() -> None:
-    assert math.isnan(tail_index(np.arange(FEWEST - 1.0, 0, -1)).value)
+    assert math.isnan(tail_index(np.arange(FEWEST_IN_TAIL - 1.0, 0, -1)).value)
     assert tail_index(np.ones(1000)) == (math.inf, math.inf, math.inf)

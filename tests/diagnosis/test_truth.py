@@ -10,7 +10,7 @@ from logs import is_beaten
 
 import heavybandits as hb
 from heavybandits.diagnosis import Report
-from heavybandits.diagnosis.advice import UNTOLD
+from heavybandits.diagnosis.advice import PARAMETER_FREE
 from heavybandits.protocols import FloatArray
 
 
@@ -88,7 +88,7 @@ def test_the_advice_earns_nearly_as_much_as_the_best_candidate(name: str) -> Non
     earned = dict(zip(policies, (played.pulls.to_numpy().mean(axis=1) @ instance.means) / horizon, strict=True))
     best, found = max(earned.values()), earned[str(report.advice)]
     assert found >= best - abs(best) / 8  # a fitted policy may be better, but the file does not show it clearly
-    assert found >= earned[UNTOLD[report.goal]] - 0.05 * abs(best)
+    assert found >= earned[PARAMETER_FREE[report.goal]] - 0.05 * abs(best)
 
 
 @pytest.mark.slow

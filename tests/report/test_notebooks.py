@@ -14,7 +14,7 @@ from rich.console import Console
 
 import heavybandits as hb
 from heavybandits.engine.progress import NotebookBar
-from heavybandits.results.study_result import CASES
+from heavybandits.results.study_result import MOST_CASES
 
 NASTY = "<script>alert('x')</script> \x1b[31m"
 
@@ -66,13 +66,15 @@ def test_result() -> None:
 
 def test_study_shows_the_best_of_each_family() -> None:
     families = {"a": "one", "b": "one", "c": "two"}
-    made = study({f"x{i}": result([0.1, 0.3], [0.4, 0.4], [0.3, 0.3]) for i in range(CASES + 1)}, families, title=NASTY)
+    made = study(
+        {f"x{i}": result([0.1, 0.3], [0.4, 0.4], [0.3, 0.3]) for i in range(MOST_CASES + 1)}, families, title=NASTY
+    )
     table = Table(made)
     assert table.caption.startswith(r"<script>alert('x')</script> \x1b[31m (regret at the horizon, in units of reward")
-    assert table.caption.endswith(f"the first {CASES} of {CASES + 1} cases)")
-    assert repr(made) == f"StudyResult({made.name}; {CASES + 1} cases, 3 policies)"
+    assert table.caption.endswith(f"the first {MOST_CASES} of {MOST_CASES + 1} cases)")
+    assert repr(made) == f"StudyResult({made.name}; {MOST_CASES + 1} cases, 3 policies)"
     assert [row[:2] for row in table.rows] == [["policy", "x0"], ["a", "20.0 ± 10.0"], ["c", "30.0 ± 0"]]
-    assert table.bold == ["20.0 ± 10.0"] * CASES
+    assert table.bold == ["20.0 ± 10.0"] * MOST_CASES
 
 
 def test_agent() -> None:

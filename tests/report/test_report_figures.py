@@ -18,7 +18,7 @@ from heavybandits.palette import HERO, NIGHT, WHITE, _luminance, _rgb, look
 from heavybandits.report import write_report
 from heavybandits.report.curves import MOST_PANELS, MOST_STRIPS, thinned
 from heavybandits.report.drawing import Drawing, page_colours, picture
-from heavybandits.report.figures import draw
+from heavybandits.report.figures import draw_figure
 from heavybandits.report.matrix import advice, failure_matrix, ratio_matrix
 from heavybandits.report.sweep import swept_parameter
 from heavybandits.results.plot import MOST_LABELS, apart
@@ -71,7 +71,7 @@ def drawn(axes: Any) -> dict[str, Any]:
 def test_curves_are_means_of_the_best_variants_with_two_bands() -> None:
     made = study({"x": result([0.1, 0.3], [0.5, 0.7], [0.2, 0.2], [0.4, 0.4])},
                  {"a": "one", "b": "one", "c": "two", "d": "three"})  # fmt: skip
-    above, below = sorted(axes_of(draw(made)), key=lambda axes: axes.bbox.y0, reverse=True)
+    above, below = sorted(axes_of(draw_figure(made)), key=lambda axes: axes.bbox.y0, reverse=True)
     lines = drawn(above)
     assert set(lines) == {"one", "two", "three"}
     assert lines["one"].get_ydata() == pytest.approx(0.2 * ROUNDS)
@@ -82,24 +82,24 @@ def test_curves_are_means_of_the_best_variants_with_two_bands() -> None:
     assert above.get_title(loc="left") == "x: 2 arms, 1 apart"
     assert [text.get_text() for text in below.texts] == ["one", "two", "three"]
     assert below.lines[0].get_xdata() == pytest.approx([20, 20])  # the median of one
-    assert "80% of the replications of one and two" in draw(made).caption
-    assert "over 2 replications" in draw(made).caption
+    assert "80% of the replications of one and two" in draw_figure(made).caption
+    assert "over 2 replications" in draw_figure(made).caption
 
 
 def test_auto_is_drawn_on_top_and_always_has_a_band() -> None:
     made = study({"x": result([0.5], [0.1], [0.2], labels=("auto", "b", "c"))})
-    above = axes_of(draw(made))[0]
+    above = axes_of(draw_figure(made))[0]
     top = max(drawn(above).values(), key=lambda line: line.get_zorder())
     assert (top.get_gid(), top.get_color(), top.get_linewidth()) == ("auto", HERO, 2.6)
-    assert "of auto and b" in draw(made).caption
+    assert "of auto and b" in draw_figure(made).caption
 
 
 def test_a_policy_far_above_leaves_the_panel_with_an_arrow() -> None:
-    axes = axes_of(draw(study({"x": result([0.01], [0.015], [1.0])})))[0]
+    axes = axes_of(draw_figure(study({"x": result([0.01], [0.015], [1.0])})))[0]
     axes.get_figure(root=True).savefig(io.BytesIO())
     assert axes.get_ylim()[1] == pytest.approx(1.25 * 1.5)
     assert sorted(text.get_text() for text in axes.texts) == ["a", "b", "c ↑ 100"]
-    near = axes_of(draw(study({"x": result([0.5], [0.9], [1.0])})))[0]
+    near = axes_of(draw_figure(study({"x": result([0.5], [0.9], [1.0])})))[0]
     assert near.get_ylim()[1] == pytest.approx(108)
 
 
@@ -131,13 +131,13 @@ def test_the_lai_robbins_line_is_left_out_where_it_lies_above_a_curve() -> None:
     labels = [[line.get_label() for line in result(*slopes).plot().axes[0].lines]
               for slopes in ([[1.5], [1.4]], [[1.5], [0.1]])]  # fmt: skip
     assert [("Lai-Robbins" in some) for some in labels] == [True, False]
-    assert "Lai and Robbins" in draw(study({"x": result([1.5], [1.4])})).caption
-    assert "Lai and Robbins" not in draw(study({"x": result([1.5], [0.1])})).caption
+    assert "Lai and Robbins" in draw_figure(study({"x": result([1.5], [1.4])})).caption
+    assert "Lai and Robbins" not in draw_figure(study({"x": result([1.5], [0.1])})).caption
 
 
 def test_many_instances_have_panels_and_many_policies_no_strips() -> None:
     slopes = [[0.1, 0.2]] * (MOST_STRIPS + 1)
-    drawing = draw(study({f"x{i}": result(*slopes, labels=tuple(f"p{j}" for j in range(MOST_STRIPS + 1)))
+    drawing = draw_figure(study({f"x{i}": result(*slopes, labels=tuple(f"p{j}" for j in range(MOST_STRIPS + 1)))
                           for i in range(MOST_PANELS + 6)}))  # fmt: skip
     assert [panel.title for panel in drawing.panels] == [f"x{i}" for i in range(MOST_PANELS)]
     assert f"first {MOST_PANELS} of {MOST_PANELS + 6}" in drawing.caption
@@ -148,7 +148,7 @@ def test_many_instances_have_panels_and_many_policies_no_strips() -> None:
 
 def test_a_picture_of_the_page_has_its_values_and_colours() -> None:
     made = study({"x": result([0.1, 0.3], [0.5, 0.7], labels=("auto", "$<b>&\x1b"))})
-    _, svg, (data,) = picture(draw(made).panels[0], "one")
+    _, svg, (data,) = picture(draw_figure(made).panels[0], "one")
     ET.fromstring(svg)
     assert f"var(--c-{HERO[1:]})" in svg
     assert HERO not in svg
@@ -211,7 +211,7 @@ def test_sweep_draws_final_regret_on_a_linear_axis_from_where_arms_differ() -> N
     swept = {"high": {"delta": 2.0, "scale": 1.0}, "low": {"delta": 1.0, "scale": 1.0},
              "zero": {"delta": 0.0, "scale": 1.0}}  # fmt: skip
     made = study(results, swept=swept, spec={"report": {"figure": "sweep"}})
-    drawing = draw(made)
+    drawing = draw_figure(made)
     axes = axes_of(drawing)[0]
     assert axes.get_xlabel() == "delta"
     assert drawn(axes)["a"].get_xydata() == pytest.approx(np.array([[1, 20], [2, 60]]))
@@ -228,7 +228,7 @@ def test_sweep_draws_final_regret_on_a_linear_axis_from_where_arms_differ() -> N
 def test_what_is_no_sweep_of_one_parameter_is_drawn_as_curves(swept: dict[str, dict[str, float]]) -> None:
     made = study({"x": result([0.1]), "y": result([0.2])}, swept=swept, spec={"report": {"figure": "sweep"}})
     assert swept_parameter(made) is None
-    assert [panel.title for panel in draw(made).panels] == ["x", "y"]
+    assert [panel.title for panel in draw_figure(made).panels] == ["x", "y"]
 
 
 @pytest.mark.slow
@@ -242,7 +242,7 @@ def test_arms_that_do_not_differ_can_be_drawn(kind: str, tmp_path: Path) -> None
 
 def test_an_unknown_figure_is_refused() -> None:
     with pytest.raises(ValueError, match=r"study 'made': report.figure must be one of curves, .*, got 'pie'"):
-        draw(study({"x": result([0.1])}, spec={"report": {"figure": "pie"}}))
+        draw_figure(study({"x": result([0.1])}, spec={"report": {"figure": "pie"}}))
 
 
 # The matrix
@@ -254,7 +254,7 @@ def test_matrix_is_relative_to_the_best_of_each_instance() -> None:
     assert ratios["Cauchy"].tolist() == pytest.approx([2, 30, 1])
     assert ratios["Gaussian"].tolist() == pytest.approx([2, 1, 60])
     assert failure_matrix(grid()).loc["b"].tolist() == [0, 1]
-    axes = axes_of(draw(grid()))[0]
+    axes = axes_of(draw_figure(grid()))[0]
     assert [text.get_text() for text in axes.texts] == ["2.0", "2.0", "2.0", "5.5", "30", "1.0", "7.7", "1.0", "60"]
     marks = axes.collections[-1].get_offsets()
     assert [(int(x) - 1, int(y)) for x, y in marks] == [(0, 1), (1, 2)]  # c fails under Cauchy noise, b under Gaussian

@@ -14,11 +14,11 @@ from reports import HORIZON, INSTANCE, ROUNDS, result, study
 from rich.console import Console
 
 from heavybandits._format import number
-from heavybandits.report.figures import draw
+from heavybandits.report.figures import draw_figure
 from heavybandits.report.runtimes import best_times, runtime_table
 from heavybandits.report.section import regret_sheet, times_sheets
 from heavybandits.report.tables import (
-    LONGEST,
+    ROWS_ON_A_PAGE,
     latex_escape,
     latex_table,
     summary_table,
@@ -99,7 +99,7 @@ def test_pulls_time_and_fails_of_a_curve_made_by_hand() -> None:
     assert [cell.text for cell in first.rows[0]] == ["a", "154", "77.0", "1"]
     assert [[cell.best for cell in row] for row in first.rows] == [[False, True, True, True], [False] * 4]
     assert [cell.text for cell in second.rows[1]] == ["b", "never", "never", "3"]
-    axes: Any = draw(timed).figure.subfigs[0].axes[0]
+    axes: Any = draw_figure(timed).figure.subfigs[0].axes[0]
     shares = {line.get_gid(): line.get_xydata() for line in axes.lines}
     assert shares["a"].tolist() == [[0, 0], [41, 1 / 3], [81, 2 / 3], [HORIZON, 2 / 3]]
     assert shares["b"].tolist() == [[0, 0], [HORIZON, 0]]
@@ -114,7 +114,7 @@ def test_latex_has_bold_blocks_and_pages() -> None:
     latex = latex_table(frame, {"mean": frame["mean"] == 7})
     pages = latex.split(r"\begin{tabular}{lr}")[1:]
     assert len(pages) == latex.count(r"\end{tabular}") > 1
-    assert max(page.split(r"\midrule")[1].count("\n") for page in pages) <= LONGEST + 2
+    assert max(page.split(r"\midrule")[1].count("\n") for page in pages) <= ROWS_ON_A_PAGE + 2
     assert latex.count(r"\multicolumn{2}{l}{\emph{100\% 3}} \\") == 1
     assert r"p\_7 & \textbf{7.00} \\" in latex
     assert latex.count("textbf") == 1

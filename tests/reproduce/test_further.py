@@ -66,7 +66,7 @@ def test_looks_double_the_replications_of_the_best_variants(
     study: Study, results: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claims_are(True, monkeypatch)
-    monkeypatch.setattr("heavybandits.reproduce.further.LOOKS", 3)
+    monkeypatch.setattr("heavybandits.reproduce.further.MOST_LOOKS", 3)
     told: list[str] = []
     decide_further({NAME: study}, str(results), executor, tell=told.append)
     assert told == [f"Undecided claims: 1. Playing further replications of {NAME}."] * 2  # the second and third look

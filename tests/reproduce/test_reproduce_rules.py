@@ -11,13 +11,13 @@ from worlds import ENVS, MANY, MED, OURS, RUCB, SGD, SMOM, costs, environments, 
 import heavybandits as hb
 from heavybandits.reproduce import verdicts
 from heavybandits.reproduce.claims import Claim
-from heavybandits.reproduce.comparisons import LEVEL, Comparison, Rule, growth_needed
+from heavybandits.reproduce.comparisons import LOOK_LEVEL, Comparison, Rule, growth_needed
 from heavybandits.reproduce.measures import (
     CLOSE_ARMS,
     COST,
     DISTINCT_ARMS,
-    EACH,
-    GROWTH,
+    EACH_INSTANCE,
+    LATE_GROWTH,
     LOG_REGRET,
     NEARER_ARMS,
     REGRET,
@@ -70,12 +70,12 @@ def test_thresholds(strengths: tuple[float, ...], outcome: str) -> None:
 
 @pytest.mark.slow
 def test_eight_looks_err_with_probability_one_in_twenty_at_most() -> None:
-    assert pytest.approx(0.05) == 8 * LEVEL
+    assert pytest.approx(0.05) == 8 * LOOK_LEVEL
     # and a look errs no more often with few replications: t tests of five numbers
     rng, wrong = np.random.default_rng(5), 0
     for sample in rng.normal(size=(20_000, 5)):
         wrong += Comparison("", sample.mean(), sample.std(ddof=1) / math.sqrt(5), 4).speaks_for()
-    assert wrong / 20_000 == pytest.approx(LEVEL, abs=4 * math.sqrt(LEVEL / 20_000))
+    assert wrong / 20_000 == pytest.approx(LOOK_LEVEL, abs=4 * math.sqrt(LOOK_LEVEL / 20_000))
 
 
 def test_contradicting_one_of_many_by_chance_is_as_rare_as_contradicting_one() -> None:
@@ -88,7 +88,7 @@ def test_contradicting_one_of_many_by_chance_is_as_rare_as_contradicting_one() -
             middle = 0.5 * (low + high)
             against = Comparison("", -middle, 1.0, 10**8).speaks_against(comparisons)
             low, high = (low, middle) if against else (middle, high)
-        assert comparisons * tail(high) == pytest.approx(LEVEL, rel=1e-4)
+        assert comparisons * tail(high) == pytest.approx(LOOK_LEVEL, rel=1e-4)
 
 
 def test_replications_that_are_needed_decide() -> None:
@@ -98,7 +98,7 @@ def test_replications_that_are_needed_decide() -> None:
         for more, decided in ((0.99, False), (1.01, True)):
             later = rule(*(margin * math.sqrt(factor * more) for margin in margins))
             assert (outcome_of(later, papers_world()["runtime"]) != "undecided") == decided
-    numbers = decide(rule(0.50001 * NormalDist().inv_cdf(1.0 - LEVEL)), papers_world()["runtime"]).numbers
+    numbers = decide(rule(0.50001 * NormalDist().inv_cdf(1.0 - LOOK_LEVEL)), papers_world()["runtime"]).numbers
     assert numbers.endswith("About 1,200 replications would decide it if the margin stays the same; 300 were played.")
     numbers = decide(rule(0.0), papers_world()["runtime"]).numbers
     assert numbers.endswith("More replications of this kind would not decide it.")
@@ -131,15 +131,15 @@ def test_a_paired_difference_may_decide_where_the_spread_is_large() -> None:
         ENVS["Env1"], labels=("A", "B"), rounds=np.array([10]), regret=regret, pulls=np.zeros((2, 30, 10), np.int64),
         wall_time=np.ones((2, 30)), horizon=10, seed=0,
     )  # fmt: skip
-    assert outcome_of(below([("A", "B")], EACH), study("", {"Env1": made})) == "holds"
-    assert outcome_of(below([("B", "A")], EACH), study("", {"Env1": made})) == "does not hold"
+    assert outcome_of(below([("A", "B")], EACH_INSTANCE), study("", {"Env1": made})) == "holds"
+    assert outcome_of(below([("B", "A")], EACH_INSTANCE), study("", {"Env1": made})) == "does not hold"
 
 
 @pytest.mark.parametrize(
     ("measure", "function"),
     [
         (LOG_REGRET, lambda final, late, cost: math.log(final.mean())),
-        (GROWTH, lambda final, late, cost: late.mean() / final.mean()),
+        (LATE_GROWTH, lambda final, late, cost: late.mean() / final.mean()),
         (COST, lambda final, late, cost: np.quantile(cost, 0.25)),
     ],
 )
@@ -224,7 +224,7 @@ def test_recomputing_costs_in_proportion_to_the_square_of_the_pulls(cost: float,
 
 def test_the_order_is_that_of_the_other_study_and_not_the_papers() -> None:
     families = (SGD, RUCB)
-    rule = same_order(families, EACH, 0.1, "runtime")
+    rule = same_order(families, EACH_INSTANCE, 0.1, "runtime")
     made = environments("cauchy", dict.fromkeys((*OURS, RUCB), (0.1, 0.1, 0.1)), {}, {SGD: 30.0, RUCB: 20.0}, 50)
     for fast, outcome in ((SGD, "does not hold"), (RUCB, "holds")):
         cost = {family: 1.0 if family == fast else 2.0 for family in families}

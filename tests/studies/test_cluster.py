@@ -15,7 +15,7 @@ from distributed import Client
 
 import heavybandits as hb
 from heavybandits.studies.executors import workers
-from heavybandits.studies.progress import Step
+from heavybandits.studies.progress import RunStep
 from heavybandits.studies.run import play_item, run_studies
 from heavybandits.studies.schema import StudyError
 from heavybandits.studies.store import Store, StoreError
@@ -91,9 +91,9 @@ def test_a_cluster_that_loses_a_worker_gives_the_results_of_threads(cluster: Clu
     study = read_study(tmp_path / "study.toml")
     with workers(2) as executor:
         run_studies({str(tmp_path / "threads.zarr"): study}, executor)
-    steps: list[Step] = []
+    steps: list[RunStep] = []
 
-    def watch(step: Step) -> None:
+    def watch(step: RunStep) -> None:
         steps.append(step)
         if len(steps) == 5:  # some chunks are done, some are under way
             victim.kill()

@@ -1,4 +1,4 @@
-"""Studies of linear bandits: tables of contexts, sweeps, what policies are told, the store and the report."""
+"""Studies of linear bandits: tables of contexts, sweeps, oracle parameters, the store and the report."""
 
 from pathlib import Path
 from typing import Any
@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.studies.oracle_parameters import with_oracle_parameters
 from heavybandits.studies.schema import StudyError, StudyFile
 from heavybandits.studies.study import Study
 from heavybandits.studies.tables import make_instance
-from heavybandits.studies.told import told
 
 HERE = Path(__file__).parents[1]
 FRESH: dict[str, Any] = {
@@ -101,16 +101,18 @@ def test_run_store_and_report(tmp_path: Path) -> None:
     assert "fresh" in Path(page).read_text()
 
 
-def test_facts_that_policies_may_be_told() -> None:
-    instance = hb.LinearInstance([3.0, 4.0], np.eye(2), hb.Gaussian(2.0))
-    assert told({"R": {"instance": "noise-scale"}}, instance)["R"] == pytest.approx(2.0, rel=0.01)
-    assert told({"R": {"instance": "deviation", "times": 0.5}}, instance)["R"] == pytest.approx(1.0, rel=0.01)
-    assert told({"S": {"instance": "theta-norm"}}, instance)["S"] == 5.0
-    assert told({"S": {"instance": "noise-scale"}}, hb.Instance([0, 1], hb.Cauchy()))["S"] == pytest.approx(
-        2 / 1.349, rel=0.02
-    )
+def test_oracle_parameters() -> None:
+    def oracle(played: Any, **table: Any) -> Any:
+        return with_oracle_parameters({"x": table}, played)["x"]
+
+    linear = hb.LinearInstance([3.0, 4.0], np.eye(2), hb.Gaussian(2.0))
+    assert oracle(linear, instance="noise-scale") == pytest.approx(2.0, rel=0.01)
+    assert oracle(linear, instance="deviation", times=0.5) == pytest.approx(1.0, rel=0.01)
+    assert oracle(linear, instance="theta-norm") == 5.0
+    arms = hb.Instance([0, 1], hb.Cauchy())
+    assert oracle(arms, instance="noise-scale") == pytest.approx(2 / 1.349, rel=0.02)
     with pytest.raises(ValueError, match="only linear instances have a theta-norm"):
-        told({"S": {"instance": "theta-norm"}}, hb.env1(hb.Cauchy()))
+        oracle(arms, instance="theta-norm")
 
 
 @pytest.mark.parametrize(

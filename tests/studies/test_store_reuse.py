@@ -38,7 +38,7 @@ def test_a_study_may_get_more_replications_later(study: Study, whole: StudyResul
 def test_a_chunk_that_was_not_full_is_played_again(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heavybandits.studies.study.ITEM", 500 * 3 * 8)  # eight replications in a chunk
+    monkeypatch.setattr("heavybandits.studies.study.PULLS_PER_ITEM", 500 * 3 * 8)  # eight replications in a chunk
     location = tmp_path / "grows.zarr"
     run(study, location)  # 8 + 8 + 4
     damaged, pulls = run(study.repeated(2), location)

@@ -14,7 +14,7 @@ import heavybandits as hb
 from heavybandits.report.folder import report_folder
 from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
-from heavybandits.studies.progress import Step
+from heavybandits.studies.progress import RunStep
 from heavybandits.studies.run import run_studies
 from heavybandits.studies.store import Store, StoreError
 from heavybandits.studies.study import read_study
@@ -52,7 +52,7 @@ def folder(played: Path, tmp_path: Path) -> Path:
 
 def resumed(folder: Path) -> int:
     """Run the study of the folder again; return how many pulls were played."""
-    steps: list[Step] = []
+    steps: list[RunStep] = []
     with workers(1) as executor:
         run_studies({str(folder / "two.zarr"): read_study(folder / "two.toml")}, executor, steps.append)
     return steps[-1].pulls

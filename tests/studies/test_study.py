@@ -9,7 +9,7 @@ import pytest
 import heavybandits as hb
 from heavybandits.studies.record import differences
 from heavybandits.studies.schema import StudyError
-from heavybandits.studies.study import ITEM, Study, read_study, studies
+from heavybandits.studies.study import PULLS_PER_ITEM, Study, read_study, studies
 from heavybandits.studies.sweep import choices
 
 HEAD = "[study]\nhorizon = 50\nreplications = 3\n"
@@ -165,11 +165,11 @@ def test_a_study_survives_pickling(tmp_path: Path) -> None:
 
 def test_work_items_are_about_equally_long(tmp_path: Path) -> None:
     text = "[study]\nhorizon = {}\nreplications = 100000\n"
-    for horizon in (10, 1000, 10 * ITEM):
+    for horizon in (10, 1000, 10 * PULLS_PER_ITEM):
         sized = study(tmp_path, text.format(horizon) + PAIR + UCB)
         pulls = sized.chunk("pair") * horizon
-        assert pulls >= min(ITEM, 100_000 * horizon)
-        assert pulls < ITEM + horizon
+        assert pulls >= min(PULLS_PER_ITEM, 100_000 * horizon)
+        assert pulls < PULLS_PER_ITEM + horizon
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from .goals import choose_goal
 from .means import levels
 from .plots import save_plots
 from .read import Rewards, Source, read_rewards
-from .replay import replay
-from .report import ROWS, Report
+from .replay import replay_rewards
+from .report import ARMS_SHOWN, Report
 from .shape import Drift, centred_ranks, drift_of_ranks, level, measure, repeated
 
 __all__ = ["Report", "diagnose"]
@@ -84,7 +84,7 @@ def diagnose(
             "or use the goal 'location'"
         )
     chosen, why = choose_goal(by_arm, medians, pooled, rewards.noun) if goal is None else (goal, "As requested.")
-    largest = sorted(sorted(range(len(medians)), key=lambda arm: -len(by_arm[arm]))[:ROWS])
+    largest = sorted(sorted(range(len(medians)), key=lambda arm: -len(by_arm[arm]))[:ARMS_SHOWN])
     shapes = {arm: measure(by_arm[arm], chosen) for arm in largest}
     pooled = pooled._replace(drift=_pooled_drift(rewards, chosen))
     if plots is not None:
@@ -92,7 +92,7 @@ def diagnose(
     found = levels(by_arm, chosen)
     advice = advise(by_arm, chosen, medians, pooled, residuals, minimised=minimise)
     candidates = [advice, *rivals(by_arm, chosen, medians, pooled, residuals)]
-    replayed = replay(by_arm, {str(one): one.policy() for one in candidates}, chosen, rewards.noun)
+    replayed = replay_rewards(by_arm, {str(one): one.policy() for one in candidates}, chosen, rewards.noun)
     contexts = weigh_contexts(rewards, chosen) if rewards.feature_names else None
     return Report(
         rewards=rewards, why=why, levels=found, arms=shapes, pooled=pooled,

@@ -37,15 +37,15 @@ import numpy as np
 from .._format import plural
 from ..algorithms.registry import make
 from ..protocols import FloatArray
-from .goals import FEWEST, OFTEN
+from .goals import FEWEST_REWARDS, OFTEN
 from .read import NOUNS
 from .replay import Replay
 from .shape import Shape
 
-LIGHT, HEAVY = 4.0, 2.0  # tail indices above and below which tails are called so
+LIGHT_INDEX, HEAVY_INDEX = 4.0, 2.0  # tail indices above and below which tails are called so
 NEARLY_SYMMETRIC = 0.1  # skew
 FEW_OUTLIERS = 1e-5  # share of rewards; normal noise gives 2e-6
-UNTOLD = {"mean": "auto-mean", "location": "auto"}  # policies that need no prior knowledge
+PARAMETER_FREE = {"mean": "auto-mean", "location": "auto"}  # policies that need no prior knowledge
 ALIKE = 1.5  # ratio of spreads
 LISTED = 20  # arms that a snippet names
 
@@ -104,10 +104,10 @@ def advise(
     UCB(c=1.01)
     """
     count, noun = sum(map(len, by_arm)), NOUNS[minimised]
-    if count < FEWEST:
+    if count < FEWEST_REWARDS:
         are, they_are = ("is", "it is") if count == 1 else ("are", "they are")
-        reason = f"{plural(count, noun)} {are} too few to tell what kind {they_are}; at least {FEWEST} are needed."
-        return Advice(UNTOLD[goal], {}, f"{reason}  This policy needs no prior knowledge.")
+        few = f"{plural(count, noun)} {are} too few to tell what kind {they_are}; at least {FEWEST_REWARDS} are needed."
+        return Advice(PARAMETER_FREE[goal], {}, f"{few}  This policy needs no prior knowledge.")
     if goal == "mean" and (range_ := two_values(by_arm)):
         low, high = range_
         less, more = (0.0 - high, 0.0 - low) if minimised else range_  # in the units of the file
@@ -117,19 +117,18 @@ def advise(
     alike = _alike(by_arm) and noise.spread > 0
     shifts = alike and is_symmetric(noise)  # so that medians and means rank the arms alike
     spiky = noise.infinite > 0 or noise.outliers > FEW_OUTLIERS * noise.size
-    if tails and all(tail.exceeds(LIGHT) for tail in tails) and not spiky and (goal == "location" or alike):
+    if tails and all(tail.exceeds(LIGHT_INDEX) for tail in tails) and not spiky and (goal == "location" or alike):
         return measured_ucb(noise, residuals, "The tails are light, so averages do well.")
-    heavy = noise.infinite > 0 or min((tail.value for tail in tails), default=math.inf) <= HEAVY
+    heavy = noise.infinite > 0 or min((tail.value for tail in tails), default=math.inf) <= HEAVY_INDEX
     lead = float(medians.max() - np.partition(medians, -2)[-2]) if len(medians) > 1 else 0.0
     if heavy and is_symmetric(noise) and lead >= noise.spread / 2 and (goal == "location" or shifts):
         reason = "The tails are too heavy for averages, but the noise is symmetric and the best arm is well ahead."
         return measured_sgd_ucb(medians, noise, reason)
     if goal == "mean" and not shifts:
         reason = "Arms may differ in more than their level, so only means tell which earns most."
-        return Advice(UNTOLD["mean"], {}, reason)
-    return Advice(
-        UNTOLD["location"], {}, "No simpler policy is sure to fit, so use one that needs no knowledge of the noise."
-    )
+        return Advice(PARAMETER_FREE["mean"], {}, reason)
+    reason = "No simpler policy is sure to fit, so use one that needs no knowledge of the noise."
+    return Advice(PARAMETER_FREE["location"], {}, reason)
 
 
 def rivals(

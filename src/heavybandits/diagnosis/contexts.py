@@ -21,18 +21,18 @@ from .read import Rewards
 from .replay import Resampled
 
 FOLDS = 5
-SURE = 2.575829  # normal quantile of a 99% interval
-FACTORS = (0.25, 0.5, 0.75, 1.0)  # by which slopes may be shrunk
-STEPS = 25  # iterations of reweighted least squares
-LEAST = 0.02  # of the scale: smaller residuals are weighted as if they were this large
-RIDGE = 1e-6
-ROWS = 10_000  # at most, from which the replay draws contexts
-PULLS, REPLAYS = 2000, 20
-LARGEST = 200  # coefficients, at most, in a replay
-COMMON, BEYOND = 0.99, 3.0  # a quantile of the errors without contexts; errors beyond three times it are capped
+GAIN_QUANTILE = 2.575829  # normal quantile of a 99% interval
+SHRINKAGES = (0.25, 0.5, 0.75, 1.0)  # by which slopes may be shrunk
+REWEIGHTINGS = 25  # of least squares
+LEAST_RESIDUAL = 0.02  # of the scale: smaller residuals are weighted as if they were this large
+SLOPE_RIDGE = 1e-6
+MOST_CONTEXT_ROWS = 10_000  # from which the replay draws contexts
+MOST_CONTEXT_PULLS, CONTEXT_REPLAYS = 2000, 20
+MOST_COEFFICIENTS = 200  # in a replay
+CAP_QUANTILE, CAP_FACTOR = 0.99, 3.0  # errors are capped at this factor of this quantile of those without contexts
 
 
-class Contexts(NamedTuple):
+class ContextsWorth(NamedTuple):
     """What the features are worth.
 
     Attributes
@@ -83,7 +83,7 @@ class Contexts(NamedTuple):
         )
 
 
-def weigh_contexts(rewards: Rewards, goal: str) -> Contexts:
+def weigh_contexts(rewards: Rewards, goal: str) -> ContextsWorth:
     """Measure what the features of logged rewards are worth; rows with infinite rewards are left out.
 
     Examples
@@ -100,7 +100,7 @@ def weigh_contexts(rewards: Rewards, goal: str) -> Contexts:
     arms, y, features = rewards.arms[kept], rewards.rewards[kept], _standardised(rewards.features[kept])
     policy = "linear-auto-mean" if goal == "mean" else "linear-auto"
     gain, factor = _gain(arms, y, features, goal)
-    found = Contexts(rewards.feature_names, gain, policy, (math.nan,) * 3, math.nan, math.nan, 0, 0)
+    found = ContextsWorth(rewards.feature_names, gain, policy, (math.nan,) * 3, math.nan, math.nan, 0, 0)
     n_arms = len(rewards.labels)
     counts = np.bincount(arms, minlength=n_arms)
     if not found.matter or n_arms < 2 or counts.min() <= features.shape[1] + 2:
@@ -131,13 +131,13 @@ def _gain(arms: IntArray, y: FloatArray, features: FloatArray, goal: str) -> tup
                 level, slopes = fit_line(features[train], y[train], goal)
                 slope[held] = level - centre + features[held] @ slopes
     before = _losses(y - plain, y - plain, goal)
-    after = {factor: _losses(y - plain - factor * slope, y - plain, goal) for factor in FACTORS}
-    factor = min(FACTORS, key=lambda factor: float(after[factor].sum()))
+    after = {factor: _losses(y - plain - factor * slope, y - plain, goal) for factor in SHRINKAGES}
+    factor = min(SHRINKAGES, key=lambda factor: float(after[factor].sum()))
     total, difference = float(before.sum()), before - after[factor]
     if not total > 0.0:
         return (0.0, 0.0, 0.0), factor
     middle = float(difference.sum()) / total
-    error = SURE * float(difference.std()) * math.sqrt(len(y)) / total
+    error = GAIN_QUANTILE * float(difference.std()) * math.sqrt(len(y)) / total
     return (middle, middle - error, middle + error), factor
 
 
@@ -149,7 +149,7 @@ def _losses(errors: FloatArray, reference: FloatArray, goal: str) -> FloatArray:
     """Return losses that no single error can dominate, in units of the errors without contexts."""
     sizes = np.abs(reference)
     if goal == "mean":
-        largest = BEYOND * float(np.quantile(sizes, COMMON))
+        largest = CAP_FACTOR * float(np.quantile(sizes, CAP_QUANTILE))
         return np.asarray(np.minimum(np.abs(errors) / largest, 1.0) ** 2) if largest > 0.0 else np.zeros(len(errors))
     scale = float(np.median(sizes)) or 1.0
     return np.asarray(np.log1p(np.square(np.minimum(np.abs(errors) / scale, 1e100))))
@@ -168,24 +168,24 @@ def fit_line(features: FloatArray, y: FloatArray, goal: str) -> tuple[float, Flo
     (3.0, [2.0])
     """
     rows = np.column_stack([np.ones(len(y)), features])
-    ridge = RIDGE * np.diag([0.0, *[float(len(y))] * features.shape[1]])
+    ridge = SLOPE_RIDGE * np.diag([0.0, *[float(len(y))] * features.shape[1]])
     centre = _centre(y, goal)
     shifted, weights = y - centre, np.ones(len(y))
     scale = float(np.median(np.abs(shifted))) or 1.0
-    for _ in range(1 if goal == "mean" else STEPS):
+    for _ in range(1 if goal == "mean" else REWEIGHTINGS):
         weighted = rows * weights[:, None]
         found = np.linalg.lstsq(weighted.T @ rows + ridge, weighted.T @ shifted, rcond=None)[0]
         if goal != "mean":
-            weights = 1.0 / np.maximum(np.abs(shifted - rows @ found) / scale, LEAST)
+            weights = 1.0 / np.maximum(np.abs(shifted - rows @ found) / scale, LEAST_RESIDUAL)
     return float(found[0]) + centre, np.asarray(found[1:])
 
 
 def _replayed(
-    found: Contexts, arms: IntArray, y: FloatArray, features: FloatArray, goal: str, factor: float
-) -> Contexts:
+    found: ContextsWorth, arms: IntArray, y: FloatArray, features: FloatArray, goal: str, factor: float
+) -> ContextsWorth:
     """Play a policy with contexts drawn from the file, and rewards from the lines plus their residuals."""
     n_arms, width = int(arms.max()) + 1, features.shape[1] + 1
-    if n_arms * width > LARGEST:
+    if n_arms * width > MOST_COEFFICIENTS:
         return found
     lines, residuals = np.empty((n_arms, width)), []
     for arm in range(n_arms):
@@ -196,16 +196,17 @@ def _replayed(
         errors = y[rows] - lines[arm, 0] - features[rows] @ lines[arm, 1:]
         residuals.append(Resampled(errors - _centre(errors, goal)))
     contexts = np.column_stack([np.ones(len(y)), features])
-    if len(contexts) > ROWS:
-        contexts = np.random.default_rng(0).choice(contexts, ROWS, replace=False)
+    if len(contexts) > MOST_CONTEXT_ROWS:
+        contexts = np.random.default_rng(0).choice(contexts, MOST_CONTEXT_ROWS, replace=False)
     instance = LinearInstance(lines.ravel(), Disjoint(n_arms, Logged(contexts)), residuals)
-    pulls = min(PULLS, len(y))
+    pulls = min(MOST_CONTEXT_PULLS, len(y))
     result = simulate(
-        instance, {found.policy: make(found.policy)}, horizon=pulls, replications=REPLAYS, checkpoints="end"
+        instance, {found.policy: make(found.policy)}, horizon=pulls, replications=CONTEXT_REPLAYS, checkpoints="end"
     )
     paid = contexts @ lines.T
     each = float(paid.max(axis=1).mean())
     earned = each - result.regret.to_numpy()[0, :, -1] / pulls
     low, high = np.quantile(earned, (0.05, 0.95)).tolist()
     band = (float(earned.mean()), low, high)
-    return found._replace(earned=band, one=float(paid.mean(axis=0).max()), each=each, pulls=pulls, replays=REPLAYS)
+    one = float(paid.mean(axis=0).max())
+    return found._replace(earned=band, one=one, each=each, pulls=pulls, replays=CONTEXT_REPLAYS)

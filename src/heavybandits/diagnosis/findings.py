@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 
 from .._format import plural
-from .advice import HEAVY, LIGHT, Advice, is_symmetric
-from .goals import FEWEST, goal_of_auto
+from .advice import HEAVY_INDEX, LIGHT_INDEX, Advice, is_symmetric
+from .goals import FEWEST_REWARDS, goal_of_auto
 from .means import Levels
 from .read import Rewards
 from .shape import Drift, Shape
-from .tails import FEWEST as FEWEST_IN_TAIL
-from .tails import Estimate
+from .tails import FEWEST_IN_TAIL, Estimate
 
-SURE = 0.01  # p-value of a drift that is reported
+SURE_P_VALUE = 0.01  # of a drift that is reported
 TIED = 0.1  # share of ties from which it is said whether auto compares means
 NAMED = 5  # arms that tie and are named
 
@@ -23,8 +22,8 @@ def about_the_best(rewards: Rewards, found: Levels, advice: Advice, pooled: Shap
     labels, noun = rewards.labels, rewards.noun
     if len(labels) == 1:
         return []
-    if len(rewards.rewards) < FEWEST:
-        return [f"Best arm: too few {noun}s to tell; at least {FEWEST} are needed."]
+    if len(rewards.rewards) < FEWEST_REWARDS:
+        return [f"Best arm: too few {noun}s to tell; at least {FEWEST_REWARDS} are needed."]
     said = []
     best, second = labels[found.best], labels[found.second]
     rows = min(len(rewards.by_arm[arm]) for arm in (found.best, found.second))
@@ -76,7 +75,7 @@ def about_the_noise(pooled: Shape, noun: str = "reward") -> list[str]:
 def changing(arms: list[tuple[str, Drift]]) -> dict[str, Drift]:
     """Return the arms that surely change, the surest first; of many arms, some seem to change by chance."""
     tested = [(label, drift) for label, drift in arms if not math.isnan(drift.p_value)]
-    sure = [(label, drift) for label, drift in tested if drift.p_value * len(tested) < SURE]
+    sure = [(label, drift) for label, drift in tested if drift.p_value * len(tested) < SURE_P_VALUE]
     return dict(sorted(sure, key=lambda one: one[1].p_value))
 
 
@@ -85,7 +84,7 @@ def about_drift(arms: list[tuple[str, Drift]], pooled: Drift, noun: str, measure
     if math.isnan(pooled.p_value):
         return f"Drift: too few different {noun}s to tell."
     surest, own = next(iter(changing(arms).items()), ("", pooled))
-    if pooled.p_value < SURE:
+    if pooled.p_value < SURE_P_VALUE:
         found, whose, when = pooled, "", "after row"
     elif surest:
         found, whose, when = own, f" of {surest!r}", f"after its {noun} number"
@@ -107,11 +106,11 @@ def _tail(side: str, tail: Estimate, noun: str) -> str:
         return f"The {side} tail: {few}; at least {FEWEST_IN_TAIL} are needed."
     if tail.low == math.inf:
         return f"There is no {side} tail: the most extreme {noun} on that side is a common one."
-    if tail.exceeds(LIGHT):
+    if tail.exceeds(LIGHT_INDEX):
         return f"The {side} tail is light, its index above {tail.low:.2g}: averages settle as with normal noise."
-    if tail.exceeds(HEAVY):
+    if tail.exceeds(HEAVY_INDEX):
         return f"The {side} tail is moderate, index {tail}: a variance exists, but outliers still move averages."
-    is_, no, settle = ("is", "no", "settle") if tail.is_at_most(HEAVY) else ("may be", "perhaps no", "may settle")
+    is_, no, settle = ("is", "no", "settle") if tail.is_at_most(HEAVY_INDEX) else ("may be", "perhaps no", "may settle")
     if tail.exceeds(1):
         return f"The {side} tail {is_} heavy, index {tail}: a mean exists, but {no} variance; averages {settle} slowly."
     return f"The {side} tail {is_} very heavy, index {tail}: even the mean may not exist, and averages may mislead."

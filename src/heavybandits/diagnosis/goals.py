@@ -15,9 +15,9 @@ from ..algorithms.level_sets.spreads import init_spreads, learn_spread, repeats
 from ..numerics import saturate
 from ..protocols import FloatArray
 from .shape import Shape
-from .tails import FEWEST as FEWEST_IN_TAIL
+from .tails import FEWEST_IN_TAIL
 
-FEWEST = 10  # rewards, to tell anything
+FEWEST_REWARDS = 10  # to tell anything
 OFTEN = 3  # times that a value must occur so that it is no accident: a timeout, or a side of a coin
 JUDGED = 20_000  # rewards that tell which goal auto pursues
 
@@ -40,9 +40,9 @@ def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape, nou
     so = "so we assume that means exist" if unseen else "so means exist"
     if noise.infinite:
         return "location", f"Some {noun}s are infinite, so arms have no means and are compared by their medians."
-    if sum(map(len, by_arm)) < FEWEST:
+    if sum(map(len, by_arm)) < FEWEST_REWARDS:
         said = f"There are too few {noun}s to tell whether means exist"
-        return "mean", f"{said}, fewer than {FEWEST}; choose a goal, or collect more."
+        return "mean", f"{said}, fewer than {FEWEST_REWARDS}; choose a goal, or collect more."
     if len(tails) < len(known) and (heaviest is None or heaviest.exceeds(1)):
         return "mean", f"The most extreme {noun}s are all the same number, as timeouts are, {so}."
     if heaviest is None or heaviest.low == math.inf:

@@ -26,10 +26,10 @@ import numpy as np
 
 from ..numerics import power_of_two
 from ..protocols import FloatArray
-from .shape import MEASURES, ROUNDING, level
+from .shape import MEASURES, RELATIVE_ROUNDING, level
 from .tails import Estimate
 
-DRAWS = 4000
+LEVEL_DRAWS = 4000
 INTERVAL = 2 * 1.959964  # standard deviations in a 95% interval
 TELL_APART = (1.959964 + 0.841621) ** 2  # normal quantiles: a test at 5% that finds the difference four times in five
 
@@ -109,7 +109,7 @@ def _pulls_needed(both: list[tuple[int, Estimate]], scale: float) -> float:
 
 def _tied(values: FloatArray, sizes: FloatArray, best: int) -> tuple[int, ...]:
     """Return the arms whose values are equal to the best one, up to rounding of rewards of these sizes."""
-    rounding = ROUNDING * np.maximum(sizes, sizes[best])
+    rounding = RELATIVE_ROUNDING * np.maximum(sizes, sizes[best])
     return tuple(np.flatnonzero((values == values[best]) | (values[best] - values < rounding)).tolist())
 
 
@@ -119,13 +119,13 @@ def _mean_draws(by_arm: list[FloatArray], arm: int, rng: np.random.Generator) ->
     away = by_arm[arm] - first
     unit = float(np.abs(away).max())
     if not math.isfinite(unit):
-        return np.full(DRAWS, math.nan)
+        return np.full(LEVEL_DRAWS, math.nan)
     if unit == 0.0:
-        return first + rng.beta(1, n, DRAWS) * (_paid_elsewhere(by_arm, first) - first)
+        return first + rng.beta(1, n, LEVEL_DRAWS) * (_paid_elsewhere(by_arm, first) - first)
     away /= unit  # so that no square vanishes
     mean, sd = float(np.mean(away)), float(np.std(away))
     skewness = float(np.mean(((away - mean) / sd) ** 3))
-    lean, score = skewness / (3 * math.sqrt(n)), rng.standard_t(n - 1, DRAWS)
+    lean, score = skewness / (3 * math.sqrt(n)), rng.standard_t(n - 1, LEVEL_DRAWS)
     if abs(lean) > 1e-6:
         score = (np.cbrt(1 + 3 * lean * (score - lean / 2)) - 1) / lean
     return np.asarray(first + unit * (mean - sd * math.sqrt(1 / (n - 1)) * score))
@@ -134,7 +134,7 @@ def _mean_draws(by_arm: list[FloatArray], arm: int, rng: np.random.Generator) ->
 def _median_draws(rewards: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Draw medians that are consistent with the rewards."""
     n = len(rewards)
-    drawn = rng.beta((n + 1) / 2, (n + 1) / 2, DRAWS)
+    drawn = rng.beta((n + 1) / 2, (n + 1) / 2, LEVEL_DRAWS)
     return np.sort(rewards)[np.minimum((drawn * n).astype(np.int64), n - 1)]
 
 

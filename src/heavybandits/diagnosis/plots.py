@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-POINTS = 2000  # per curve: more could not be seen
+POINTS_PER_CURVE = 2000  # more could not be seen
 WINDOWS = 50  # at most, in the plot of drift
-FEWEST = {"mean": 100, "location": 20}  # rewards in a window: means of rare rewards need many
-FARTHEST = 1e250  # from zero that axes can show: margins and ticks need room beyond
+FEWEST_IN_WINDOW = {"mean": 100, "location": 20}  # rewards in a window: means of rare rewards need many
+FARTHEST_SHOWN = 1e250  # from zero that axes can show: margins and ticks need room beyond
 SIDES = {"upper": 1, "lower": -1}
 
 
@@ -74,7 +74,7 @@ def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
     figure, axes = _figure("distance to the median", "share of residuals beyond", "Tails: power laws are straight")
     lowest, nearest = 1.0, math.inf
     for (side, sign), colour in zip(SIDES.items(), OKABE_ITO, strict=False):
-        sizes = np.clip(distances(residuals, 0.0, sign), 1 / FARTHEST, FARTHEST)
+        sizes = np.clip(distances(residuals, 0.0, sign), 1 / FARTHEST_SHOWN, FARTHEST_SHOWN)
         if len(sizes):
             shown = _spaced(len(sizes))
             share = (shown + 1) / len(residuals)
@@ -82,7 +82,7 @@ def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
             axes.plot(sizes[shown], share, ".", markersize=3, color=colour, label=f"{side} tail")
     if 0 < pooled.spread < np.inf:
         share = np.geomspace(lowest / 3, 0.45, 200)
-        size = np.clip(-special.ndtri(share) * (pooled.spread / 1.349), 1 / FARTHEST, FARTHEST)
+        size = np.clip(-special.ndtri(share) * (pooled.spread / 1.349), 1 / FARTHEST_SHOWN, FARTHEST_SHOWN)
         axes.plot(size, share, "k:", linewidth=1, label="normal")
     axes.set(xscale="log", yscale="log")
     if nearest < math.inf:
@@ -95,9 +95,9 @@ def drift_plot(rewards: Rewards, arms: list[int], goal: str) -> Figure:
     figure, axes = _figure("row, in order of time", f"{MEASURES[goal]} in a window", "Level of the arms over time")
     for arm, colour in zip(arms, OKABE_ITO, strict=False):
         values, rows = rewards.by_arm[arm], rewards.rows[arm]
-        windows = np.array_split(np.arange(len(values)), max(1, min(WINDOWS, len(values) // FEWEST[goal])))
+        windows = np.array_split(np.arange(len(values)), max(1, min(WINDOWS, len(values) // FEWEST_IN_WINDOW[goal])))
         levels = (-1 if rewards.minimised else 1) * np.array([level(values[window], goal) for window in windows])
-        levels = np.where(np.isfinite(levels), np.clip(levels, -FARTHEST, FARTHEST), levels)
+        levels = np.where(np.isfinite(levels), np.clip(levels, -FARTHEST_SHOWN, FARTHEST_SHOWN), levels)
         axes.plot([rows[window].mean() for window in windows], levels, ".-", color=colour, label=rewards.labels[arm])
     return _with_legend(figure)
 
@@ -120,4 +120,4 @@ def _with_legend(figure: Figure) -> Figure:
 
 def _spaced(size: int) -> IntArray:
     """Return as many of the numbers below ``size`` as can be told apart, even on a logarithmic axis."""
-    return np.unique(np.geomspace(1, size, POINTS).astype(np.int64)) - 1
+    return np.unique(np.geomspace(1, size, POINTS_PER_CURVE).astype(np.int64)) - 1

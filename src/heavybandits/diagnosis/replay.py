@@ -27,15 +27,15 @@ from ..engine.loop import simulate
 from ..numerics import power_of_two
 from ..protocols import FloatArray
 from ..world.instances import Instance
-from .shape import ROUNDING, average, quantile
+from .shape import RELATIVE_ROUNDING, average, quantile
 
-FEWEST = 10  # rewards of each arm, for a replay
-ENOUGH = 100  # rewards of each arm, for a replay that can be relied on
-PULLS = 10_000  # at most, in a replay
+FEWEST_PER_ARM = 10  # rewards of each arm, for a replay
+ENOUGH_PER_ARM = 100  # rewards of each arm, for a replay that can be relied on
+MOST_PULLS = 10_000  # in a replay
 WORLDS = 20
-REPLAYS = 5  # at most, in each world
-DRAWS = 10**8  # at most, over all replays and arms
-SURE = 1.281552  # normal quantile of an 80% interval over the worlds
+REPLAYS_PER_WORLD = 5  # at most
+MOST_REPLAY_DRAWS = 10**8  # over all replays and arms
+LEAD_QUANTILE = 1.281552  # normal quantile of an 80% interval over the worlds
 
 
 class Earned(NamedTuple):
@@ -61,9 +61,9 @@ class Earned(NamedTuple):
         with np.errstate(invalid="ignore", over="ignore"):
             differences = other.by_world - self.by_world
             size = np.maximum(np.abs(other.by_world), np.abs(self.by_world))
-            differences[np.abs(differences) < ROUNDING * size] = 0.0
+            differences[np.abs(differences) < RELATIVE_ROUNDING * size] = 0.0
             middle, unit = average(differences), power_of_two(float(np.abs(differences).max()))
-            error = SURE * float(np.std(differences / unit, ddof=1)) * unit
+            error = LEAD_QUANTILE * float(np.std(differences / unit, ddof=1)) * unit
         return middle, middle - error, middle + error
 
 
@@ -107,7 +107,7 @@ class Resampled:
         return drawn
 
 
-def replay(
+def replay_rewards(
     by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, noun: str = "reward", seed: int = 0
 ) -> Replay:
     """Let policies choose among arms that pay resampled rewards, for as many pulls as there are rewards, up to 10,000.
@@ -119,15 +119,15 @@ def replay(
     >>> import heavybandits as hb
     >>> rng = np.random.default_rng(0)
     >>> log = [rng.normal(mean, 1, 500) for mean in (0, 1)]
-    >>> replayed = replay(log, {"UCB": hb.UCB(c=1.0)}, goal="mean")
+    >>> replayed = replay_rewards(log, {"UCB": hb.UCB(c=1.0)}, goal="mean")
     >>> replayed.earned["UCB"].best[0] > 0.9
     True
     """
     fewest = min(map(len, by_arm))
     if obstacle := _obstacle(fewest, _medians(by_arm), noun):
         return Replay(earned={}, pulls=0, replays=0, note=f"No replay: {obstacle}.")
-    pulls = min(sum(map(len, by_arm)), PULLS)
-    replays = max(1, min(REPLAYS, DRAWS // (WORLDS * pulls * len(by_arm))))
+    pulls = min(sum(map(len, by_arm)), MOST_PULLS)
+    replays = max(1, min(REPLAYS_PER_WORLD, MOST_REPLAY_DRAWS // (WORLDS * pulls * len(by_arm))))
     rng, worlds = np.random.default_rng(0), []
     for world in range(WORLDS):
         resampled = [rewards[rng.integers(0, len(rewards), len(rewards))] for rewards in by_arm]
@@ -142,8 +142,8 @@ def replay(
         for row, label in enumerate(policies)
     }
     note = "Means over replays, with the middle nine tenths of them; rare failures may pull a mean out of that range."
-    if fewest < ENOUGH:
-        note += f"  Too few data to rely on: an arm has {fewest} {noun}s, fewer than {ENOUGH}."
+    if fewest < ENOUGH_PER_ARM:
+        note += f"  Too few data to rely on: an arm has {fewest} {noun}s, fewer than {ENOUGH_PER_ARM}."
     return Replay(earned=earned, pulls=pulls, replays=WORLDS * replays, note=note)
 
 
@@ -187,8 +187,8 @@ def _obstacle(fewest: int, medians: FloatArray, noun: str) -> str:
     """Return why there can be no replay; an empty string if there can."""
     if len(medians) == 1:
         return "there is only one arm"
-    if fewest < FEWEST:
-        return f"an arm has {plural(fewest, noun)}, fewer than {FEWEST}"
+    if fewest < FEWEST_PER_ARM:
+        return f"an arm has {plural(fewest, noun)}, fewer than {FEWEST_PER_ARM}"
     with np.errstate(invalid="ignore", over="ignore"):
         width = np.ptp(medians)
     return "" if math.isfinite(width) else "medians are infinite, or infinitely far apart"

@@ -9,16 +9,16 @@ from functools import cached_property
 
 from .._format import html_table, plural, text_table
 from .advice import Advice
-from .contexts import Contexts
-from .findings import SURE, about_drift, about_the_best, about_the_noise, changing
-from .goals import FEWEST
+from .contexts import ContextsWorth
+from .findings import SURE_P_VALUE, about_drift, about_the_best, about_the_noise, changing
+from .goals import FEWEST_REWARDS
 from .means import Levels
 from .read import Rewards
 from .replay import Replay
 from .shape import Drift, Shape
 from .tails import Estimate
 
-ROWS = 20  # arms in the table
+ARMS_SHOWN = 20  # in the table
 
 LEGEND = """\
 median    the middle {noun}, or the worse of the middle two
@@ -66,7 +66,7 @@ class Report:
     pooled: Shape
     advice: Advice
     replay: Replay
-    contexts: Contexts | None = None
+    contexts: ContextsWorth | None = None
 
     @property
     def goal(self) -> str:
@@ -83,7 +83,7 @@ class Report:
     @property
     def drifts(self) -> bool:
         """Whether levels surely change."""
-        return self.pooled.drift.p_value < SURE or bool(changing(self._drift_of_arms()))
+        return self.pooled.drift.p_value < SURE_P_VALUE or bool(changing(self._drift_of_arms()))
 
     def _drift_of_arms(self) -> list[tuple[str, Drift]]:
         return [(label, shape.drift) for label, shape, _ in self._arms()[:-1]]
@@ -133,7 +133,7 @@ class Report:
 
     @property
     def _too_few(self) -> bool:
-        return len(self.rewards.rewards) < FEWEST
+        return len(self.rewards.rewards) < FEWEST_REWARDS
 
     def _in_units(self, value: float) -> float:
         """Return a reward in the units of the file."""
@@ -195,7 +195,7 @@ class Report:
             "an 80% interval over the files.\n" + (unclear if leader != str(self.advice) else "")
         )
 
-    def _weighed(self, contexts: Contexts) -> str:
+    def _weighed(self, contexts: ContextsWorth) -> str:
         """Say what the features are worth."""
         gain, least, most = contexts.gain
         known = f"Contexts: {', '.join(contexts.names)}\n"

@@ -22,12 +22,12 @@ import numpy as np
 
 from ..numerics import power_of_two, saturate
 from ..protocols import FloatArray
-from .tails import UNKNOWN, Estimate, distances, tail_index
+from .tails import UNKNOWN_ESTIMATE, Estimate, distances, tail_index
 
-FEWEST = 20  # rewards, for a skew or a drift
-DRAWS = 4000  # bootstrap samples
+FEWEST_IN_SHAPE = 20  # rewards, for a skew or a drift
+SKEW_DRAWS = 4000  # bootstrap samples
 FENCE = 3.0  # spreads from the quartiles to an outlier
-ROUNDING = 1e-14  # share of two numbers below which their difference is due to rounding
+RELATIVE_ROUNDING = 1e-14  # share of two numbers below which their difference is due to rounding
 MEASURES = {"mean": "mean", "location": "median"}  # what arms are compared by, for each goal
 
 
@@ -133,18 +133,18 @@ def skewness(ordered: FloatArray) -> Estimate:
     0.0
     """
     n = len(ordered)
-    if n < FEWEST:
-        return UNKNOWN
+    if n < FEWEST_IN_SHAPE:
+        return UNKNOWN_ESTIMATE
     ranks = np.ceil(np.array([0.1, 0.5, 0.9]) * n)
     gaps = np.diff(ranks, prepend=0, append=n + 1)
-    levels = np.cumsum(np.random.default_rng(0).dirichlet(gaps, DRAWS)[:, :3], axis=1)
+    levels = np.cumsum(np.random.default_rng(0).dirichlet(gaps, SKEW_DRAWS)[:, :3], axis=1)
     drawn = ordered[np.minimum((levels * n).astype(np.int64), n - 1)]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         values = _lopsided(*drawn.T)
         value = float(_lopsided(*ordered[ranks.astype(np.int64) - 1]))
     values = values[np.isfinite(values)]
     if not len(values) or not math.isfinite(value):
-        return UNKNOWN
+        return UNKNOWN_ESTIMATE
     low, high = np.quantile(values, (0.025, 0.975))
     return Estimate(value, float(low), float(high))
 
@@ -184,7 +184,7 @@ def drift_of_ranks(ranks: FloatArray, rewards: FloatArray, goal: str) -> Drift:
     from scipy import special
 
     n, norm = len(ranks), math.sqrt(float(ranks @ ranks))
-    if n < FEWEST or norm == 0.0:
+    if n < FEWEST_IN_SHAPE or norm == 0.0:
         return Drift(math.nan, 0, math.nan)
     bridge = np.abs(np.cumsum(ranks))
     after = int(np.argmax(bridge[:-1])) + 1

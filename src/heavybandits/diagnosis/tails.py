@@ -35,9 +35,9 @@ import numpy as np
 
 from ..protocols import FloatArray
 
-FEWEST = 25  # values on one side, for an estimate
-LEVEL = 1.959964  # normal quantile of a 95% interval
-ONE_SIDED = 1.644854  # normal quantile of a test at 5%
+FEWEST_IN_TAIL = 25  # values on one side, for an estimate
+TAIL_QUANTILE = 1.959964  # normal quantile of a 95% interval
+TREND_QUANTILE = 1.644854  # normal quantile of a test at 5%
 
 
 class Estimate(NamedTuple):
@@ -81,7 +81,7 @@ class Estimate(NamedTuple):
         return "-" if math.isnan(self.value) else f"{self.value:.2g} ({self.low:.2g} to {self.high:.2g})"
 
 
-UNKNOWN = Estimate(math.nan, math.nan, math.nan)
+UNKNOWN_ESTIMATE = Estimate(math.nan, math.nan, math.nan)
 
 
 def distances(rewards: FloatArray, median: float, side: int) -> FloatArray:
@@ -116,8 +116,8 @@ def tail_index(sizes: FloatArray) -> Estimate:
     >>> print(tail_index(np.sort(quantiles)[::-1]))
     1.5 (1.4 to 1.7)
     """
-    if len(sizes) < FEWEST:
-        return UNKNOWN
+    if len(sizes) < FEWEST_IN_TAIL:
+        return UNKNOWN_ESTIMATE
     spacings = log_spacings(sizes[: order_count(len(sizes)) + 1])
     k = len(spacings)
     rank = np.arange(1, k + 1) / (k + 1)
@@ -126,7 +126,7 @@ def tail_index(sizes: FloatArray) -> Estimate:
     weights = 1 / k - rank.mean() * lean / float(lean @ lean)  # of the intercept
     gamma, hill = float(weights @ spacings), float(spacings.mean())
     # exponential spacings have standard deviations equal to their means, which are positive even where the line is not
-    error = LEVEL * math.sqrt(float(np.sum((weights * np.maximum(gamma + slope * rank, 0.2 * hill)) ** 2)))
+    error = TAIL_QUANTILE * math.sqrt(float(np.sum((weights * np.maximum(gamma + slope * rank, 0.2 * hill)) ** 2)))
     low = gamma - error if _falls_less_than_log_normal(spacings, len(sizes)) else 0.0
     return Estimate(_inverse(gamma), _inverse(gamma + error), _inverse(low))
 
@@ -163,7 +163,7 @@ def _falls_less_than_log_normal(spacings: FloatArray, size: int) -> bool:
     mills = share * math.sqrt(2 * math.pi) * np.exp(score**2 / 2)
     ratios, lean = spacings / mills, 1 / mills - np.mean(1 / mills)
     noise = float(ratios.mean()) * math.sqrt(float(lean @ lean))
-    return noise > 0 and float(lean @ ratios) / noise > ONE_SIDED
+    return noise > 0 and float(lean @ ratios) / noise > TREND_QUANTILE
 
 
 def _inverse(gamma: float) -> float:

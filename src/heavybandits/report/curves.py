@@ -11,20 +11,20 @@ from ..protocols import FloatArray, IntArray
 from ..results.result import Result
 from ..results.stored_instance import PlayedInstance
 from ..results.study_result import StudyResult
-from .drawing import SIZE, Drawing, Panel, by_fame, listing, replications, shown, variants_note
+from .drawing import FONT_SIZE, Drawing, Panel, best_variants, by_fame, listing, replications, variants_note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-MOST_PANELS, POINTS = 24, 200
+MOST_PANELS, CHECKPOINTS_PER_CURVE = 24, 200
 MOST_STRIPS = 12  # policies whose replications are shown one by one
 MOST_DOTS = 300  # replications shown per policy
 
 
 def draw_curves(study: StudyResult) -> Drawing:
     """Draw regret over rounds, a panel per instance."""
-    names, instances = shown(study), list(study.results.items())[:MOST_PANELS]
+    names, instances = best_variants(study), list(study.results.items())[:MOST_PANELS]
     strips = len(names) if len(names) <= MOST_STRIPS else 0
     band = banded(study)
 
@@ -62,7 +62,7 @@ def limit_shown(study: StudyResult, result: Result) -> bool:
     rounds, regret = thinned(result)
     late = rounds >= rounds[-1] // 10
     order = list(study.families)
-    means = regret[[order.index(label) for label in shown(study)]].mean(axis=1)[:, late]
+    means = regret[[order.index(label) for label in best_variants(study)]].mean(axis=1)[:, late]
     return bool((result.lai_robbins_slope * np.log(rounds[late]) <= means).all())  # False for NaN
 
 
@@ -117,12 +117,12 @@ def draw_strip(axes: Axes, final: dict[str, FloatArray]) -> None:
         middle = max(float(np.median(regrets)), floor)
         axes.plot([middle, middle], [row - 0.42, row + 0.42], color=drawn.colour, linewidth=1.8, zorder=4)
         axes.text(1.02, row, plain(brief(name)), transform=axes.get_yaxis_transform(), color=drawn.text, va="center",
-                  fontsize=SIZE - 1, weight="bold" if drawn.width > 2 else "normal")  # fmt: skip
+                  fontsize=FONT_SIZE - 1, weight="bold" if drawn.width > 2 else "normal")  # fmt: skip
     axes.set(xscale="log", xlim=(floor / 1.2, 1.2 * max(float(values.max()), floor)), ylim=(len(final) - 0.4, -0.6))
     few_log_ticks(axes.xaxis)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axes.set_yticks([])
-    axes.tick_params(colors=INK, length=3, color=FAINT, labelsize=SIZE - 1)
+    axes.tick_params(colors=INK, length=3, color=FAINT, labelsize=FONT_SIZE - 1)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(FAINT)
     axes.set_xlabel("final regret of each replication")
@@ -160,7 +160,7 @@ def title(label: str, instance: PlayedInstance) -> str:
 def thinned(result: Result) -> tuple[IntArray, FloatArray]:
     """Return rounds and regret at no more checkpoints than a curve needs, including the last."""
     rounds, regret = result.regret["round"].to_numpy(), result.regret.to_numpy()
-    if len(rounds) > POINTS:
-        kept = np.unique(np.linspace(0, len(rounds) - 1, POINTS).astype(int))
+    if len(rounds) > CHECKPOINTS_PER_CURVE:
+        kept = np.unique(np.linspace(0, len(rounds) - 1, CHECKPOINTS_PER_CURVE).astype(int))
         rounds, regret = rounds[kept], regret[:, :, kept]
     return rounds, regret

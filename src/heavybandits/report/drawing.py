@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
 
-COLUMNS = 3  # panels side by side
-SIZE = 8.5  # points
-STYLE: Any = {"font.size": SIZE, "axes.titlesize": 9.5, "axes.titleweight": "bold", "axes.labelsize": SIZE,
+PANELS_IN_A_ROW = 3
+FONT_SIZE = 8.5  # points
+STYLE: Any = {"font.size": FONT_SIZE, "axes.titlesize": 9.5, "axes.titleweight": "bold", "axes.labelsize": FONT_SIZE,
               "axes.facecolor": "none", "text.color": INK, "axes.labelcolor": INK, "svg.fonttype": "path"}  # fmt: skip
 
 
@@ -45,7 +45,7 @@ class Drawing(NamedTuple):
         from matplotlib import rc_context
         from matplotlib.figure import Figure
 
-        columns = min(COLUMNS, len(self.panels))
+        columns = min(PANELS_IN_A_ROW, len(self.panels))
         rows = -(-len(self.panels) // columns)
         width, height = self.panels[0].width * columns, self.panels[0].height * rows
         with rc_context(STYLE):
@@ -56,7 +56,7 @@ class Drawing(NamedTuple):
         return figure
 
 
-class Picture(NamedTuple):
+class PanelPicture(NamedTuple):
     """A panel in the page."""
 
     title: str
@@ -73,7 +73,7 @@ def save(figure: Figure, stem: Path) -> None:
         figure.savefig(f"{stem}.svg", metadata={"Date": None})
 
 
-def picture(panel: Panel, name: str) -> Picture:
+def picture(panel: Panel, name: str) -> PanelPicture:
     """Draw a panel for the page: an SVG in the page's font and colours, with the values to show under the pointer.
 
     Parameters
@@ -99,7 +99,7 @@ def picture(panel: Panel, name: str) -> Picture:
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # other panels have the same ids
     svg = re.sub(r"\d+\.\d{3,}", lambda match: f"{float(match[0]):.2f}", svg)  # a hundredth of a point cannot be seen
     svg = re.sub(r"#[0-9a-f]{6}", lambda match: variable(match[0]), svg)
-    return Picture(panel.title, svg, [values for axes in figure.axes if (values := _values(axes))])
+    return PanelPicture(panel.title, svg, [values for axes in figure.axes if (values := _values(axes))])
 
 
 def _values(axes: Axes) -> dict[str, Any] | None:
@@ -135,7 +135,7 @@ def page_colours() -> Mapping[str, str]:
     return {**{colour: readable(colour, NIGHT) for colour in ours}, INK: "#c9d1dc", FAINT: "#4a515c"}
 
 
-def shown(study: StudyResult) -> dict[str, str]:
+def best_variants(study: StudyResult) -> dict[str, str]:
     """Return the families that are drawn, by the label of their best variant."""
     return {label: family for family, label in study.best.items()}
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..results.study_result import StudyResult
 from ..studies.executors import workers
-from ..studies.progress import Progress
+from ..studies.progress import RunProgress
 from ..studies.run import resumable, run_studies
 from ..studies.store import Store, absolute, find_stores
 from ..studies.study import Study
@@ -62,7 +62,7 @@ def run_and_report(
         Writes the report; called like :func:`report_folder`.
     """
     stores = {absolute(f"{store or folder}/{study.name}.zarr"): study for study in studies}
-    with workers(threads, scheduler) as executor, Artist(folder) as artist, Progress() as progress:
+    with workers(threads, scheduler) as executor, Artist(folder) as artist, RunProgress() as progress:
         damaged = run_studies(stores, executor, progress, artist.draw)
         with resumable(lambda: True):
             drawn = artist.sections()

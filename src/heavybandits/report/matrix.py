@@ -13,7 +13,7 @@ from ..palette import HERO, VERMILION, look
 from ..results.result import Result
 from ..results.stored_instance import noise_of
 from ..results.study_result import StudyResult
-from .drawing import Drawing, Panel, replications, shown, variants_note
+from .drawing import Drawing, Panel, best_variants, replications, variants_note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def failure_matrix(study: StudyResult) -> pd.DataFrame:
 
 def _matrix(study: StudyResult, measure: Callable[[Result], Any]) -> pd.DataFrame:
     columns = {instance: measure(result) for instance, result in study.results.items()}
-    return pd.DataFrame(columns, index=list(study.families)).loc[list(shown(study))]
+    return pd.DataFrame(columns, index=list(study.families)).loc[list(best_variants(study))]
 
 
 def geometric_mean(ratios: pd.DataFrame) -> pd.Series:
@@ -61,7 +61,7 @@ def geometric_mean(ratios: pd.DataFrame) -> pd.Series:
 
 def draw_matrix(study: StudyResult) -> Drawing:
     """Draw a cell per policy and instance: the ratio, coloured, with a mark where the policy fails."""
-    ratios, names = ratio_matrix(study), shown(study)
+    ratios, names = ratio_matrix(study), best_variants(study)
     rows, columns = ratios.shape
     longest_row = max(len(names[label]) for label in ratios.index)
     longest_column = max(len(label) for label in ratios.columns)

@@ -19,7 +19,7 @@ from .section import Section, file_name, key_style, study_section
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-PARTS = ("page.css", "charts.js", "tables.js")
+PAGE_FILES = ("page.css", "charts.js", "tables.js")
 
 
 def write_report(studies: StudyResult | Sequence[StudyResult], directory: str | Path) -> Path:
@@ -59,7 +59,7 @@ def write_page(directory: Path, sections: Sequence[Section], opening: Opening | 
     html = templates("heavybandits.report").get_template("page.html.j2").render(
         opening=opening or opening_of(studies), sections=sections, summary=what_was_run(studies),
         short=in_short(studies), colours=page_colours(),
-        **{part.replace(".", "_"): (folder / part).read_text(encoding="utf-8") for part in PARTS},
+        **{part.replace(".", "_"): (folder / part).read_text(encoding="utf-8") for part in PAGE_FILES},
     )  # fmt: skip
     page = directory / "report.html"
     with named(page):

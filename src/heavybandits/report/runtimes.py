@@ -12,8 +12,8 @@ from ..protocols import FloatArray
 from ..results.study_result import StudyResult
 from ..results.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from .curves import mark_lines
-from .drawing import Drawing, Panel, replications, shown, variants_note
-from .tables import lowest
+from .drawing import Drawing, Panel, best_variants, replications, variants_note
+from .tables import lowest_of_instance
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -60,15 +60,15 @@ def best_times(study: StudyResult, table: pd.DataFrame) -> dict[str, pd.Series]:
     best = {}
     for target in study.targets:
         fails = table[f"fails at {target:g}"]
-        best[f"fails at {target:g}"] = lowest(table, f"fails at {target:g}")
+        best[f"fails at {target:g}"] = lowest_of_instance(table, f"fails at {target:g}")
         for name in (f"ms to {target:g}", f"pulls to {target:g}"):
-            best[name] = lowest(table.assign(**{name: table[name].where(fails <= replications / 2)}), name)
+            best[name] = lowest_of_instance(table.assign(**{name: table[name].where(fails <= replications / 2)}), name)
     return best
 
 
 def draw_runtimes(study: StudyResult) -> Drawing:
     """Draw the share of replications that reached each target against pulls; a panel per instance and target."""
-    names, order = shown(study), list(study.families)
+    names, order = best_variants(study), list(study.families)
 
     def panel(instance: str, target: float) -> Panel:
         result = study.results[instance]

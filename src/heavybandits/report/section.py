@@ -14,12 +14,12 @@ from .._files import named
 from .._format import number
 from ..palette import Look, look
 from ..results.study_result import StudyResult
-from .drawing import Picture, picture, save, shown, variable
-from .figures import draw
+from .drawing import PanelPicture, best_variants, picture, save, variable
+from .figures import draw_figure
 from .matrix import advice, ratio_matrix
 from .provenance import missing, origin
 from .runtimes import NOTE, best_times, runtime_table
-from .tables import latex_table, lowest, summary_table
+from .tables import latex_table, lowest_of_instance, summary_table
 
 MOST_COLUMNS = 6  # instances side by side in a table that fits on the page
 SHOWN_IN_LATEX = ["instance", "policy", "mean", "se", "median", "q10", "q90", "worst", "failed", "above best",
@@ -51,7 +51,7 @@ class Section(NamedTuple):
 
     study: StudyResult
     anchor: str
-    pictures: list[Picture]
+    pictures: list[PanelPicture]
     wide: bool  # whether the pictures are as wide as the page
     caption: str
     advice: list[str]
@@ -79,12 +79,12 @@ def study_section(directory: Path, study: StudyResult) -> Section:
     with named(directory):
         for folder in ("figures", "tables"):
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        name, drawing = file_name(study.name), draw(study)
+        name, drawing = file_name(study.name), draw_figure(study)
         save(drawing.figure, directory / "figures" / name)
 
         summary = summary_table(study)
         brief = summary[SHOWN_IN_LATEX].rename(columns={"above best low": "low", "above best high": "high"})
-        _write(directory, name, summary, latex_table(brief, {"mean": lowest(summary, "mean")}))
+        _write(directory, name, summary, latex_table(brief, {"mean": lowest_of_instance(summary, "mean")}))
         if kind == "runtime":
             times = runtime_table(study)
             _write(directory, f"{name}-times", times, latex_table(times, best_times(study, times)))
@@ -116,8 +116,9 @@ def regret_sheet(study: StudyResult) -> Sheet | None:
         return None
     order, rows = list(study.families), []
     means = {instance: result.regret.to_numpy()[:, :, -1].mean(axis=1) for instance, result in study.results.items()}
-    best = {instance: min(mean[order.index(label)] for label in shown(study)) for instance, mean in means.items()}
-    for label, family in shown(study).items():
+    names = best_variants(study)
+    best = {instance: min(mean[order.index(label)] for label in names) for instance, mean in means.items()}
+    for label, family in names.items():
         cells, row = [policy_cell(family, label)], order.index(label)
         for instance, result in study.results.items():
             final, lost = result.regret.to_numpy()[row, :, -1], int(result.failed[row].sum())
@@ -147,7 +148,7 @@ def sheets(study: StudyResult) -> list[Sheet]:
 
 def times_sheets(study: StudyResult) -> list[Sheet]:
     """Return a table per instance and target: how long each policy takes to reach it, at the best settings."""
-    names, times, sheets = shown(study), runtime_table(study), []
+    names, times, sheets = best_variants(study), runtime_table(study), []
     times = times[times["policy"].isin(list(names))]
     best = best_times(study, times)
     for instance, result in study.results.items():

@@ -11,7 +11,7 @@ from ..palette import look
 from ..protocols import FloatArray
 from ..results.study_result import StudyResult
 from .curves import banded, mark_lines
-from .drawing import Drawing, Panel, listing, replications, shown, variants_note
+from .drawing import Drawing, Panel, best_variants, listing, replications, variants_note
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -36,7 +36,7 @@ def draw_sweep(study: StudyResult) -> Drawing:
     values = np.array([study.swept[label][parameter] for label in labels])
     final = np.stack([study.results[label].regret.to_numpy()[:, :, -1] for label in labels])
     order, band = list(study.families), banded(study)
-    by_family = {family: final[:, order.index(label)] for label, family in shown(study).items()}
+    by_family = {family: final[:, order.index(label)] for label, family in best_variants(study).items()}
     horizons = sorted({result.horizon for result in study.results.values()})
     height = f"regret after {' or '.join(f'{horizon:,}' for horizon in horizons)} pulls"
 

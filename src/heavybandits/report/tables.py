@@ -10,7 +10,7 @@ import pandas as pd
 from .._format import number
 from ..results.study_result import StudyResult
 
-LONGEST = 45  # rows of a LaTeX table that fit on a page
+ROWS_ON_A_PAGE = 45  # rows of a LaTeX table that fit on a page
 
 
 def summary_table(study: StudyResult) -> pd.DataFrame:
@@ -54,7 +54,7 @@ _SPECIAL = {
 }  # fmt: skip
 
 
-def lowest(frame: pd.DataFrame, column: str) -> pd.Series:
+def lowest_of_instance(frame: pd.DataFrame, column: str) -> pd.Series:
     """Return which rows have the lowest number of their instance in a column."""
     return frame[column] == frame.groupby("instance", sort=False)[column].transform("min")
 
@@ -74,7 +74,7 @@ def latex_table(frame: pd.DataFrame, bold: Mapping[str, pd.Series]) -> str:
     Examples
     --------
     >>> frame = pd.DataFrame({"instance": ["a", "a"], "policy": ["x_1", "x_2"], "mean": [1.0, 2.0]})
-    >>> print(latex_table(frame, {"mean": lowest(frame, "mean")}))
+    >>> print(latex_table(frame, {"mean": lowest_of_instance(frame, "mean")}))
     \\begin{tabular}{lr}
     \\toprule
     policy & mean \\\\
@@ -92,7 +92,7 @@ def latex_table(frame: pd.DataFrame, bold: Mapping[str, pd.Series]) -> str:
         for at, row in block[columns].to_dict("index").items():
             cells = [_latex_cell(value, name in bold and bold[name][at]) for name, value in row.items()]
             lines.append(" & ".join(cells) + r" \\")
-        if pages[-1] and len(pages[-1]) + len(lines) > LONGEST:
+        if pages[-1] and len(pages[-1]) + len(lines) > ROWS_ON_A_PAGE:
             pages.append([])
         pages[-1] += [r"\addlinespace", *lines] if pages[-1] else lines
     header = " & ".join(map(latex_escape, columns)) + r" \\"

@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 from .comparisons import Rule
 from .measures import (
+    ALL_INSTANCES,
     BEST_OF_OURS,
     CLOSE_ARMS,
     COST,
     DISTINCT_ARMS,
-    EACH,
+    EACH_INSTANCE,
     LATE_REGRET,
     LOG_REGRET,
     NEARER_ARMS,
     OURS,
-    SHARE,
-    WHOLE,
+    SHARE_OF_RANDOM,
     environments,
     misses,
 )
@@ -71,12 +71,12 @@ class Claim(NamedTuple):
 def _outperforms(noise: str, study: str, where: str, *notes: str) -> Claim:
     return Claim(
         f"Under {noise} the proposed algorithm outperforms other UCB-type algorithms.",
-        f"Section 1.2, {where}", study, below(each(BEST, RIVALS), WHOLE, LOG_REGRET), notes,
+        f"Section 1.2, {where}", study, below(each(BEST, RIVALS), ALL_INSTANCES, LOG_REGRET), notes,
     )  # fmt: skip
 
 
 def _converges(noise: str, study: str, where: str) -> Claim:
-    return Claim(f"The proposed algorithm converges under {noise}.", where, study, converges(BEST, EACH))
+    return Claim(f"The proposed algorithm converges under {noise}.", where, study, converges(BEST, EACH_INSTANCE))
 
 
 def _to_target(target: float, counts: str) -> list[Claim]:
@@ -96,7 +96,7 @@ def _to_target(target: float, counts: str) -> list[Claim]:
         ),
         Claim(
             f"The proposed algorithms fail less often than RUCB-Median to reach a mean regret of {target:g}.",
-            where, "runtime", below(each(OURS, [MEDIAN]), EACH, fails), (published,),
+            where, "runtime", below(each(OURS, [MEDIAN]), EACH_INSTANCE, fails), (published,),
         ),
         Claim(
             f"SGD-UCB-SMoM is the fastest to reach a mean regret of {target:g}.",
@@ -104,15 +104,15 @@ def _to_target(target: float, counts: str) -> list[Claim]:
         ),
         Claim(
             f"SGD-UCB fails least often to reach a mean regret of {target:g}.",
-            where, "runtime", below(each(["SGD-UCB"], ["SGD-UCB-Median", "SGD-UCB-SMoM", MEDIAN]), EACH, fails),
-            (published,),
+            where, "runtime",
+            below(each(["SGD-UCB"], ["SGD-UCB-Median", "SGD-UCB-SMoM", MEDIAN]), EACH_INSTANCE, fails), (published,),
         ),
     ]  # fmt: skip
 
 
 def _demanding(words: str, family: str, where: str) -> Claim:
     return Claim(
-        words, where, "remarks-cost", below(each(OURS, [family]), EACH, COST, 1.0 / MUCH),
+        words, where, "remarks-cost", below(each(OURS, [family]), EACH_INSTANCE, COST, 1.0 / MUCH),
         (f"Read as: a pull costs at least {MUCH:g} times as much as a pull of the proposed algorithms.",),
     )  # fmt: skip
 
@@ -122,7 +122,7 @@ CLAIMS: tuple[Claim, ...] = (
     _outperforms("Cauchy noise", "cauchy", "Section 3", "Section 3.1 itself makes an exception of Env3."),
     Claim(
         "Robust UCB with a median of means shows results close to those of the proposed algorithm.",
-        "Section 1.2", "cauchy", close(each(BEST, [MEDIAN]), EACH),
+        "Section 1.2", "cauchy", close(each(BEST, [MEDIAN]), EACH_INSTANCE),
     ),
     Claim(
         "Under Cauchy noise the proposed algorithms outperform UCB and RUCB-Median in Env1.",
@@ -146,15 +146,15 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "The closer the locations of the arms, the more challenging the problem: Env2 is harder than Env1.",
-        "Section 3", "cauchy", lower_in(BEST, ENV1, ENV2, SHARE),
+        "Section 3", "cauchy", lower_in(BEST, ENV1, ENV2, SHARE_OF_RANDOM),
     ),
     Claim(
         "Robust UCB with truncated means does worse than RUCB-Median.",
-        "Section 3", "remarks-cauchy", below([(MEDIAN, "RUCB-Truncated")], EACH), (UNSHOWN,),
+        "Section 3", "remarks-cauchy", below([(MEDIAN, "RUCB-Truncated")], EACH_INSTANCE), (UNSHOWN,),
     ),
     Claim(
         "Under heavy tails three initial pulls of each arm are better than one.",
-        "Section 3", "remarks-cauchy", below([("SGD-UCB", "SGD-UCB (p=1)")], WHOLE, LOG_REGRET),
+        "Section 3", "remarks-cauchy", below([("SGD-UCB", "SGD-UCB (p=1)")], ALL_INSTANCES, LOG_REGRET),
         (UNSHOWN,),
     ),
     _converges("Cauchy noise, which has no mean", "cauchy", "Section 4"),
@@ -165,20 +165,20 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "With batches of b rewards only the fixed part of the regret bound grows: 2b pulls of each arm instead of 2.",
         "Remark after the theorem on Clipped-SGD-UCB", "cauchy",
-        no_worse_in_batches("SGD-UCB", {"SGD-UCB-Median": 3, "SGD-UCB-SMoM": 6}, EACH),
+        no_worse_in_batches("SGD-UCB", {"SGD-UCB-Median": 3, "SGD-UCB-SMoM": 6}, EACH_INSTANCE),
         ("The remark is on the bound; the claim is checked on the regret itself.",),
     ),
     # Runtime
     Claim(
         "A step of RUCB-Median costs much more than one of the proposed algorithms.",
-        "Section 1.2, Section 3.1", "runtime", below(each(OURS, [MEDIAN]), EACH, COST, 1.0 / MUCH), (CHEAPER,),
+        "Section 1.2, Section 3.1", "runtime", below(each(OURS, [MEDIAN]), EACH_INSTANCE, COST, 1.0 / MUCH), (CHEAPER,),
     ),
     *_to_target(0.1, "7, 17, 12 and 37"),
     *_to_target(0.05, "17, 18, 30 and 37"),
     Claim(
         "A step of RUCB-Median that recomputes its estimates costs much more than one of the proposed algorithms.",
         "Section 1.2, Section 3.1", "remarks-cost",
-        below(each(OURS, [RECOMPUTED]), EACH, COST, 1.0 / MUCH), (AS_IN_THE_CODE,),
+        below(each(OURS, [RECOMPUTED]), EACH_INSTANCE, COST, 1.0 / MUCH), (AS_IN_THE_CODE,),
     ),
     _demanding("Robust UCB with truncated means is computationally intensive.", "RUCB-Truncated", "Section 1"),
     _demanding(
@@ -223,7 +223,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "For other noise the order of the algorithms by runtime is the same.",
-        "Section 3.1", "frechet-1.25", same_order([*OURS, MEDIAN], EACH, 0.1, "runtime"),
+        "Section 3.1", "frechet-1.25", same_order([*OURS, MEDIAN], EACH_INSTANCE, 0.1, "runtime"),
     ),
     # Growth with the horizon
     Claim(
@@ -246,25 +246,25 @@ CLAIMS: tuple[Claim, ...] = (
     # Gaussian noise
     Claim(
         "Under Gaussian noise UCB has the smallest regret in all three environments.",
-        "Section 3.3, Figure 3", "gaussian", below(each(["UCB"], [*OURS, MEDIAN]), EACH),
+        "Section 3.3, Figure 3", "gaussian", below(each(["UCB"], [*OURS, MEDIAN]), EACH_INSTANCE),
     ),
     Claim(
         "Under Gaussian noise the proposed algorithms converge to almost the same mean regret as UCB.",
-        "Section 3.3, Figure 3", "gaussian", almost_the_same(each(OURS, ["UCB"]), EACH),
+        "Section 3.3, Figure 3", "gaussian", almost_the_same(each(OURS, ["UCB"]), EACH_INSTANCE),
     ),
     Claim(
         "Under Gaussian noise the proposed algorithm performs nearly optimally, similar to UCB.",
-        "Section 1.2, Section 3.3", "gaussian", below(each(BEST, ["UCB"]), EACH, factor=SIMILAR),
+        "Section 1.2, Section 3.3", "gaussian", below(each(BEST, ["UCB"]), EACH_INSTANCE, factor=SIMILAR),
     ),
     Claim(
         "Under Gaussian noise one initial pull of each arm is better than three.",
-        "Section 3", "remarks-gaussian", below([("SGD-UCB", "SGD-UCB (p=3)")], WHOLE, LOG_REGRET),
+        "Section 3", "remarks-gaussian", below([("SGD-UCB", "SGD-UCB (p=3)")], ALL_INSTANCES, LOG_REGRET),
         (UNSHOWN,),
     ),
     # Arms that are hard to tell apart
     Claim(
         "UCB is optimal for two arms with Gaussian noise.",
-        "Section 3.4, Figure 4", "delta-gaussian", below(each(["UCB"], [*OURS, MEDIAN]), WHOLE),
+        "Section 3.4, Figure 4", "delta-gaussian", below(each(["UCB"], [*OURS, MEDIAN]), ALL_INSTANCES),
     ),
     Claim(
         "With two close arms and Gaussian noise the proposed algorithms are close to RUCB-Median.",
@@ -276,7 +276,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "Under Cauchy noise the regret of UCB is out of proportion to that of the others.",
-        "Section 3.4", "delta-cauchy", below(each([*OURS, MEDIAN], ["UCB"]), WHOLE, factor=1.0 / MUCH),
+        "Section 3.4", "delta-cauchy", below(each([*OURS, MEDIAN], ["UCB"]), ALL_INSTANCES, factor=1.0 / MUCH),
     ),
     Claim(
         "Under Cauchy noise the proposed algorithms have smaller regret than RUCB-Median if arms are distinguishable.",
@@ -290,7 +290,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "The proposed algorithms can distinguish arms with close locations even under Cauchy noise.",
-        "Figure 4", "delta-cauchy", under(OURS, CLOSE_ARMS, SHARE, 1.0 / MUCH),
+        "Figure 4", "delta-cauchy", under(OURS, CLOSE_ARMS, SHARE_OF_RANDOM, 1.0 / MUCH),
     ),
     # Other noise without a mean
     _outperforms("Fréchet noise without a mean (shape 1)", "frechet-1", "Appendix E, Figure 5"),

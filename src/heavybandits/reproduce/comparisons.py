@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 from scipy.special import stdtr, stdtrit
 
-from .measures import Measured, with_error
+from .measures import Measured, value_and_error
 
-LOOKS = 8
-LEVEL = 0.05 / LOOKS
+MOST_LOOKS = 8
+LOOK_LEVEL = 0.05 / MOST_LOOKS
 
 
 class Comparison(NamedTuple):
@@ -48,14 +48,14 @@ class Comparison(NamedTuple):
 
     def speaks_for(self) -> bool:
         """Return whether the margin is significantly above zero, at the level of one look."""
-        return float(stdtr(self.freedom, -self.strength)) < LEVEL
+        return float(stdtr(self.freedom, -self.strength)) < LOOK_LEVEL
 
     def speaks_against(self, comparisons: int) -> bool:
         """Return whether the margin is significantly below zero, as one of several comparisons."""
-        return float(stdtr(self.freedom, self.strength)) < LEVEL / comparisons
+        return float(stdtr(self.freedom, self.strength)) < LOOK_LEVEL / comparisons
 
     def __str__(self) -> str:
-        return f"{self.words}; margin {with_error(self.margin, self.error)}"
+        return f"{self.words}; margin {value_and_error(self.margin, self.error)}"
 
 
 class Rule(NamedTuple):
@@ -79,7 +79,7 @@ def growth_needed(comparisons: Sequence[Comparison]) -> float:
     [6.6, 32.2, inf]
     """
     weakest = min(comparisons, key=lambda comparison: comparison.strength)
-    level = LEVEL if weakest.strength > 0 else LEVEL / len(comparisons)
+    level = LOOK_LEVEL if weakest.strength > 0 else LOOK_LEVEL / len(comparisons)
     if not weakest.strength:
         return math.inf
     return float((stdtrit(weakest.freedom, level) / weakest.strength) ** 2)

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..results.study_result import StudyResult
-from ..studies.progress import Progress
+from ..studies.progress import RunProgress
 from ..studies.run import run_studies
 from ..studies.schema import StudyFile
 from ..studies.store import Store, StoreError, absolute, find_stores
 from ..studies.study import Study
-from .comparisons import LOOKS
+from .comparisons import MOST_LOOKS
 from .verdicts import verdicts
 
 BUDGET = 15_000_000_000  # pulls: about ten minutes on two cores
@@ -60,7 +60,7 @@ def decide_further(
             return damaged
         names = ", ".join(study.name for study in work.values())
         tell(f"Undecided claims: {len(undecided)}. Playing further replications of {names}.")
-        with Progress() as progress:
+        with RunProgress() as progress:
             damaged += run_studies(work, executor, progress)
 
 
@@ -91,10 +91,10 @@ def _next(study: Study, result: StudyResult, complete: bool, folder: str) -> _Lo
     except StoreError:  # there has been none
         began = 1
     times = 2 * began if complete or began == 1 else began
+    if times >= 2**MOST_LOOKS:
+        return None
     longer = chosen.repeated(times)
-    return (
-        _Look(store, longer, _pulls(longer) - complete * _pulls(chosen.repeated(began))) if times < 2**LOOKS else None
-    )
+    return _Look(store, longer, _pulls(longer) - complete * _pulls(chosen.repeated(began)))
 
 
 def _chosen(study: Study, result: StudyResult) -> Study:

@@ -76,15 +76,15 @@ class Measured:
         return Measured({label: part * factor for label, part in self.parts.items()}, self.constant * factor)
 
     def __str__(self) -> str:
-        return with_error(self.value, self.error)
+        return value_and_error(self.value, self.error)
 
 
-def with_error(value: float, error: float) -> str:
+def value_and_error(value: float, error: float) -> str:
     """Return a number and its standard error as text, to two digits of the error.
 
     Examples
     --------
-    >>> with_error(1234.5, 182.3), with_error(0.16974, 0.01213), with_error(3.0, 0.0)
+    >>> value_and_error(1234.5, 182.3), value_and_error(0.16974, 0.01213), value_and_error(3.0, 0.0)
     ('1234 ± 182', '0.170 ± 0.012', '3 ± 0')
     """
     if not error or not math.isfinite(error):
@@ -236,14 +236,16 @@ def misses(target: float) -> Measure:
 REGRET = Measure("regret", "mean regret at the horizon", _regret)
 LATE_REGRET = Measure("late regret", "regret of the last tenth of the rounds", _late_regret)
 LOG_REGRET = Measure("regret", "geometric mean of the regret at the horizon", _log_regret, logarithmic=True)
-GROWTH = Measure("growth", "regret per pull in the last tenth of the rounds, divided by that in all rounds,", _growth)
-SHARE = Measure(
+LATE_GROWTH = Measure(
+    "growth", "regret per pull in the last tenth of the rounds, divided by that in all rounds,", _growth
+)
+SHARE_OF_RANDOM = Measure(
     "share of random regret",
     "regret at the horizon as a share of that of choosing arms at random",
     lambda result, position: _regret(result, position) / (result.horizon * float(result.instance.gaps.mean())),
 )
 COST = Measure("ns per pull", "lower quartile of the cost of a pull in nanoseconds", _cost)
-FAILED = Measure("failures", "share of replications that end in linear regret", _failed)
+SHARE_FAILED = Measure("failures", "share of replications that end in linear regret", _failed)
 
 
 class Where(NamedTuple):
@@ -286,8 +288,8 @@ def _closest(study: Evidence) -> list[list[str]]:
     return [[label] for label in above_zero[:2]]
 
 
-EACH = Where("in each instance", lambda study: [[label] for label in study.results])
-WHOLE = Where("over all instances", lambda study: [list(study.results)])
+EACH_INSTANCE = Where("in each instance", lambda study: [[label] for label in study.results])
+ALL_INSTANCES = Where("over all instances", lambda study: [list(study.results)])
 CLOSE_ARMS = Where("at each of the two smallest gaps above 0", _closest)
 NEARER_ARMS = Where("over the gaps up to half the largest", _deltas(0.0, 0.5))
 DISTINCT_ARMS = Where("over the gaps above half the largest", _deltas(0.5, 1.0))

@@ -26,7 +26,7 @@ HEADINGS: dict[Outcome, str] = {
 }  # fmt: skip
 
 
-class Entry(NamedTuple):
+class ClaimEntry(NamedTuple):
     """A claim on the page."""
 
     verdict: Verdict
@@ -58,10 +58,10 @@ def shared_notes(verdicts: Sequence[Verdict]) -> dict[str, str]:
     return {note: f"note-{number}" for number, note in enumerate(shared, start=1)}
 
 
-def entries_of(verdicts: Sequence[Verdict], outcome: Outcome, shared: dict[str, str]) -> list[Entry]:
+def entries_of(verdicts: Sequence[Verdict], outcome: Outcome, shared: dict[str, str]) -> list[ClaimEntry]:
     """Return the claims with this verdict, as in the paper; a note that several claims share is only linked."""
     return [
-        Entry(
+        ClaimEntry(
             verdict, [note for note in verdict.notes if note not in shared],
             [*(f"difference-{DIFFERENCES.index(difference) + 1}" for difference in verdict.differences),
              *(shared[note] for note in verdict.notes if note in shared)],

@@ -15,9 +15,9 @@ from ..protocols import FloatArray
 from ..results.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from .comparisons import Comparison, Rule
 from .measures import Evidence, Where
-from .rules import Pairs, listed, members, names
+from .rules import Pairs, all_of, members, names
 
-DRAWS = 1000  # bootstrap samples
+BOOTSTRAP_DRAWS = 1000
 HALF = 0.5  # of what choosing at random loses: a mean regret that every algorithm reaches in every environment
 
 
@@ -51,7 +51,7 @@ def faster_than_recomputing(
             fast = milliseconds(study, label, family, target)
             yield compared(f"{family} {{}}, {recomputed} {{}}", fast, slow, factor)
 
-    words = f"{_time(target, factor)}: {listed(families)} below {recomputed}"
+    words = f"{_time(target, factor)}: {all_of(families)} below {recomputed}"
     return Rule(words, compare, (*families, rival), (costs,))
 
 
@@ -87,7 +87,7 @@ def milliseconds(study: Evidence, label: str, family: str, target: float) -> Flo
 
 def compared(words: str, fast: FloatArray, slow: FloatArray, factor: float = 1.0) -> Comparison:
     """Compare 90% quantiles of times: the first, times ``factor``, is claimed to be below the second."""
-    drawn = np.random.default_rng(0).integers(fast.size, size=(DRAWS, fast.size))
+    drawn = np.random.default_rng(0).integers(fast.size, size=(BOOTSTRAP_DRAWS, fast.size))
     quick, late = float(late_quantile(fast)), float(late_quantile(slow))
     with np.errstate(invalid="ignore"):  # infinity minus infinity
         margins = late_quantile(slow[drawn]) - factor * late_quantile(fast[drawn])

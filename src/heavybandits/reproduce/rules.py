@@ -16,11 +16,11 @@ import numpy as np
 
 from .comparisons import Comparison, Rule
 from .measures import (
-    FAILED,
-    GROWTH,
+    LATE_GROWTH,
     LOG_REGRET,
     REGRET,
-    SHARE,
+    SHARE_FAILED,
+    SHARE_OF_RANDOM,
     Evidence,
     Measure,
     NotRunError,
@@ -70,8 +70,8 @@ def close(pairs: Pairs, where: Where) -> Rule:
 
 def almost_the_same(pairs: Pairs, where: Where) -> Rule:
     """Require that the mean regrets of each pair differ by at most a twentieth of what choosing at random loses."""
-    rule = below([*pairs, *_turned(pairs)], where, SHARE, slack=ALMOST)
-    return rule._replace(words=f"{SHARE.words} {where.words}, within {ALMOST:g}: {names(pairs, 'against ')}")
+    rule = below([*pairs, *_turned(pairs)], where, SHARE_OF_RANDOM, slack=ALMOST)
+    return rule._replace(words=f"{SHARE_OF_RANDOM.words} {where.words}, within {ALMOST:g}: {names(pairs, 'against ')}")
 
 
 def under(families: Sequence[str], where: Where, measure: Measure, limit: float) -> Rule:
@@ -84,7 +84,7 @@ def under(families: Sequence[str], where: Where, measure: Measure, limit: float)
             words = f"{measure.name}, {where.spot(labels)}: {shown}"
             yield Comparison.of(words, found * -1.0 + limit)
 
-    return Rule(f"{measure.words} {where.words}, at most {limit:g}: {listed(families)}", compare, tuple(families))
+    return Rule(f"{measure.words} {where.words}, at most {limit:g}: {all_of(families)}", compare, tuple(families))
 
 
 def lower_in(families: Sequence[str], low: Where, high: Where, measure: Measure = REGRET) -> Rule:
@@ -96,7 +96,7 @@ def lower_in(families: Sequence[str], low: Where, high: Where, measure: Measure 
             shown = f"{low.spot(less)} {measure.show(small)}, {high.spot(more)} {measure.show(large)}"
             yield Comparison.of(f"{measure.name}, {study.resolve(family)}: {shown}", large - small)
 
-    return Rule(f"{measure.words}, smaller {low.words} than {high.words}: {listed(families)}", compare, tuple(families))
+    return Rule(f"{measure.words}, smaller {low.words} than {high.words}: {all_of(families)}", compare, tuple(families))
 
 
 def converges(families: Sequence[str], where: Where) -> Rule:
@@ -105,15 +105,15 @@ def converges(families: Sequence[str], where: Where) -> Rule:
     def compare(study: Evidence) -> Iterator[Comparison]:
         for family, labels in product(families, where.groups(study)):
             name, spot = study.resolve(family), where.spot(labels)
-            growth, failed = (measured(study, family, measure, labels) for measure in (GROWTH, FAILED))
-            yield Comparison.of(f"{GROWTH.name}, {spot}: {name} {growth}, limit 1", growth * -1.0 + 1.0)
+            growth, failed = (measured(study, family, measure, labels) for measure in (LATE_GROWTH, SHARE_FAILED))
+            yield Comparison.of(f"{LATE_GROWTH.name}, {spot}: {name} {growth}, limit 1", growth * -1.0 + 1.0)
             position = study.position(family)
             counts = sum(study.results[label].failed[position] for label in labels)
             words = f"{spot}: {name} ends in linear regret in {counts.sum()} of {counts.size} replications"
             yield Comparison.of(words, failed * -1.0 + ALMOST)
 
-    words = f"{GROWTH.words} {where.words} below 1, and {FAILED.words} at most {ALMOST:g}: {listed(families)}"
-    return Rule(words, compare, tuple(families))
+    words = f"{LATE_GROWTH.words} {where.words} below 1, and {SHARE_FAILED.words} at most {ALMOST:g}"
+    return Rule(f"{words}: {all_of(families)}", compare, tuple(families))
 
 
 def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: str) -> Rule:
@@ -136,7 +136,7 @@ def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: st
 
     return Rule(
         f"growth of mean regret under {noise} noise from each horizon to the next, no more than that of {words}: "
-        f"{listed(families)}",
+        f"{all_of(families)}",
         compare,
         tuple(families),
     )
@@ -183,7 +183,7 @@ def members(pairs: Pairs) -> tuple[str, ...]:
     return tuple(dict.fromkeys(family for pair in pairs for family in pair))
 
 
-def listed(families: Sequence[str]) -> str:
+def all_of(families: Sequence[str]) -> str:
     """Return families in words."""
     return families[0] if len(families) == 1 else f"each of {', '.join(families)}"
 
@@ -192,5 +192,5 @@ def names(pairs: Pairs, verb: str) -> str:
     """Return pairs in words."""
     firsts, seconds = (list(dict.fromkeys(side)) for side in zip(*pairs, strict=True))
     if set(pairs) == set(product(firsts, seconds)):
-        return f"{listed(firsts)} {verb}{listed(seconds)}"
+        return f"{all_of(firsts)} {verb}{all_of(seconds)}"
     return ", ".join(f"{first} {verb}{second}" for first, second in pairs)

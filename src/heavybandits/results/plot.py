@@ -20,10 +20,10 @@ from ..protocols import FloatArray, IntArray
 
 MOST_LABELS = 14  # more names do not fit beside a panel
 LONGEST_NAME = 22  # characters, with the arrow and the value of a line that leaves the axis
-FAR = 2.0  # a policy with more than this many times the regret of the next better one may leave the panel
+FAR_ABOVE = 2.0  # a policy with more than this many times the regret of the next better one may leave the panel
 
 
-class Picture(Figure):
+class NotebookFigure(Figure):
     """A figure that notebooks show even if pyplot is not loaded."""
 
     def _repr_png_(self) -> bytes:
@@ -101,7 +101,7 @@ def visible_top(ends: Sequence[float]) -> float:
     """
     ordered = sorted(ends)
     for number in range((len(ordered) - 1) // 2, len(ordered) - 1):
-        if ordered[number + 1] > FAR * ordered[number] > 0:
+        if ordered[number + 1] > FAR_ABOVE * ordered[number] > 0:
             return 1.25 * ordered[number]
     return 1.08 * ordered[-1] or 1.0
 

@@ -217,7 +217,7 @@ class Result:
         >>> figure.axes[0].get_ylabel()
         'mean regret'
         """
-        from .plot import Picture, plot_regret
+        from .plot import NotebookFigure, plot_regret
 
         if scale not in ("linear", "log"):
             raise ValueError(f"plot: scale must be 'linear' or 'log', got {scale!r}")
@@ -228,7 +228,7 @@ class Result:
         banded = sorted(drawn, key=final.__getitem__)[:2] if band is None else self._known("band", band)
         if ax is not None and not hasattr(ax, "plot"):
             raise TypeError(f"plot: ax must be a matplotlib axis, got {ax!r}")
-        figure = Picture(figsize=(7, 4.2), layout="constrained")
+        figure = NotebookFigure(figsize=(7, 4.2), layout="constrained")
         axes = figure.subplots() if ax is None else ax
         regret = {label: self._regret[self._labels.index(label)] for label in drawn}
         banded = [label for label in banded if label in drawn]

@@ -16,7 +16,7 @@ from .summary import with_error
 if TYPE_CHECKING:
     import xarray as xr
 
-CASES = 6  # side by side in a notebook
+MOST_CASES = 6  # side by side in a notebook
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,14 +104,14 @@ class StudyResult:
 
     def _repr_html_(self) -> str:
         """Show mean regret in a notebook: the best policy of each family, by case."""
-        shown = dict(list(self.results.items())[:CASES])
+        shown = dict(list(self.results.items())[:MOST_CASES])
         summaries = {case: result.summary().loc[list(self.best.values())] for case, result in shown.items()}
         rows = [[label, *(with_error(summary.loc[label, "mean"], summary.loc[label, "se"])
                           for summary in summaries.values())]
                 for label in self.best.values()]  # fmt: skip
         bold = {(int(summary["mean"].to_numpy().argmin()), column)
                 for column, summary in enumerate(summaries.values(), start=1)}  # fmt: skip
-        more = f"; the first {CASES} of {len(self.results)} cases" if len(self.results) > CASES else ""
+        more = f"; the first {MOST_CASES} of {len(self.results)} cases" if len(self.results) > MOST_CASES else ""
         units = f"regret at the horizon, in units of reward, mean ± standard error{more}"
         caption = f"{self.title or self.name} ({units})"
         return html_table(caption, ["policy", *shown], rows, bold, [look(family).colour for family in self.best])

@@ -9,10 +9,10 @@ from rich.console import Console
 
 from ..engine.progress import Bar, bar_on, time_of
 
-EVERY = 5.0  # seconds between two lines
+SECONDS_BETWEEN_LINES = 5.0
 
 
-class Step(NamedTuple):
+class RunStep(NamedTuple):
     """How far a run has got."""
 
     last: str  # what was finished last
@@ -20,7 +20,7 @@ class Step(NamedTuple):
     total: int  # of this session
 
 
-class Progress:
+class RunProgress:
     """A display of how far a run has got."""
 
     def __init__(self) -> None:
@@ -28,10 +28,10 @@ class Progress:
         self._bar: Bar | None = None
         self._started = False
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> RunProgress:
         return self
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: RunStep) -> None:
         """Show a step."""
         if not step.total:
             print("Everything is stored already.")
@@ -40,11 +40,11 @@ class Progress:
             self._started, self._bar = True, bar_on(Console(), step.total)
         if self._bar is not None:
             self._bar.show(step.pulls, step.last if step.pulls else "compiling", self._words(step))
-        elif step.pulls and (time.monotonic() - self._shown > EVERY or step.pulls == step.total):
+        elif step.pulls and (time.monotonic() - self._shown > SECONDS_BETWEEN_LINES or step.pulls == step.total):
             self._shown = time.monotonic()
             print(f"{step.last}: {self._words(step)}", flush=True)
 
-    def _words(self, step: Step) -> str:
+    def _words(self, step: RunStep) -> str:
         if not step.pulls:
             return ""
         speed = _amount(step.pulls / max(time.monotonic() - self._start, 1e-9))

@@ -19,7 +19,7 @@ from ..protocols import IntArray
 from ..results.stored_instance import StoredInstance
 from .schema import Count, StudyFile, Table, Text
 
-FORMAT = 2
+STORE_FORMAT = 2
 
 
 class RecordError(ValueError):
@@ -65,7 +65,7 @@ class PolicyRecord(Table):
     swept: dict[str, Any]
 
 
-class Record(Table):
+class StudyRecord(Table):
     """A study as its store describes it.
 
     Attributes
@@ -91,7 +91,7 @@ class Record(Table):
     sessions: list[dict[str, Any]] = Field(default_factory=list)
 
     @classmethod
-    def unsealed(cls, attributes: Any) -> Record:
+    def unsealed(cls, attributes: Any) -> StudyRecord:
         """Read a record from the attributes of a store.
 
         Raises
@@ -99,8 +99,9 @@ class Record(Table):
         RecordError
             If they are not what was written.
         """
-        if "spec" in attributes and attributes.get("format", 1) != FORMAT:
-            raise RecordError(f"has format {attributes.get('format', 1)!r}; this version reads format {FORMAT} only")
+        if "spec" in attributes and attributes.get("format", 1) != STORE_FORMAT:
+            found = attributes.get("format", 1)
+            raise RecordError(f"has format {found!r}; this version reads format {STORE_FORMAT} only")
         plain = {key: value for key, value in attributes.items() if key != "seal"}
         if attributes.get("seal") != _digest(plain):
             raise RecordError("its description is damaged or was edited")

@@ -20,7 +20,7 @@ from .._version import __version__
 from ..engine.loop import Run, game_of, play_chunk
 from ..results.study_result import StudyResult
 from .executors import workers as opened_workers
-from .progress import Progress, Step
+from .progress import RunProgress, RunStep
 from .record import Item
 from .schema import StudyError
 from .store import Store
@@ -68,7 +68,7 @@ def run_study(
     study = source if isinstance(source, Study) else read_study(source)
     workers = None if workers is None else count("run_study", "workers", workers)
     location = f"{study.name if out is None else out}/{study.name}.zarr"
-    with opened_workers(workers, scheduler) as executor, Progress() if progress else nullcontext(_ignore) as watch:
+    with opened_workers(workers, scheduler) as executor, RunProgress() if progress else nullcontext(_ignore) as watch:
         run_studies({location: study}, executor, watch)
     return Store(location).load()
 
@@ -80,7 +80,7 @@ def _ignore(_: object) -> None:
 def run_studies(
     studies: Mapping[str, Study],
     executor: Executor,
-    watch: Callable[[Step], None] = _ignore,
+    watch: Callable[[RunStep], None] = _ignore,
     finished: Callable[[str], None] = _ignore,
 ) -> list[str]:
     """Play what is missing of these studies, given by the location of their stores; return what was found damaged.
@@ -127,7 +127,7 @@ def resumable(is_saved: Callable[[], bool]) -> Iterator[None]:
 
 
 def _run(
-    stores: dict[Writer, Study], executor: Executor, watch: Callable[[Step], None], finished: Callable[[str], None]
+    stores: dict[Writer, Study], executor: Executor, watch: Callable[[RunStep], None], finished: Callable[[str], None]
 ) -> list[str]:
     """Play what is missing; the stores are open, and no other run writes to them."""
     began, start = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
@@ -137,7 +137,7 @@ def _run(
         work += [(store, item) for item in missing]
         damaged += [f"{store.record.name}: {item}" for item in broken]
     total = sum(_pulls(store, item) for store, item in work)
-    watch(Step("", 0, total))
+    watch(RunStep("", 0, total))
     done: Counter[Writer] = Counter()  # pulls
     left = Counter(store for store, _ in work)  # items
     # Not concurrent.futures.wait, which holds the locks of all futures for a while: Ctrl-C at that moment would hang.
@@ -160,7 +160,7 @@ def _run(
                 done[store] += _pulls(store, item)
                 left[store] -= 1
                 pulls += _pulls(store, item)
-                watch(Step(f"{store.record.name}: {item.case}", pulls, total))
+                watch(RunStep(f"{store.record.name}: {item.case}", pulls, total))
                 if not left[store]:
                     close(store)
                     finished(store.location)

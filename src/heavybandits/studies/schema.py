@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from .._validate import unknown
 
-LARGEST = 10**12
+LARGEST_STUDY_COUNT = 10**12
 
 
 class StudyError(ValueError):
@@ -31,7 +31,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-Count = Annotated[int, Field(ge=1, le=LARGEST)]
+Count = Annotated[int, Field(ge=1, le=LARGEST_STUDY_COUNT)]
 Text = Annotated[str, AfterValidator(_printable)]
 
 
@@ -41,7 +41,7 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Head(Table):
+class StudyTable(Table):
     """The table ``[study]``."""
 
     title: Text = ""
@@ -52,7 +52,7 @@ class Head(Table):
     checkpoints: Literal["log", "all", "end"] | list[Count] = "log"
 
 
-class Report(Table):
+class ReportTable(Table):
     """The table ``[report]``."""
 
     figure: Literal["curves", "sweep", "runtime", "matrix"] = "curves"
@@ -88,10 +88,10 @@ class StudyFile(Table):
     heavybandits.studies.schema.StudyError: mine: study: unknown key 'horizn'; did you mean 'horizon'? Known: ...
     """
 
-    study: Head
+    study: StudyTable
     instance: Annotated[dict[str, Annotated[InstanceTable, BeforeValidator(_plain)]], Field(min_length=1)]
     policy: Annotated[dict[str, Annotated[PolicyTable, BeforeValidator(_plain)]], Field(min_length=1)]
-    report: Report = Report()
+    report: ReportTable = ReportTable()
 
     @classmethod
     def checked(cls, name: str, plain: Any) -> Self:

@@ -23,7 +23,7 @@ import zarr
 
 from ..results.result import Chunk, Result
 from ..results.study_result import StudyResult
-from .record import Item, Record, RecordError
+from .record import Item, RecordError, StudyRecord
 
 ARRAYS = Chunk._fields
 # What Zarr, its codecs and NumPy raise if what is stored is damaged; they check little of what they read.
@@ -60,7 +60,7 @@ class Store:
         self.location = absolute(location)
         try:
             self._root = zarr.open_group(self.location, mode="r")
-            self.record = Record.unsealed(self._root.attrs.asdict())
+            self.record = StudyRecord.unsealed(self._root.attrs.asdict())
         except RecordError as error:
             raise StoreError(f"{self.location}: {error}; run the study again to rebuild it: intact results are kept"
                              ) from None  # fmt: skip
@@ -153,7 +153,7 @@ class Store:
             return False
 
 
-def coordinate_arrays(record: Record, case: str) -> dict[str, tuple[tuple[str, ...], Any]]:
+def coordinate_arrays(record: StudyRecord, case: str) -> dict[str, tuple[tuple[str, ...], Any]]:
     """Return the dimensions and values of the coordinates that are stored with a case."""
     more = {name: (("policy",) if np.ndim(values) else (), values) for name, values in record.coordinates(case).items()}
     return {"round": (("round",), record.rounds(case)), "policy": (("policy",), np.array(list(record.policies))),

@@ -25,15 +25,15 @@ from ..algorithms.registry import make
 from ..engine.checkpoints import checkpoint_rounds
 from ..protocols import IntArray, require_kind
 from ..world.delays import Delays
+from .oracle_parameters import with_oracle_parameters
 from .record import identity, short_digest
 from .schema import StudyError, StudyFile
-from .sweep import MOST, choices
+from .sweep import MOST_COMBINATIONS, choices
 from .tables import in_folder, make_instance, pop_delays
-from .told import told
 
-ITEM = 5_000_000  # pulls in a work item: about half a second for most policies
-LONGEST = 200  # bytes of a label, which names a folder of the store
-RESERVED = ("c", "zarr.json")  # names that Zarr uses itself
+PULLS_PER_ITEM = 5_000_000  # of work: about half a second for most policies
+LONGEST_LABEL = 200  # bytes of a label, which names a folder of the store
+RESERVED_LABELS = ("c", "zarr.json")  # names that Zarr uses itself
 
 
 class Case(NamedTuple):
@@ -76,9 +76,9 @@ class Study:
     def __post_init__(self) -> None:
         if not self.name.isprintable():
             raise StudyError(f"{self.name}: the name of a study must not contain control characters, got {self.name!r}")
-        if len(self.cases) * len(self.choices) > MOST:
+        if len(self.cases) * len(self.choices) > MOST_COMBINATIONS:
             raise StudyError(f"{self.name}: has {len(self.cases):,} cases and {len(self.choices):,} policies; "
-                             f"a study may have at most {MOST:,} pairs of them")  # fmt: skip
+                             f"a study may have at most {MOST_COMBINATIONS:,} pairs of them")  # fmt: skip
 
     def __reduce__(self) -> Any:
         return _restored, (self.name, json.dumps(self.spec.plain()), self.folder)
@@ -109,7 +109,7 @@ class Study:
 
     @cached_property
     def choices(self) -> dict[str, PolicyChoice]:
-        """The policies by label, before they are told about an instance."""
+        """The policies by label, before oracle parameters are filled in."""
         found, labels = {}, _Labels(self.name, "policy", str)
         for family, table in self.spec.policy.items():
             with _located(self.name, f"policy.{family}"):
@@ -124,11 +124,11 @@ class Study:
         return {label: choice.family for label, choice in self.choices.items()}
 
     def policies(self, case: str) -> dict[str, Any]:
-        """Make the policies, with what they are told about this instance, by label."""
+        """Make the policies, with their oracle parameters on this instance, by label."""
         made, instance = {}, self.cases[case].instance
         for label, (family, _, values) in self.choices.items():
             with _located(self.name, f"policy.{family}"):
-                known = told(values, instance)
+                known = with_oracle_parameters(values, instance)
                 made[label] = make(in_folder(known.pop("kind"), self.folder), **known)
                 require_kind("policy", instance.kind, made[label])
         return made
@@ -136,7 +136,7 @@ class Study:
     def chunk(self, case: str) -> int:
         """Return how many replications of all policies make a work item."""
         _, horizon, replications, *_ = self.cases[case]
-        return min(replications, math.ceil(ITEM / (horizon * len(self.choices))))
+        return min(replications, math.ceil(PULLS_PER_ITEM / (horizon * len(self.choices))))
 
     @property
     def replications(self) -> dict[str, int]:
@@ -207,10 +207,10 @@ class _Labels:
         if not re.fullmatch(r"[\w(][\w .,=()+-]*", label):
             rule = "must begin with a letter or digit and contain only letters, digits, spaces and . , = ( ) + - _"
             raise StudyError(f"{self._name}: a label {rule}, got {label!r}")
-        if len(label.encode()) > LONGEST:
-            raise StudyError(f"{self._name}: a label must have at most {LONGEST} bytes, got {label!r}")
+        if len(label.encode()) > LONGEST_LABEL:
+            raise StudyError(f"{self._name}: a label must have at most {LONGEST_LABEL} bytes, got {label!r}")
         key = self._key(label)
-        if self._table == "instance" and key in RESERVED:
+        if self._table == "instance" and key in RESERVED_LABELS:
             raise StudyError(f"{self._name}: instance.{base}: the store uses {label!r} itself; choose another label")
         if key in self._taken:
             other, where = self._taken[key]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 LISTS = ("means", "laws", "weights", "noises", "values", "theta", "contexts")  # keys whose value is a list by nature
-MOST = 1_000_000  # combinations
+MOST_COMBINATIONS = 1_000_000
 
 Path = tuple[str, ...]
 
@@ -43,8 +43,8 @@ def choices(label: str, table: dict[str, Any]) -> Iterator[Choice]:
     table = _spread(table)
     lists = dict(_lists(table))
     combinations = math.prod(map(len, lists.values()))
-    if combinations > MOST:
-        raise ValueError(f"makes {combinations:,} combinations; a study may have at most {MOST:,}")
+    if combinations > MOST_COMBINATIONS:
+        raise ValueError(f"makes {combinations:,} combinations; a study may have at most {MOST_COMBINATIONS:,}")
     names = _names(list(lists))
     texts = {path: _texts(values) for path, values in lists.items()}
     for chosen in itertools.product(*(range(len(values)) for values in lists.values())):
@@ -65,8 +65,10 @@ def _spread(value: Any) -> Any:
 
 def _linspace(arguments: Any) -> list[float]:
     numbers = isinstance(arguments, list) and len(arguments) == 3 and all(isinstance(x, int | float) for x in arguments)
-    if not numbers or not isinstance(arguments[2], int) or not 1 <= arguments[2] <= MOST:
-        raise ValueError(f"linspace must be [first, last, count] with a count from 1 to {MOST:,}, got {arguments!r}")
+    if not numbers or not isinstance(arguments[2], int) or not 1 <= arguments[2] <= MOST_COMBINATIONS:
+        raise ValueError(
+            f"linspace must be [first, last, count] with a count from 1 to {MOST_COMBINATIONS:,}, got {arguments!r}"
+        )
     return [float(f"{x:.12g}") for x in np.linspace(*arguments)]  # 0.12, not 0.12000000000000001
 
 

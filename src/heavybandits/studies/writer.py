@@ -20,7 +20,7 @@ import zarr
 from .._files import named
 from ..results.result import Chunk
 from ..results.stored_instance import noise_of
-from .record import CaseRecord, Item, PolicyRecord, Record, RecordError, differences
+from .record import CaseRecord, Item, PolicyRecord, RecordError, StudyRecord, differences
 from .store import (
     ARRAYS,
     DAMAGE,
@@ -123,13 +123,13 @@ def _locked(location: str) -> Iterator[None]:
         os.close(folder)
 
 
-def _settled(location: str, study: Study) -> Record:
+def _settled(location: str, study: Study) -> StudyRecord:
     """Return the record that the store of a study should have; clear a store that has no results.
 
     A record that is damaged is made again from the study, if at least one chunk belongs to it.
     """
     try:
-        found = Record.unsealed(zarr.open_group(location, mode="r").attrs.asdict())
+        found = StudyRecord.unsealed(zarr.open_group(location, mode="r").attrs.asdict())
     except (*DAMAGE, FileNotFoundError) as error:
         made = record_of(study)
         if _is_empty(location) or _holds_some(location, made):
@@ -154,14 +154,14 @@ def _extended(location: str, label: str, case: CaseRecord, replications: int) ->
     return case.model_copy(update={"replications": replications})
 
 
-def _another(location: str, record: Record, study: Study) -> StoreError:
+def _another(location: str, record: StudyRecord, study: Study) -> StoreError:
     changed = differences(record.identity, study.identity)
     more = f"; and {len(changed) - 4} more differences" if len(changed) > 4 else ""
     return StoreError(f"{location} was made from another study ({'; '.join(changed[:4])}{more}); "
                       "choose another folder, or delete it")  # fmt: skip
 
 
-def record_of(study: Study) -> Record:
+def record_of(study: Study) -> StudyRecord:
     """Return the record of a study, with everything that reports need."""
     cases = {}
     for label, case in study.cases.items():
@@ -174,7 +174,7 @@ def record_of(study: Study) -> Record:
     policies = {
         label: PolicyRecord(family=choice.family, swept=choice.swept) for label, choice in study.choices.items()
     }
-    return Record(name=study.name, versions=_versions(), sources=study.sources, spec=study.spec, cases=cases,
+    return StudyRecord(name=study.name, versions=_versions(), sources=study.sources, spec=study.spec, cases=cases,
                   policies=policies)  # fmt: skip
 
 
@@ -205,7 +205,7 @@ class _Layout(NamedTuple):
     fill: float
 
 
-def _layout(record: Record, label: str) -> dict[str, _Layout]:
+def _layout(record: StudyRecord, label: str) -> dict[str, _Layout]:
     """Return the layout of the arrays of a case, except for its coordinates."""
     case, n_policies, along = record.cases[label], len(record.policies), ("policy", "replication")
     all_of_it, chunk = (n_policies, case.replications), (n_policies, case.chunk)
@@ -287,7 +287,7 @@ def _is_empty(location: str) -> bool:
     return not file_system(location).find(location)
 
 
-def _holds_some(location: str, record: Record) -> bool:
+def _holds_some(location: str, record: StudyRecord) -> bool:
     """Return whether at least one chunk belongs to the study with this record."""
     cases = _Cases(location, record)
     return any(cases.read(item)[1] is not None for item in record.items())
@@ -296,7 +296,7 @@ def _holds_some(location: str, record: Record) -> bool:
 class _Cases(Store):
     """The cases of a store whose root cannot be read."""
 
-    def __init__(self, location: str, record: Record) -> None:
+    def __init__(self, location: str, record: StudyRecord) -> None:
         self.location, self.record = location, record
 
     def _array(self, case: str, name: str) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._format import number
 from ...diagnosis.shape import drift, quantile
-from ...diagnosis.tails import UNKNOWN, Estimate, distances, tail_index
+from ...diagnosis.tails import UNKNOWN_ESTIMATE, Estimate, distances, tail_index
 from ...palette import HUES, LINES
 from .judgement import Judgement
 from .known import Known
@@ -165,7 +165,7 @@ def _tails(known: Known, names: list[str]) -> tuple[Estimate, Estimate]:
         middle = statistics.median(values)
         away += [value - middle for value in values]
     if not away:
-        return UNKNOWN, UNKNOWN
+        return UNKNOWN_ESTIMATE, UNKNOWN_ESTIMATE
     residuals = np.array(away)
     middle = quantile(np.sort(residuals), 0.5)
     upper, lower = (tail_index(distances(residuals, middle, side)) for side in (1, -1))

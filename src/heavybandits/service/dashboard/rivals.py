@@ -80,7 +80,7 @@ def replayed(policy: Any, goal: str, samples: list[FloatArray]) -> Replayed:
     """
     from ...algorithms.registry import make
     from ...diagnosis.advice import measured_ucb
-    from ...diagnosis.replay import replay
+    from ...diagnosis.replay import replay_rewards
     from ...diagnosis.shape import measure
 
     samples = [sample[np.isfinite(sample)] for sample in samples if np.isfinite(sample).any()]
@@ -88,7 +88,7 @@ def replayed(policy: Any, goal: str, samples: list[FloatArray]) -> Replayed:
         return Replayed([], "There is nothing to replay until two arms have rewards.")
     residuals = np.concatenate([sample - np.median(sample) for sample in samples])
     ucb = measured_ucb(measure(residuals), residuals)
-    found = replay(samples, {"this policy": policy, "UCB": make("ucb", **ucb.parameters)}, goal)
+    found = replay_rewards(samples, {"this policy": policy, "UCB": make("ucb", **ucb.parameters)}, goal)
     if not found.earned:
         return Replayed([], found.note)
     rows = [(label, *_band(earned.mean if goal == "mean" else earned.median))

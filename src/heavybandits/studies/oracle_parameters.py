@@ -1,4 +1,4 @@
-"""What a policy may be told about the instance that it plays: ``{ instance = "largest-mean" }`` in a study file."""
+"""Oracle parameters: what a policy is told of the instance it plays, ``{ instance = "largest-mean" }`` in a study."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from .._validate import unknown
 
-DRAWS = 200_000  # of each arm's noise, from which its spread is estimated
+NOISE_DRAWS = 200_000  # of each arm's noise, from which its spread is estimated
 GAUSSIAN_SPREAD = 1.3489795003921634  # the distance between the quartiles of a standard Gaussian
 
 
 def _draws(instance: Any) -> list[Any]:
     """Return draws of each arm's noise."""
     rng = np.random.default_rng(0)
-    return [noise.sample(rng, DRAWS) for noise in instance.begin().noises]
+    return [noise.sample(rng, NOISE_DRAWS) for noise in instance.begin().noises]
 
 
 @functools.lru_cache(maxsize=64)
@@ -38,8 +38,8 @@ def _theta_norm(instance: Any) -> float:
     return float(instance.theta_norm)
 
 
-# The paper tells its policies the largest location in this way.
-PROVIDED: dict[str, Callable[[Any], Any]] = {
+# The paper gives its policies the largest location in this way.
+ORACLE_PARAMETERS: dict[str, Callable[[Any], Any]] = {
     "largest-mean": lambda instance: float(np.abs(instance.means).max()) or 1.0,  # in absolute value; 1 if all are 0
     "lowest": lambda instance: float(instance.means.min()),
     "highest": lambda instance: float(instance.means.max()),
@@ -50,22 +50,23 @@ PROVIDED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def told(value: Any, instance: Any) -> Any:
+def with_oracle_parameters(value: Any, instance: Any) -> Any:
     """Return the values of a policy's table with what the instance provides filled in.
 
     Examples
     --------
     >>> import heavybandits as hb
-    >>> told({"kind": "ucb", "c": {"instance": "highest", "times": 2}}, hb.Instance([0, 3], hb.Cauchy()))
+    >>> table = {"kind": "ucb", "c": {"instance": "highest", "times": 2}}
+    >>> with_oracle_parameters(table, hb.Instance([0, 3], hb.Cauchy()))
     {'kind': 'ucb', 'c': 6.0}
     """
     if not isinstance(value, dict):
         return value
     if not {"instance"} <= set(value) <= {"instance", "times"}:
-        return {key: told(part, instance) for key, part in value.items()}
-    if not isinstance(value["instance"], str) or value["instance"] not in PROVIDED:
-        raise ValueError(unknown("property of an instance", value["instance"], PROVIDED))
-    provided = PROVIDED[value["instance"]](instance)
+        return {key: with_oracle_parameters(part, instance) for key, part in value.items()}
+    if not isinstance(value["instance"], str) or value["instance"] not in ORACLE_PARAMETERS:
+        raise ValueError(unknown("property of an instance", value["instance"], ORACLE_PARAMETERS))
+    provided = ORACLE_PARAMETERS[value["instance"]](instance)
     if "times" not in value:
         return provided
     if not isinstance(provided, float) or not isinstance(value["times"], int | float):
