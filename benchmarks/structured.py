@@ -25,6 +25,7 @@ REPLICATIONS = 3  # a call of simulate takes a millisecond to begin, which is no
 Pair = tuple[Callable[[NDArray[np.float64]], int], Callable[[NDArray[np.float64], int, float], object]]
 
 
+@hb.policy(kind="linear")
 class First(NamedTuple):
     """A policy that plays the first row, so that only drawing contexts and noise takes time."""
 

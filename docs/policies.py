@@ -13,7 +13,7 @@ from pathlib import Path
 import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import streams
 from heavybandits.algorithms.registry import KINDS, TITLES, examples, facts
-from heavybandits.jit.randomness import uses_rng
+from heavybandits.protocols import is_randomised
 
 ROOT = Path(__file__).parent.parent
 COSTS, PAGE = ROOT / "benchmarks" / "policies.csv", ROOT / "docs" / "policies.md"
@@ -86,7 +86,7 @@ def rows(kind: str) -> Iterator[list[str]]:
     yield ["---"] * len(head)
     for name, own in facts(kind).items():
         policy = hb.make(name, **examples()[name])
-        sure = "no" if uses_rng(policy) or any(streams(policy.init(2, 100))) else "yes"
+        sure = "no" if is_randomised(policy) or any(streams(policy.init(2, 100))) else "yes"
         measured = (f"{costs[name, n_arms]:,.0f}" if (name, n_arms) in costs else "-" for n_arms in sizes)
         texts = [own.needs, sure, own.memory, own.cost, *measured, own.regret, own.reference]
         yield [f"`{name}`", *(text.replace("|", "\\|").replace("*", "\\*") for text in texts)]

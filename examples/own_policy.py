@@ -18,6 +18,7 @@ class State(NamedTuple):
     median: np.ndarray
 
 
+@hb.policy(randomised=True)
 class MedianWalk(NamedTuple):
     explore: float = 100.0  # the chance of a random pull in round t is this over t
 

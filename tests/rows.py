@@ -17,6 +17,7 @@ class RidgeState(NamedTuple):
     seen: IntArray
 
 
+@hb.policy(kind="linear")
 class Ridge(NamedTuple):
     """LinUCB, written plainly."""
 
@@ -46,6 +47,7 @@ class Ridge(NamedTuple):
         return dot(x, state.theta) + self.radius * np.sqrt(leverage(state.design, x))  # type: ignore[no-any-return]
 
 
+@hb.policy(kind="linear", randomised=True)
 class Gamble(NamedTuple):
     """Ridge regression, but every other row is drawn at random."""
 

@@ -7,15 +7,15 @@ import inspect
 import re
 import shutil
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from explorations import CAPTIONS, draw
 
 import heavybandits as hb
-from heavybandits.algorithms.registry import all_policies, examples, facts
+from heavybandits.algorithms.entries import Entry
+from heavybandits.algorithms.registry import all_entries, all_policies, examples, facts
 from heavybandits.protocols import kind_of
 
 ROOT = Path(__file__).parents[2]
@@ -59,15 +59,14 @@ def page(name: str) -> str:
     """Return the page of a policy, which is written beside its picture."""
     example = examples()[name]
     policy = hb.make(name, **example)
-    module, home = module_of(name), sys.modules[type(policy).__module__]
+    entry, home = all_entries()[name], sys.modules[type(policy).__module__]
     call = ", ".join([f'"{name}"', *(f"{key}={value!r}" for key, value in example.items())])
-    parts = [
-        f"{name}\n{'=' * len(name)}",
-        f".. module:: {module.__name__}\n   :no-index-entry:",
-        f".. code-block:: python\n\n   hb.make({call})",
-    ]
-    if module is not home:
-        parts += [linked(str(module.__doc__)), "It presets parameters of another policy, which is described below."]
+    parts = [f"{name}\n{'=' * len(name)}"]
+    if entry.preset_of is None:
+        parts.append(f".. module:: {home.__name__}\n   :no-index-entry:")
+    parts.append(f".. code-block:: python\n\n   hb.make({call})")
+    if entry.preset_of is not None:
+        parts += [linked(about(entry)), "It presets parameters of another policy, which is described below."]
     parts += [linked(str(home.__doc__)), table_of_facts(name, kind_of(policy))]
     parts.append(
         f"How it explores\n---------------\n\n.. image:: {name}.png\n   :alt: What {name} plays in each round\n\n"
@@ -78,10 +77,12 @@ def page(name: str) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def module_of(name: str) -> ModuleType:
-    """Return the module that registers a policy."""
-    loaded = (module for path, module in [*sys.modules.items()] if path.startswith("heavybandits.algorithms."))
-    return next(module for module in loaded if getattr(module, "NAME", None) == name)
+def about(entry: Entry) -> str:
+    """Return what the docstring of a preset says before its examples, or which parameters it fixes."""
+    if isinstance(entry.make, partial):
+        fixed = zip(entry.make.func._fields, entry.make.args, strict=False)
+        return "It has " + " and ".join(f"{field} = {value}" for field, value in fixed) + "."
+    return str(inspect.getdoc(entry.make)).partition("Examples\n--------")[0]
 
 
 def linked(text: str) -> str:

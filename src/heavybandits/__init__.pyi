@@ -18,6 +18,7 @@ from .algorithms.linear.hvt_ucb import HvtUCB
 from .algorithms.linear.lin_ts import LinTS
 from .algorithms.linear.lin_ucb import LinUCB
 from .algorithms.linear.linear_clipped_sgd_ucb import LinearClippedSGDUCB
+from .algorithms.linear.linear_level_set_ucb import LinearAuto, LinearAutoMean
 from .algorithms.linear.median_of import MedianOf
 from .algorithms.linear.menu import MENU
 from .algorithms.linear.mom_lin import MomLin
@@ -32,6 +33,8 @@ from .algorithms.lipschitz.zooming import Zooming
 from .algorithms.policies.ada_tinf import AdaTINF
 from .algorithms.policies.adar_ucb import AdarUCB
 from .algorithms.policies.ape2 import APE2
+from .algorithms.policies.auto import Auto
+from .algorithms.policies.auto_mean import AutoMean
 from .algorithms.policies.betting_ucb import BettingUCB
 from .algorithms.policies.clipped_sgd_ucb import ClippedSGDUCB
 from .algorithms.policies.discounted_ucb import DiscountedUCB
@@ -68,7 +71,7 @@ from .engine.loop import simulate
 from .online.agent import Agent
 from .online.linear_agent import LinearAgent
 from .online.lipschitz_agent import LipschitzAgent
-from .protocols import compilable
+from .protocols import compilable, policy
 from .report.page import write_report
 from .results.result import Result
 from .results.study_result import StudyResult
@@ -124,18 +127,19 @@ __version__: str
 
 __all__ = [
     "ADMM", "ADTM", "APE2", "BMM", "CRT", "FOUCB", "HOO", "HTINF", "KLUCB", "LBSDA", "MENU", "MOSS", "MRAPE", "MRUCB",
-    "OFUL", "SDTM", "TOFU", "UCB", "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Batches", "Bernoulli", "Beta",
-    "BettingUCB", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential", "CauchyPareto", "Client",
-    "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint", "Empirical", "EpsilonGreedy",
-    "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian", "HeavyOFUL", "Held", "HuberBandit", "HvtUCB",
-    "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LinTS", "LinUCB", "LinearAgent",
-    "LinearClippedSGDUCB", "LinearInstance", "LipschitzAgent", "LipschitzAuto", "LipschitzInstance", "LogNormal",
-    "Logged", "MeanOfMedians", "MedianINF", "MedianOf", "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin",
-    "Negative", "NegativeBinomial", "Noise", "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB",
-    "ScipyNoise", "Shifted", "SlidingWindowUCB", "Sphere", "StudentT", "StudentThompson", "StudyResult",
-    "SymmetricStable", "ThompsonBeta", "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF",
-    "TwoPoint", "UCBTuned", "UniINF", "ZeroInflated", "Zooming", "blocks", "check_noise", "check_policy", "compilable",
-    "delta_cauchy", "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1",
-    "gaussian_env2", "gaussian_env3", "instances", "load_study", "make", "make_noise", "noises", "policies",
-    "read_study", "run_study", "simulate", "write_report",
+    "OFUL", "SDTM", "TOFU", "UCB", "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Auto", "AutoMean", "Batches",
+    "Bernoulli", "Beta", "BettingUCB", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential",
+    "CauchyPareto", "Client", "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint",
+    "Empirical", "EpsilonGreedy", "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian", "HeavyOFUL",
+    "Held", "HuberBandit", "HvtUCB", "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LinTS", "LinUCB",
+    "LinearAgent", "LinearAuto", "LinearAutoMean", "LinearClippedSGDUCB", "LinearInstance", "LipschitzAgent",
+    "LipschitzAuto", "LipschitzInstance", "LogNormal", "Logged", "MeanOfMedians", "MedianINF", "MedianOf",
+    "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin", "Negative", "NegativeBinomial", "Noise",
+    "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB", "ScipyNoise", "Shifted",
+    "SlidingWindowUCB", "Sphere", "StudentT", "StudentThompson", "StudyResult", "SymmetricStable", "ThompsonBeta",
+    "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned", "UniINF",
+    "ZeroInflated", "Zooming", "blocks", "check_noise", "check_policy", "compilable", "delta_cauchy", "delta_gaussian",
+    "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances",
+    "load_study", "make", "make_noise", "noises", "policies", "policy", "read_study", "run_study", "simulate",
+    "write_report",
 ]  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 import zlib
 from typing import Any, NamedTuple
 
+from .names import LOOKS
+
 # Eight colours that colour-blind readers can tell apart (Okabe and Ito 2008), without the pale yellow.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 
@@ -17,30 +19,14 @@ SOLID, DASHED, DASH_DOT, DASH_DOT_DOT, SHORT = LINES = (
     (), (5.0, 2.0), (6.0, 1.5, 1.2, 1.5), (6.0, 1.5, 1.2, 1.5, 1.2, 1.5), (2.2, 1.2),
 )  # fmt: skip
 LONG = (10.0, 2.0)  # only for the library's own policies
+WORDS: dict[str, Any] = {  # of which a policy's file makes its look
+    "blue": BLUE, "vermilion": VERMILION, "green": GREEN, "purple": PURPLE, "orange": ORANGE, "sky": SKY, "grey": GREY,
+    "brown": BROWN, "hero": HERO, "solid": SOLID, "dashed": DASHED, "dash-dot": DASH_DOT,
+    "dash-dot-dot": DASH_DOT_DOT, "short": SHORT, "long": LONG,
+}  # fmt: skip
 INK, FAINT = "#333a45", "#c9ced6"  # for text and axes
 WHITE, NIGHT = "#ffffff", "#14171c"  # the light and the dark background of a page
 
-_KNOWN: dict[str, tuple[str, tuple[float, ...]]] = {
-    "auto": (HERO, SOLID), "auto-mean": (HERO, DASHED), "linear-auto": (HERO, DASH_DOT),
-    "lipschitz-auto": (HERO, SHORT),
-    "ucb": (GREY, SOLID), "kl-ucb": (GREY, DASHED), "klinf-ucb": (GREY, DASH_DOT), "oracle-ucb": (GREY, SHORT),
-    "ucb-tuned": (GREY, DASH_DOT_DOT), "discounted-ucb": (GREY, LONG), "sliding-window-ucb": (BROWN, DASH_DOT_DOT),
-    "moss": (BROWN, SOLID), "moss-anytime": (BROWN, DASHED), "epsilon-greedy": (BROWN, SHORT),
-    "lb-sda": (BROWN, DASH_DOT), "lb-sda-limited": (BROWN, LONG),
-    "thompson-beta": (GREEN, LONG), "thompson-normal-gamma": (SKY, LONG),
-    "betting-ucb": (PURPLE, LONG), "restarting": (ORANGE, LONG),
-    "sgd-ucb": (BLUE, SOLID), "sgd-ucb-median": (SKY, DASHED), "sgd-ucb-smom": (GREEN, DASH_DOT),
-    "clipped-sgd-ucb": (BLUE, DASHED), "fo-ucb": (BLUE, DASH_DOT), "zo-ucb": (BLUE, SHORT),
-    "rucb-median": (ORANGE, SOLID), "rucb-truncated": (ORANGE, DASHED), "rucb-catoni": (ORANGE, DASH_DOT),
-    "robust-ucb": (ORANGE, SHORT), "mean-of-medians": (ORANGE, DASH_DOT_DOT),
-    "level-set-ucb": (PURPLE, SOLID), "adaptive-level-set-ucb": (PURPLE, DASHED),
-    "order-statistic-ucb": (PURPLE, SHORT),
-    "mr-ucb": (VERMILION, SOLID), "adar-ucb": (VERMILION, DASHED), "ape2": (VERMILION, DASH_DOT),
-    "mr-ape": (VERMILION, SHORT), "force-mom": (VERMILION, DASH_DOT_DOT),
-    "thompson-gaussian": (GREEN, SOLID), "student-thompson": (GREEN, DASHED), "exp3": (GREEN, SHORT),
-    "tsallis-inf": (SKY, SOLID), "htinf": (SKY, DASH_DOT), "opt-tinf": (SKY, SHORT), "ada-tinf": (SKY, DASH_DOT_DOT),
-    "inf-clip": (GREEN, DASH_DOT_DOT), "median-inf": (PURPLE, DASH_DOT), "uni-inf": (PURPLE, DASH_DOT_DOT),
-}  # fmt: skip
 HUES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY, BROWN)
 
 
@@ -65,8 +51,8 @@ class Look(NamedTuple):
 def look(name: str) -> Look:
     """Return how the policy of this name is drawn everywhere.
 
-    Each policy of the library has its own look.  Any other name always gets the same look, which it may share with
-    others.  A known name followed by a space and parameters keeps its colour and gets another line style.
+    A policy of the library states its look in its own file.  Any other name always gets the same look, which it may
+    share with others.  A known name followed by a space and parameters keeps its colour and gets another line style.
 
     Examples
     --------
@@ -78,10 +64,10 @@ def look(name: str) -> Look:
     key = name.strip().lower()
     code = zlib.crc32(key.encode(errors="replace"))
     first = key.partition(" ")[0]
-    if key in _KNOWN:
-        colour, dashes = _KNOWN[key]
-    elif first in _KNOWN:
-        colour, dashes = _KNOWN[first][0], LINES[1 + code % (len(LINES) - 1)]
+    if key in LOOKS:
+        colour, dashes = map(WORDS.__getitem__, LOOKS[key].split())
+    elif first in LOOKS:
+        colour, dashes = WORDS[LOOKS[first].split()[0]], LINES[1 + code % (len(LINES) - 1)]
     else:
         colour, dashes = HUES[code % len(HUES)], LINES[code // len(HUES) % len(LINES)]
     return Look(colour, dashes, 2.6 if colour == HERO else 1.5)

@@ -27,7 +27,10 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 State = TypeVar("State")
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
+AnyClass = TypeVar("AnyClass", bound=type)
 
+KINDS = ("arms", "linear", "lipschitz")
+DECLARE = "a policy whose select draws random numbers says so: @hb.policy(randomised=True)"
 COMPILABLE: dict[Callable[..., Any], bool] = {}  # the marked functions, and whether to inline each
 
 
@@ -183,8 +186,40 @@ class LipschitzPolicy(Protocol[State]):
         ...
 
 
+def policy(*, kind: str = "arms", randomised: bool | None = None) -> Callable[[AnyClass], AnyClass]:
+    """Declare what the policies of a class are; a class that says nothing is for K arms, and draws nothing itself.
+
+    Parameters
+    ----------
+    kind
+        What ``select`` chooses: ``"arms"``, rows of features (``"linear"``) or points (``"lipschitz"``).
+    randomised
+        Whether ``select`` draws random numbers; only then does it get a generator.  By default it does if a policy
+        among its parameters does.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> @policy(randomised=True)
+    ... class Coin(NamedTuple):
+    ...     share: float = 0.5
+    >>> is_randomised(Coin()), kind_of(Coin())
+    (True, 'arms')
+    """
+    if kind not in KINDS:
+        raise ValueError(f"policy: kind must be one of {', '.join(KINDS)}, got {kind!r}")
+
+    def declared(cls: AnyClass) -> AnyClass:
+        cls.kind = kind  # type: ignore[attr-defined]
+        if randomised is not None:
+            cls.randomised = randomised  # type: ignore[attr-defined]
+        return cls
+
+    return declared
+
+
 def kind_of(policy: Any) -> str:
-    """Return the kind of a policy, by its methods: ``"arms"``, ``"linear"`` or ``"lipschitz"``.
+    """Return the kind that a policy declares: ``"arms"``, which is the default, ``"linear"`` or ``"lipschitz"``.
 
     Examples
     --------
@@ -192,10 +227,22 @@ def kind_of(policy: Any) -> str:
     >>> kind_of(hb.UCB())
     'arms'
     """
-    if hasattr(policy, "point"):
-        return "lipschitz"
-    code = getattr(getattr(type(policy), "select", None), "__code__", None)
-    return "linear" if code is not None and code.co_argcount == 5 else "arms"
+    return str(getattr(policy, "kind", "arms"))
+
+
+def is_randomised(policy: Any) -> bool:
+    """Return whether ``select`` draws random numbers, and so gets a generator: as the policy declares.
+
+    A policy that does not say gets a generator if a policy among its parameters does.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> is_randomised(hb.UCB()), is_randomised(hb.ThompsonGaussian()), is_randomised(hb.Restarting(hb.UCB()))
+    (False, True, False)
+    """
+    declared = getattr(policy, "randomised", None)
+    return bool(declared) if declared is not None else any(is_randomised(p) for p in policy if hasattr(p, "select"))
 
 
 def require_kind(what: str, kind: str, policy: Any) -> None:
@@ -211,7 +258,8 @@ def require_kind(what: str, kind: str, policy: Any) -> None:
     """
     found = kind_of(policy)
     if found != kind:
-        raise TypeError(f"{what} must be of kind {kind!r} here, got one of kind {found!r}: {policy!r}")
+        hint = "" if hasattr(policy, "kind") else f"; a class of kind {kind!r} says so: @hb.policy(kind={kind!r})"
+        raise TypeError(f"{what} must be of kind {kind!r} here, got one of kind {found!r}: {policy!r}{hint}")
 
 
 class Estimator(Protocol[State]):

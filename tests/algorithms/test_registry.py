@@ -1,6 +1,7 @@
 """The folders are the registry: a file defines everything about a policy, and no other list has it."""
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.algorithms import registry
+from heavybandits.algorithms.entries import register_estimator
 from heavybandits.protocols import kind_of
 
 ROOT = Path(__file__).parents[2]
@@ -21,11 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import Count, validated
+from ..entries import register_policy
+from ..parameters import Count
 
-EXAMPLE = {"length": 2}
-FACTS = Facts(needs="nothing", memory="8 bytes", cost="O(1)", regret="linear", reference="folklore")
+FACTS = {"needs": "nothing", "memory": "8 bytes", "cost": "O(1)", "regret": "linear", "reference": "folklore"}
 
 
 class Rewards(NamedTuple):
@@ -34,10 +35,8 @@ class Rewards(NamedTuple):
 '''
 NEW = {
     "arms": """
-NAME = "round-robin"
 
-
-@validated
+@register_policy("round-robin", kind="arms", example={"length": 2}, **FACTS)
 class RoundRobin(NamedTuple):
     length: Count = 1
 
@@ -51,10 +50,8 @@ class RoundRobin(NamedTuple):
         state.seen[arm] += 1
 """,
     "linear": """
-NAME = "first-row"
 
-
-@validated
+@register_policy("first-row", kind="linear", example={"length": 2}, **FACTS)
 class FirstRow(NamedTuple):
     length: Count = 1
 
@@ -68,10 +65,8 @@ class FirstRow(NamedTuple):
         state.seen[0] += 1
 """,
     "lipschitz": """
-NAME = "midpoint"
 
-
-@validated
+@register_policy("midpoint", kind="lipschitz", example={"length": 2}, **FACTS)
 class Midpoint(NamedTuple):
     length: Count = 1
 
@@ -111,7 +106,7 @@ def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
     """In a copy of the package with a new file of each kind, each is found by name, checked, shown and in the table."""
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=ignore)
-    for name in ("docs/policies.md", "docs/policies.py", "benchmarks/policies.csv"):
+    for name in ("docs/policies.md", "docs/policies.py", "docs/zoo.py", "docs/generate.py", "benchmarks/policies.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     for kind, name in NAMES.items():
@@ -119,7 +114,7 @@ def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
         (folder / f"{name.replace('-', '_')}.py").write_text(HEAD + NEW[kind])
     # Interpreted, because compiling takes long and does not depend on where the file is.
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "NUMBA_DISABLE_JIT": "1"}
-    for arguments in (["-c", USE], ["docs/policies.py"]):
+    for arguments in (["-c", USE], ["docs/generate.py"], ["-c", USE]):
         done = subprocess.run(
             [sys.executable, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
@@ -127,6 +122,10 @@ def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
         if arguments[0] == "-c":
             for name in NAMES.values():
                 assert f"{name}, 0 rewards\n" in done.stdout
+    names, studies = (tmp_path / "src/heavybandits" / part for part in ("names.py", "studies/files"))
+    for kind, name in NAMES.items():
+        assert f'"{name}": "{registry.KINDS[kind]}.{name.replace("-", "_")}"' in names.read_text(encoding="utf-8")
+    assert '[policy.round-robin]\nkind = "round-robin"\n' in (studies / "zoo.toml").read_text(encoding="utf-8")
     table = (tmp_path / "docs/policies.md").read_text(encoding="utf-8")
     for kind, name in NAMES.items():
         measured = "- | - | " if kind == "arms" else ""
@@ -143,13 +142,27 @@ def test_making_a_policy_loads_no_other() -> None:
     assert done.stdout.split() == ["heavybandits.algorithms.policies.ucb"]
 
 
-@pytest.mark.parametrize("what", list(registry.FOLDERS))
-def test_names_are_those_of_the_files(what: str) -> None:
-    folder = Path(registry.__file__).parent / registry.FOLDERS[what]
-    files = {file.stem.replace("_", "-") for file in folder.glob("[!_]*.py")}
-    known = hb.estimators() if what == "estimator" else hb.policies(what)
-    assert set(known) == files
-    assert set(known) <= set(registry.examples())
+def test_a_file_registers_its_own_name_first() -> None:
+    folder = Path(registry.__file__).parent
+    files = {f"{name}.{file.stem}" for name in registry.FOLDERS.values() for file in (folder / name).glob("[!_]*.py")}
+    entries = registry.all_entries().values()
+    owners = {entry.module.removeprefix("heavybandits.algorithms."): entry for entry in entries if not entry.preset_of}
+    assert set(owners) == files
+    for file, entry in owners.items():
+        assert entry.name == file.partition(".")[2].replace("_", "-")
+    for entry in entries:
+        assert entry.preset_of is None or hb.make(entry.name, **entry.example).__class__ is entry.preset_of
+
+
+def test_generated_files_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    for path, text in runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]().items():
+        assert path.read_text(encoding="utf-8") == text, "run: python docs/generate.py"
+
+
+def test_a_name_can_be_registered_once() -> None:
+    with pytest.raises(ValueError, match="two files register the name 'ucb'"):
+        register_estimator("ucb")(type(hb.ClippedSGD()))
 
 
 @pytest.mark.parametrize("kind", registry.KINDS)
@@ -163,9 +176,7 @@ def test_no_two_policies_share_a_name() -> None:
     assert len(registry.all_policies()) == sum(len(hb.policies(kind)) for kind in registry.KINDS)
 
 
-@pytest.mark.parametrize(
-    "name", sorted({*registry.all_policies()} - {"order-statistic-ucb", "clipped-sgd-ucb", "robust-ucb"})
-)
+@pytest.mark.parametrize("name", sorted({*registry.all_policies()} - {"clipped-sgd-ucb", "robust-ucb"}))
 def test_a_policy_knows_its_name(name: str) -> None:
     example = registry.examples()[name]
     assert registry.name_of(hb.make(name, **example)) == name
@@ -190,7 +201,10 @@ def test_an_error_begins_with_the_class(name: str) -> None:
         (hb.make("htinf", eps=1.0, scale=1.0, offset=3.0), "opt-tinf"),
         (hb.make("htinf", eps=1.0, scale=2.0, offset=3.0), "htinf"),
         (hb.make("robust-ucb", estimator={"kind": "median-of-means", "eps": 0.5, "v": 2.0}), "rucb-median"),
-        (hb.make("order-statistic-ucb", c=1.0), "robust-ucb"),  # c is the template's exponent
+        (hb.make("order-statistic-ucb", c=1.0), "order-statistic-ucb"),
+        (hb.make("lb-sda", memory=2.0), "lb-sda-limited"),
+        (hb.make("level-set-ucb", noise={"kind": "cauchy", "scale": 2.0}, scale=1.0), "level-set-ucb"),
+        (hb.make("linear-level-set-ucb", degrees=0.0, scale=1.0), "linear-level-set-ucb"),
     ],
 )
 def test_the_most_special_name_is_told(policy: Any, name: str) -> None:

@@ -14,8 +14,7 @@ from heavybandits.engine.checkpoints import checkpoint_rounds
 from heavybandits.engine.linear import LinearGame
 from heavybandits.engine.loop import Run, play_chunk
 from heavybandits.engine.streams import generator, stream_key
-from heavybandits.jit.randomness import uses_rng
-from heavybandits.protocols import FloatArray, IntArray
+from heavybandits.protocols import FloatArray, IntArray, is_randomised
 
 INSTANCES = {"fresh": FRESH, "fixed": FIXED, "drawn": DRAWN}
 
@@ -51,7 +50,7 @@ def test_compiled_loop_equals_a_plain_one_bit_for_bit(kind: str, policy: Any) ->
 
 
 def test_only_policies_that_draw_get_a_generator() -> None:
-    assert (uses_rng(Ridge()), uses_rng(Gamble())) == (False, True)
+    assert (is_randomised(Ridge()), is_randomised(Gamble())) == (False, True)
 
 
 @pytest.mark.parametrize("kind", INSTANCES)
@@ -119,6 +118,7 @@ class TurnState(NamedTuple):
     seen: IntArray
 
 
+@hb.policy(kind="linear")
 class InTurn(NamedTuple):
     """A policy that plays the row that it has played least, and must know how many there are."""
 
@@ -154,6 +154,7 @@ def test_policies_must_be_of_the_instances_kind() -> None:
         hb.simulate("env1", {"x": Ridge()}, horizon=5)  # type: ignore[arg-type]
 
 
+@hb.policy(kind="linear")
 class Stray(NamedTuple):
     """A policy that selects a row that does not exist."""
 

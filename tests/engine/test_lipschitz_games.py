@@ -48,6 +48,7 @@ def test_policies_and_workers_do_not_change_each_others_results() -> None:
     np.testing.assert_array_equal(alone.regret.sel(policy="auto"), beside.regret.sel(policy="auto"))
 
 
+@hb.policy(kind="lipschitz")
 class Wanderer(NamedTuple):
     """A policy that plays a new cell in every round."""
 

@@ -230,6 +230,7 @@ def test_an_agent_with_points_is_restored_exactly(name: str) -> None:
     stays_exact(OfPoints, name)
 
 
+@hb.policy(kind="lipschitz")
 class Growing(NamedTuple):
     """A policy for points that has one more cell after each reward, at one of two points in turn."""
 

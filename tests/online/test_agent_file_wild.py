@@ -11,8 +11,8 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import check_state
+from heavybandits.algorithms.registry import examples
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "policies.json"
 PLAY = """
 import faulthandler, json, sys
 import numpy as np
@@ -71,8 +71,7 @@ print(loaded, refused)
 
 def play(policies: list[str], n_arms: int, folder: Path, *, interpreted: bool) -> tuple[int, int]:
     """Return how many files were loaded and refused; no process may crash."""
-    known = json.loads(GOLDEN.read_text())
-    chosen = json.dumps({name: known[name] for name in policies})
+    chosen = json.dumps({name: examples()[name] for name in policies})
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1" if interpreted else "0"}
     command = [sys.executable, "-c", PLAY, chosen, str(n_arms), str(folder / "agent"), str(int(interpreted))]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -1,6 +1,5 @@
 """What an agent shows of itself: a table of estimates, probabilities, and itself as bytes."""
 
-import json
 import math
 from pathlib import Path
 
@@ -9,8 +8,8 @@ import pytest
 from agents import POLICIES, play, snapshot
 
 import heavybandits as hb
+from heavybandits.algorithms.registry import examples
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "policies.json").read_text())
 DRAWING = ["ada-tinf", "exp3", "htinf", "inf-clip", "median-inf", "opt-tinf", "tsallis-inf", "uni-inf"]
 
 
@@ -55,7 +54,7 @@ def test_estimates_leave_the_agent_as_it_is() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DRAWING)
 def test_probabilities_are_those_of_the_next_draw(name: str) -> None:
-    agent = hb.Agent(hb.make(name, **GOLDEN[name]), arms=["a", "b", "c"], horizon=1000, seed=3)
+    agent = hb.Agent(hb.make(name, **examples()[name]), arms=["a", "b", "c"], horizon=1000, seed=3)
     play(agent, np.random.default_rng(2), 60)
     before = snapshot(agent)
     chances = agent.probabilities()

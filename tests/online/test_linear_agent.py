@@ -17,8 +17,8 @@ from rows import Gamble, Ridge
 import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.registry import examples
-from heavybandits.jit.randomness import uses_rng
 from heavybandits.online import linear_decisions
+from heavybandits.protocols import is_randomised
 
 ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
 
@@ -343,7 +343,7 @@ def test_no_finite_features_lead_to_nan(name: str) -> None:
 @pytest.mark.parametrize("policy", [Ridge(), hb.make("lin-ts")])
 def test_repeating_assignments_leads_to_the_same_bits(policy: Any) -> None:
     first, again = (hb.LinearAgent(policy, n_features=2, seed=seed) for seed in range(2))
-    if uses_rng(policy):
+    if is_randomised(policy):
         again = copy.deepcopy(first)
     rng = np.random.default_rng(0)
     for i in range(40):
@@ -351,7 +351,7 @@ def test_repeating_assignments_leads_to_the_same_bits(policy: Any) -> None:
         given, key = "b" if i % 7 == 3 else None, bytes([i]) * 32
         made = first.assign(rows, given, key)
         assert given is None or made.arm == given
-        assert made.chance == (None if uses_rng(policy) else float(made.arm == made.chosen))
+        assert made.chance == (None if is_randomised(policy) else float(made.arm == made.chosen))
         assert again.assign(rows, made.arm, key) == made
         if i % 3:
             for agent in (first, again):

@@ -1,13 +1,8 @@
 """Policies and estimators by name, from this package or from a user's file.
 
-The folders ``policies``, ``linear``, ``lipschitz`` and ``estimators`` are the registry; there is no other list.  Every
-file in them whose name does not begin with an underscore defines
-
-- ``NAME``, by which :func:`make` knows it: the name of the file, with dashes;
-- ``EXAMPLE``, parameters with which it is checked and measured;
-- ``FACTS``, its row in the table of policies, if it is a policy.
-
-It registers the function that has the name of the file, or else the class that the file defines.
+The files of the folders ``policies``, ``linear``, ``lipschitz`` and ``estimators`` register what they define, through
+:mod:`.entries`.  ``heavybandits/names.py``, which is generated, says which file has which name, so that making one
+policy loads no other.
 """
 
 from __future__ import annotations
@@ -19,29 +14,20 @@ import importlib.util
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._validate import unknown
-from ..protocols import kind_of
+from ..names import FILES
 from ..world.noises import noises
-from .entries import Facts
+from .entries import ENTRIES, Entry, Facts, entries_of
 
 KINDS = {"arms": "policies", "linear": "linear", "lipschitz": "lipschitz"}  # folders of policies
 TITLES = {"arms": "K arms", "linear": "rewards linear in features", "lipschitz": "arms that are points"}
 FOLDERS = {**KINDS, "estimator": "estimators"}
 Factory = Callable[..., Any]
-
-
-class Entry(NamedTuple):
-    """What a file in the registry defines."""
-
-    name: str
-    make: Factory
-    example: dict[str, Any]
-    facts: Facts | None
 
 
 def policies(kind: str = "arms") -> dict[str, Factory]:
@@ -108,28 +94,37 @@ def examples() -> dict[str, dict[str, Any]]:
     >>> examples()["rucb-catoni"]
     {'v': 1.0}
     """
-    return {name: entry.example for what in FOLDERS for name, entry in _listed(what).items()}
+    return {name: entry.example for name, entry in all_entries().items()}
+
+
+def all_entries() -> dict[str, Entry]:
+    """Return what is registered in all files.
+
+    Examples
+    --------
+    >>> all_entries()["moss-anytime"].preset_of
+    <class 'heavybandits.algorithms.policies.moss.MOSS'>
+    """
+    return {name: entry for what in FOLDERS for name, entry in _listed(what).items()}
 
 
 @functools.cache
 def _listed(what: str) -> dict[str, Entry]:
     folder = importlib.import_module(f"{__package__}.{FOLDERS[what]}")
-    files = (file.name for file in pkgutil.iter_modules(folder.__path__) if not file.name.startswith("_"))
-    entries = (_entry(f"{folder.__name__}.{file}") for file in files)
-    return {entry.name: entry for entry in sorted(entries)}
+    for file in pkgutil.iter_modules(folder.__path__):
+        importlib.import_module(f"{folder.__name__}.{file.name}")
+    return {name: entry for name, entry in sorted(ENTRIES.items()) if entry.kind == what}
 
 
-def _entry(path: str) -> Entry:
-    module = importlib.import_module(path)
-    made = vars(module).get(path.rpartition(".")[2]) or _own_classes(module)[0]
-    return Entry(module.NAME, made, module.EXAMPLE, getattr(module, "FACTS", None))
+def is_registered(name: str) -> bool:
+    """Return whether the library has a policy or an estimator of this name; no file is loaded to find out.
 
-
-def _own_classes(module: ModuleType) -> list[type]:
-    """Return the policies and estimators that a module defines."""
-    return [cls for cls in vars(module).values()
-            if isinstance(cls, type) and cls.__module__ == module.__name__ and hasattr(cls, "_fields")
-            and hasattr(cls, "init") and (hasattr(cls, "select") or hasattr(cls, "observe"))]  # fmt: skip
+    Examples
+    --------
+    >>> is_registered("ucb"), is_registered("catoni"), is_registered("mine.py:Mine")
+    (True, True, False)
+    """
+    return name in FILES
 
 
 def make(kind: str, **parameters: Any) -> Any:
@@ -179,16 +174,12 @@ def _factory(what: str, kind: object) -> Factory:
         return class_from_file(path, name)
     if kind.endswith(".py"):
         raise ValueError(f"make: kind must also name a class in the file, as in {kind}:Mine, got {kind!r}")
-    for folder in FOLDERS.values():  # try the file of that name first, so that the others need not be loaded
-        file = kind.replace("-", "_")
-        path = f"{__package__}.{folder}.{file}"
-        if file.isidentifier() and not file.startswith("_") and importlib.util.find_spec(path) is not None:
-            entry = _entry(path)
-            if entry.name == kind:
-                return entry.make
-    known = estimators() if what == "estimator" else all_policies()
-    if kind not in (everything := {**estimators(), **all_policies()}):
-        raise ValueError(unknown(what, kind, known))
+    if is_registered(kind):
+        importlib.import_module(f"{__package__}.{FILES[kind]}")
+        return ENTRIES[kind].make
+    everything = {**estimators(), **all_policies()}  # a file may be newer than the list of names
+    if kind not in everything:
+        raise ValueError(unknown(what, kind, estimators() if what == "estimator" else all_policies()))
     return everything[kind]
 
 
@@ -222,6 +213,13 @@ def class_from_file(path: str, name: str) -> Factory:
     return found
 
 
+def _own_classes(module: ModuleType) -> list[type]:
+    """Return the policies and estimators that a module defines."""
+    return [cls for cls in vars(module).values()
+            if isinstance(cls, type) and cls.__module__ == module.__name__ and hasattr(cls, "_fields")
+            and hasattr(cls, "init") and (hasattr(cls, "select") or hasattr(cls, "observe"))]  # fmt: skip
+
+
 def to_spec(parameters: Any) -> dict[str, Any]:
     """Describe a policy or an estimator by plain values from which :func:`make` can rebuild it.
 
@@ -232,23 +230,24 @@ def to_spec(parameters: Any) -> dict[str, Any]:
     """
     cls = type(parameters)
     file = getattr(sys.modules[cls.__module__], "__file__", None)
-    kind = _registered_name(cls) or f"{file or cls.__module__}:{cls.__qualname__}"
+    own = entries_of(cls)
+    kind = own[0].name if own else f"{file or cls.__module__}:{cls.__qualname__}"
     fields = {name: to_spec(value) if hasattr(value, "_fields") else value
               for name, value in parameters._asdict().items()}  # fmt: skip
     return {"kind": kind, **fields}
 
 
 def name_of(policy: Any) -> str:
-    """Return the registered name that makes this policy from the fewest parameters, or else the name of its class.
+    """Return the registered name of a policy, that of a preset if it is one, or else the name of its class.
 
     Examples
     --------
     >>> name_of(make("auto")), name_of(make("rucb-median", eps=1, v=2)), name_of(make("ucb", c=3))
     ('auto', 'rucb-median', 'ucb')
     """
-    efforts = ((_effort(made, policy), name) for name, made in policies(kind_of(policy)).items())
-    names = [(effort, name) for effort, name in efforts if effort is not None]
-    return min(names)[1] if names else type(policy).__name__
+    own = entries_of(type(policy))
+    names = [entry.name for entry in own if entry.is_preset and entry.is_preset(policy)]
+    return [*names, *(entry.name for entry in own), type(policy).__name__][0]
 
 
 def names_of(policy: Any) -> str:
@@ -262,34 +261,3 @@ def names_of(policy: Any) -> str:
     """
     inside = getattr(policy, "policy", None)
     return f"{name_of(policy)} {names_of(inside)}" if hasattr(inside, "init") else name_of(policy)
-
-
-def _effort(factory: Factory, policy: Any) -> tuple[int, int] | None:
-    """Return how many parameters this policy must be given, out of how many; None if the factory cannot make it."""
-    values, accepted = dict(_values(policy)), inspect.signature(factory).parameters
-    given = {name: values[name] for name in accepted if name in values}
-    try:
-        made = factory(**given)
-    except (TypeError, ValueError):  # it needs parameters that this policy does not have
-        return None
-    if type(made) is not type(policy) or made != policy:
-        return None
-    unusual = [value for name, value in given.items() if value != accepted[name].default]
-    return sum(1 + (len(value) if hasattr(value, "_fields") else 0) for value in unusual), len(accepted)
-
-
-def _registered_name(cls: type) -> str | None:
-    """Return the name under which a class is registered, or None, without loading other files."""
-    folder, _, file = cls.__module__.rpartition(".")
-    if folder not in {f"{__package__}.{name}" for name in FOLDERS.values()} or file.startswith("_"):
-        return None
-    entry = _entry(cls.__module__)
-    return entry.name if entry.make is cls else None
-
-
-def _values(parameters: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values of a policy's parameters, those of an estimator before the estimator itself."""
-    for name, value in parameters._asdict().items():
-        if hasattr(value, "_fields"):
-            yield from _values(value)
-        yield name, value

@@ -20,8 +20,7 @@ import numpy as np
 from .._validate import count, whole
 from ..algorithms.parts.state.tree import SMOOTHING, reseed
 from ..jit.compiled import compiled, without_text
-from ..jit.randomness import uses_rng
-from ..protocols import IntArray, LinearPolicy, LipschitzPolicy, Policy, require_kind
+from ..protocols import IntArray, LinearPolicy, LipschitzPolicy, Policy, is_randomised, require_kind
 from ..results.result import Chunk, Result
 from ..world.delays import Delay, Delays
 from ..world.instances import Instance
@@ -150,7 +149,7 @@ class Run:
                 raise TypeError(f"simulate: policies must be policies such as hb.UCB(), got {policy!r}")
         require_kind("simulate: policies", game.kind, policy)
         self.game, self.policy, self.horizon, self.rounds = game, policy, horizon, rounds
-        self.random = uses_rng(policy)
+        self.random = is_randomised(policy)
         self.key = stream_key(seed, game.key, repr(policy))
         self._bare = without_text(policy)
         state = game.fresh(policy, horizon)

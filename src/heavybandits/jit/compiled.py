@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..protocols import is_named_tuple
+from ..protocols import DECLARE, is_named_tuple
 from . import backend
 from .digest import digest
 from .disk_cache import attach
@@ -184,6 +184,8 @@ def _reason(error: Exception) -> str:
     reason = next(filter(telling.search, reversed(lines)), lines[0])
     if "<class 'function'>" in reason:
         reason += "; mark the function with @hb.compilable"
+    if "of type none" in reason:
+        reason += f"; {DECLARE}"
     found = re.search(r'File "[^"]*", line \d+', str(error))
     where = f" ({found[0]})" if found else ""
     return f"{reason}{where}; hb.check_policy may say more"

@@ -20,8 +20,7 @@ import numpy.typing as npt
 from .._validate import LARGEST_COUNT, count, whole
 from ..algorithms.parts.state.tree import arrays, check_state, rebuilt
 from ..algorithms.registry import all_policies, estimators, make, to_spec
-from ..jit.randomness import uses_rng
-from ..protocols import kind_of
+from ..protocols import is_randomised, kind_of
 from . import agent_file_v1
 
 FORMAT, VERSION = "heavybandits-agent", 2
@@ -133,7 +132,7 @@ def read(path: Path, kind: str, built: Callable[[Contents], Made], policy: Any =
 
 
 def _rng(header: dict[str, Any], policy: Any) -> np.random.Generator | None:
-    if not uses_rng(policy):
+    if not is_randomised(policy):
         return None
     rng = np.random.default_rng(0)
     rng.bit_generator.state = header["rng"]

@@ -15,8 +15,7 @@ from ..algorithms.parts.choice.estimates import index_of, value_of
 from ..algorithms.parts.state.tree import SMOOTHING, fresh_state, pools, reseed, streams, with_room
 from ..algorithms.registry import names_of
 from ..jit.compiled import without_text
-from ..jit.randomness import uses_rng
-from ..protocols import FloatArray
+from ..protocols import FloatArray, is_randomised
 from .kept import Kept
 from .locks import new_lock
 
@@ -72,7 +71,7 @@ class AnyAgent(Kept):
         seed = None if seed is None else whole(cls.__name__, "seed", seed)
         state = fresh_state(policy, size, horizon)
         reseed(streams(state), np.random.SeedSequence(seed, spawn_key=SMOOTHING))
-        return Start(horizon=horizon, rng=np.random.default_rng(seed) if uses_rng(policy) else None, state=state)
+        return Start(horizon=horizon, rng=np.random.default_rng(seed) if is_randomised(policy) else None, state=state)
 
     def __setstate__(self, agent: Any) -> None:
         self._lock = new_lock()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..protocols import is_named_tuple, kind_of
+from ..protocols import DECLARE, is_named_tuple, is_randomised, kind_of
 from .arms import check_arms
 from .common import global_streams, is_plain, require
 from .linear import check_linear
@@ -48,6 +48,7 @@ def check_policy(policy: Any, *, horizon: int = 300) -> None:
     except AssertionError:
         raise
     except Exception as error:
-        raise AssertionError(f"{name} must not raise {type(error).__name__}: {error}") from error
+        hint = f"; {DECLARE}" if "NoneType" in str(error) and not is_randomised(policy) else ""
+        raise AssertionError(f"{name} must not raise {type(error).__name__}: {error}{hint}") from error
     require(global_streams() == streams, f"{name} must draw random numbers from rng, not from a global generator")
     check_compiled()

@@ -12,8 +12,7 @@ import numpy as np
 
 from ..algorithms.parts.state.tree import arrays
 from ..jit.compiled import compiled, without_text
-from ..jit.randomness import uses_rng
-from ..protocols import FloatArray, IntArray
+from ..protocols import DECLARE, FloatArray, IntArray, is_randomised
 
 WILD = (math.inf, -math.inf, 1e308, -1e308, 1e17, 0.0, 0.0, -1.0, 1.0, 1e-300)
 
@@ -29,7 +28,7 @@ def some_rewards(n: int) -> FloatArray:
 
 
 def rng_for(policy: Any) -> np.random.Generator | None:
-    return np.random.default_rng(3) if uses_rng(policy) else None
+    return np.random.default_rng(3) if is_randomised(policy) else None
 
 
 def global_streams() -> tuple[object, ...]:
@@ -74,13 +73,13 @@ def is_number(chosen: Any, n: int) -> bool:
 
 def check_randomness(policy: Any, name: str, chosen: IntArray, play: Callable[[Any], IntArray]) -> None:
     """Check that a policy that gets no generator does not use one when it is given one, and chooses the same."""
-    if not uses_rng(policy):
+    if not is_randomised(policy):
         rng = np.random.default_rng(3)
         given = play(rng)
         untouched = rng.bit_generator.state == np.random.default_rng(3).bit_generator.state
         require(
             untouched and same(chosen, given),
-            f"{name}.select must not draw random numbers: its code never uses its generator, so it gets None",
+            f"{name}.select must not draw random numbers: {DECLARE}",
         )
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..algorithms.parts.state.tree import arrays, find_asking, with_room, with_rows
 from ..jit.compiled import without_text
-from ..jit.randomness import uses_rng
-from ..protocols import FloatArray, IntArray
+from ..protocols import FloatArray, IntArray, is_randomised
 from ..world.contexts import blocks
 from .common import (
     WILD,
@@ -92,7 +91,7 @@ def _check_repetition(policy: Any, name: str, setting: str, contexts: FloatArray
         same(rows, again),
         f"{name} must choose the same rows when it is given the same rewards and seed, with {setting}",
     )
-    if not uses_rng(policy):
+    if not is_randomised(policy):
         twice, _ = _interpreted(policy, name, contexts, times=2)
         require(same(rows, twice), f"{name}.select must choose the same row if it is asked twice, with {setting}")
     _require_numbers(policy, name, setting, state, contexts[-1], len(contexts))

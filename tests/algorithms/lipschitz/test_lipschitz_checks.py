@@ -22,6 +22,7 @@ class State(NamedTuple):
     mean: FloatArray
 
 
+@hb.policy(kind="lipschitz")
 class Turns(NamedTuple):
     """A policy that takes turns among three points."""
 

@@ -15,8 +15,7 @@ from playing import (
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.choice.estimates import value_of
-from heavybandits.jit.randomness import uses_rng
-from heavybandits.protocols import IntArray
+from heavybandits.protocols import IntArray, is_randomised
 
 pytestmark = pytest.mark.usefixtures("silent")
 
@@ -57,8 +56,8 @@ class Cycle(NamedTuple):
 
 
 def test_it_is_random_if_the_policy_is() -> None:
-    assert uses_rng(hb.MeanOfMedians(hb.ThompsonGaussian()))
-    assert not uses_rng(hb.MeanOfMedians(hb.UCB()))
+    assert is_randomised(hb.MeanOfMedians(hb.ThompsonGaussian()))
+    assert not is_randomised(hb.MeanOfMedians(hb.UCB()))
 
 
 def test_wrappers_within_wrappers() -> None:

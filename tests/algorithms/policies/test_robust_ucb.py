@@ -16,10 +16,7 @@ from heavybandits.algorithms.estimators.truncated_mean import TruncatedMean
 from heavybandits.algorithms.parts.choice.estimates import index_of
 from heavybandits.algorithms.parts.choice.pending import ask, find_pending
 from heavybandits.algorithms.parts.state.tree import arrays, carried, with_room
-from heavybandits.algorithms.policies.robust_ucb import RobustUCB
-from heavybandits.algorithms.policies.rucb_catoni import rucb_catoni
-from heavybandits.algorithms.policies.rucb_median import rucb_median
-from heavybandits.algorithms.policies.rucb_truncated import rucb_truncated
+from heavybandits.algorithms.policies.robust_ucb import RobustUCB, rucb_catoni, rucb_median, rucb_truncated
 from heavybandits.jit.compiled import compiled
 from heavybandits.protocols import FloatArray, IntArray
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..parameters import Positive, validated
+from ..entries import register_estimator
+from ..parameters import Positive
 from ._catoni import CatoniState, init_catoni, keep, refresh, until
 
-NAME = "catoni"
-EXAMPLE = {"v": 2.0}
 
-
-@validated
+@register_estimator("catoni", example={"v": 2.0})
 class Catoni(NamedTuple):
     r"""Catoni's M-estimator, a robust mean for :class:`.RobustUCB`.
 

@@ -12,14 +12,12 @@ import math
 from typing import Annotated, NamedTuple
 
 from ..._validate import in_range
-from ..parameters import Fraction, Positive, validated
+from ..entries import register_estimator
+from ..parameters import Fraction, Positive
 from ._catoni import CatoniState, init_catoni, keep, refresh, until
 
-NAME = "catoni-infinite-variance"
-EXAMPLE = {"eps": 0.5, "v": 2.0}
 
-
-@validated
+@register_estimator("catoni-infinite-variance", example={"eps": 0.5, "v": 2.0})
 class CatoniInfiniteVariance(NamedTuple):
     r"""Catoni's M-estimator for infinite variance, a robust mean for :class:`.RobustUCB`.
 

@@ -33,12 +33,10 @@ from ...theory import (
     printed_step,
     proven_step,
 )
-from ..parameters import Count, Finite, NonNegative, OddOrZero, Positive, Whole, validated
+from ..entries import register_estimator
+from ..parameters import Count, Finite, NonNegative, OddOrZero, Positive, Whole
 from ..parts.means.smom import Waiting, collect, init_waiting, smoothed, smoothed_median
 from ..parts.state.scalars import Scalars, init_scalars
-
-NAME = "clipped-sgd"
-EXAMPLE = {"m": 1, "init_pulls": 1}
 
 
 class Iterates(NamedTuple):
@@ -91,7 +89,7 @@ def descend(state: Iterates, arm: int, reward: float, m: int, n: int, theta: flo
     return True
 
 
-@validated
+@register_estimator("clipped-sgd", example={"m": 1, "init_pulls": 1})
 class ClippedSGD(NamedTuple):
     r"""Clipped SGD as a g-bounded optimiser for :class:`.FOUCB`.
 

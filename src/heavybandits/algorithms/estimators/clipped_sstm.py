@@ -24,11 +24,9 @@ from ..._validate import required_horizon
 from ...numerics import clip, saturate
 from ...protocols import FloatArray, IntArray
 from ...theory import confidence
-from ..parameters import Count, Finite, NonNegative, Positive, Whole, validated
+from ..entries import register_estimator
+from ..parameters import Count, Finite, NonNegative, Positive, Whole
 from ..parts.means.smom import Waiting, collect, init_waiting, smoothed_median
-
-NAME = "clipped-sstm"
-EXAMPLE: dict[str, object] = {}
 
 
 class ClippedSSTMState(NamedTuple):
@@ -43,7 +41,7 @@ class ClippedSSTMState(NamedTuple):
     divided: IntArray  # array of length one: 1 if alpha divides the level
 
 
-@validated
+@register_estimator("clipped-sstm")
 class ClippedSSTM(NamedTuple):
     r"""Clipped SSTM as a g-bounded optimiser for :class:`.FOUCB`.
 

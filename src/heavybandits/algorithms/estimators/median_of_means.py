@@ -32,12 +32,10 @@ import numpy as np
 from ..._validate import in_range
 from ...numerics import clip, power, saturate
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..parameters import Positive, validated
+from ..entries import register_estimator
+from ..parameters import Positive
 from ..parts.means.median import Middle, add, fill, init_middle, knows_median, median_in_place, median_of
 from ..parts.state.pool import Pool, append, init_pool
-
-NAME = "median-of-means"
-EXAMPLE = {"eps": 0.5, "v": 2.0}
 
 MOST_BLOCKS = 1399  # 1 + 8 L at delta = t^-4, t = 2^63
 
@@ -52,7 +50,7 @@ class MedianOfMeansState(NamedTuple):
     means: FloatArray  # scratch: the blocks' means
 
 
-@validated
+@register_estimator("median-of-means", example={"eps": 0.5, "v": 2.0})
 class MedianOfMeans(NamedTuple):
     r"""Median of means, a robust mean for :class:`.RobustUCB`.
 

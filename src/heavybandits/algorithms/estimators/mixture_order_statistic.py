@@ -24,14 +24,11 @@ from __future__ import annotations
 import math
 
 from ...numerics import log_factorial
-from ..parameters import validated
+from ..entries import register_estimator
 from .order_statistic import OrderStatistic
 
-NAME = "mixture-order-statistic"
-EXAMPLE: dict[str, object] = {}
 
-
-@validated
+@register_estimator("mixture-order-statistic")
 class MixtureOrderStatistic(OrderStatistic):
     """Upper confidence bound on a quantile that holds at all times at once, for :class:`.RobustUCB`.
 

@@ -24,11 +24,9 @@ import math
 from typing import NamedTuple
 
 from ...numerics import saturate
-from ..parameters import Fraction, validated
+from ..entries import register_estimator
+from ..parameters import Fraction
 from ..parts.state.pool import Pool, append, init_pool
-
-NAME = "order-statistic"
-EXAMPLE: dict[str, object] = {}
 
 
 class OrderStatisticState(NamedTuple):
@@ -37,7 +35,7 @@ class OrderStatisticState(NamedTuple):
     rewards: Pool
 
 
-@validated
+@register_estimator("order-statistic")
 class OrderStatistic(NamedTuple):
     r"""Upper confidence bound on a quantile, for :class:`.RobustUCB`.
 

@@ -27,11 +27,9 @@ import numpy as np
 
 from ...numerics import saturate
 from ...protocols import FloatArray, IntArray, compilable
-from ..parameters import Fraction, Positive, validated
+from ..entries import register_estimator
+from ..parameters import Fraction, Positive
 from ..parts.state.pool import Pool, append, init_pool
-
-NAME = "truncated-mean"
-EXAMPLE = {"eps": 0.5, "u": 2.0}
 
 FOR_GOOD = 4.0 * 63.0 * math.log(2.0)  # L at delta = t^-4, t = 2^63
 
@@ -46,7 +44,7 @@ class TruncatedMeanState(NamedTuple):
     value: FloatArray  # per arm: last estimate, NaN before the first
 
 
-@validated
+@register_estimator("truncated-mean", example={"eps": 0.5, "u": 2.0})
 class TruncatedMean(NamedTuple):
     r"""Truncated mean, a robust mean for :class:`.RobustUCB`.
 

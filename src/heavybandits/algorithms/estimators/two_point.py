@@ -20,11 +20,9 @@ import numpy as np
 
 from ...numerics import saturate, small_median
 from ...protocols import FloatArray, IntArray
-from ..parameters import OddOrZero, Positive, validated
+from ..entries import register_estimator
+from ..parameters import OddOrZero, Positive
 from ..parts.means.smom import Waiting, collect, init_waiting
-
-NAME = "two-point"
-EXAMPLE: dict[str, object] = {}
 
 
 class TwoPointState(NamedTuple):
@@ -35,7 +33,7 @@ class TwoPointState(NamedTuple):
     waiting: Waiting  # the initial rewards
 
 
-@validated
+@register_estimator("two-point")
 class TwoPoint(NamedTuple):
     r"""Two-point zero-order optimiser for :class:`.ZOUCB`.
 

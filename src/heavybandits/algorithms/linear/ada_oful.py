@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 
 from ..._validate import required_horizon
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Flag, Fraction, NonNegative, Positive
 from ..parts.regression.rows import index_at, optimistic, tame, value_at
 from ._adaptive_huber import (
     AdaptiveHuber,
@@ -44,16 +44,6 @@ from ._adaptive_huber import (
     width_of,
 )
 
-NAME = "ada-oful"
-EXAMPLE = {"nu": 1.0}
-FACTS = Facts(
-    needs="horizon, variance bound, bound on theta, radius",
-    memory="32 (d + 3) n bytes in all",
-    cost="O(K d²) amortised",
-    regret="none with a constant radius; O(d sqrt(T)) up to logarithms with the theory's, if the variance is finite",
-    reference="Li, Sun 2023",
-)
-
 
 class AdaOFULState(NamedTuple):
     """The regression, and the scales, which depend on the horizon."""
@@ -62,7 +52,18 @@ class AdaOFULState(NamedTuple):
     scales: Scales
 
 
-@validated
+@register_policy(
+    "ada-oful",
+    needs="horizon, variance bound, bound on theta, radius",
+    memory="32 (d + 3) n bytes in all",
+    cost="O(K d²) amortised",
+    regret="none with a constant radius; O(d sqrt(T)) up to logarithms with the theory's, if the variance is finite",
+    reference="Li, Sun 2023",
+    kind="linear",
+    example={"nu": 1.0},
+    pinned={"nu": 1.0, "intercept": True},
+    zoo={"nu": 2.0},
+)
 class AdaOFUL(NamedTuple):
     r"""AdaOFUL.
 

@@ -29,21 +29,11 @@ import numpy as np
 
 from ...numerics import power, small_median
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Count, Flag, Fraction, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Count, Flag, Fraction, NonNegative, Positive
 from ..parts.regression.design import dot, leverage
 from ..parts.regression.repeats import Group, collect, init_group, learn_each, repeated_row
 from ..parts.regression.rows import Fit, init_fit, lift, row_of_highest_index
-
-NAME = "bmm"
-EXAMPLE = {"eps": 1.0, "v": 1.0}
-FACTS = Facts(
-    needs="moment order, moment bound, number of repeats, rows that stay the same",
-    memory="8 (4 d² + r d) bytes in all",
-    cost="O(K d), and O(K (d² + r d + r²)) every r rounds",
-    regret="none for the basic algorithm; with elimination O(sqrt(d) T^(1/(1 + eps))) up to logarithms",
-    reference="Xue, Wang, Wang, Zhang 2020",
-)
 
 
 class BMMState(NamedTuple):
@@ -55,7 +45,18 @@ class BMMState(NamedTuple):
     predictions: FloatArray  # scratch
 
 
-@validated
+@register_policy(
+    "bmm",
+    needs="moment order, moment bound, number of repeats, rows that stay the same",
+    memory="8 (4 d² + r d) bytes in all",
+    cost="O(K d), and O(K (d² + r d + r²)) every r rounds",
+    regret="none for the basic algorithm; with elimination O(sqrt(d) T^(1/(1 + eps))) up to logarithms",
+    reference="Xue, Wang, Wang, Zhang 2020",
+    kind="linear",
+    example={"eps": 1.0, "v": 1.0},
+    pinned={"eps": 0.5, "v": 2.0, "repeats": 3, "beta_scale": 0.01},
+    zoo={"eps": 0.5, "v": 3.0, "beta_scale": 0.0016667},
+)
 class BMM(NamedTuple):
     r"""BMM.
 

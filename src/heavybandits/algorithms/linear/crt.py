@@ -29,19 +29,9 @@ import numpy as np
 from ..._validate import require_same, required_horizon
 from ...numerics import power
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Flag, Fraction, NonNegative, Positive
 from ..parts.regression.rows import Fit, index_at, init_fit, learn, optimistic, value_at
-
-NAME = "crt"
-EXAMPLE = {"eps": 1.0, "v": 1.0}
-FACTS = Facts(
-    needs="horizon, moment order, moment bound",
-    memory="8 (4 d² + 4 d) bytes in all",
-    cost="O(K d²)",
-    regret="O(T^((2 + eps)/(2 (1 + eps)))) up to logarithms, if the moment of order 1 + eps is at most v",
-    reference="Medina, Yang 2016",
-)
 
 
 class CRTState(NamedTuple):
@@ -55,7 +45,18 @@ class CRTState(NamedTuple):
         require_same(self, fresh, "moment")
 
 
-@validated
+@register_policy(
+    "crt",
+    needs="horizon, moment order, moment bound",
+    memory="8 (4 d² + 4 d) bytes in all",
+    cost="O(K d²)",
+    regret="O(T^((2 + eps)/(2 (1 + eps)))) up to logarithms, if the moment of order 1 + eps is at most v",
+    reference="Medina, Yang 2016",
+    kind="linear",
+    example={"eps": 1.0, "v": 1.0},
+    pinned={"eps": 0.5, "v": 2.0, "beta_scale": 0.03},
+    zoo={"eps": 0.5, "v": 3.0, "beta_scale": 0.03},
+)
 class CRT(NamedTuple):
     r"""CRT.
 

@@ -38,8 +38,8 @@ import numpy as np
 from ..._validate import require_same, required_horizon
 from ...numerics import power
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Flag, Fraction, NonNegative, Positive
 from ..parts.regression.rows import index_at, optimistic, tame, value_at
 from ._adaptive_huber import (
     AdaptiveHuber,
@@ -52,16 +52,6 @@ from ._adaptive_huber import (
     width_of,
 )
 from ._growing_radius import GrowingRadius, exponent, first_level, init_growing_radius, radius_at
-
-NAME = "heavy-oful"
-EXAMPLE = {"eps": 1.0, "nu": 1.0}
-FACTS = Facts(
-    needs="horizon, moment order, moment bound, bound on theta",
-    memory="32 (d + 3) n bytes in all",
-    cost="O(K d²) amortised",
-    regret="O(d T^(1/(1 + eps))) up to logarithms, if the moment of order 1 + eps is at most nu^(1 + eps)",
-    reference="Huang, Zhong, Wang, Yang 2023",
-)
 
 
 class HeavyOFULState(NamedTuple):
@@ -77,7 +67,18 @@ class HeavyOFULState(NamedTuple):
         require_same(self, fresh, "tau")
 
 
-@validated
+@register_policy(
+    "heavy-oful",
+    needs="horizon, moment order, moment bound, bound on theta",
+    memory="32 (d + 3) n bytes in all",
+    cost="O(K d²) amortised",
+    regret="O(d T^(1/(1 + eps))) up to logarithms, if the moment of order 1 + eps is at most nu^(1 + eps)",
+    reference="Huang, Zhong, Wang, Yang 2023",
+    kind="linear",
+    example={"eps": 1.0, "nu": 1.0},
+    pinned={"eps": 0.5, "nu": 1.0, "beta_scale": 0.0001},
+    zoo={"eps": 0.5, "nu": 2.0, "beta_scale": 0.0001},
+)
 class HeavyOFUL(NamedTuple):
     r"""Heavy-OFUL.
 

@@ -33,21 +33,12 @@ import numpy as np
 
 from ...numerics import clip, power
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..entries import Facts
-from ..parameters import Count, Flag, Fraction, Positive, validated
+from ..entries import register_policy
+from ..parameters import Count, Flag, Fraction, Positive
 from ..parts.regression.design import absorb, dot, multiply
 from ..parts.regression.rows import lift, tame
 from ..parts.state.pool import Pool, append, init_pool
 
-NAME = "huber-bandit"
-EXAMPLE = {"n_arms": 2, "eps": 1.0, "nu": 1.0}
-FACTS = Facts(
-    needs="moment order, scale, gap, number of arms, block features",
-    memory="64 (d + 1) n bytes in all",
-    cost="O(K d), O(d²) amortised",
-    regret="O(sqrt(d) T^(1/(1 + eps)) ln(dT)^(eps/(1 + eps))), if arms that differ do so by at least h",
-    reference="Kang, Kim 2023",
-)
 GROWTH = 1.05  # refit when the number of samples has grown by this factor
 MOST_STEPS = 30
 PRECISE = 1e-12  # stop when a step gains less than this, in units of tau²
@@ -120,7 +111,18 @@ def refit(state: HuberBanditState, number: int, tau: float) -> None:
             break
 
 
-@validated
+@register_policy(
+    "huber-bandit",
+    needs="moment order, scale, gap, number of arms, block features",
+    memory="64 (d + 1) n bytes in all",
+    cost="O(K d), O(d²) amortised",
+    regret="O(sqrt(d) T^(1/(1 + eps)) ln(dT)^(eps/(1 + eps))), if arms that differ do so by at least h",
+    reference="Kang, Kim 2023",
+    kind="linear",
+    example={"n_arms": 2, "eps": 1.0, "nu": 1.0},
+    pinned={"n_arms": 3, "eps": 0.5, "nu": 1.0},
+    zoo={"n_arms": 3, "eps": 0.5, "nu": 1.0},
+)
 class HuberBandit(NamedTuple):
     r"""The Huber bandit.
 

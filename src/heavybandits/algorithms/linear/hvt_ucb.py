@@ -40,22 +40,13 @@ import numpy as np
 from ..._validate import require_same, require_within, required_horizon
 from ...numerics import clip, power
 from ...protocols import FloatArray, compilable
-from ..entries import Facts
-from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Flag, Fraction, NonNegative, Positive
 from ..parts.regression.ball import into_ball
 from ..parts.regression.design import dot, known_leverage
 from ..parts.regression.rows import LARGEST_REWARD, Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
 from ._growing_radius import GrowingRadius, exponent, first_level, init_growing_radius, radius_at
 
-NAME = "hvt-ucb"
-EXAMPLE = {"eps": 1.0, "nu": 1.0}
-FACTS = Facts(
-    needs="horizon, moment order, moment bound, bound on theta",
-    memory="8 (5 d² + 7 d) bytes in all",
-    cost="O(K d²)",
-    regret="O(d T^(1/(1 + eps))) up to logarithms, if the moment of order 1 + eps is at most nu^(1 + eps)",
-    reference="Wang, Zhang, Zhao, Zhou 2025",
-)
 ALPHA = 4.0
 LEAST = 1e-150  # least w, so that a row of zeros causes no division by zero
 
@@ -93,7 +84,18 @@ def one_pass(fit: Fit, y: float, sigma: float, tau: float) -> None:
     step(fit, clip(z, tau * math.sqrt(1.0 + w * w) / w) / sigma, 1.0 / (ALPHA * sigma * sigma))
 
 
-@validated
+@register_policy(
+    "hvt-ucb",
+    needs="horizon, moment order, moment bound, bound on theta",
+    memory="8 (5 d² + 7 d) bytes in all",
+    cost="O(K d²)",
+    regret="O(d T^(1/(1 + eps))) up to logarithms, if the moment of order 1 + eps is at most nu^(1 + eps)",
+    reference="Wang, Zhang, Zhao, Zhou 2025",
+    kind="linear",
+    example={"eps": 1.0, "nu": 1.0},
+    pinned={"eps": 0.5, "nu": 1.0, "beta_scale": 0.0001},
+    zoo={"eps": 0.5, "nu": 2.0, "beta_scale": 0.0001},
+)
 class HvtUCB(NamedTuple):
     r"""Hvt-UCB.
 

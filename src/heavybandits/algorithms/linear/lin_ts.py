@@ -22,21 +22,11 @@ import numpy as np
 
 from ...numerics import clip
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Flag, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Flag, NonNegative, Positive
 from ..parts.regression.cholesky import LARGEST, add_to_factor, solve_lower, solve_upper
 from ..parts.regression.design import dot
 from ..parts.regression.rows import lift, row_of_highest_index, tame
-
-NAME = "lin-ts"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="scale",
-    memory="8 (d² + 4 d) bytes in all",
-    cost="O(d² + K d)",
-    regret="O(d^1.5 sqrt(T) ln T), for sub-Gaussian noise and v = R sqrt(9 d ln(T/delta))",
-    reference="Agrawal, Goyal 2013",
-)
 
 
 class LinTSState(NamedTuple):
@@ -49,7 +39,18 @@ class LinTSState(NamedTuple):
     direction: FloatArray  # scratch
 
 
-@validated
+@register_policy(
+    "lin-ts",
+    needs="scale",
+    memory="8 (d² + 4 d) bytes in all",
+    cost="O(d² + K d)",
+    regret="O(d^1.5 sqrt(T) ln T), for sub-Gaussian noise and v = R sqrt(9 d ln(T/delta))",
+    reference="Agrawal, Goyal 2013",
+    kind="linear",
+    randomised=True,
+    pinned={"scale": 0.3},
+    zoo={"scale": 0.3},
+)
 class LinTS(NamedTuple):
     r"""Linear Thompson sampling.
 

@@ -18,19 +18,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Flag, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Flag, NonNegative, Positive
 from ..parts.regression.rows import Fit, index_at, init_fit, learn, optimistic, tame, value_at
-
-NAME = "lin-ucb"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="scale",
-    memory="8 (4 d² + 4 d) bytes in all",
-    cost="O(K d²)",
-    regret="none with a constant radius",
-    reference="Li, Chu, Langford, Schapire 2010",
-)
 
 
 class LinUCBState(NamedTuple):
@@ -39,7 +29,16 @@ class LinUCBState(NamedTuple):
     fit: Fit
 
 
-@validated
+@register_policy(
+    "lin-ucb",
+    needs="scale",
+    memory="8 (4 d² + 4 d) bytes in all",
+    cost="O(K d²)",
+    regret="none with a constant radius",
+    reference="Li, Chu, Langford, Schapire 2010",
+    kind="linear",
+    pinned={"beta": 0.5},
+)
 class LinUCB(NamedTuple):
     r"""LinUCB.
 

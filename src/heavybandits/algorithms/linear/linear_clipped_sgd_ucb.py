@@ -30,21 +30,11 @@ from ..._validate import required_horizon
 from ...numerics import clip
 from ...protocols import FloatArray
 from ...theory import practical_step
-from ..entries import Facts
-from ..parameters import Flag, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Flag, NonNegative, Positive
 from ..parts.regression.design import dot
 from ..parts.regression.design import learn as learn_row
 from ..parts.regression.rows import Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
-
-NAME = "linear-clipped-sgd-ucb"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="scale, symmetry; horizon for the first order",
-    memory="8 (4 d² + 4 d) bytes in all",
-    cost="O(K d²)",
-    regret="none",
-    reference="this library, after Dorn, Katrutsa, Latypov, Pudovikov 2024",
-)
 
 
 class LinearClippedSGDUCBState(NamedTuple):
@@ -54,7 +44,17 @@ class LinearClippedSGDUCBState(NamedTuple):
     gamma: FloatArray  # the constant step, or 0 to step by the inverse of the design
 
 
-@validated
+@register_policy(
+    "linear-clipped-sgd-ucb",
+    needs="scale, symmetry; horizon for the first order",
+    memory="8 (4 d² + 4 d) bytes in all",
+    cost="O(K d²)",
+    regret="none",
+    reference="this library, after Dorn, Katrutsa, Latypov, Pudovikov 2024",
+    kind="linear",
+    pinned={"intercept": True},
+    zoo={"coeff": 0.3},
+)
 class LinearClippedSGDUCB(NamedTuple):
     r"""Clipped-SGD-UCB for linear rewards.
 

@@ -20,26 +20,25 @@ import math
 from typing import Any, Literal, NamedTuple
 
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import NonNegative, Positive, validated
+from ..entries import register_policy, register_preset
+from ..parameters import NonNegative, Positive
 from ._level_set.learning import learn, prepare
 from ._level_set.level_set import best_row, half_width
 from ._level_set.robust_line import approach, predict
 from ._level_set.sets import LinearSets, compares_means, init_linear_sets, width_of
 from ._level_set.two_piece_laws import LEARNED
 
-NAME = "linear-level-set-ucb"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
+
+@register_policy(
+    "linear-level-set-ucb",
     needs="noise, or nothing",
     memory="O(d²)",
     cost="O(d²), O(K d²)",
     regret="none; measured in docs/linear.md",
     reference="this library",
+    kind="linear",
+    pinned={"degrees": 2.0, "c": 2.0},
 )
-
-
-@validated
 class LinearLevelSetUCB(NamedTuple):
     r"""Linear level-set UCB.
 
@@ -104,3 +103,65 @@ class LinearLevelSetUCB(NamedTuple):
         model = state.model
         leverage = approach(model, model.asked if model.pending[0] > 0 else model.inverse, x)
         return predict(model.line, x) + half_width(width_of(state, self.c), leverage)
+
+
+@register_preset(
+    "linear-auto",
+    LinearLevelSetUCB,
+    lambda policy: policy[:2] == (0.0, 0.0) and policy.compares == "either",
+    needs="nothing",
+    look="hero dash-dot",
+)
+def LinearAuto(c: float = 1.0) -> LinearLevelSetUCB:
+    r"""For rewards that are linear in features, when nothing else is known about them: linear level sets.
+
+    *Assumes* that expected rewards are linear in the features, up to a constant, and noise with the same law for all
+    rows, whatever its tails.  *Needs* no prior knowledge: no moments, scale, bound on theta or horizon.  *When that
+    fails*: it compares locations, as medians do.  If the shape of the noise depends on the row, so that the row with
+    the highest mean is not the one with the highest location, use ``linear-auto-mean``.
+
+    *Formula*: that of :mod:`.linear_level_set_ucb` with a learned law and scale.  Rewards that repeat, such as coin
+    tosses or orders that are mostly zero, have no useful location; it then compares means, by least squares.
+
+    *Cost*: that of :mod:`.linear_level_set_ucb`.
+
+    *Reference*: this library; see ``docs/linear.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> policy, rows = LinearAuto(), np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    >>> state = policy.init(n_features=2, horizon=None)
+    >>> for t, reward in enumerate([1.0, 1.1, 1e9, 5.0, 3.1, 5.1, 3.0, 4.9, -1e9, 0.9]):
+    ...     policy.update(state, rows[(0, 0, 0, 1, 2, 1, 2, 1, 1, 0)[t]], reward)
+    >>> policy.goal(state), [round(policy.value(state, x)) for x in rows]
+    ('location', [1, 5, 3])
+    """
+    return LinearLevelSetUCB(degrees=0.0, c=c)
+
+
+@register_preset(
+    "linear-auto-mean",
+    LinearLevelSetUCB,
+    lambda policy: policy[:2] == (0.0, 0.0) and policy.compares == "means",
+    needs="nothing",
+)
+def LinearAutoMean(c: float = 1.0) -> LinearLevelSetUCB:
+    r"""For mean rewards that are linear in features: linear level sets by least squares.
+
+    *Assumes* that expected rewards are linear in the features, up to a constant, and noise with a variance; its law
+    may depend on the row.  *Needs* no prior knowledge.  *When that fails*: under noise without a variance, least
+    squares follow the largest rewards, and a single infinite reward ruins them.  Use ``linear-auto`` instead.
+
+    *Formula*: that of ``linear-auto``, always with means.
+
+    *Cost*: that of ``linear-auto``.
+
+    *Reference*: this library; see ``docs/linear.md``.
+
+    Examples
+    --------
+    >>> LinearAutoMean().compares
+    'means'
+    """
+    return LinearLevelSetUCB(degrees=0.0, c=c, compares="means")

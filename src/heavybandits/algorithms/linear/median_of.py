@@ -23,19 +23,9 @@ import numpy as np
 
 from ...numerics import small_median
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import Count, PolicyInside, validated
+from ..entries import register_policy
+from ..parameters import Count, PolicyInside
 from ..parts.regression.repeats import Group, collect, init_group, repeated_row
-
-NAME = "median-of"
-EXAMPLE = {"policy": {"kind": "lin-ucb"}}
-FACTS = Facts(
-    needs="symmetry, and what the policy inside needs",
-    memory="8 (2m + 1 + d) bytes, and the policy's",
-    cost="O(K d), and the policy's divided by 2m + 1",
-    regret="the policy's for noise with the law of the medians, times 2m + 1, if the features stay the same",
-    reference="Zhong, Huang, Yang, Wang 2021",
-)
 
 
 class MedianOfState(NamedTuple):
@@ -46,7 +36,18 @@ class MedianOfState(NamedTuple):
     inner: Any
 
 
-@validated
+@register_policy(
+    "median-of",
+    needs="symmetry, and what the policy inside needs",
+    memory="8 (2m + 1 + d) bytes, and the policy's",
+    cost="O(K d), and the policy's divided by 2m + 1",
+    regret="the policy's for noise with the law of the medians, times 2m + 1, if the features stay the same",
+    reference="Zhong, Huang, Yang, Wang 2021",
+    kind="linear",
+    example={"policy": {"kind": "lin-ucb"}},
+    pinned={"policy": {"kind": "lin-ucb"}, "m": 1},
+    zoo={"policy": {"kind": "oful", "beta_scale": 0.3}, "m": 2},
+)
 class MedianOf(NamedTuple):
     """Medians around a linear policy.
 

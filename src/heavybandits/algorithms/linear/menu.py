@@ -34,22 +34,12 @@ import numpy as np
 from ..._validate import required_horizon
 from ...numerics import power
 from ...protocols import FloatArray, rarely_called
-from ..entries import Facts
-from ..parameters import Flag, Fraction, NonNegative, Positive, Whole, validated
+from ..entries import register_policy
+from ..parameters import Flag, Fraction, NonNegative, Positive, Whole
 from ..parts.means.median import median_in_place
 from ..parts.regression.cholesky import add_to_factor
 from ..parts.regression.repeats import Group, collect, init_group, learn_each, repeated_row
 from ..parts.regression.rows import Fit, index_at, init_fit, optimistic, value_at
-
-NAME = "menu"
-EXAMPLE = {"eps": 1.0, "v": 1.0}
-FACTS = Facts(
-    needs="horizon, moment order, moment bound, bound on theta, rows that stay the same",
-    memory="8 (5 d² + 2 k d) bytes in all",
-    cost="O(K d), and O(K d² + k d² + k² d) every k rounds",
-    regret="O(d^(1/2 + 1/(1 + eps)) T^(1/(1 + eps))) up to logarithms, if the moment of order 1 + eps is at most v",
-    reference="Shao, Yu, King, Lyu 2018",
-)
 
 
 class MENUState(NamedTuple):
@@ -90,7 +80,18 @@ def most_central(turned: FloatArray, distances: FloatArray) -> int:
     return best
 
 
-@validated
+@register_policy(
+    "menu",
+    needs="horizon, moment order, moment bound, bound on theta, rows that stay the same",
+    memory="8 (5 d² + 2 k d) bytes in all",
+    cost="O(K d), and O(K d² + k d² + k² d) every k rounds",
+    regret="O(d^(1/2 + 1/(1 + eps)) T^(1/(1 + eps))) up to logarithms, if the moment of order 1 + eps is at most v",
+    reference="Shao, Yu, King, Lyu 2018",
+    kind="linear",
+    example={"eps": 1.0, "v": 1.0},
+    pinned={"eps": 0.5, "v": 2.0, "repeats": 3, "beta_scale": 0.02},
+    zoo={"eps": 0.5, "v": 3.0, "repeats": 51, "beta_scale": 0.02},
+)
 class MENU(NamedTuple):
     r"""MENU.
 

@@ -32,20 +32,10 @@ import numpy as np
 from ..._validate import require_same, required_horizon
 from ...numerics import small_median
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Flag, Fraction, NonNegative, Positive
 from ..parts.regression.repeats import Group, collect, init_group, repeated_row
 from ..parts.regression.rows import Fit, index_at, init_fit, learn, optimistic, value_at
-
-NAME = "mom-lin"
-EXAMPLE = {"eps": 1.0, "v": 1.0}
-FACTS = Facts(
-    needs="horizon, moment order, moment bound, rows that stay the same",
-    memory="8 (4 d² + 5 d + r + k) bytes in all",
-    cost="O(K d), and O(K d²) every r rounds",
-    regret="O(T^((1 + 2 eps)/(1 + 3 eps))) up to logarithms, if the moment of order 1 + eps is at most v",
-    reference="Medina, Yang 2016",
-)
 
 
 class MomLinState(NamedTuple):
@@ -62,7 +52,18 @@ class MomLinState(NamedTuple):
         require_same(self, fresh, "factor", "log_groups")
 
 
-@validated
+@register_policy(
+    "mom-lin",
+    needs="horizon, moment order, moment bound, rows that stay the same",
+    memory="8 (4 d² + 5 d + r + k) bytes in all",
+    cost="O(K d), and O(K d²) every r rounds",
+    regret="O(T^((1 + 2 eps)/(1 + 3 eps))) up to logarithms, if the moment of order 1 + eps is at most v",
+    reference="Medina, Yang 2016",
+    kind="linear",
+    example={"eps": 1.0, "v": 1.0},
+    pinned={"eps": 0.5, "v": 2.0, "beta_scale": 0.02},
+    zoo={"eps": 0.5, "v": 3.0, "beta_scale": 0.025},
+)
 class MomLin(NamedTuple):
     r"""MoM for linear rewards.
 

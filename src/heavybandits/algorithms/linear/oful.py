@@ -22,19 +22,9 @@ import math
 from typing import Any, NamedTuple
 
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Flag, Fraction, NonNegative, Positive
 from ..parts.regression.rows import Fit, index_at, init_fit, learn, optimistic, tame, value_at
-
-NAME = "oful"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="scale, bound on theta",
-    memory="8 (4 d² + 4 d) bytes in all",
-    cost="O(K d²)",
-    regret="O(d sqrt(T) ln T), for sub-Gaussian noise of that scale",
-    reference="Abbasi-Yadkori, Pál, Szepesvári 2011",
-)
 
 
 class OFULState(NamedTuple):
@@ -43,7 +33,17 @@ class OFULState(NamedTuple):
     fit: Fit
 
 
-@validated
+@register_policy(
+    "oful",
+    needs="scale, bound on theta",
+    memory="8 (4 d² + 4 d) bytes in all",
+    cost="O(K d²)",
+    regret="O(d sqrt(T) ln T), for sub-Gaussian noise of that scale",
+    reference="Abbasi-Yadkori, Pál, Szepesvári 2011",
+    kind="linear",
+    pinned={"beta_scale": 0.3},
+    zoo={"beta_scale": 0.3},
+)
 class OFUL(NamedTuple):
     r"""OFUL.
 

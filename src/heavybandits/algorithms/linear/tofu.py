@@ -35,23 +35,14 @@ import numpy as np
 
 from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray, IntArray, rarely_called
-from ..entries import Facts
-from ..parameters import Flag, Fraction, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Flag, Fraction, NonNegative, Positive
 from ..parts.regression.design import dot, learn
 from ..parts.regression.rows import Fit, index_at, init_fit, lift, optimistic, tame, value_at
 from ..parts.state.pool import Pool, append, init_pool
 from ._growing_radius import GrowingRadius, growth, init_growing_radius, radius_at
 from ._roots import square_root
 
-NAME = "tofu"
-EXAMPLE = {"eps": 1.0, "u": 3.0}
-FACTS = Facts(
-    needs="horizon, moment order, moment bound, bound on theta",
-    memory="32 (d + 1) n bytes in all",
-    cost="O(K d²) amortised",
-    regret="O(d T^(1/(1 + eps))) up to logarithms, if E|r|^(1 + eps) is at most u",
-    reference="Shao, Yu, King, Lyu 2018",
-)
 GROWTH = 1.05  # recompute the estimate when the number of rewards has grown by this factor
 
 
@@ -93,7 +84,18 @@ def truncated_fit(state: TOFUState, threshold: float) -> None:
         fit.theta[i] = dot(root[i], kept)
 
 
-@validated
+@register_policy(
+    "tofu",
+    needs="horizon, moment order, moment bound, bound on theta",
+    memory="32 (d + 1) n bytes in all",
+    cost="O(K d²) amortised",
+    regret="O(d T^(1/(1 + eps))) up to logarithms, if E|r|^(1 + eps) is at most u",
+    reference="Shao, Yu, King, Lyu 2018",
+    kind="linear",
+    example={"eps": 1.0, "u": 3.0},
+    pinned={"eps": 0.5, "u": 3.0, "beta_scale": 0.02},
+    zoo={"eps": 0.5, "u": 3.0, "beta_scale": 0.02},
+)
 class TOFU(NamedTuple):
     r"""TOFU.
 

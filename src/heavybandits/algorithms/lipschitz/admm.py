@@ -29,22 +29,11 @@ import numpy as np
 
 from ..._validate import required_horizon
 from ...protocols import FloatArray
-from ..entries import Facts
+from ..entries import register_policy
 from ..estimators.median_of_means import keep, median_of_blocks
-from ..parameters import Fraction, Positive, validated
+from ..parameters import Fraction, Positive
 from ..parts.state.pool import Pool, init_pool
 from ._zoom import NET, Zoom, index_at, init_zoom, look_around, point_of, selected
-
-NAME = "admm"
-EXAMPLE = {"eps": 1.0, "sigma": 1.0, "scale": 0.1}
-FACTS = Facts(
-    needs="Lipschitz constant, moment order, moment bound, horizon",
-    memory="64 T bytes",
-    cost="O(1024), O(m) for m points",
-    regret="O(T^((d eps + 1)/(d eps + eps + 1))) up to logarithms, d the zooming dimension, if the central moment is "
-    "at most sigma",
-    reference="Lu, Wang, Hu, Zhang 2019",
-)
 
 
 class ADMMState(NamedTuple):
@@ -56,7 +45,19 @@ class ADMMState(NamedTuple):
     groups: FloatArray  # scratch: means of groups
 
 
-@validated
+@register_policy(
+    "admm",
+    needs="Lipschitz constant, moment order, moment bound, horizon",
+    memory="64 T bytes",
+    cost="O(1024), O(m) for m points",
+    regret="O(T^((d eps + 1)/(d eps + eps + 1))) up to logarithms, d the zooming dimension, if the central moment is "
+    "at most sigma",
+    reference="Lu, Wang, Hu, Zhang 2019",
+    kind="lipschitz",
+    example={"eps": 1.0, "sigma": 1.0, "scale": 0.1},
+    pinned={"eps": 1.0, "sigma": 1.0, "scale": 0.01, "delta": 1.0},
+    zoo={"eps": 1.0, "sigma": 1.0, "scale": 0.1},
+)
 class ADMM(NamedTuple):
     r"""Zooming with medians of means.
 

@@ -29,19 +29,9 @@ import numpy as np
 from ..._validate import required_horizon
 from ...numerics import running_mean
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Fraction, Positive, validated
+from ..entries import register_policy
+from ..parameters import Fraction, Positive
 from ._zoom import Zoom, index_at, init_zoom, look_around, point_of, selected
-
-NAME = "adtm"
-EXAMPLE = {"eps": 1.0, "nu": 1.0, "scale": 0.1}
-FACTS = Facts(
-    needs="Lipschitz constant, moment order, moment bound, horizon",
-    memory="32 kB",
-    cost="O(1024), O(m) for m points",
-    regret="O(T^((d eps + 1)/(d eps + eps + 1))) up to logarithms, d the zooming dimension, if E|y|^(1 + eps) <= nu",
-    reference="Lu, Wang, Hu, Zhang 2019",
-)
 
 
 class ADTMState(NamedTuple):
@@ -51,7 +41,18 @@ class ADTMState(NamedTuple):
     log_term: FloatArray  # L
 
 
-@validated
+@register_policy(
+    "adtm",
+    needs="Lipschitz constant, moment order, moment bound, horizon",
+    memory="32 kB",
+    cost="O(1024), O(m) for m points",
+    regret="O(T^((d eps + 1)/(d eps + eps + 1))) up to logarithms, d the zooming dimension, if E|y|^(1 + eps) <= nu",
+    reference="Lu, Wang, Hu, Zhang 2019",
+    kind="lipschitz",
+    example={"eps": 1.0, "nu": 1.0, "scale": 0.1},
+    pinned={"eps": 0.5, "nu": 1.0, "scale": 0.1},
+    zoo={"eps": 1.0, "nu": 1.0, "scale": 0.01},
+)
 class ADTM(NamedTuple):
     r"""Zooming with truncated means.
 

@@ -30,18 +30,9 @@ import numpy as np
 from ..._validate import in_range, require_same, require_within, required_horizon
 from ...numerics import running_mean
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import NonNegative, Positive
 
-NAME = "hoo"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="scale, nu1, rho, horizon",
-    memory="90 bytes per box",
-    cost="O(h), h the depth",
-    regret="O(T^((d + 1)/(d + 2)) (ln T)^(1/(d + 2))), d the near-optimality dimension, for rewards in [0, 1]",
-    reference="Bubeck, Munos, Stoltz, Szepesvari 2011",
-)
 MOST = 2**17  # boxes; once there are this many, none is halved
 DEEPEST = 1000
 
@@ -79,7 +70,17 @@ class HOOState(NamedTuple):
             raise ValueError("centre must be from 0 to 1")
 
 
-@validated
+@register_policy(
+    "hoo",
+    needs="scale, nu1, rho, horizon",
+    memory="90 bytes per box",
+    cost="O(h), h the depth",
+    regret="O(T^((d + 1)/(d + 2)) (ln T)^(1/(d + 2))), d the near-optimality dimension, for rewards in [0, 1]",
+    reference="Bubeck, Munos, Stoltz, Szepesvari 2011",
+    kind="lipschitz",
+    pinned={"c": 0.3},
+    zoo={"c": 0.1},
+)
 class HOO(NamedTuple):
     r"""Hierarchical optimistic optimisation, truncated.
 

@@ -29,26 +29,16 @@ from typing import Any, NamedTuple
 
 from ..._validate import require_within
 from ...protocols import FloatArray, compilable
-from ..entries import Facts
+from ..entries import register_policy
 from ..level_sets.level_set import LevelSets
 from ..level_sets.moments import Moments
 from ..level_sets.spreads import Spreads
-from ..parameters import Positive, validated
+from ..parameters import Positive
 from ..parts.choice.kinetic_tree import VALUE
 from ..parts.choice.late import Late
 from ..parts.choice.tournament import CENTRE, Tournament, choose, end_lead
 from ..policies.auto import Auto, AutoState, learn
 from ._cells import Cells, cut, init_cells, longest_side
-
-NAME = "lipschitz-auto"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="nothing",
-    memory="200 kB",
-    cost="O(1) amortised, O(m) for m boxes",
-    regret="none; measured in docs/lipschitz.md",
-    reference="this library",
-)
 
 ROOM = 513  # most boxes
 START = 9  # boxes at the start, at least
@@ -114,7 +104,16 @@ def is_ripe(cells: Cells, arms: AutoState, cell: int) -> bool:
     return bool(side > SHORTEST and low < high and half_width < SHARE * side * (high - low))
 
 
-@validated
+@register_policy(
+    "lipschitz-auto",
+    needs="nothing",
+    memory="200 kB",
+    cost="O(1) amortised, O(m) for m boxes",
+    regret="none; measured in docs/lipschitz.md",
+    reference="this library",
+    kind="lipschitz",
+    look="hero short",
+)
 class LipschitzAuto(NamedTuple):
     r"""``auto`` for points, without prior knowledge.
 

@@ -25,21 +25,12 @@ import numpy as np
 
 from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import PolicyInside, Positive, Whole, validated
+from ..entries import register_policy
+from ..parameters import PolicyInside, Positive, Whole
 from ..parts.choice.kinetic_tree import VALUE
 from ..parts.choice.tournament import choose
 from ..policies.robust_ucb import RobustUCB, RobustUCBState
 
-NAME = "sdtm"
-EXAMPLE = {"policy": {"kind": "rucb-truncated", "eps": 1.0, "u": 1.0}, "scale": 0.1}
-FACTS = Facts(
-    needs="Lipschitz constant, moment order, moment bound, horizon",
-    memory="that of rucb-truncated for each of k^d boxes",
-    cost="O(log n), O(log k)",
-    regret="O(T^((d eps + 1)/(d eps + eps + 1))) up to logarithms, d the dimension, if E|y|^(1 + eps) <= nu",
-    reference="Lu, Wang, Hu, Zhang 2019",
-)
 MOST = 2**16  # boxes
 
 
@@ -54,7 +45,18 @@ class SDTMState(NamedTuple):
         require_same(self, fresh, "centre")
 
 
-@validated
+@register_policy(
+    "sdtm",
+    needs="Lipschitz constant, moment order, moment bound, horizon",
+    memory="that of rucb-truncated for each of k^d boxes",
+    cost="O(log n), O(log k)",
+    regret="O(T^((d eps + 1)/(d eps + eps + 1))) up to logarithms, d the dimension, if E|y|^(1 + eps) <= nu",
+    reference="Lu, Wang, Hu, Zhang 2019",
+    kind="lipschitz",
+    example={"policy": {"kind": "rucb-truncated", "eps": 1.0, "u": 1.0}, "scale": 0.1},
+    pinned={"policy": {"kind": "rucb-truncated", "eps": 0.5, "u": 1.0}, "scale": 0.1},
+    zoo={"policy": {"kind": "rucb-truncated", "eps": 1.0, "u": 1.0}, "sides": 8, "scale": 0.01},
+)
 class SDTM(NamedTuple):
     r"""Robust UCB with truncated means on equal boxes.
 

@@ -25,19 +25,9 @@ import numpy as np
 
 from ...numerics import running_mean
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import Positive, validated
+from ..entries import register_policy
+from ..parameters import Positive
 from ._zoom import Zoom, index_at, init_zoom, look_around, point_of, selected
-
-NAME = "zooming"
-EXAMPLE = {"nu": 1.0, "scale": 0.1}
-FACTS = Facts(
-    needs="Lipschitz constant, moment bound",
-    memory="32 kB",
-    cost="O(1024), O(m) for m points",
-    regret="O(T^((d + 1)/(d + 2))) up to logarithms, d the zooming dimension, for rewards in [0, 1] and another radius",
-    reference="Kleinberg, Slivkins, Upfal 2008",
-)
 
 
 class ZoomingState(NamedTuple):
@@ -47,7 +37,17 @@ class ZoomingState(NamedTuple):
     clock: IntArray  # number of rewards
 
 
-@validated
+@register_policy(
+    "zooming",
+    needs="Lipschitz constant, moment bound",
+    memory="32 kB",
+    cost="O(1024), O(m) for m points",
+    regret="O(T^((d + 1)/(d + 2))) up to logarithms, d the zooming dimension, for rewards in [0, 1] and another radius",
+    reference="Kleinberg, Slivkins, Upfal 2008",
+    kind="lipschitz",
+    example={"nu": 1.0, "scale": 0.1},
+    zoo={"nu": 1.0, "scale": 0.01},
+)
 class Zooming(NamedTuple):
     r"""Zooming.
 

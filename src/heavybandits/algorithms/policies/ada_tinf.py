@@ -29,20 +29,10 @@ import numpy as np
 from ..._validate import required_horizon
 from ...numerics import saturate
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Finite, validated
+from ..entries import register_policy
+from ..parameters import Finite
 from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from .htinf import skipping_factor
-
-NAME = "ada-tinf"
-EXAMPLE = {"offset": 1.0}
-FACTS = Facts(
-    needs="horizon, bound on the best location",
-    memory="57 bytes",
-    cost="O(1), O(K)",
-    regret="as htinf, O(sigma K^(1-1/p) T^(1/p) + sqrt(K T)) for every p and sigma; nothing better for fixed laws",
-    reference="Huang, Dai, Huang 2022",
-)
 
 FACTOR = skipping_factor(1.0)
 LARGEST_SCALE = 2.0**1000  # so that its products with times and losses stay finite
@@ -57,7 +47,18 @@ class AdaTINFState(NamedTuple):
     budget: FloatArray  # for costs, in units of the scale
 
 
-@validated
+@register_policy(
+    "ada-tinf",
+    needs="horizon, bound on the best location",
+    memory="57 bytes",
+    cost="O(1), O(K)",
+    regret="as htinf, O(sigma K^(1-1/p) T^(1/p) + sqrt(K T)) for every p and sigma; nothing better for fixed laws",
+    reference="Huang, Dai, Huang 2022",
+    randomised=True,
+    example={"offset": 1.0},
+    zoo={"offset": {"instance": "highest"}},
+    look="sky dash-dot-dot",
+)
 class AdaTINF(NamedTuple):
     """AdaTINF.
 

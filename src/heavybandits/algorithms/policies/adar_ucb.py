@@ -37,23 +37,12 @@ import numpy.typing as npt
 
 from ..._validate import require_same
 from ...protocols import FloatArray, IntArray, compilable
-from ..entries import Facts
-from ..parameters import Positive, validated
+from ..entries import register_policy
+from ..parameters import Positive
 from ..parts.choice.late import Late, init_late
 from ..parts.choice.scan import scan
 from ..parts.choice.turns import Turn, again, begin, init_turn
 from ._ranked import Ranked, init_ranked, insert, inside, magnitude, settle, sums
-
-NAME = "adar-ucb"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="bound on the best mean",
-    memory="O(log T)",
-    cost="O(K + log n)",
-    regret="O(sum_a (u/Delta_a)^(1/(p-1)) ln T) for every p and u with E|X|^p <= u, "
-    "if E[X 1(|X| > M)] <= 0 for the best arm",
-    reference="Genalti, Marsigli, Gatti, Metelli 2024",
-)
 
 C = 3.0 + 2.0 * math.sqrt(2.0)
 _PAST = -1.0  # below every L
@@ -90,7 +79,16 @@ class AdarUCBState(NamedTuple):
         require_same(self, fresh, "most")
 
 
-@validated
+@register_policy(
+    "adar-ucb",
+    needs="bound on the best mean",
+    memory="O(log T)",
+    cost="O(K + log n)",
+    regret="O(sum_a (u/Delta_a)^(1/(p-1)) ln T) for every p and u with E|X|^p <= u, "
+    "if E[X 1(|X| > M)] <= 0 for the best arm",
+    reference="Genalti, Marsigli, Gatti, Metelli 2024",
+    look="vermilion dashed",
+)
 class AdarUCB(NamedTuple):
     """AdaR-UCB.
 

@@ -24,23 +24,24 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, NamedTuple
 
-from ..entries import Facts
-from ..parameters import MomentOrder, Positive, validated
+from ..entries import register_policy
+from ..parameters import MomentOrder, Positive
 from ..parts.means.p_robust import observe_p_robust
 from ..parts.randomised.perturbed import PerturbedState, choose_perturbed, init_perturbed
 
-NAME = "ape2"
-EXAMPLE = {"p": 1.5}
-FACTS = Facts(
+
+@register_policy(
+    "ape2",
     needs="moment order",
     memory="32 n bytes",
     cost="O(1) amortised, O(K)",
     regret="O(K^(1-1/p) T^(1/p) ln K), if E|X|^p is finite and the law of the perturbation is tuned",
     reference="Lee, Yang, Lim, Oh 2020",
+    randomised=True,
+    example={"p": 1.5},
+    zoo={"p": 1.5},
+    look="vermilion dash-dot",
 )
-
-
-@validated
 class APE2(NamedTuple):
     """APE².
 

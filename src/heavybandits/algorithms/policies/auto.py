@@ -23,25 +23,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...protocols import IntArray, compilable
-from ..entries import Facts
+from ..entries import register_policy
 from ..level_sets.level_set import LevelSets, observe
 from ..level_sets.mean_sets import Pooled, init_pooled, refresh_means, renew_means
 from ..level_sets.moments import MEAN, Moments, add, in_rewards, init_moments
 from ..level_sets.spreads import repeats
-from ..parameters import Positive, validated
+from ..parameters import Positive
 from ..parts.choice.estimates import standing
 from ..parts.choice.tournament import choose
 from .level_set_ucb import LevelSetUCB
 
-NAME = "auto"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="nothing",
-    memory="401 bytes",
-    cost="O(1) amortised, O(log K)",
-    regret="none; measured in docs/level-set.md",
-    reference="this library",
-)
 MEANS_EXPLORE = 2.0  # factor by which c is larger while means are compared
 
 
@@ -54,7 +45,15 @@ class AutoState(NamedTuple):
     by_means: IntArray  # array of length one: 1 while means are compared
 
 
-@validated
+@register_policy(
+    "auto",
+    needs="nothing",
+    memory="401 bytes",
+    cost="O(1) amortised, O(log K)",
+    regret="none; measured in docs/level-set.md",
+    reference="this library",
+    look="hero solid",
+)
 class Auto(NamedTuple):
     r"""Level-set UCB with a learned loss, and mean UCB where rewards repeat.
 

@@ -31,25 +31,23 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..entries import Facts
+from ..entries import register_policy
 from ..level_sets.mean_sets import MeanSets, init_mean_sets, renew_means
 from ..level_sets.moments import MEAN, add, in_rewards
-from ..parameters import Positive, validated
+from ..parameters import Positive
 from ..parts.choice.estimates import standing
 from ..parts.choice.tournament import choose
 
-NAME = "auto-mean"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
+
+@register_policy(
+    "auto-mean",
     needs="nothing",
     memory="201 bytes",
     cost="O(1) amortised, O(log K)",
     regret="none; measured in docs/means.md",
     reference="this library",
+    look="hero dashed",
 )
-
-
-@validated
 class AutoMean(NamedTuple):
     r"""Mean UCB without prior knowledge.
 

@@ -34,21 +34,11 @@ import numpy.typing as npt
 from ..._validate import require_within
 from ...numerics import LARGEST, clip, saturate, small_median
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..entries import Facts
-from ..parameters import Positive, validated
+from ..entries import register_policy
+from ..parameters import Positive
 from ..parts.choice.late import Late, init_late
 from ..parts.choice.scan import due, scan
 from ..parts.state.pool import Pool, append, init_pool
-
-NAME = "betting-ucb"
-EXAMPLE = {"c": 0.5}
-FACTS = Facts(
-    needs="symmetry",
-    memory="64 n bytes",
-    cost="O(1) amortised, O(K)",
-    regret="sum_a Delta_a ln T/max_lambda E ln(1 - lambda psi((r_a - mu*)/s_a)) asymptotically; see docs/betting.md",
-    reference="this library",
-)
 
 BETS = np.array([0.003, 0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 0.95])
 BLOCK = 32  # factors that are multiplied before a logarithm is taken: each is between 0.05 and 1.95
@@ -197,7 +187,16 @@ def upper_bound(rewards: Pool, scratch: FloatArray, arm: int, level: float, star
     return high
 
 
-@validated
+@register_policy(
+    "betting-ucb",
+    needs="symmetry",
+    memory="64 n bytes",
+    cost="O(1) amortised, O(K)",
+    regret="sum_a Delta_a ln T/max_lambda E ln(1 - lambda psi((r_a - mu*)/s_a)) asymptotically; see docs/betting.md",
+    reference="this library",
+    example={"c": 0.5},
+    look="purple long",
+)
 class BettingUCB(NamedTuple):
     """Betting UCB.
 

@@ -18,6 +18,7 @@ theoretical schedule is FO-UCB with :class:`.ClippedSGD`: the index is :math:`x_
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, Literal, NamedTuple
 
@@ -27,21 +28,10 @@ from ..._validate import required_horizon
 from ...numerics import saturate
 from ...protocols import IntArray
 from ...theory import confidence, first_clip, practical_step, printed_rate, printed_step
-from ..entries import Facts
+from ..entries import register_policy, register_preset
 from ..estimators.clipped_sgd import Iterates, descend, init_iterates, init_schedule
-from ..parameters import Count, NonNegative, OddOrZero, Positive, Whole, validated
+from ..parameters import Count, NonNegative, OddOrZero, Positive, Whole
 from ..parts.choice.tournament import Tournament, choose, init_tournament, set_line
-
-NAME = "clipped-sgd-ucb"
-EXAMPLE = {"m": 1, "n": 2, "init_pulls": 0}
-FACTS = Facts(
-    needs="horizon, scale, symmetry",
-    memory="8 max(b, p) + 121 bytes",
-    cost="O(1), O(log K)",
-    regret="none for the practical schedule; for the theoretical one, FO-UCB's, with a rate that its source proves "
-    "only at the horizon",
-    reference="Dorn, Katrutsa, Latypov, Pudovikov 2024",
-)
 
 
 class ClippedSGDUCBState(NamedTuple):
@@ -52,7 +42,18 @@ class ClippedSGDUCBState(NamedTuple):
     tournament: Tournament
 
 
-@validated
+@register_policy(
+    "clipped-sgd-ucb",
+    needs="horizon, scale, symmetry",
+    memory="8 max(b, p) + 121 bytes",
+    cost="O(1), O(log K)",
+    regret="none for the practical schedule; for the theoretical one, FO-UCB's, with a rate that its source proves "
+    "only at the horizon",
+    reference="Dorn, Katrutsa, Latypov, Pudovikov 2024",
+    example={"m": 1, "n": 2, "init_pulls": 0},
+    zoo={"m": 2, "n": 1, "clip": {"instance": "largest-mean"}},
+    look="blue dashed",
+)
 class ClippedSGDUCB(NamedTuple):
     r"""Clipped-SGD-UCB.
 
@@ -129,3 +130,20 @@ class ClippedSGDUCB(NamedTuple):
         rate = state.sgd.schedule[0].rate
         width = math.sqrt(2.0 * rate / (state.sgd.steps[arm] + 1)) if rate > 0.0 else self.coeff / math.sqrt(pulls)
         set_line(state.tournament, arm, pulls, state.sgd.x[arm], width)
+
+
+LARGEST_MEAN = {"clip": {"instance": "largest-mean"}}
+
+sgd_ucb = register_preset(
+    "sgd-ucb", ClippedSGDUCB, lambda policy: policy[:2] == (0, 1), zoo=LARGEST_MEAN, look="blue solid"
+)(functools.partial(ClippedSGDUCB, 0, 1))
+
+sgd_ucb_median = register_preset(
+    "sgd-ucb-median", ClippedSGDUCB, lambda policy: policy[:2] == (1, 1),
+    example={"schedule": "theory"}, zoo=LARGEST_MEAN, look="sky dashed",
+)(functools.partial(ClippedSGDUCB, 1, 1))  # fmt: skip
+
+sgd_ucb_smom = register_preset(
+    "sgd-ucb-smom", ClippedSGDUCB, lambda policy: policy[:2] == (1, 2),
+    example={"theta": 0.5}, zoo=LARGEST_MEAN, look="green dash-dot",
+)(functools.partial(ClippedSGDUCB, 1, 2))  # fmt: skip

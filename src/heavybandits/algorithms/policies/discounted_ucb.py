@@ -25,20 +25,10 @@ import numpy.typing as npt
 
 from ...numerics import saturate
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import Fraction, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Fraction, NonNegative, Positive
 from ..parts.choice.late import Late, init_late
 from ..parts.choice.scan import due, scan
-
-NAME = "discounted-ucb"
-EXAMPLE = {"discount": 0.99}
-FACTS = Facts(
-    needs="discount, width of the range",
-    memory="49 bytes",
-    cost="O(K)",
-    regret="O(sqrt(T Y) ln T), for rewards in the range, Y changes and the right discount",
-    reference="Garivier, Moulines 2011",
-)
 
 
 class DiscountedUCBState(NamedTuple):
@@ -52,7 +42,17 @@ class DiscountedUCBState(NamedTuple):
     open: npt.NDArray[np.bool_]
 
 
-@validated
+@register_policy(
+    "discounted-ucb",
+    needs="discount, width of the range",
+    memory="49 bytes",
+    cost="O(K)",
+    regret="O(sqrt(T Y) ln T), for rewards in the range, Y changes and the right discount",
+    reference="Garivier, Moulines 2011",
+    example={"discount": 0.99},
+    zoo={"discount": 0.999},
+    look="grey long",
+)
 class DiscountedUCB(NamedTuple):
     r"""Discounted UCB.
 

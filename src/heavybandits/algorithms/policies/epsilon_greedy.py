@@ -26,20 +26,10 @@ import numpy.typing as npt
 from ..._validate import in_range
 from ...numerics import running_mean
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import NonNegative, validated
+from ..entries import register_policy
+from ..parameters import NonNegative
 from ..parts.choice.late import Late, init_late
 from ..parts.choice.scan import due, scan
-
-NAME = "epsilon-greedy"
-EXAMPLE = {"epsilon": 0.05, "c": 2.0}
-FACTS = Facts(
-    needs="how much to explore",
-    memory="41 bytes",
-    cost="O(K)",
-    regret="O(ln T), for rewards in [0, 1], epsilon = 0 and c > 5/d^2, where 0 < d <= the smallest gap",
-    reference="Auer, Cesa-Bianchi, Fischer 2002",
-)
 
 
 def _share(owner: str, name: str, value: Any) -> float:
@@ -55,7 +45,18 @@ class EpsilonGreedyState(NamedTuple):
     open: npt.NDArray[np.bool_]
 
 
-@validated
+@register_policy(
+    "epsilon-greedy",
+    needs="how much to explore",
+    memory="41 bytes",
+    cost="O(K)",
+    regret="O(ln T), for rewards in [0, 1], epsilon = 0 and c > 5/d^2, where 0 < d <= the smallest gap",
+    reference="Auer, Cesa-Bianchi, Fischer 2002",
+    randomised=True,
+    example={"epsilon": 0.05, "c": 2.0},
+    zoo={"epsilon": 0.0, "c": 5.0},
+    look="brown short",
+)
 class EpsilonGreedy(NamedTuple):
     r"""Epsilon-greedy.
 

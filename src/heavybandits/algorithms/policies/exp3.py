@@ -23,19 +23,9 @@ from typing import Any, NamedTuple
 
 from ..._validate import require_range, required_horizon
 from ...numerics import share
-from ..entries import Facts
-from ..parameters import Finite, validated
+from ..entries import register_policy
+from ..parameters import Finite
 from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, lowest, probability
-
-NAME = "exp3"
-EXAMPLE = {"low": -2.0, "high": 3.0}
-FACTS = Facts(
-    needs="horizon, range",
-    memory="57 bytes",
-    cost="O(1), O(K)",
-    regret="2 sqrt((e - 1) K T ln K), whatever the rewards in the range",
-    reference="Auer, Cesa-Bianchi, Freund, Schapire 2002",
-)
 
 
 class Exp3State(NamedTuple):
@@ -44,7 +34,18 @@ class Exp3State(NamedTuple):
     draws: Draws
 
 
-@validated
+@register_policy(
+    "exp3",
+    needs="horizon, range",
+    memory="57 bytes",
+    cost="O(1), O(K)",
+    regret="2 sqrt((e - 1) K T ln K), whatever the rewards in the range",
+    reference="Auer, Cesa-Bianchi, Freund, Schapire 2002",
+    randomised=True,
+    example={"low": -2.0, "high": 3.0},
+    zoo={"low": {"instance": "lowest"}, "high": {"instance": "highest"}},
+    look="green short",
+)
 class Exp3(NamedTuple):
     """Exp3.
 

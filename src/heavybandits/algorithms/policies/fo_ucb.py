@@ -16,22 +16,22 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..entries import Facts
-from ..parameters import Optimizer, validated
+from ..entries import register_policy
+from ..parameters import Optimizer
 from ._template import TemplateState, choose_by_template, init_template, learn_by_template
 
-NAME = "fo-ucb"
-EXAMPLE = {"optimizer": {"kind": "clipped-sgd", "m": 1, "init_pulls": 1}}
-FACTS = Facts(
+
+@register_policy(
+    "fo-ucb",
     needs="horizon, and what the optimiser needs",
     memory="97 bytes, and the optimiser's",
     cost="the optimiser's, O(log K)",
     regret="sum_a Delta_a (g^-1(Delta_a^2/8, 1/T^2) + 2), if g bounds the optimiser",
     reference="Dorn, Katrutsa, Latypov, Pudovikov 2024",
+    example={"optimizer": {"kind": "clipped-sgd", "m": 1, "init_pulls": 1}},
+    zoo={"optimizer": {"kind": "clipped-sgd", "m": 0, "n": 1, "clip": {"instance": "largest-mean"}}},
+    look="blue dash-dot",
 )
-
-
-@validated
 class FOUCB(NamedTuple):
     """FO-UCB.
 

@@ -34,20 +34,9 @@ import numpy.typing as npt
 
 from ..._validate import in_range
 from ...protocols import FloatArray, IntArray, compilable
-from ..entries import Facts
+from ..entries import register_policy
 from ..estimators.median_of_means import keep, median_of_blocks
-from ..parameters import validated
 from ..parts.state.pool import Pool, init_pool
-
-NAME = "force-mom"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="nothing",
-    memory="64 T^rho K^-rho bytes",
-    cost="O(K)",
-    regret="O(u^(1/p) T^(1 - rho (p-1)/p)) for every p and u with E|X|^p <= u; O(T^rho) on a fixed instance",
-    reference="preprint 2026",
-)
 
 MOST_BLOCKS = 256  # no number of arms and rewards needs more
 
@@ -112,7 +101,15 @@ def is_better(state: ForceMOMState, arm: int, best: int) -> bool:
     return bool(estimate[arm] > estimate[best])
 
 
-@validated
+@register_policy(
+    "force-mom",
+    needs="nothing",
+    memory="64 T^rho K^-rho bytes",
+    cost="O(K)",
+    regret="O(u^(1/p) T^(1 - rho (p-1)/p)) for every p and u with E|X|^p <= u; O(T^rho) on a fixed instance",
+    reference="preprint 2026",
+    look="vermilion dash-dot-dot",
+)
 class ForceMOM(NamedTuple):
     r"""ForceMoM.
 

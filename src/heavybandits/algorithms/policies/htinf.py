@@ -31,23 +31,9 @@ import numpy as np
 
 from ...numerics import power
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Finite, Fraction, Positive, validated
+from ..entries import register_policy, register_preset
+from ..parameters import Finite, Fraction, Positive
 from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
-
-NAME = "htinf"
-EXAMPLE = {"eps": 0.3, "scale": 2.0, "offset": 1.0}
-FACTS = Facts(
-    needs="moment order, moment bound, bound on the best location",
-    memory="57 bytes",
-    cost="O(1), O(K)",
-    regret=(
-        "O(sigma K^(1-1/p) T^(1/p)), if E|l|^p <= sigma^p and E[l 1(|l| > M)] >= 0 for the best arm, where l "
-        "= b - X; for fixed laws O(sum_a (sigma^p/Delta_a)^(1/(p-1)) ln T)"
-    ),
-    reference="Huang, Dai, Huang 2022",
-)
-
 
 LARGEST_Q = 1e12  # beyond this all losses are skipped, and probabilities are lost in rounding
 
@@ -72,7 +58,19 @@ class HTINFState(NamedTuple):
     factor: FloatArray
 
 
-@validated
+@register_policy(
+    "htinf",
+    needs="moment order, moment bound, bound on the best location",
+    memory="57 bytes",
+    cost="O(1), O(K)",
+    regret="O(sigma K^(1-1/p) T^(1/p)), if E|l|^p <= sigma^p and E[l 1(|l| > M)] >= 0 for the best arm, where l "
+    "= b - X; for fixed laws O(sum_a (sigma^p/Delta_a)^(1/(p-1)) ln T)",
+    reference="Huang, Dai, Huang 2022",
+    randomised=True,
+    example={"eps": 0.3, "scale": 2.0, "offset": 1.0},
+    zoo={"eps": 0.5, "scale": 1.0, "offset": {"instance": "highest"}},
+    look="sky dash-dot",
+)
 class HTINF(NamedTuple):
     r"""HTINF.
 
@@ -115,3 +113,37 @@ class HTINF(NamedTuple):
         p = probability(draws, arm)
         if abs(loss) * draws.rate[0] <= state.factor[0] * power(p, 1.0 / (1.0 + self.eps)):
             charge(draws, arm, loss / p)
+
+
+@register_preset(
+    "opt-tinf",
+    HTINF,
+    lambda policy: (policy.eps, policy.scale) == (1.0, 1.0),
+    needs="bound on the best location",
+    regret="as htinf, but O(sigma^p K^((p-1)/2) T^((3-p)/2) + sqrt(K T)) and O(sum_a "
+    "(sigma^(2p)/Delta_a^(3-p))^(1/(p-1)) ln T) for every p and sigma",
+    reference="Huang, Dai, Huang 2022",
+    example={"offset": 1.0},
+    zoo={"offset": {"instance": "highest"}},
+    look="sky short",
+)
+def opt_tinf(offset: float) -> HTINF:
+    r"""Make OptTINF: HTINF without knowledge of the tails, run as if :math:`\alpha = 2` and :math:`\sigma = 1`.
+
+    *Assumes* that losses :math:`\ell = b - r` have a moment of some order :math:`\alpha \in (1, 2]`, and the sign
+    condition of :mod:`.htinf`.  *Must be told* b, an upper bound on the location of the best arm, but neither
+    :math:`\alpha` nor :math:`\sigma` nor the horizon.  *When that fails*: see :mod:`.htinf`.  Even so, losses should
+    be of the order of 1: the bounds grow faster with :math:`\sigma` than HTINF's, and larger losses are skipped at
+    first, which makes bad arms look good.
+
+    *Formula*: HTINF's at :math:`\alpha = 2`, :math:`\sigma = 1`.  The regret is
+    :math:`O(\sigma^\alpha K^{(\alpha - 1)/2} T^{(3 - \alpha)/2} + \sqrt{KT})` against any adversary and
+    :math:`O(\sum_a (\sigma^{2\alpha}/\Delta_a^{3 - \alpha})^{1/(\alpha - 1)} \ln T)` under fixed laws with one best
+    arm.  *Cost*: HTINF's.  *Reference*: J. Huang, Y. Dai, L. Huang (2022).
+
+    Examples
+    --------
+    >>> opt_tinf(offset=3)
+    HTINF(eps=1.0, scale=1.0, offset=3.0)
+    """
+    return HTINF(eps=1.0, scale=1.0, offset=offset)

@@ -33,19 +33,9 @@ import numpy as np
 from ..._validate import required_horizon
 from ...numerics import clip
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Finite, Fraction, Positive, validated
+from ..entries import register_policy
+from ..parameters import Finite, Fraction, Positive
 from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
-
-NAME = "inf-clip"
-EXAMPLE = {"eps": 0.5, "scale": 2.0, "offset": 1.0}
-FACTS = Facts(
-    needs="horizon, moment order, moment bound",
-    memory="57 bytes",
-    cost="O(1), O(K)",
-    regret="O(sigma K^(1-1/p) T^(1/p)), if E l^p <= sigma^p and l >= 0, where l = b - X",
-    reference="Dorn, Kornilov, Kutuzov, Nazin, Gorbunov, Gasnikov 2024",
-)
 
 
 class INFClipState(NamedTuple):
@@ -55,7 +45,18 @@ class INFClipState(NamedTuple):
     level: FloatArray
 
 
-@validated
+@register_policy(
+    "inf-clip",
+    needs="horizon, moment order, moment bound",
+    memory="57 bytes",
+    cost="O(1), O(K)",
+    regret="O(sigma K^(1-1/p) T^(1/p)), if E l^p <= sigma^p and l >= 0, where l = b - X",
+    reference="Dorn, Kornilov, Kutuzov, Nazin, Gorbunov, Gasnikov 2024",
+    randomised=True,
+    example={"eps": 0.5, "scale": 2.0, "offset": 1.0},
+    zoo={"eps": 0.5, "scale": 1.0, "offset": {"instance": "highest"}},
+    look="green dash-dot-dot",
+)
 class INFClip(NamedTuple):
     r"""INF-clip.
 

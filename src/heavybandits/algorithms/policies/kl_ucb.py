@@ -36,22 +36,11 @@ import numpy.typing as npt
 from ..._validate import require_range, require_same
 from ...numerics import running_mean, saturate, share
 from ...protocols import FloatArray, IntArray, compilable
-from ..entries import Facts
+from ..entries import register_policy
 from ..level_sets.mean_sets import right_root
-from ..parameters import Finite, NonNegative, validated
+from ..parameters import Finite, NonNegative
 from ..parts.choice.late import Late, init_late
 from ..parts.choice.scan import narrowed, unseen
-
-NAME = "kl-ucb"
-EXAMPLE = {"c": 3.0}
-FACTS = Facts(
-    needs="range, or family",
-    memory="49 bytes",
-    cost="O(K)",
-    regret="sum_a Delta_a ln T/d(mu_a, mu*) asymptotically, for rewards in the range; optimal for rewards of 0 and 1, "
-    "and for those of the family",
-    reference="Garivier, Cappé 2011",
-)
 
 FAMILIES = ("bernoulli", "poisson", "exponential")
 BERNOULLI, POISSON, EXPONENTIAL = range(3)
@@ -162,7 +151,18 @@ class KLUCBState(NamedTuple):
         require_same(self, fresh, "family")
 
 
-@validated
+@register_policy(
+    "kl-ucb",
+    needs="range, or family",
+    memory="49 bytes",
+    cost="O(K)",
+    regret="sum_a Delta_a ln T/d(mu_a, mu*) asymptotically, for rewards in the range; optimal for rewards of 0 and 1, "
+    "and for those of the family",
+    reference="Garivier, Cappé 2011",
+    example={"c": 3.0},
+    zoo={"low": {"instance": "lowest"}, "high": {"instance": "highest"}},
+    look="grey dashed",
+)
 class KLUCB(NamedTuple):
     """KL-UCB.
 

@@ -35,23 +35,13 @@ import numpy.typing as npt
 from ..._validate import in_range, require_within
 from ...numerics import running_mean, saturate
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import Positive, validated
+from ..entries import register_policy
+from ..parameters import Positive
 from ..parts.choice.late import Late, init_late
 from ..parts.choice.scan import narrowed, unseen
 from ..parts.choice.turns import Turn, again, begin, init_turn
 from ..parts.state.pool import Pool, append, init_pool
 from ._klinf import LAMBDA_1, LAMBDA_2, LOG_MEAN, OPTIMUM, solve
-
-NAME = "klinf-ucb"
-EXAMPLE = {"eps": 0.5, "bound": 4.0}
-FACTS = Facts(
-    needs="moment order, moment bound",
-    memory="64 n bytes",
-    cost="O(1/h) amortised, O(K) per batch",
-    regret="(1 + h) times the limit for E|X|^p <= B, asymptotically",
-    reference="Agrawal, Juneja, Koolen 2021",
-)
 
 LARGEST_POWER = 1e250  # of a reward, in units of B
 
@@ -76,7 +66,17 @@ class KLinfUCBState(NamedTuple):
             require_within("dual", self.dual[:, column], 1e-300, 1e300)
 
 
-@validated
+@register_policy(
+    "klinf-ucb",
+    needs="moment order, moment bound",
+    memory="64 n bytes",
+    cost="O(1/h) amortised, O(K) per batch",
+    regret="(1 + h) times the limit for E|X|^p <= B, asymptotically",
+    reference="Agrawal, Juneja, Koolen 2021",
+    example={"eps": 0.5, "bound": 4.0},
+    zoo={"eps": 0.5, "bound": 10.0},
+    look="grey dash-dot",
+)
 class KLinfUCB(NamedTuple):
     r"""KLinf-UCB.
 

@@ -33,21 +33,11 @@ import numpy.typing as npt
 
 from ...numerics import SUMMABLE, clip
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..entries import Facts
-from ..parameters import PositiveOrInfinite, validated
+from ..entries import register_policy, register_preset
+from ..parameters import PositiveOrInfinite
 from ..parts.choice.late import Late, init_late
 from ..parts.choice.scan import waiting
 from ..parts.state.pool import Pool, append, init_pool
-
-NAME = "lb-sda"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="nothing",
-    memory="32 n bytes",
-    cost="O(n K)",
-    regret="sum_a Delta_a ln T/KL_a asymptotically, for one-parameter exponential families: optimal",
-    reference="Baudry, Russac, Cappé 2021",
-)
 
 
 class LBSDAState(NamedTuple):
@@ -81,7 +71,15 @@ def forget(rewards: Pool, arm: int, n: int) -> None:
     rewards.size[arm] = n
 
 
-@validated
+@register_policy(
+    "lb-sda",
+    needs="nothing",
+    memory="32 n bytes",
+    cost="O(n K)",
+    regret="sum_a Delta_a ln T/KL_a asymptotically, for one-parameter exponential families: optimal",
+    reference="Baudry, Russac, Cappé 2021",
+    look="brown dash-dot",
+)
 class LBSDA(NamedTuple):
     """LB-SDA.
 
@@ -176,3 +174,22 @@ class LBSDA(NamedTuple):
     def value(self, state: LBSDAState, arm: int) -> float:
         """Return the mean of all rewards; NaN before the first."""
         return float(state.total[arm] / state.pulls[arm]) if state.pulls[arm] > 0 else math.nan
+
+
+@register_preset(
+    "lb-sda-limited",
+    LBSDA,
+    lambda policy: policy.memory < math.inf,
+    memory="O(ln^2 T)",
+    cost="O(K ln^2 T)",
+    look="brown long",
+)
+def lb_sda_limited(memory: float = 1.0) -> LBSDA:
+    """Make LB-SDA with limited memory.
+
+    Examples
+    --------
+    >>> lb_sda_limited()
+    LBSDA(memory=1.0)
+    """
+    return LBSDA(memory)

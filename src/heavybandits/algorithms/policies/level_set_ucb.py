@@ -36,21 +36,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ...world.noises import Cauchy, Noise, make_noise, noise_spec
-from ..entries import Facts
+from ..entries import register_policy, register_preset
 from ..level_sets.level_set import LevelSets, init_level_sets, observe
-from ..level_sets.loss_tables import TwoPiece, tabulate
-from ..parameters import NonNegative, Positive, validated
+from ..level_sets.loss_tables import TwoPiece, footing, tabulate
+from ..parameters import NonNegative, Positive
 from ..parts.choice.tournament import choose
-
-NAME = "level-set-ucb"
-EXAMPLE = {"noise": {"kind": "student-t", "df": 3.0}, "scale": 2.0}
-FACTS = Facts(
-    needs="nothing",
-    memory="337 bytes",
-    cost="O(1) amortised, O(log K)",
-    regret="none; measured in docs/level-set.md",
-    reference="this library",
-)
 
 LAWS = (
     TwoPiece(1.0, 1.0), TwoPiece(3.0, 3.0), TwoPiece(math.inf, math.inf),
@@ -75,7 +65,16 @@ def _law(owner: str, name: str, value: Any) -> str | None:
         raise ValueError(f"{owner}: {name} {rule}, got {value!r}: {error}") from error
 
 
-@validated
+@register_policy(
+    "level-set-ucb",
+    needs="nothing",
+    memory="337 bytes",
+    cost="O(1) amortised, O(log K)",
+    regret="none; measured in docs/level-set.md",
+    reference="this library",
+    example={"noise": {"kind": "student-t", "df": 3.0}, "scale": 2.0},
+    look="purple solid",
+)
 class LevelSetUCB(NamedTuple):
     r"""Level-set UCB.
 
@@ -126,3 +125,48 @@ class LevelSetUCB(NamedTuple):
     def value(self, state: LevelSets, arm: int) -> float:
         """Return the minimiser of the arm's loss."""
         return float(state.x[arm]) if state.pulls[arm] > 0 else math.nan
+
+
+@register_preset(
+    "adaptive-level-set-ucb",
+    LevelSetUCB,
+    lambda policy: policy.noise is None and policy.scale == 0.0,
+    example={"c": 2.0},
+    look="purple dashed",
+)
+def adaptive_level_set_ucb(c: float = 4.0) -> LevelSetUCB:
+    """Make level-set UCB with a learned loss.
+
+    Examples
+    --------
+    >>> adaptive_level_set_ucb()
+    LevelSetUCB(noise=None, scale=0.0, c=4.0)
+    """
+    return LevelSetUCB(noise=None, scale=0.0, c=c)
+
+
+@register_preset(
+    "oracle-ucb",
+    LevelSetUCB,
+    lambda policy: policy.noise is not None and policy.scale == _scale(policy.noise),
+    needs="law and scale of the noise",
+    example={"noise": {"kind": "frechet", "alpha": 1.25}},
+    zoo={"noise": {"instance": "noise"}},
+    look="grey short",
+)
+def oracle_ucb(noise: Any, c: float = 4.0) -> LevelSetUCB:
+    """Make level-set UCB that knows the law and the scale of the noise, and so shows how much learning it could gain.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> round(oracle_ucb(hb.Cauchy(scale=2.0)).scale, 3)
+    2.0
+    """
+    policy = LevelSetUCB(noise, 0.0, c)
+    return policy._replace(scale=_scale(policy.noise))
+
+
+def _scale(noise: str) -> float:
+    """Return the median absolute deviation of a law, given as text."""
+    return footing(make_noise(**json.loads(noise)))[1]

@@ -24,21 +24,11 @@ import numpy.typing as npt
 
 from ...numerics import small_median
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import Count, PolicyInside, validated
+from ..entries import register_policy
+from ..parameters import Count, PolicyInside
 from ..parts.choice.late import Late, init_late
 from ..parts.choice.turns import Turn, again, begin, init_turn
 from ..parts.state.tree import find_open
-
-NAME = "mean-of-medians"
-EXAMPLE = {"policy": {"kind": "ucb"}}
-FACTS = Facts(
-    needs="symmetry, and what the policy inside needs",
-    memory="8 (2m + 2) bytes, and the policy's",
-    cost="O(m), and the policy's divided by 2m + 1",
-    regret="the policy's for noise with the law of the medians, times 2m + 1",
-    reference="Zhong, Huang, Yang, Wang 2021",
-)
 
 
 class MeanOfMediansState(NamedTuple):
@@ -63,7 +53,17 @@ class MeanOfMediansState(NamedTuple):
             self.open[among] = True
 
 
-@validated
+@register_policy(
+    "mean-of-medians",
+    needs="symmetry, and what the policy inside needs",
+    memory="8 (2m + 2) bytes, and the policy's",
+    cost="O(m), and the policy's divided by 2m + 1",
+    regret="the policy's for noise with the law of the medians, times 2m + 1",
+    reference="Zhong, Huang, Yang, Wang 2021",
+    example={"policy": {"kind": "ucb"}},
+    zoo={"policy": {"kind": "ucb"}},
+    look="orange dash-dot-dot",
+)
 class MeanOfMedians(NamedTuple):
     """Mean of medians.
 

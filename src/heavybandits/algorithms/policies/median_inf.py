@@ -33,20 +33,10 @@ import numpy as np
 from ..._validate import required_horizon
 from ...numerics import clip, small_median
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import Finite, Positive, Whole, validated
+from ..entries import register_policy
+from ..parameters import Finite, Positive, Whole
 from ..parts.means.smom import Waiting, collect, init_waiting
 from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
-
-NAME = "median-inf"
-EXAMPLE = {"m": 1, "scale": 1.0, "offset": 1.0}
-FACTS = Facts(
-    needs="horizon, tail exponent, scale, symmetry",
-    memory="16 m + 81 bytes",
-    cost="O(m), O(K) per batch",
-    regret="(1 + sqrt(8 K)) sigma sqrt((2m + 1) T), if E l^2 <= sigma^2 for medians l >= 0 of 2m + 1 losses",
-    reference="after Kornilov, Dorn, Lobanov, Kutuzov, Shibaev, Gorbunov, Gasnikov, Nazin 2024",
-)
 
 
 class MedianINFState(NamedTuple):
@@ -59,7 +49,18 @@ class MedianINFState(NamedTuple):
     level: FloatArray
 
 
-@validated
+@register_policy(
+    "median-inf",
+    needs="horizon, tail exponent, scale, symmetry",
+    memory="16 m + 81 bytes",
+    cost="O(m), O(K) per batch",
+    regret="(1 + sqrt(8 K)) sigma sqrt((2m + 1) T), if E l^2 <= sigma^2 for medians l >= 0 of 2m + 1 losses",
+    reference="after Kornilov, Dorn, Lobanov, Kutuzov, Shibaev, Gorbunov, Gasnikov, Nazin 2024",
+    randomised=True,
+    example={"m": 1, "scale": 1.0, "offset": 1.0},
+    zoo={"m": 1, "scale": 1.0, "offset": {"instance": "highest"}},
+    look="purple dash-dot",
+)
 class MedianINF(NamedTuple):
     r"""Median-INF.
 

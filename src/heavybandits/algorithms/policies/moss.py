@@ -24,20 +24,10 @@ import numpy.typing as npt
 
 from ...numerics import running_mean
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import NonNegative, validated
+from ..entries import register_policy, register_preset
+from ..parameters import NonNegative
 from ..parts.choice.late import Late, init_late
 from ..parts.choice.scan import due, scan
-
-NAME = "moss"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="scale, horizon",
-    memory="41 bytes",
-    cost="O(K)",
-    regret="O(sqrt(T K)), for rewards in [0, 1] and c = 1",
-    reference="Audibert, Bubeck 2009",
-)
 
 
 class MOSSState(NamedTuple):
@@ -50,7 +40,15 @@ class MOSSState(NamedTuple):
     horizon: IntArray
 
 
-@validated
+@register_policy(
+    "moss",
+    needs="scale, horizon",
+    memory="41 bytes",
+    cost="O(K)",
+    regret="O(sqrt(T K)), for rewards in [0, 1] and c = 1",
+    reference="Audibert, Bubeck 2009",
+    look="brown solid",
+)
 class MOSS(NamedTuple):
     """MOSS.
 
@@ -106,3 +104,23 @@ class MOSS(NamedTuple):
             return math.inf
         share = max(state.horizon[0], t) / (len(state.pulls) * n)  # beyond the horizon t takes its place
         return float(state.mean[arm] + self.c * math.sqrt(math.log(max(share, 1.0)) / n))
+
+
+@register_preset(
+    "moss-anytime",
+    MOSS,
+    lambda policy: policy.anytime,
+    needs="scale",
+    regret="O(sqrt(T K)), for rewards in [0, 1] and c > 1/sqrt(2)",
+    reference="Degenne, Perchet 2016",
+    look="brown dashed",
+)
+def moss_anytime(c: float = 1.0) -> MOSS:
+    """Make MOSS without a horizon.
+
+    Examples
+    --------
+    >>> moss_anytime()
+    MOSS(c=1.0, anytime=True)
+    """
+    return MOSS(c, True)

@@ -20,24 +20,25 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..._validate import required_horizon
-from ..entries import Facts
-from ..parameters import MomentOrder, Positive, validated
+from ..entries import register_policy
+from ..parameters import MomentOrder, Positive
 from ..parts.means.p_robust import observe_p_robust
 from ..parts.randomised.perturbed import PerturbedState, choose_perturbed, init_perturbed
 from .mr_ucb import minimax_width
 
-NAME = "mr-ape"
-EXAMPLE = {"p": 1.5}
-FACTS = Facts(
+
+@register_policy(
+    "mr-ape",
     needs="horizon, moment order",
     memory="32 n bytes",
     cost="O(1) amortised, O(K)",
     regret="O(K^(1-1/p) T^(1/p)), minimax, if E|X|^p is finite",
     reference="Lee, Lim 2022",
+    randomised=True,
+    example={"p": 1.5},
+    zoo={"p": 1.5},
+    look="vermilion short",
 )
-
-
-@validated
 class MRAPE(NamedTuple):
     """MR-APE.
 

@@ -23,20 +23,10 @@ import numpy as np
 
 from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray, IntArray, compilable
-from ..entries import Facts
-from ..parameters import MomentOrder, Positive, validated
+from ..entries import register_policy
+from ..parameters import MomentOrder, Positive
 from ..parts.choice.tournament import Tournament, choose, init_tournament, set_line
 from ..parts.means.p_robust import PRobustState, init_p_robust, observe_p_robust
-
-NAME = "mr-ucb"
-EXAMPLE = {"p": 1.5}
-FACTS = Facts(
-    needs="horizon, moment order",
-    memory="32 n bytes",
-    cost="O(1) amortised, O(log K)",
-    regret="O(K^(1-1/p) T^(1/p)), minimax, if E|X|^p is finite",
-    reference="Lee, Lim 2022",
-)
 
 
 @compilable
@@ -64,7 +54,17 @@ class MRUCBState(NamedTuple):
         require_same(self, fresh, "horizon")
 
 
-@validated
+@register_policy(
+    "mr-ucb",
+    needs="horizon, moment order",
+    memory="32 n bytes",
+    cost="O(1) amortised, O(log K)",
+    regret="O(K^(1-1/p) T^(1/p)), minimax, if E|X|^p is finite",
+    reference="Lee, Lim 2022",
+    example={"p": 1.5},
+    zoo={"p": 1.5},
+    look="vermilion solid",
+)
 class MRUCB(NamedTuple):
     """MR-UCB.
 

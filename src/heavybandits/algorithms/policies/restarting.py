@@ -27,22 +27,12 @@ import numpy as np
 
 from ..._validate import count
 from ...protocols import IntArray, copy_into
-from ..entries import Facts
-from ..parameters import PolicyInside, validated
+from ..entries import register_policy
+from ..parameters import PolicyInside
 from ..parts.choice.estimates import index_of, value_of
 from ..parts.state.tree import find_draws, find_open, fresh_state
 from ._drift import Detectors, begin_anew, has_changed, init_detectors
 from ._probes import Probes, arm_to_probe, forget_probes, init_probes, judge
-
-NAME = "restarting"
-EXAMPLE = {"policy": {"kind": "ucb"}}
-FACTS = Facts(
-    needs="what the policy inside needs",
-    memory="8.3 kB, and the policy's twice",
-    cost="O(log n), and the policy's",
-    regret="none; measured in docs/drift.md",
-    reference="this library",
-)
 
 
 def _every(owner: str, name: str, value: Any) -> int:
@@ -75,7 +65,18 @@ class RestartingState(NamedTuple):
         return restrict
 
 
-@validated
+@register_policy(
+    "restarting",
+    needs="what the policy inside needs",
+    memory="8.3 kB, and the policy's twice",
+    cost="O(log n), and the policy's",
+    regret="none; measured in docs/drift.md",
+    reference="this library",
+    example={"policy": {"kind": "ucb"}},
+    pinned={"policy": {"kind": "ucb"}, "every": 50},
+    zoo={"policy": {"kind": "auto"}},
+    look="orange long",
+)
 class Restarting(NamedTuple):
     """Restarts around any policy.
 

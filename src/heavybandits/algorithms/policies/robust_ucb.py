@@ -21,24 +21,20 @@ radius is a product :math:`w(n)\,s(L)`, so that only s changes for arms that get
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import Positive, has_methods, validated
+from ..entries import register_policy, register_preset
+from ..estimators.catoni import Catoni
+from ..estimators.catoni_infinite_variance import CatoniInfiniteVariance
+from ..estimators.median_of_means import MedianOfMeans
+from ..estimators.mixture_order_statistic import MixtureOrderStatistic
+from ..estimators.order_statistic import OrderStatistic
+from ..estimators.truncated_mean import TruncatedMean
+from ..parameters import Positive, has_methods
 from ..parts.choice.tournament import Tournament, choose, init_tournament, set_line
-
-NAME = "robust-ucb"
-EXAMPLE = {"estimator": {"kind": "median-of-means", "eps": 0.5, "v": 2.0}}
-FACTS = Facts(
-    needs="moment order, moment bound",
-    memory="the mean's",
-    cost="the mean's, O(log K)",
-    regret="sum_a O((v/Delta_a)^(1/eps) ln T), if the moment of order 1 + eps is at most v",
-    reference="Bubeck, Cesa-Bianchi, Lugosi 2013",
-)
 
 
 class RobustMean(Protocol):
@@ -89,7 +85,17 @@ class RobustUCBState(NamedTuple):
     log_term: FloatArray  # L after these; NaN before the first
 
 
-@validated
+@register_policy(
+    "robust-ucb",
+    needs="moment order, moment bound",
+    memory="the mean's",
+    cost="the mean's, O(log K)",
+    regret="sum_a O((v/Delta_a)^(1/eps) ln T), if the moment of order 1 + eps is at most v",
+    reference="Bubeck, Cesa-Bianchi, Lugosi 2013",
+    example={"estimator": {"kind": "median-of-means", "eps": 0.5, "v": 2.0}},
+    zoo={"estimator": {"kind": "median-of-means", "eps": 0.0, "v": 1.0}},
+    look="orange short",
+)
 class RobustUCB(NamedTuple):
     r"""Robust UCB.
 
@@ -165,3 +171,103 @@ class RobustUCB(NamedTuple):
     def value(self, state: RobustUCBState, arm: int) -> float:
         """Return the robust mean; NaN before there is one."""
         return float(self.estimator.value(state.mean, arm))
+
+
+@register_preset(
+    "rucb-median",
+    RobustUCB,
+    lambda policy: isinstance(policy.estimator, MedianOfMeans),
+    memory="64 n bytes",
+    cost="O(ln T log n) for one reward in two, O(log K)",
+    example={"eps": 1.0, "v": 1.0},
+    zoo={"eps": 0.5, "v": 10.0},
+    look="orange solid",
+)
+def rucb_median(eps: float, v: float, exponent: float = 2.0) -> RobustUCB:
+    """Make Robust UCB with the median of means; ``v`` bounds the central moment of order 1 + ``eps``.
+
+    Examples
+    --------
+    >>> rucb_median(eps=1, v=1)
+    RobustUCB(estimator=MedianOfMeans(eps=1.0, v=1.0), exponent=2.0)
+    """
+    return RobustUCB(MedianOfMeans(eps, v), exponent)
+
+
+@register_preset(
+    "rucb-truncated",
+    RobustUCB,
+    lambda policy: isinstance(policy.estimator, TruncatedMean),
+    memory="O(log n)",
+    cost="O(log n), O(log K)",
+    example={"eps": 0.5, "u": 2.0},
+    zoo={"eps": 0.5, "u": 10.0},
+    look="orange dashed",
+)
+def rucb_truncated(eps: float, u: float, exponent: float = 2.0) -> RobustUCB:
+    """Make Robust UCB with the truncated mean; ``u`` bounds the raw moment of order 1 + ``eps``.
+
+    Examples
+    --------
+    >>> rucb_truncated(eps=0.5, u=10)
+    RobustUCB(estimator=TruncatedMean(eps=0.5, u=10.0), exponent=2.0)
+    """
+    return RobustUCB(TruncatedMean(eps, u), exponent)
+
+
+@register_preset(
+    "rucb-catoni",
+    RobustUCB,
+    lambda policy: isinstance(policy.estimator, Catoni | CatoniInfiniteVariance),
+    memory="32 n bytes",
+    cost="O(1) amortised, O(log K)",
+    reference="Bubeck et al. 2013; Bhatt et al. 2022",
+    example={"v": 1.0},
+    zoo={"eps": 0.5, "v": 10.0},
+    look="orange dash-dot",
+)
+def rucb_catoni(v: float, eps: float = 1.0, exponent: float = 2.0) -> RobustUCB:
+    """Make Robust UCB with Catoni's estimator; ``v`` bounds the variance, or the central moment of order 1 + ``eps``.
+
+    Examples
+    --------
+    >>> rucb_catoni(v=1)
+    RobustUCB(estimator=Catoni(v=1.0), exponent=2.0)
+    >>> rucb_catoni(v=1, eps=0.5).estimator
+    CatoniInfiniteVariance(eps=0.5, v=1.0, h=0.5, tau=1.0)
+    """
+    return RobustUCB(Catoni(v) if eps == 1.0 else CatoniInfiniteVariance(eps, v), exponent)
+
+
+@register_preset(
+    "order-statistic-ucb",
+    RobustUCB,
+    lambda policy: isinstance(policy.estimator, OrderStatistic | MixtureOrderStatistic),
+    needs="how much to explore",
+    memory="32 n bytes",
+    cost="O(n) moves, O(log K)",
+    reference="Szörényi et al. 2015",
+    regret="sum_a O(ln T/(F_a(m*) - 1/2)^2) Delta_a, for medians and c > 2, where m* is the highest median",
+    example={"c": 0.25},
+    zoo={"c": 0.5},
+    look="purple short",
+)
+def order_statistic_ucb(
+    c: float, quantile: float = 0.5, bound: Literal["hoeffding", "mixture"] = "hoeffding"
+) -> RobustUCB:
+    """Make a policy whose index is an order statistic of the arm's rewards.
+
+    It is above the arm's quantile, by default the median, with probability 1 - t^-c, whatever the law.  The ``bound``
+    is Hoeffding's, which holds for each number of rewards, or that of a mixture, which holds for all numbers at once.
+
+    Examples
+    --------
+    >>> order_statistic_ucb(c=1)
+    RobustUCB(estimator=OrderStatistic(quantile=0.5), exponent=1.0)
+    >>> order_statistic_ucb(c=1, bound="mixture")
+    RobustUCB(estimator=MixtureOrderStatistic(quantile=0.5), exponent=1.0)
+    """
+    kinds = {"hoeffding": OrderStatistic, "mixture": MixtureOrderStatistic}
+    if bound not in kinds:
+        raise ValueError(f"order-statistic-ucb: bound must be 'hoeffding' or 'mixture', got {bound!r}")
+    return RobustUCB(kinds[bound](quantile), c)

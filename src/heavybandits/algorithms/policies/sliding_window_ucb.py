@@ -27,20 +27,10 @@ import numpy.typing as npt
 from ..._validate import require_within
 from ...numerics import SUMMABLE, clip
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..entries import Facts
-from ..parameters import Count, NonNegative, Positive, validated
+from ..entries import register_policy
+from ..parameters import Count, NonNegative, Positive
 from ..parts.choice.late import Late, init_late
 from ..parts.choice.scan import due, scan
-
-NAME = "sliding-window-ucb"
-EXAMPLE = {"window": 100}
-FACTS = Facts(
-    needs="window, width of the range",
-    memory="49 bytes, and 16 tau in all",
-    cost="O(K)",
-    regret="O(sqrt(T Y ln T)), for rewards in the range, Y changes and the right window",
-    reference="Garivier, Moulines 2011",
-)
 
 
 class Window(NamedTuple):
@@ -145,7 +135,17 @@ class SlidingWindowUCBState(NamedTuple):
     open: npt.NDArray[np.bool_]
 
 
-@validated
+@register_policy(
+    "sliding-window-ucb",
+    needs="window, width of the range",
+    memory="49 bytes, and 16 tau in all",
+    cost="O(K)",
+    regret="O(sqrt(T Y ln T)), for rewards in the range, Y changes and the right window",
+    reference="Garivier, Moulines 2011",
+    example={"window": 100},
+    zoo={"window": 1000},
+    look="brown dash-dot-dot",
+)
 class SlidingWindowUCB(NamedTuple):
     r"""Sliding-window UCB.
 

@@ -31,21 +31,11 @@ import numpy.typing as npt
 from ..._validate import require_within
 from ...numerics import LARGEST, clip, saturate, small_median
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..entries import Facts
-from ..parameters import Positive, validated
+from ..entries import register_policy
+from ..parameters import Positive
 from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
 from ..parts.choice.scan import waiting
 from ..parts.state.pool import Pool, append, init_pool
-
-NAME = "student-thompson"
-EXAMPLE = {"df": 1.0, "scale": 1.0}
-FACTS = Facts(
-    needs="tail index, scale",
-    memory="32 n bytes",
-    cost="O(1) amortised, O(K)",
-    regret="none",
-    reference="Thompson 1933",
-)
 
 GROWTH = 1.05  # of n, until the mode is found anew
 FEW = 16  # up to this many rewards the search begins at their median
@@ -69,7 +59,18 @@ class StudentThompsonState(NamedTuple):
         require_within("curvature", self.curvature[self.pulls > 0], 5e-324, LARGEST)
 
 
-@validated
+@register_policy(
+    "student-thompson",
+    needs="tail index, scale",
+    memory="32 n bytes",
+    cost="O(1) amortised, O(K)",
+    regret="none",
+    reference="Thompson 1933",
+    randomised=True,
+    example={"df": 1.0, "scale": 1.0},
+    zoo={"df": 1.0, "scale": 1.0},
+    look="green dashed",
+)
 class StudentThompson(NamedTuple):
     """Thompson sampling with a Student model.
 

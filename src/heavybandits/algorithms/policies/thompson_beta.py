@@ -24,20 +24,10 @@ import numpy.typing as npt
 from ..._validate import LARGEST_COUNT, require_range, require_within
 from ...numerics import share
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import Finite, Positive, validated
+from ..entries import register_policy
+from ..parameters import Finite, Positive
 from ..parts.choice.late import Late, bonus_factor, init_late, is_silent, least_asked
 from ._draws import draw_beta
-
-NAME = "thompson-beta"
-EXAMPLE = {"low": -2.0, "high": 3.0}
-FACTS = Facts(
-    needs="range",
-    memory="49 bytes",
-    cost="O(K)",
-    regret="sum_a Delta_a ln T/d(mu_a, mu*) asymptotically, for rewards of 0 and 1: optimal",
-    reference="Thompson 1933; Kaufmann, Korda, Munos 2012",
-)
 
 
 class ThompsonBetaState(NamedTuple):
@@ -55,7 +45,18 @@ class ThompsonBetaState(NamedTuple):
             require_within(name, parameter, float(prior.min()), 2.0 * LARGEST_COUNT + float(prior.max()))
 
 
-@validated
+@register_policy(
+    "thompson-beta",
+    needs="range",
+    memory="49 bytes",
+    cost="O(K)",
+    regret="sum_a Delta_a ln T/d(mu_a, mu*) asymptotically, for rewards of 0 and 1: optimal",
+    reference="Thompson 1933; Kaufmann, Korda, Munos 2012",
+    randomised=True,
+    example={"low": -2.0, "high": 3.0},
+    zoo={"low": {"instance": "lowest"}, "high": {"instance": "highest"}},
+    look="green long",
+)
 class ThompsonBeta(NamedTuple):
     """Thompson sampling with a beta posterior.
 

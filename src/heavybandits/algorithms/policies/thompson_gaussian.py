@@ -21,20 +21,10 @@ import numpy.typing as npt
 from ..._validate import require_same
 from ...numerics import saturate
 from ...protocols import FloatArray, IntArray
-from ..entries import Facts
-from ..parameters import Finite, Positive, PositiveOrInfinite, validated
+from ..entries import register_policy
+from ..parameters import Finite, Positive, PositiveOrInfinite
 from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
 from ..parts.choice.scan import waiting
-
-NAME = "thompson-gaussian"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="scale",
-    memory="49 bytes",
-    cost="O(K)",
-    regret="sum_a O(ln T/Delta_a), for normal noise of that scale",
-    reference="Thompson 1933; Agrawal, Goyal 2013",
-)
 
 
 class ThompsonGaussianState(NamedTuple):
@@ -51,7 +41,16 @@ class ThompsonGaussianState(NamedTuple):
         require_same(self, fresh._replace(weight=fresh.weight + self.pulls), "weight")
 
 
-@validated
+@register_policy(
+    "thompson-gaussian",
+    needs="scale",
+    memory="49 bytes",
+    cost="O(K)",
+    regret="sum_a O(ln T/Delta_a), for normal noise of that scale",
+    reference="Thompson 1933; Agrawal, Goyal 2013",
+    randomised=True,
+    look="green solid",
+)
 class ThompsonGaussian(NamedTuple):
     """Gaussian Thompson sampling.
 

@@ -28,28 +28,27 @@ from typing import Annotated, Any, NamedTuple
 
 from ..._validate import in_range
 from ...numerics import saturate
-from ..entries import Facts
-from ..parameters import Finite, NonNegative, validated
+from ..entries import register_policy
+from ..parameters import Finite, NonNegative
 from ..parts.choice.late import bonus_factor, is_silent, least_asked
 from ..parts.choice.scan import unseen
 from ..parts.means.deviations import Deviations, init_deviations, take_in
-
-NAME = "thompson-normal-gamma"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="nothing",
-    memory="49 bytes",
-    cost="O(K)",
-    regret="sum_a 2 Delta_a ln T/ln(1 + Delta_a^2/sigma_a^2) asymptotically, for normal noise: optimal",
-    reference="Honda, Takemura 2014",
-)
 
 
 def _shape(owner: str, name: str, value: Any) -> float:
     return in_range(owner, name, value, low=-10, high=1e6)
 
 
-@validated
+@register_policy(
+    "thompson-normal-gamma",
+    needs="nothing",
+    memory="49 bytes",
+    cost="O(K)",
+    regret="sum_a 2 Delta_a ln T/ln(1 + Delta_a^2/sigma_a^2) asymptotically, for normal noise: optimal",
+    reference="Honda, Takemura 2014",
+    randomised=True,
+    look="sky long",
+)
 class ThompsonNormalGamma(NamedTuple):
     r"""Thompson sampling with a normal-gamma posterior.
 

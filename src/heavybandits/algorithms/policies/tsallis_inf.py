@@ -29,19 +29,9 @@ import numpy.typing as npt
 
 from ..._validate import require_range
 from ...numerics import share
-from ..entries import Facts
-from ..parameters import Finite, validated
+from ..entries import register_policy
+from ..parameters import Finite
 from ..parts.randomised.ftrl import Draws, charge, charge_likely, draw, init_draws, probability, tsallis
-
-NAME = "tsallis-inf"
-EXAMPLE = {"estimator": "reduced-variance"}
-FACTS = Facts(
-    needs="range",
-    memory="57 bytes",
-    cost="O(1), O(K)",
-    regret="4 sqrt(K T) + 1, whatever the rewards in the range; for a fixed law sum_a 4 ln T/Delta_a to leading order",
-    reference="Zimmert, Seldin 2021",
-)
 
 
 class TsallisINFState(NamedTuple):
@@ -51,7 +41,22 @@ class TsallisINFState(NamedTuple):
     reduced: npt.NDArray[np.bool_]  # whether the estimator is the one with reduced variance
 
 
-@validated
+@register_policy(
+    "tsallis-inf",
+    needs="range",
+    memory="57 bytes",
+    cost="O(1), O(K)",
+    regret="4 sqrt(K T) + 1, whatever the rewards in the range; for a fixed law sum_a 4 ln T/Delta_a to leading order",
+    reference="Zimmert, Seldin 2021",
+    randomised=True,
+    example={"estimator": "reduced-variance"},
+    zoo={
+        "low": {"instance": "lowest"},
+        "high": {"instance": "highest"},
+        "estimator": ["importance-weighted", "reduced-variance"],
+    },
+    look="sky solid",
+)
 class TsallisINF(NamedTuple):
     """Tsallis-INF.
 

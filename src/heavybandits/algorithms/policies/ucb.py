@@ -19,20 +19,10 @@ import numpy as np
 
 from ...numerics import running_mean
 from ...protocols import IntArray
-from ..entries import Facts
-from ..parameters import NonNegative, validated
+from ..entries import register_policy
+from ..parameters import NonNegative
 from ..parts.choice.kinetic_tree import VALUE
 from ..parts.choice.tournament import Tournament, choose, init_tournament, set_line
-
-NAME = "ucb"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
-    needs="scale",
-    memory="137 bytes",
-    cost="O(log K)",
-    regret="sum_a 8 ln T/Delta_a + O(1), for rewards in [0, 1] and c = 1",
-    reference="Auer, Cesa-Bianchi, Fischer 2002",
-)
 
 
 class UCBState(NamedTuple):
@@ -42,7 +32,15 @@ class UCBState(NamedTuple):
     tournament: Tournament
 
 
-@validated
+@register_policy(
+    "ucb",
+    needs="scale",
+    memory="137 bytes",
+    cost="O(log K)",
+    regret="sum_a 8 ln T/Delta_a + O(1), for rewards in [0, 1] and c = 1",
+    reference="Auer, Cesa-Bianchi, Fischer 2002",
+    look="grey solid",
+)
 class UCB(NamedTuple):
     """UCB1.
 

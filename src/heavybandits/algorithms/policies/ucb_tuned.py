@@ -17,23 +17,21 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..entries import Facts
-from ..parameters import Positive, validated
+from ..entries import register_policy
+from ..parameters import Positive
 from ..parts.choice.scan import due, scan
 from ..parts.means.deviations import Deviations, init_deviations, take_in
 
-NAME = "ucb-tuned"
-EXAMPLE: dict[str, object] = {}
-FACTS = Facts(
+
+@register_policy(
+    "ucb-tuned",
     needs="width of the range",
     memory="49 bytes",
     cost="O(K)",
     regret="none",
     reference="Auer, Cesa-Bianchi, Fischer 2002",
+    look="grey dash-dot-dot",
 )
-
-
-@validated
 class UCBTuned(NamedTuple):
     """UCB-Tuned.
 

@@ -33,23 +33,9 @@ import numpy as np
 
 from ..._validate import required_horizon
 from ...protocols import FloatArray
-from ..entries import Facts
-from ..parameters import Finite, validated
+from ..entries import register_policy
+from ..parameters import Finite
 from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
-
-NAME = "uni-inf"
-EXAMPLE = {"offset": 1.0}
-FACTS = Facts(
-    needs="horizon, bound on the best location",
-    memory="57 bytes",
-    cost="O(1), O(K)",
-    regret=(
-        "as htinf up to logarithms, for every p and sigma; for fixed laws O(K (sigma^p/Delta)^(1/(p-1)) ln T "
-        "ln(sigma^p/Delta)) with the smallest gap"
-    ),
-    reference="Chen, Huang, Dai, Huang 2025",
-)
-
 
 LARGEST_BARRIER = 1e150  # so that its square stays finite
 
@@ -62,7 +48,19 @@ class UniINFState(NamedTuple):
     growth: FloatArray  # K ln T
 
 
-@validated
+@register_policy(
+    "uni-inf",
+    needs="horizon, bound on the best location",
+    memory="57 bytes",
+    cost="O(1), O(K)",
+    regret="as htinf up to logarithms, for every p and sigma; for fixed laws O(K (sigma^p/Delta)^(1/(p-1)) ln T "
+    "ln(sigma^p/Delta)) with the smallest gap",
+    reference="Chen, Huang, Dai, Huang 2025",
+    randomised=True,
+    example={"offset": 1.0},
+    zoo={"offset": {"instance": "highest"}},
+    look="purple dash-dot-dot",
+)
 class UniINF(NamedTuple):
     """UniINF.
 

@@ -14,22 +14,22 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..entries import Facts
-from ..parameters import Optimizer, validated
+from ..entries import register_policy
+from ..parameters import Optimizer
 from ._template import TemplateState, choose_by_template, init_template, learn_by_template
 
-NAME = "zo-ucb"
-EXAMPLE = {"optimizer": {"kind": "two-point"}}
-FACTS = Facts(
+
+@register_policy(
+    "zo-ucb",
     needs="horizon, and what the optimiser needs",
     memory="97 bytes, and the optimiser's",
     cost="the optimiser's, O(log K)",
     regret="sum_a Delta_a (g^-1(Delta_a/2, 1/T^2) + 2), if g bounds the optimiser",
     reference="Dorn, Katrutsa, Latypov, Pudovikov 2024",
+    example={"optimizer": {"kind": "two-point"}},
+    zoo={"optimizer": {"kind": "two-point"}},
+    look="blue short",
 )
-
-
-@validated
 class ZOUCB(NamedTuple):
     """ZO-UCB.
 

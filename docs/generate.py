@@ -1,0 +1,69 @@
+"""Write what is generated from registered policies and estimators; run it after adding or changing one.
+
+``python docs/generate.py`` writes the list of names and looks, the table of policies, and the policies of the studies
+that play all of them.  With ``--only NAME`` it then plays that policy alone, to pin its results in ``tests/golden`` and
+to put its regret on the zoo into ``docs/_data``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from pathlib import Path
+
+import policies
+import zoo
+
+from heavybandits.algorithms.registry import all_entries
+
+ROOT = Path(__file__).parent.parent
+NAMES = ROOT / "src" / "heavybandits" / "names.py"
+TAB = "    "
+HEAD = '''"""The files of registered policies and estimators, and looks; written by ``python docs/generate.py``.
+
+Each stands in the file that it names.  Here they can be found without loading any of these files.
+"""
+'''
+
+
+def names() -> str:
+    """Return the module that says where each name is registered, and how it is drawn."""
+    entries = dict(sorted(all_entries().items()))
+    files = {name: entry.module.removeprefix("heavybandits.algorithms.") for name, entry in entries.items()}
+    looks = {name: entry.look for name, entry in entries.items() if entry.look}
+    return HEAD + listed("FILES", files) + listed("LOOKS", looks)
+
+
+def listed(name: str, texts: dict[str, str]) -> str:
+    """Return a dictionary as Python source."""
+    items = [f'"{key}": "{text}",'.replace(" ", "\0") for key, text in texts.items()]
+    lines = textwrap.fill(" ".join(items), 120, initial_indent=TAB, subsequent_indent=TAB, break_on_hyphens=False)
+    return f"\n{name} = {{\n{lines}\n}}  # fmt: skip\n".replace("\0", " ")
+
+
+def pages() -> dict[Path, str]:
+    """Return all that is generated and takes no playing, by file."""
+    studies = {zoo.file_of(study): zoo.with_policies(study, kind) for kind, study in zoo.STUDIES.items()}
+    return {NAMES: names(), policies.PAGE: policies.page(), **studies}
+
+
+def main() -> None:
+    """Write the files, and play one policy if it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", metavar="NAME", help="also play this policy: pin its results, and its regrets")
+    only = parser.parse_args().only
+    if only is not None and only not in all_entries():
+        parser.error(f"--only: no file registers {only!r}")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+    if only is not None:
+        sys.path.append(str(ROOT / "tests"))
+        import test_golden
+
+        test_golden.write(only)
+        zoo.play(only)
+
+
+if __name__ == "__main__":
+    main()

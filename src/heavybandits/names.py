@@ -1,0 +1,55 @@
+"""The files of registered policies and estimators, and looks; written by ``python docs/generate.py``.
+
+Each stands in the file that it names.  Here they can be found without loading any of these files.
+"""
+
+FILES = {
+    "ada-oful": "linear.ada_oful", "ada-tinf": "policies.ada_tinf", "adaptive-level-set-ucb": "policies.level_set_ucb",
+    "adar-ucb": "policies.adar_ucb", "admm": "lipschitz.admm", "adtm": "lipschitz.adtm", "ape2": "policies.ape2",
+    "auto": "policies.auto", "auto-mean": "policies.auto_mean", "betting-ucb": "policies.betting_ucb",
+    "bmm": "linear.bmm", "catoni": "estimators.catoni",
+    "catoni-infinite-variance": "estimators.catoni_infinite_variance", "clipped-sgd": "estimators.clipped_sgd",
+    "clipped-sgd-ucb": "policies.clipped_sgd_ucb", "clipped-sstm": "estimators.clipped_sstm", "crt": "linear.crt",
+    "discounted-ucb": "policies.discounted_ucb", "epsilon-greedy": "policies.epsilon_greedy", "exp3": "policies.exp3",
+    "fo-ucb": "policies.fo_ucb", "force-mom": "policies.force_mom", "heavy-oful": "linear.heavy_oful",
+    "hoo": "lipschitz.hoo", "htinf": "policies.htinf", "huber-bandit": "linear.huber_bandit",
+    "hvt-ucb": "linear.hvt_ucb", "inf-clip": "policies.inf_clip", "kl-ucb": "policies.kl_ucb",
+    "klinf-ucb": "policies.klinf_ucb", "lb-sda": "policies.lb_sda", "lb-sda-limited": "policies.lb_sda",
+    "level-set-ucb": "policies.level_set_ucb", "lin-ts": "linear.lin_ts", "lin-ucb": "linear.lin_ucb",
+    "linear-auto": "linear.linear_level_set_ucb", "linear-auto-mean": "linear.linear_level_set_ucb",
+    "linear-clipped-sgd-ucb": "linear.linear_clipped_sgd_ucb", "linear-level-set-ucb": "linear.linear_level_set_ucb",
+    "lipschitz-auto": "lipschitz.lipschitz_auto", "mean-of-medians": "policies.mean_of_medians",
+    "median-inf": "policies.median_inf", "median-of": "linear.median_of",
+    "median-of-means": "estimators.median_of_means", "menu": "linear.menu",
+    "mixture-order-statistic": "estimators.mixture_order_statistic", "mom-lin": "linear.mom_lin",
+    "moss": "policies.moss", "moss-anytime": "policies.moss", "mr-ape": "policies.mr_ape", "mr-ucb": "policies.mr_ucb",
+    "oful": "linear.oful", "opt-tinf": "policies.htinf", "oracle-ucb": "policies.level_set_ucb",
+    "order-statistic": "estimators.order_statistic", "order-statistic-ucb": "policies.robust_ucb",
+    "restarting": "policies.restarting", "robust-ucb": "policies.robust_ucb", "rucb-catoni": "policies.robust_ucb",
+    "rucb-median": "policies.robust_ucb", "rucb-truncated": "policies.robust_ucb", "sdtm": "lipschitz.sdtm",
+    "sgd-ucb": "policies.clipped_sgd_ucb", "sgd-ucb-median": "policies.clipped_sgd_ucb",
+    "sgd-ucb-smom": "policies.clipped_sgd_ucb", "sliding-window-ucb": "policies.sliding_window_ucb",
+    "student-thompson": "policies.student_thompson", "thompson-beta": "policies.thompson_beta",
+    "thompson-gaussian": "policies.thompson_gaussian", "thompson-normal-gamma": "policies.thompson_normal_gamma",
+    "tofu": "linear.tofu", "truncated-mean": "estimators.truncated_mean", "tsallis-inf": "policies.tsallis_inf",
+    "two-point": "estimators.two_point", "ucb": "policies.ucb", "ucb-tuned": "policies.ucb_tuned",
+    "uni-inf": "policies.uni_inf", "zo-ucb": "policies.zo_ucb", "zooming": "lipschitz.zooming",
+}  # fmt: skip
+
+LOOKS = {
+    "ada-tinf": "sky dash-dot-dot", "adaptive-level-set-ucb": "purple dashed", "adar-ucb": "vermilion dashed",
+    "ape2": "vermilion dash-dot", "auto": "hero solid", "auto-mean": "hero dashed", "betting-ucb": "purple long",
+    "clipped-sgd-ucb": "blue dashed", "discounted-ucb": "grey long", "epsilon-greedy": "brown short",
+    "exp3": "green short", "fo-ucb": "blue dash-dot", "force-mom": "vermilion dash-dot-dot", "htinf": "sky dash-dot",
+    "inf-clip": "green dash-dot-dot", "kl-ucb": "grey dashed", "klinf-ucb": "grey dash-dot", "lb-sda": "brown dash-dot",
+    "lb-sda-limited": "brown long", "level-set-ucb": "purple solid", "linear-auto": "hero dash-dot",
+    "lipschitz-auto": "hero short", "mean-of-medians": "orange dash-dot-dot", "median-inf": "purple dash-dot",
+    "moss": "brown solid", "moss-anytime": "brown dashed", "mr-ape": "vermilion short", "mr-ucb": "vermilion solid",
+    "opt-tinf": "sky short", "oracle-ucb": "grey short", "order-statistic-ucb": "purple short",
+    "restarting": "orange long", "robust-ucb": "orange short", "rucb-catoni": "orange dash-dot",
+    "rucb-median": "orange solid", "rucb-truncated": "orange dashed", "sgd-ucb": "blue solid",
+    "sgd-ucb-median": "sky dashed", "sgd-ucb-smom": "green dash-dot", "sliding-window-ucb": "brown dash-dot-dot",
+    "student-thompson": "green dashed", "thompson-beta": "green long", "thompson-gaussian": "green solid",
+    "thompson-normal-gamma": "sky long", "tsallis-inf": "sky solid", "ucb": "grey solid",
+    "ucb-tuned": "grey dash-dot-dot", "uni-inf": "purple dash-dot-dot", "zo-ucb": "blue short",
+}  # fmt: skip
