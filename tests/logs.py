@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from heavybandits.diagnosis.read import Rewards, read_rewards
 from heavybandits.diagnosis.report import Report
+from heavybandits.evidence.read import Rewards, read_rewards
 from heavybandits.protocols import FloatArray
 
 

@@ -78,6 +78,20 @@ def test_diagnose_reads_standard_input_and_draws(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_compare_names_the_winner_of_a_log() -> None:
+    typed = "ad,euros\n" + "blue,0\ngreen,2\nblue,1\ngreen,1\n" * 100
+    columns = ("--arm-column", "ad", "--reward-column", "euros")
+    done = tool("compare", "-", "--control", "blue", "--cap", "2", *columns, typed=typed)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("green is the winner: it earns more than the other arm, and at least ")
+    done = tool("compare", "-", "--cap", "-2:2", "--minimise", "--goal", "0.9", *columns, typed=typed)
+    assert done.returncode == 2
+    assert done.stderr == "heavybandits: compare: cap must be None unless the goal is 'mean', got (-2.0, 2.0)\n"
+    done = tool("compare", "-", "--cap", "much", *columns, typed=typed)
+    assert done.stderr == "heavybandits: --cap: must be a number, got 'much'\n"
+
+
+@pytest.mark.slow
 def test_diagnose_takes_costs_by_the_names_of_their_columns() -> None:
     typed = "server;ms\n" + "rome;1,5\noslo;2,5\n" * 5 + "oslo;\n"
     columns = ("--arm-column", "server", "--reward-column", "ms")

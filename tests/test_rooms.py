@@ -17,7 +17,7 @@ PACKAGE = Path(hb.__file__).parent
 FLOORS = (
     ("_files", "_format", "_validate", "_version", "names", "numerics", "palette", "protocols", "theory"),
     ("jit", "results"),
-    ("world",),
+    ("evidence", "world"),
     ("algorithms",),
     ("engine",),
     ("online", "testing"),

@@ -4,8 +4,8 @@ Start with :func:`simulate` (many policies on one :class:`Instance`, on the same
 decision at a time).  :func:`make` makes a policy by name; ``list(policies())``, ``list(noises())``,
 ``list(estimators())`` and ``list(instances())`` show what is available.  The docstring of a policy says what it assumes
 and what happens when that fails: ``help(UCB)``.  Check your own policies and noises with :func:`check_policy` and
-:func:`check_noise`, and examine logged rewards with :func:`diagnose`.  The theory's regret bounds are in
-:mod:`heavybandits.theory`.
+:func:`check_noise`, compare arms by their rewards with :func:`compare`, and examine logged rewards with
+:func:`diagnose`.  The theory's regret bounds are in :mod:`heavybandits.theory`.
 """
 
 import lazy_loader

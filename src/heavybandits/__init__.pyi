@@ -68,6 +68,8 @@ from .algorithms.policies.zo_ucb import ZOUCB
 from .algorithms.registry import estimators, make, policies
 from .diagnosis import diagnose
 from .engine.loop import simulate
+from .evidence.comparison import compare
+from .evidence.report import Evidence
 from .online.agent import Agent
 from .online.linear_agent import LinearAgent
 from .online.lipschitz_agent import LipschitzAgent
@@ -130,16 +132,16 @@ __all__ = [
     "OFUL", "SDTM", "TOFU", "UCB", "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Auto", "AutoMean", "Batches",
     "Bernoulli", "Beta", "BettingUCB", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential",
     "CauchyPareto", "Client", "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint",
-    "Empirical", "EpsilonGreedy", "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian", "HeavyOFUL",
-    "Held", "HuberBandit", "HvtUCB", "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LinTS", "LinUCB",
-    "LinearAgent", "LinearAuto", "LinearAutoMean", "LinearClippedSGDUCB", "LinearInstance", "LipschitzAgent",
+    "Empirical", "EpsilonGreedy", "Evidence", "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian",
+    "HeavyOFUL", "Held", "HuberBandit", "HvtUCB", "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LinTS",
+    "LinUCB", "LinearAgent", "LinearAuto", "LinearAutoMean", "LinearClippedSGDUCB", "LinearInstance", "LipschitzAgent",
     "LipschitzAuto", "LipschitzInstance", "LogNormal", "Logged", "MeanOfMedians", "MedianINF", "MedianOf",
     "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin", "Negative", "NegativeBinomial", "Noise",
     "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB", "ScipyNoise", "Shifted",
     "SlidingWindowUCB", "Sphere", "StudentT", "StudentThompson", "StudyResult", "SymmetricStable", "ThompsonBeta",
     "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned", "UniINF",
-    "ZeroInflated", "Zooming", "blocks", "check_noise", "check_policy", "compilable", "delta_cauchy", "delta_gaussian",
-    "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2", "gaussian_env3", "instances",
-    "load_study", "make", "make_noise", "noises", "policies", "policy", "read_study", "run_study", "simulate",
-    "write_report",
+    "ZeroInflated", "Zooming", "blocks", "check_noise", "check_policy", "compare", "compilable", "delta_cauchy",
+    "delta_gaussian", "diagnose", "env1", "env2", "env3", "estimators", "gaussian_env1", "gaussian_env2",
+    "gaussian_env3", "instances", "load_study", "make", "make_noise", "noises", "policies", "policy", "read_study",
+    "run_study", "simulate", "write_report",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .studies.study import Study
 
 app = typer.Typer(
-    help="Bandits for heavy-tailed rewards: reproduce the paper, run studies, diagnose rewards, serve decisions.",
+    help="Bandits for heavy-tailed rewards: reproduce the paper, run studies, judge rewards, serve decisions.",
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
@@ -145,6 +145,49 @@ def diagnose(
         feature_columns=feature_column or (), plots=plots,
     )  # fmt: skip
     print(visible(found.text()), end="")
+
+
+@app.command()
+def compare(
+    log: Annotated[
+        str,
+        typer.Argument(
+            help="A CSV or Parquet file with columns arm, reward and optionally time; - reads standard input."
+        ),
+    ],
+    control: Annotated[str | None, typer.Option(metavar="ARM", help="The arm over which lifts are measured.")] = None,
+    cap: Annotated[
+        str | None, typer.Option(metavar="C | LOW:HIGH", help="Count rewards up to C, or from LOW to HIGH.")
+    ] = None,
+    goal: Annotated[str, typer.Option(help="mean, location, or the level of a quantile, such as 0.9.")] = "mean",
+    delta: Annotated[float, typer.Option(help="The share of experiments in which a verdict may be wrong.")] = 0.05,
+    eps: Annotated[float | None, typer.Option(help="A difference that does not matter.")] = None,
+    minimise: Annotated[bool, typer.Option("--minimise", help="Rewards are costs: lower is better.")] = False,
+    arm_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the arm.")] = "arm",
+    reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the reward.")] = "reward",
+) -> None:
+    """Say which arm is best, as far as logged rewards show it, however often you look and however arms were chosen.
+
+    Example: heavybandits compare orders.csv --control blue --cap 500
+    """
+    from .evidence.comparison import compare as look
+
+    limits: Any = (
+        None if cap is None else tuple(_float("--cap", end) for end in cap.split(":"))
+    )  # the library checks it
+    found = look(
+        log, goal=goal if goal in ("mean", "location") else _float("--goal", goal), control=control,
+        cap=limits[0] if cap is not None and ":" not in cap else limits, delta=delta, eps=eps, minimise=minimise,
+        arm_column=arm_column, reward_column=reward_column,
+    )  # fmt: skip
+    print(found)
+
+
+def _float(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{option}: must be a number, got {text!r}") from None
 
 
 @app.command("list")

@@ -9,7 +9,7 @@ from logs import logged
 
 import heavybandits as hb
 from heavybandits.diagnosis.plots import drift_plot
-from heavybandits.diagnosis.read import read_rewards
+from heavybandits.evidence.read import read_rewards
 
 
 def test_coins_that_cost() -> None:

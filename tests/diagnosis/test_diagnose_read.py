@@ -10,7 +10,7 @@ import pytest
 from logs import parse
 
 import heavybandits as hb
-from heavybandits.diagnosis.read import read_rewards
+from heavybandits.evidence.read import read_rewards
 
 
 def test_rows_are_put_in_order_of_time() -> None:
@@ -92,7 +92,7 @@ def test_files_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_rewards(path)
     with pytest.raises(ValueError, match=r"none\.csv: there is no such file"):
         read_rewards(str(tmp_path / "none.csv"))
-    with pytest.raises(TypeError, match="diagnose: source must be a file, its path, or a pandas table, got 3"):
+    with pytest.raises(TypeError, match="diagnose: source must be a file, its path, or a table, got 3"):
         read_rewards(3)
     with pytest.raises(ValueError, match=r": must be a file, not a folder"):
         read_rewards(tmp_path)

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..evidence.read import Rewards, Source, read_rewards
 from ..numerics import LARGEST
 from ..protocols import FloatArray
 from .advice import advise, overruled, rivals
@@ -16,7 +17,6 @@ from .contexts import weigh_contexts
 from .goals import choose_goal
 from .means import levels
 from .plots import save_plots
-from .read import Rewards, Source, read_rewards
 from .replay import replay_rewards
 from .report import ARMS_SHOWN, Report
 from .shape import Drift, centred_ranks, drift_of_ranks, level, measure, repeated

@@ -36,9 +36,9 @@ import numpy as np
 
 from .._format import plural
 from ..algorithms.registry import make
+from ..evidence.read import NOUNS
 from ..protocols import FloatArray
 from .goals import FEWEST_REWARDS, OFTEN
-from .read import NOUNS
 from .replay import Replay
 from .shape import Shape
 

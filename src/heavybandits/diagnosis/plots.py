@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._files import named
+from ..evidence.read import Rewards
 from ..palette import OKABE_ITO
 from ..protocols import FloatArray, IntArray
-from .read import Rewards
 from .shape import MEASURES, Shape, level
 from .tails import distances, hill_estimates, order_count
 

@@ -20,7 +20,7 @@ from ..protocols import FloatArray, IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
-Source: TypeAlias = "str | os.PathLike[str] | TextIO | pd.DataFrame"
+Source: TypeAlias = "str | os.PathLike[str] | TextIO | pd.DataFrame | Any"
 NAMED = 5  # bad rows that an error names one by one
 NOUNS = ("reward", "cost")  # what a file calls a reward, and what it calls one that is minimised
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # how files write a missing value, in upper or lower case
@@ -148,13 +148,17 @@ def read_rewards(
     reward_column: str = "reward",
     minimise: bool = False,
     feature_columns: Sequence[str] = (),
+    owner: str = "diagnose",
 ) -> Rewards:
-    r"""Read a CSV file (``-`` for standard input), a Parquet file, an open text file, or a pandas table.
+    r"""Read a CSV file (``-`` for standard input), a Parquet file, an open text file, or a table.
+
+    A table is a pandas data frame, or one with a method ``to_pandas``, as those of polars and Arrow.
 
     The columns are those of the arm, the reward and the features, and optionally ``time``, a number or an ISO 8601
     date; others are ignored.  Columns may be separated by semicolons; numbers may then have decimal commas.  Rows that
     lack a value are left out and counted.  A file is refused if a reward, a feature or a time is not a number; the
-    error names the lines.  Infinite rewards are fine, infinite features are not.
+    error names the lines.  Infinite rewards are fine, infinite features are not.  Errors about
+    arguments name the ``owner``.
 
     Examples
     --------
@@ -170,21 +174,25 @@ def read_rewards(
     """
     for name, column in (("arm_column", arm_column), ("reward_column", reward_column)):
         if not isinstance(column, str):
-            raise TypeError(f"diagnose: {name} must be the name of a column, got {column!r}")
+            raise TypeError(f"{owner}: {name} must be the name of a column, got {column!r}")
     if arm_column == reward_column:
-        raise ValueError(f"diagnose: arm_column and reward_column must be different, got {arm_column!r} for both")
+        raise ValueError(f"{owner}: arm_column and reward_column must be different, got {arm_column!r} for both")
     reading = Reading(
-        arm_column.strip(), reward_column.strip(), minimise, _features(feature_columns, arm_column, reward_column)
+        arm_column.strip(),
+        reward_column.strip(),
+        minimise,
+        _features(owner, feature_columns, arm_column, reward_column),
     )
     if hasattr(source, "columns"):
-        return reading.rewards(source, "table", "row")
+        frame = source.to_pandas() if hasattr(source, "to_pandas") else source
+        return reading.rewards(frame, "table", "row")
     if hasattr(source, "read"):
         text = source.read()  # whatever its encoding is
         return _from_csv(io.BytesIO(text.encode(errors="replace") if isinstance(text, str) else text), "text", reading)
     if source == "-":
         return _from_csv(io.BytesIO(sys.stdin.buffer.read()), "standard input", reading)
     if not isinstance(source, str | os.PathLike):
-        raise TypeError(f"diagnose: source must be a file, its path, or a pandas table, got {source!r}")
+        raise TypeError(f"{owner}: source must be a file, its path, or a table, got {source!r}")
     path = Path(source)
     if not path.exists():
         raise ValueError(f"{source}: there is no such file")
@@ -195,14 +203,14 @@ def read_rewards(
     return _from_csv(path if path.is_file() else io.BytesIO(path.read_bytes()), str(path), reading)
 
 
-def _features(given: Sequence[str], *others: str) -> tuple[str, ...]:
+def _features(owner: str, given: Sequence[str], *others: str) -> tuple[str, ...]:
     """Return the names of the feature columns."""
     if isinstance(given, str) or not all(isinstance(name, str) for name in given):
-        raise TypeError(f"diagnose: feature_columns must be a list of column names, got {given!r}")
+        raise TypeError(f"{owner}: feature_columns must be a list of column names, got {given!r}")
     names = tuple(name.strip() for name in given)
     taken = {name.strip() for name in others} | {"time"}
     if len(set(names)) < len(names) or taken & set(names):
-        raise ValueError(f"diagnose: feature_columns must be columns other than arm, reward and time, each once, "
+        raise ValueError(f"{owner}: feature_columns must be columns other than arm, reward and time, each once, "
                          f"got {list(given)!r}")  # fmt: skip
     return names
 

@@ -1,0 +1,154 @@
+"""Compare arms by logged rewards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._validate import finite, in_range, positive, unknown
+from ..protocols import FloatArray, IntArray
+from .read import Source, read_rewards
+from .report import Evidence
+from .tally import add, new_tally
+from .words import Terms
+
+
+def compare(
+    rewards: Mapping[Any, ArrayLike] | Source,
+    *,
+    goal: str | float = "mean",
+    cap: float | tuple[float, float] | None = None,
+    control: str | None = None,
+    delta: float = 0.05,
+    eps: float | None = None,
+    minimise: bool = False,
+    arm_column: str = "arm",
+    reward_column: str = "reward",
+) -> Evidence:
+    """Say which arm is best, as far as rewards show it: however often you look, and however arms were chosen.
+
+    Means of heavy-tailed rewards cannot be known without limits on what a reward may be.  So rewards are counted up to
+    a cap, and statements name it.  State the cap if you know it: a credit limit, a timeout, 1 for coins.  Otherwise the
+    first rewards decide it and are left out, and larger caps, up to 81 times as large, are tried too.
+
+    Parameters
+    ----------
+    rewards
+        The rewards of each arm, or a table with a column for the arm and one for the reward: a data frame, or the path
+        of a CSV or Parquet file.
+    goal
+        ``"mean"``; ``"location"`` for the median; or a number between 0 and 1, for the quantile at that level.
+    cap
+        The amount up to which rewards count, from 0 on; or two numbers, between which rewards count.  For means only.
+    control
+        The arm over which lifts are measured.
+    delta
+        How often a verdict may be wrong: in this share of experiments.
+    eps
+        A difference that does not matter: say so if no arm is better than the leader by more.
+    minimise
+        Whether rewards are costs, so that lower is better.
+    arm_column, reward_column
+        The columns of a table.
+
+    Returns
+    -------
+    Evidence
+        What is known; ``print`` it.
+
+    Notes
+    -----
+    The first rewards are those of the earliest rows, by a column ``time`` if a table has one.  Rewards by arm have no
+    order between arms: then the first reward of each arm comes first, in the order of the arms' names, then the second
+    of each, and so on.  Within an arm rewards must be in order of time, or at least in an order that does not depend on
+    their values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> found = compare({"blue": rng.pareto(1.5, 2000), "green": 1.5 * rng.pareto(1.5, 2000)})
+    >>> print(found.sentences[0])
+    green is the winner: counting at most 63 per decision, it earns more than the other arm.
+    """
+    tau = _level(goal)
+    if minimise and tau is not None:
+        tau = 1.0 - tau  # costs are negated
+    limits = _limits(cap, goal)
+    names, arms, values = _rewards(rewards, minimise, arm_column, reward_column)
+    if control is not None and str(control) not in names:
+        raise ValueError(f"compare: {unknown('control', control, names)}")
+    delta = in_range("compare", "delta", delta, 0, 1, "()")
+    eps = None if eps is None else positive("compare", "eps", eps)
+    if limits is not None and minimise:
+        limits = (0.0 - limits[1], 0.0 - limits[0])
+    tally = new_tally(len(names), tau, limits)
+    add(tally, arms, values)
+    number = -1 if control is None else names.index(str(control))
+    return Evidence(tally, Terms(tuple(names), goal, minimise, delta, eps, number))
+
+
+def _level(goal: object) -> float | None:
+    """Return the level of the quantile that is the goal, or None for the mean."""
+    if goal == "mean":
+        return None
+    if goal == "location":
+        return 0.5
+    if isinstance(goal, str):
+        raise ValueError(f"compare: goal must be 'mean', 'location' or a number between 0 and 1, got {goal!r}")
+    return in_range("compare", "goal", goal, 0, 1, "()")
+
+
+def _limits(cap: object, goal: object) -> tuple[float, float] | None:
+    """Return between what rewards count, if it is stated."""
+    if cap is None:
+        return None
+    if goal != "mean":
+        raise ValueError(f"compare: cap must be None unless the goal is 'mean', got {cap!r}")
+    if not isinstance(cap, Sequence | np.ndarray):
+        return 0.0, positive("compare", "cap", cap)
+    if len(cap) != 2 or isinstance(cap, str):
+        raise ValueError(f"compare: cap must be a number, or two numbers, got {cap!r}")
+    low, high = (finite("compare", "cap", end) for end in cap)
+    if not 1e-9 * max(abs(low), abs(high)) < high - low < math.inf:
+        raise ValueError(f"compare: cap must be two numbers, the first below the second, got {cap!r}")
+    return low, high
+
+
+def _rewards(
+    rewards: Any, minimise: bool, arm_column: str, reward_column: str
+) -> tuple[list[str], IntArray, FloatArray]:  # fmt: skip
+    """Return the sorted names of the arms, and for each reward, in order, the number of its arm and its value."""
+    if not isinstance(rewards, Mapping):
+        log = read_rewards(
+            rewards, arm_column=arm_column, reward_column=reward_column, minimise=minimise, owner="compare"
+        )
+        names = sorted(log.labels)
+        return names, np.array([names.index(label) for label in log.labels])[log.arms], log.rewards
+    by_name = {str(name): values for name, values in rewards.items()}
+    if not by_name or len(by_name) < len(rewards):
+        raise ValueError(f"compare: rewards must have at least one arm, and each arm once, got {list(rewards)!r}")
+    names = sorted(by_name)
+    columns = [_column(name, by_name[name]) for name in names]
+    arms = np.repeat(np.arange(len(names)), [len(column) for column in columns])
+    order = np.lexsort((arms, np.concatenate([np.arange(len(column)) for column in columns])))
+    values = np.concatenate(columns)[order]
+    return names, arms[order], 0.0 - values if minimise else values + 0.0  # a zero has no sign
+
+
+def _column(name: str, values: ArrayLike) -> FloatArray:
+    """Return the rewards of an arm as numbers."""
+    try:
+        column = np.asarray(values, float)
+    except (TypeError, ValueError):
+        column = np.empty((0, 0))
+    if column.ndim != 1:
+        raise TypeError(f"compare: rewards of {name!r} must be a list of numbers, got {values!r:.80}")
+    if np.isnan(column).any():
+        place = int(np.flatnonzero(np.isnan(column))[0])
+        raise ValueError(f"compare: rewards of {name!r} must be numbers, got NaN at position {place}")
+    return column

@@ -1,0 +1,196 @@
+"""What arms are compared by: the mean of clipped rewards, one measure for each clip, or a quantile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..jit.compiled import compiled
+from ..protocols import FloatArray
+from .bets import HIGHER, RATIO_BLOCK, SIZED_UP, STATED, Claim, log_evidence, lowest_mean, new_work
+from .quantiles import gains, log_quantile_evidence, quantile_limits, roundest, shifted_slots
+from .scale import CAPS, RUNGS, TAU, Clip, ladder
+from .tally import Tally, counts_in_full, points_of
+
+SHARES = (0.80, 0.08, 0.05, 0.04, 0.03)  # of delta, for each clip: most for the first, which needs the fewest rewards
+RATIOS = range(-3, 8)  # blocks of ratios: up to 2^7.5, about 180
+RATIO_BISECTIONS = 7  # ratios are known to half a percent
+
+
+class Measure(Protocol):
+    """A number for each arm that is to be high, with evidence about it."""
+
+    share: float  # of delta
+    limits: tuple[float, float]  # between which rewards count
+
+    def estimates(self) -> FloatArray:
+        """Return an estimate for each arm; NaN without rewards."""
+        ...
+
+    def log_evidence(
+        self, b: int, a: int, *, eps: float = 0.0, times: float = 1.0, below: float = -math.inf,
+        above: float = math.inf,
+    ) -> float:  # fmt: skip
+        """Return the logarithm of the evidence that b is better than a, or worse by less than ``eps``.
+
+        It may stop as soon as that is sure to be below ``below`` or at least ``above``, with a result on that side.
+        """
+        ...
+
+    def interval(self, arm: int, alpha: float) -> tuple[float, float]:
+        """Return an interval that is wrong at any time with a probability of at most ``alpha``."""
+        ...
+
+    def least_ratio(self, b: int, a: int, need: float) -> float:
+        """Return a lower bound of b's number, divided by a's; NaN if ratios make no sense."""
+        ...
+
+
+class ClippedMean:
+    """The mean of rewards, counted from one limit to another."""
+
+    def __init__(self, tally: Tally, clip: Clip, share: float) -> None:
+        self.tally, self.clip, self.share = tally, clip, share
+        self.limits = clip.limits(tally.scale)
+        self._bets = STATED if tally.scale[RUNGS] < CAPS else SIZED_UP
+        self._work = new_work(self._bets)
+        self._evidence: Callable[..., float] = self._compiled(log_evidence, 0, 0, HIGHER, 1.0, False, 0.0, 0.0)
+        self._lowest: Callable[..., float] = self._compiled(lowest_mean, 0, False, 0.0)
+        low, high = self.limits
+        self._is_cost = high <= 0.0
+        self._origin = -high / (high - low) if self._is_cost else low / (high - low)
+
+    def _compiled(self, function: Callable[..., float], *arguments: Any) -> Callable[..., float]:
+        return compiled(function, self._bets, self._work, self.tally.rows, self.clip, *arguments)
+
+    def estimates(self) -> FloatArray:
+        """Return the means; NaN without rewards."""
+        low, high = self.limits
+        rows, (first, last, _) = self.tally.rows, self.clip
+        inside = rows[:, first : last + 1] @ self.clip.x + rows[:, last + 1 :].sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(low + (high - low) * (inside / rows.sum(axis=1)))
+
+    def log_evidence(
+        self, b: int, a: int, *, eps: float = 0.0, times: float = 1.0, below: float = -math.inf,
+        above: float = math.inf,
+    ) -> float:  # fmt: skip
+        """Return the logarithm of the evidence; see :class:`Measure`."""
+        low, high = self.limits
+        claim = HIGHER._replace(shift=-eps / (high - low))
+        return self._claimed(b, a, claim, times, False, below, above)
+
+    def _claimed(
+        self, b: int, a: int, claim: Claim, times: float, mirrored: bool, below: float, above: float
+    ) -> float:  # fmt: skip
+        return float(
+            self._evidence(
+                self._bets, self._work, self.tally.rows, self.clip, b, a, claim, times, mirrored, below, above
+            )
+        )
+
+    def interval(self, arm: int, alpha: float) -> tuple[float, float]:
+        """Return an interval for the clipped mean; see :class:`Measure`."""
+        low, high = self.limits
+        if not self.tally.rows[arm].any():
+            return low, high
+        need = math.log(2.0 / alpha)
+        ends = [self._lowest(self._bets, self._work, self.tally.rows, self.clip, arm, mirrored, need)
+                for mirrored in (False, True)]  # fmt: skip
+        return low + (high - low) * ends[0], high - (high - low) * ends[1]
+
+    def least_ratio(self, b: int, a: int, need: float) -> float:
+        """Return a lower bound of the ratio of two means that have one sign.
+
+        Ratios within a block share their bets, so that the evidence falls as the ratio grows.  A bound that is too
+        high needs too much evidence against the true ratio, with the bets of its block: one event for all bounds.
+        """
+        if self._origin < 0.0:
+            return math.nan
+
+        def is_sure(ratio: float, block: int) -> bool:
+            middle = RATIO_BLOCK**block
+            claim = Claim(ratio, 0.0, self._origin, middle, middle * math.sqrt(RATIO_BLOCK))
+            return self._claimed(b, a, claim, 1.0, self._is_cost, need, need) >= need
+
+        low = 0.0
+        for block in RATIOS:
+            high = RATIO_BLOCK ** (block + 0.5)
+            if is_sure(high, block):
+                low = high
+                continue
+            start = RATIO_BLOCK ** (block - 0.5)
+            for _ in range(RATIO_BISECTIONS):
+                middle = math.sqrt(start * high)
+                if is_sure(middle, block):
+                    low = start = middle
+                else:
+                    high = middle
+            break
+        return low
+
+
+class Quantile:
+    """A quantile of rewards, such as the median."""
+
+    def __init__(self, tally: Tally) -> None:
+        self.tally, self.share, self.limits = tally, 1.0, (-math.inf, math.inf)
+        self._tau = float(tally.scale[TAU])
+        self._points = points_of(tally.scale)
+        self._gains = gains(SIZED_UP, self._tau)
+        self._slots = {0.0: shifted_slots(self._points, 0.0)}
+        self._evidence: Callable[..., float] = compiled(
+            log_quantile_evidence, SIZED_UP, self._gains, tally.rows, self._slots[0.0], 0, 0, 1.0
+        )
+
+    def estimates(self) -> FloatArray:
+        """Return the quantiles, to the resolution of the points; NaN without rewards."""
+        upto = np.cumsum(self.tally.rows, axis=1)
+        slots = (upto < self._tau * upto[:, -1:]).sum(axis=1)
+        return np.array([self._between(slot, slot) if n else math.nan
+                         for slot, n in zip(slots, upto[:, -1], strict=True)])  # fmt: skip
+
+    def _between(self, first: int, last: int) -> float:
+        low, high = self._end(first, 0), self._end(last, 1)
+        if math.isfinite(low) and math.isfinite(high):
+            return low if low == high else roundest(low, high)
+        return high if math.isfinite(high) else low
+
+    def _end(self, slot: int, side: int) -> float:
+        """Return where a slot begins or ends."""
+        j = slot // 2 if slot % 2 else slot // 2 - 1 + side
+        return float(self._points[j]) if 0 <= j < len(self._points) else (math.inf if side else -math.inf)
+
+    def log_evidence(
+        self, b: int, a: int, *, eps: float = 0.0, times: float = 1.0, below: float = -math.inf,
+        above: float = math.inf,
+    ) -> float:  # fmt: skip
+        """Return the logarithm of the evidence; see :class:`Measure`."""
+        if eps not in self._slots:
+            self._slots[eps] = shifted_slots(self._points, -eps)
+        return float(self._evidence(SIZED_UP, self._gains, self.tally.rows, self._slots[eps], b, a, times))
+
+    def interval(self, arm: int, alpha: float) -> tuple[float, float]:
+        """Return an interval for the quantile; see :class:`Measure`."""
+        first, last = quantile_limits(SIZED_UP, self._tau, self.tally.rows[arm], math.log(2.0 / alpha))
+        return self._end(first, 0), self._end(last, 1)
+
+    def least_ratio(self, b: int, a: int, need: float) -> float:
+        """Return NaN: ratios of quantiles are not supported."""
+        return math.nan
+
+
+def measures(tally: Tally) -> list[Measure]:
+    """Return the measures of a tally whose scale is settled, from the narrowest clip to the widest.
+
+    Coins have one: wider clips would say the same with less evidence.
+    """
+    if tally.scale[TAU] > 0.0:
+        return [Quantile(tally)]
+    clips = ladder(tally.scale)
+    shares = SHARES if len(clips) > 1 else (1.0,)
+    rungs = 1 if counts_in_full(tally) else len(clips)
+    return [ClippedMean(tally, clip, share) for clip, share in zip(clips[:rungs], shares[:rungs], strict=True)]

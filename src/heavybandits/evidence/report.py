@@ -1,0 +1,209 @@
+"""The evidence about arms, for people: sentences, a table, a picture."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._format import html_table, number, text_table
+from .._validate import visible
+from .measures import Measure, measures
+from .tally import Tally, is_sized_up
+from .verdict import Forecast, Peaks, Verdict, judge
+from .words import Terms, counting, odds, sentences, sizing_up, tail_warning
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..results.plot import NotebookFigure
+
+ROWS = 20  # arms in the printed table
+LARGEST_LOG = 700.0  # whose exponential is a float
+
+
+class Evidence:
+    """What is known about arms, valid at all times and however they were chosen.
+
+    :func:`compare` makes it.  ``print`` shows the sentences and the table; a notebook shows it by itself.
+
+    Attributes
+    ----------
+    winner
+        The arm that is shown to be better than every other one, or None.
+    leader
+        The arm with the best estimate, or the winner; None before any reward counts.
+    sentences
+        What is known, in plain words.
+    forecast
+        How many more decisions a verdict takes if things go on as so far, with a range; None if it is too early to say
+        or nothing is left to decide.
+    cap
+        From which amount to which rewards count in these statements; None before that is decided.
+    left_out
+        How many of the first rewards were left out because they decided the cap.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> found = hb.compare({"blue": [0.0, 1.0] * 100, "green": [1.0, 1.0, 1.0, 0.0] * 50}, cap=1.0)
+    >>> found.winner, found.leader
+    ('green', 'green')
+    >>> print(found.sentences[0])
+    green is the winner: it earns more than the other arm.
+    >>> found.table[["arm", "n", "estimate"]].to_dict("list")
+    {'arm': ['green', 'blue'], 'n': [200, 200], 'estimate': [0.75, 0.5]}
+    """
+
+    def __init__(self, tally: Tally, terms: Terms, peaks: Peaks | None = None) -> None:
+        self._tally, self._terms = tally, terms
+        self._verdict: Verdict | None = None
+        if is_sized_up(tally):
+            self._verdict = judge(tally, measures(tally), terms.delta, terms.eps, peaks)
+        leader = -1 if self._verdict is None else self._verdict.leader
+        self.leader: str | None = terms.arms[leader] if leader >= 0 else None
+        self.winner: str | None = self.leader if self._verdict is not None and self._verdict.is_winner else None
+        self.forecast: Forecast | None = None if self._verdict is None else self._verdict.forecast
+        self.left_out = int(tally.n.sum() - round(float(tally.rows.sum())))
+
+    @property
+    def cap(self) -> tuple[float, float] | None:
+        """From which amount to which rewards count."""
+        if self._verdict is None:
+            return None
+        low, high = sorted(self._terms.sign * limit for limit in self._verdict.measure.limits)
+        return low + 0.0, high + 0.0
+
+    @property
+    def warns(self) -> bool:
+        """Whether rewards beyond the cap may make another arm better than the leader."""
+        verdict = self._verdict
+        return self._terms.is_mean and verdict is not None and verdict.leader >= 0 and (
+            tail_warning(self._tally, verdict) >= 0
+        )  # fmt: skip
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """What is known, in plain words."""
+        verdict, terms = self._verdict, self._terms
+        if verdict is None:
+            return tuple(sizing_up(self._tally, terms))
+        lift = math.nan
+        if verdict.is_winner and terms.control >= 0 and verdict.leader != terms.control:
+            low, high = self._lift(verdict, verdict.leader, verdict.need)
+            lift = -high if terms.minimise else low
+        return tuple(sentences(self._tally, verdict, terms, lift))
+
+    def _lift(self, verdict: Verdict, arm: int, need: float) -> tuple[float, float]:
+        """Return bounds of an arm's lift over the control."""
+        measure, control = verdict.measure, self._terms.control
+        low, other = measure.least_ratio(arm, control, need), measure.least_ratio(control, arm, need)
+        return low - 1.0, 1.0 / other - 1.0 if other > 0.0 else (math.nan if math.isnan(other) else math.inf)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row for each arm, the best first.
+
+        The columns are ``arm``; ``n``, its rewards; ``estimate``, with the interval from ``low`` to ``high``; ``lift``
+        over the control, with the interval from ``lift_low`` to ``lift_high``, as fractions; ``evidence`` that the
+        leader is better than this arm, for the leader the least against any other arm; ``p``, the always-valid p-value
+        of the same.  Each interval is wrong at any time with a probability of at most delta.
+        """
+        import pandas as pd
+
+        terms, verdict = self._terms, self._verdict
+        n_arms = len(terms.arms)
+        rows: list[dict[str, Any]] = []
+        if verdict is None:
+            unknown = dict.fromkeys(("estimate", "low", "high", "lift", "lift_low", "lift_high"), math.nan)
+            rows = [{"arm": arm, "n": int(n), **unknown, "evidence": 1.0, "p": 1.0}
+                    for arm, n in zip(terms.arms, self._tally.n, strict=True)]  # fmt: skip
+            return pd.DataFrame(rows)
+        measure, alpha = verdict.measure, terms.delta * verdict.measure.share
+        estimates = measure.estimates()
+        order = np.argsort(-np.nan_to_num(estimates, nan=-math.inf), kind="stable").tolist()
+        if verdict.leader >= 0:
+            order.remove(verdict.leader)
+            order.insert(0, verdict.leader)
+        for arm in order:
+            ends = sorted(terms.sign * end for end in measure.interval(arm, alpha))
+            row = {"arm": terms.arms[arm], "n": int(self._tally.n[arm]), "estimate": terms.sign * estimates[arm]}
+            row |= {"low": ends[0] + 0.0, "high": ends[1] + 0.0, **self._lifts(verdict, measure, arm, alpha)}
+            log = verdict.logs[verdict.rival] if arm == verdict.leader and n_arms > 1 else verdict.logs[arm]
+            row["evidence"] = math.exp(min(log, LARGEST_LOG))
+            row["p"] = min(1.0, math.exp(-log))
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def _lifts(self, verdict: Verdict, measure: Measure, arm: int, alpha: float) -> dict[str, float]:
+        """Return the cells of an arm about its lift over the control."""
+        control = self._terms.control
+        if control < 0 or not self._terms.is_mean:
+            return dict.fromkeys(("lift", "lift_low", "lift_high"), math.nan)
+        if arm == control:
+            return dict.fromkeys(("lift", "lift_low", "lift_high"), 0.0)
+        low, high = self._lift(verdict, arm, math.log(2.0 / alpha))
+        estimates = measure.estimates()
+        base = float(estimates[control])
+        lift = float(estimates[arm]) / base - 1.0 if base != 0.0 and not math.isnan(low) else math.nan
+        return {"lift": lift, "lift_low": low, "lift_high": high}
+
+    def __repr__(self) -> str:
+        return f"Evidence(winner={self.winner!r}, leader={self.leader!r}, n={int(self._tally.n.sum())})"
+
+    def __str__(self) -> str:
+        return visible("\n".join((*self.sentences, "", text_table(*self._cells()), *self._notes())))
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(visible(line))}</p>" for line in (*self.sentences, *self._notes()))
+        return said + html_table("Evidence", *self._cells())
+
+    def _notes(self) -> list[str]:
+        """Say which rows are not shown, and which rewards were left out."""
+        notes = []
+        if len(self._terms.arms) > ROWS:
+            notes.append(f"The table shows {ROWS} of {len(self._terms.arms)} arms.")
+        if self.left_out and self._verdict is not None:
+            what = "how far rewards count" if self._terms.is_mean else "how finely rewards are counted"
+            notes.append(f"The first {self.left_out} rewards decided {what}, and are left out of everything else.")
+        return notes
+
+    def _cells(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Return the head and the rows of the table, as text."""
+        lifted = self._terms.control >= 0 and self._terms.is_mean
+        head = ["arm", "n", "estimate", "low", "high", *(["lift"] if lifted else []), "evidence", "p"]
+        rows = []
+        for row in self.table.head(ROWS).to_dict("records"):
+            lift = [_percent(row["lift"], row["lift_low"], row["lift_high"])] if lifted else []
+            cells = [number(float(row[name])) for name in ("estimate", "low", "high")]
+            log = math.log(max(row["evidence"], 1e-300))
+            rows.append([row["arm"], f"{row['n']:,}", *cells, *lift, odds(log), f"{row['p']:.2g}"])
+        return head, rows
+
+    def plot(self) -> NotebookFigure:
+        """Return a figure with the estimates and intervals of the arms."""
+        from .picture import plot_intervals
+
+        return plot_intervals(self.table, self.winner, self._label())
+
+    def _label(self) -> str:
+        """Return what the axis of the figure shows."""
+        terms = self._terms
+        what = f"{terms.measure} {'cost' if terms.minimise else 'reward'}" if not terms.is_mean else (
+            f"mean {'cost' if terms.minimise else 'reward'}"
+        )  # fmt: skip
+        counted = "" if self._verdict is None else counting(self._tally, self._verdict, terms)
+        return f"{what}, {counted}" if counted else what
+
+
+def _percent(lift: float, low: float, high: float) -> str:
+    """Format a lift with its interval."""
+    if math.isnan(lift):
+        return "-"
+    if lift == low == high:
+        return "0%"
+    return f"{lift:+.0%} ({low:+.0%} {f'to {high:+.0%}' if high < math.inf else 'or more'})"
