@@ -15,7 +15,7 @@ import heavybandits as hb
 PACKAGE = Path(hb.__file__).parent
 # From the ground up: a module may import those on its own line or on a line above it.
 FLOORS = (
-    ("_files", "_format", "_validate", "_version", "names", "numerics", "palette", "protocols", "theory"),
+    ("_files", "_format", "_validate", "_version", "names", "numerics", "palette", "protocols", "theory", "tree"),
     ("jit", "results"),
     ("evidence", "world"),
     ("algorithms",),

@@ -4,9 +4,8 @@ A *policy* or an *estimator* is a ``NamedTuple`` of parameters that never change
 ``NamedTuple`` of NumPy arrays, updated in place; a number that changes is an array of length one, or one of the named
 numbers that ``parts/state/scalars.py`` puts into one array.  States may nest.  Their arrays are of two kinds, told
 apart by their shape: one row per arm (first axis ``n_arms``), or a shape that has nothing to do with the number of
-arms.  Anything else belongs in a nested state of its own with a method ``carry`` (see :class:`.Tournament`), which says
-what survives when arms come and go.  A nested state that holds indices of arrays has a method ``check(fresh, n_arms)``,
-which refuses those out of range: compiled code does not check indices, and agents are loaded from files.
+arms.  Whatever needs more care is a part of its own: :class:`Part` lists what a state, or a state nested in it, may
+define.
 
 The methods are plain Python that numba can compile: scalars, loops, arrays, :mod:`math`.  The engine and the online
 agent compile these very methods; a debugger steps through them when ``NUMBA_DISABLE_JIT=1`` is set.  Only ``init`` is
@@ -87,6 +86,46 @@ def copy_into(target: Any, source: Any) -> None:
             copy_into(one, other)
 
 
+class Part(Protocol):
+    """What a state, or a part of it, may define; all of it is optional, and whoever plays the policy looks for it.
+
+    The methods are plain Python that is never compiled, but for ``ask`` and ``settle``.
+    """
+
+    open: npt.NDArray[np.bool_]  # per arm: whether it may be chosen now; without it all arms may
+    pulls: IntArray  # per arm: rewards
+    late: Any  # a `Late`: decisions per arm, if those whose rewards are pending matter
+    tournament: Any  # a `Tournament`, which also has the estimates and indices of arms
+    draws: Any  # a `Draws`: probabilities of arms
+    inner: Any  # the state of a policy inside that gets one number for several rewards ...
+    waiting: FloatArray  # ... which are kept here meanwhile: (arm, number of rewards)
+    hides_pending: bool  # whether the policy inside is not told of pending decisions
+
+    def carry(self, fresh: Any, rows: IntArray) -> Any:
+        """Return ``fresh``, for another number of arms, with what is known of the arms ``rows`` in its first ones."""
+        ...
+
+    def check(self, fresh: Any, n_arms: int) -> None:
+        """Refuse numbers that lead out of arrays: compiled code does not check, and agents are loaded from files."""
+        ...
+
+    def restrict(self, among: IntArray | None) -> None:
+        """Restrict choices to these arms; ``None`` allows all."""
+        ...
+
+    def with_rows(self, n_rows: int) -> Any:
+        """Return this part of a linear policy's state with room for what it keeps about each of ``n_rows`` rows."""
+        ...
+
+    def ask(self, x: FloatArray) -> None:
+        """Record that the reward of a row is pending."""
+        ...
+
+    def settle(self, x: FloatArray) -> None:
+        """Record that the reward of a row is no longer pending; comes after ``update``."""
+        ...
+
+
 class Policy(Protocol[State]):
     """A policy that chooses among K arms.
 
@@ -126,12 +165,11 @@ class LinearPolicy(Protocol[State]):
     ``features`` is an array of K rows of d numbers, all finite; rows may differ in number and content from round to
     round.  It is only lent: a policy that needs it later copies it.  A policy that saves work while rows stay the same
     compares them with its copy, number by number: the same array may come with new content.  What it keeps per row
-    belongs in a part of the state with a method ``with_rows(n_rows)``, plain Python, which returns that part with room
-    for that many rows: the simulator calls it once, the agent whenever there are more rows than before.
+    belongs in a :class:`Part` with a method ``with_rows``: the simulator calls it once, the agent whenever there are
+    more rows than before.
 
     Rewards come late, in any order, or for rows that were never selected: ``update`` is told the row itself, not its
-    number.  For decisions whose rewards are not yet known, the agent looks for a part of the state with the methods
-    ``ask(x)`` and ``settle(x)``, such as a :class:`.Design`; ``settle`` comes after ``update``.
+    number.  Decisions whose rewards are not yet known are recorded by a :class:`Part` with ``ask`` and ``settle``.
     """
 
     def init(self, n_features: int, horizon: int | None) -> State:

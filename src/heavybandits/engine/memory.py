@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.parts.state.tree import pools, streams
+from ..tree import walk
 
 
 class Memory:
@@ -32,7 +33,8 @@ class Memory:
         self._init, self._state = init, init()
         self.streams = list(streams(self._state))
         unread = {id(pool.records) for pool in pools(self._state)}  # never read before they are written
-        parts = list(_parts(self._state))
+        constant = int | float | np.generic | None
+        parts = [part for _, part in walk(self._state) if not isinstance(part, tuple | constant)]
         # Parts of other kinds, which only users' policies have, may hide what a replication changes.
         self._known = all(isinstance(part, np.ndarray) and not part.dtype.hasobject for part in parts)
         changing = [part for part in parts if self._known and id(part) not in unread]
@@ -54,12 +56,3 @@ class Memory:
 def _is_zero(array: np.ndarray[Any, Any]) -> bool:
     """Return whether all bits are zero: those of -0.0 are not, and memory that was never set may hold anything."""
     return not np.ascontiguousarray(array).view(np.uint8).any()
-
-
-def _parts(state: Any) -> Iterator[Any]:
-    """Yield the parts of a nested state that may change."""
-    if isinstance(state, tuple):
-        for field in state:
-            yield from _parts(field)
-    elif not (state is None or isinstance(state, int | float | np.generic)):
-        yield state

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..protocols import DECLARE, is_named_tuple
+from ..tree import changed, walk
 from . import backend
 from .digest import digest
 from .disk_cache import attach
@@ -40,9 +41,7 @@ def without_text(parameters: Any) -> Any:
     >>> without_text(Plan(0.5, "slow"))
     Plan(step=0.5, kind=None)
     """
-    if not is_named_tuple(parameters):
-        return None if isinstance(parameters, str) else parameters
-    return parameters._make(map(without_text, parameters))
+    return changed(parameters, lambda part: None if isinstance(part, str) else part)
 
 
 def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: Any) -> Callable[..., Any]:
@@ -66,7 +65,7 @@ def compiled_already(
 ) -> Callable[..., Any] | None:  # fmt: skip
     """Return what :func:`compiled` returns if that takes no compiling, else None."""
     numba: Any = importlib.import_module("numba")
-    _require_arrays(type(policy).__name__, "state", state)
+    _require_arrays(type(policy).__name__, state)
     if numba.config.DISABLE_JIT:
         return np.errstate(all="ignore")(function)  # as silent as compiled code
     return _ready.get(key_of(function, policy, state, *arguments))
@@ -84,24 +83,14 @@ def key_of(function: Callable[..., Any], policy: Any, state: Any, *arguments: An
     """
     numba: Any = importlib.import_module("numba")
     signature = tuple(numba.typeof(argument) for argument in (policy, state, *arguments))
-    return function, tuple(dict.fromkeys((*_classes(policy), *_classes(state)))), signature
+    classes = dict.fromkeys(type(part) for tree in (policy, state) for _, part in walk(tree) if is_named_tuple(part))
+    return function, tuple(classes), signature
 
 
-def _require_arrays(owner: str, path: str, state: Any) -> None:
-    if is_named_tuple(state):
-        for name, field in zip(state._fields, state, strict=True):
-            _require_arrays(owner, f"{path}.{name}", field)
-    elif not isinstance(state, np.ndarray | None):
-        raise TypeError(f"{owner}: {path} must be a NumPy array, or a NamedTuple of them, got {state!r}")
-
-
-def _classes(value: Any) -> Iterator[type]:
-    """Yield the class of the NamedTuple and of those nested in it, outermost first."""
-    if is_named_tuple(value):
-        yield type(value)
-    if isinstance(value, tuple):
-        for field in value:
-            yield from _classes(field)
+def _require_arrays(owner: str, state: Any) -> None:
+    for path, part in walk(state):
+        if not is_named_tuple(part) and not isinstance(part, np.ndarray | None):
+            raise TypeError(f"{owner}: {path} must be a NumPy array, or a NamedTuple of them, got {part!r}")
 
 
 def jit(function: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[..., Any] | None:

@@ -21,7 +21,8 @@ import numpy as np
 
 from ...._validate import LARGEST_COUNT, require_within
 from ....numerics import LARGEST
-from ....protocols import FloatArray, IntArray, compilable, is_named_tuple, rarely_called
+from ....protocols import FloatArray, IntArray, compilable, rarely_called
+from ....tree import changed
 from ..state.scalars import Scalars, init_scalars
 from .kinetic_tree import SCAN, VALUE, WIDTH, WINNER, Flags, enter, foresee, height, highest, new_tree, plant
 from .late import MANY, PATIENCE, Late, bonus_factor, init_late, is_due
@@ -78,6 +79,13 @@ class Tournament(NamedTuple):
             turn = self.turn[0]
             turn.walk, turn.bar, turn.least, turn.found = 0, MANY, MANY, 0
 
+    def without_caches(self) -> Tournament:
+        """Return the tournament as if no lead and no match had been found yet."""
+        tree = new_tree(self.line, self.open) if len(self.line) > SCAN else None
+        bare = self._replace(turn=self.turn.copy(), lead=no_lead(), tree=tree)
+        end_lead(bare)
+        return bare
+
 
 def first_turn() -> Scalars:
     """Return the turn before the first choice."""
@@ -131,11 +139,13 @@ def with_trees(state: Any, beyond: int = SCAN) -> Any:
     >>> with_trees(state).tournament.tree is None, with_trees(state, beyond=0).tournament.tree.shape
     (True, (4, 4))
     """
-    if not isinstance(state, Tournament):
-        return state._make(with_trees(field, beyond) for field in state) if is_named_tuple(state) else state
-    if (len(state.line) > beyond) == (state.tree is not None):
-        return state
-    return state._replace(tree=new_tree(state.line, state.open) if state.tree is None else None)
+
+    def changed_part(part: Any) -> Any:
+        if not isinstance(part, Tournament) or (len(part.line) > beyond) == (part.tree is not None):
+            return part
+        return part._replace(tree=new_tree(part.line, part.open) if part.tree is None else None)
+
+    return changed(state, changed_part)
 
 
 def without_caches(state: Any) -> Any:
@@ -149,14 +159,7 @@ def without_caches(state: Any) -> Any:
     >>> int(without_caches(state).tournament.turn[0].until)
     0
     """
-    if not isinstance(state, Tournament):
-        return state._make(map(without_caches, state)) if is_named_tuple(state) else state
-    many = len(state.line) > SCAN
-    bare = state._replace(
-        turn=state.turn.copy(), lead=no_lead(), tree=new_tree(state.line, state.open) if many else None
-    )
-    end_lead(bare)
-    return bare
+    return changed(state, lambda part: part.without_caches() if isinstance(part, Tournament) else part)
 
 
 @compilable

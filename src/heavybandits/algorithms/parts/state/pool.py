@@ -93,6 +93,10 @@ class Pool(NamedTuple):
         n_arms = len(self.size)
         return self.carry(init_pool(n_arms, None, int(self.width[0])), np.arange(n_arms))
 
+    def emptied(self) -> Pool:
+        """Return an empty pool for the same records that starts small."""
+        return init_pool(len(self.size), None, int(self.width[0]))
+
 
 def init_pool(n_arms: int, horizon: int | None, width: int) -> Pool:
     """Return an empty pool for records of ``width`` floats, with room for ``horizon`` of them.

@@ -1,8 +1,12 @@
-"""Walks through nested states, for when arms come and go, when pools fill up, and when states are saved and loaded."""
+"""What happens to states when arms come and go, when pools fill up, and when they are saved and loaded.
+
+All of it is done part by part, and a part may say how: see :class:`~heavybandits.protocols.Part`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +14,7 @@ import numpy.typing as npt
 
 from ...._validate import LARGEST_COUNT, require_within
 from ....protocols import IntArray, is_named_tuple
+from ....tree import changed, parts, walk
 from ..randomised.ftrl import Draws
 from .pool import Pool
 from .scalars import are_scalars
@@ -30,13 +35,7 @@ def fresh_state(policy: Any, n_arms: int, horizon: int | None) -> Any:
     >>> policy.init(2, 10**6).mean.rewards.records.nbytes, fresh_state(policy, 2, 10**6).mean.rewards.records.nbytes
     (32000000, 8192)
     """
-    return _small(policy.init(n_arms, horizon))
-
-
-def _small(state: Any) -> Any:
-    if isinstance(state, Pool):
-        return state._replace(records=np.zeros(0)).grown()
-    return state._make(map(_small, state)) if is_named_tuple(state) else state
+    return changed(policy.init(n_arms, horizon), lambda part: part.emptied() if isinstance(part, Pool) else part)
 
 
 def carried(old: Any, same: Any, fresh: Any, rows: IntArray) -> Any:
@@ -78,20 +77,18 @@ def find_open(state: Any) -> Callable[[IntArray | None], None] | None:
     >>> state.open.tolist()
     [False, True, False]
     """
-    if hasattr(state, "restrict"):
-        return state.restrict  # type: ignore[no-any-return]
-    if not is_named_tuple(state):
-        return None
-    flags = getattr(state, "open", None)
-    if flags is None:
-        return next(filter(None, map(find_open, state)), None)
+    for _, part in walk(state):
+        if hasattr(part, "restrict"):
+            return part.restrict  # type: ignore[no-any-return]
+        if is_named_tuple(part) and getattr(part, "open", None) is not None:
+            return partial(_open_only, part.open)
+    return None
 
-    def restrict(among: IntArray | None) -> None:
-        flags[:] = among is None
-        if among is not None:
-            flags[among] = True
 
-    return restrict
+def _open_only(open: npt.NDArray[np.bool_], among: IntArray | None) -> None:
+    open[:] = among is None
+    if among is not None:
+        open[among] = True
 
 
 def find_draws(state: Any) -> Draws | None:
@@ -103,13 +100,11 @@ def find_draws(state: Any) -> Draws | None:
     >>> find_draws(hb.TsallisINF().init(n_arms=2, horizon=None)).chance
     array([0.5, 0.5])
     """
-    if isinstance(state, Draws):
-        return state
-    return next(filter(None, map(find_draws, state)), None) if is_named_tuple(state) else None
+    return next(parts(state, Draws), None)
 
 
 def streams(state: Any) -> Iterator[Stream]:
-    """Yield the random number generators in a state.
+    """Return the random number generators in a state.
 
     Examples
     --------
@@ -117,11 +112,7 @@ def streams(state: Any) -> Iterator[Stream]:
     >>> [len(list(streams(hb.make("sgd-ucb", theta=theta).init(2, 100)))) for theta in (0.0, 0.1)]
     [0, 1]
     """
-    if isinstance(state, Stream):
-        yield state
-    elif is_named_tuple(state):
-        for field in state:
-            yield from streams(field)
+    return parts(state, Stream)
 
 
 def reseed(found: Iterable[Stream], seed: np.random.SeedSequence) -> None:
@@ -141,7 +132,7 @@ def reseed(found: Iterable[Stream], seed: np.random.SeedSequence) -> None:
 
 
 def pools(state: Any) -> Iterator[Pool]:
-    """Yield the pools in which a state keeps rewards.
+    """Return the pools in which a state keeps rewards.
 
     Examples
     --------
@@ -149,11 +140,7 @@ def pools(state: Any) -> Iterator[Pool]:
     >>> len(list(pools(hb.UCB().init(2, None)))), len(list(pools(hb.make("rucb-catoni", v=1).init(2, None))))
     (0, 1)
     """
-    if isinstance(state, Pool):
-        yield state
-    elif is_named_tuple(state):
-        for field in state:
-            yield from pools(field)
+    return parts(state, Pool)
 
 
 def with_room(state: Any) -> Any:
@@ -170,9 +157,7 @@ def with_room(state: Any) -> Any:
     >>> int(state.pulls[0])
     100
     """
-    if isinstance(state, Pool):
-        return state.grown()
-    return state._make(map(with_room, state)) if is_named_tuple(state) else state
+    return changed(state, lambda part: part.grown() if isinstance(part, Pool) else part)
 
 
 def with_rows(state: Any, n_rows: int) -> Any:
@@ -184,9 +169,7 @@ def with_rows(state: Any, n_rows: int) -> Any:
     >>> with_rows(hb.UCB().init(2, None), n_rows=3).pulls  # keeps nothing per row
     array([0, 0])
     """
-    if hasattr(state, "with_rows"):
-        return state.with_rows(n_rows)
-    return state._make(with_rows(field, n_rows) for field in state) if is_named_tuple(state) else state
+    return changed(state, lambda part: part.with_rows(n_rows) if hasattr(part, "with_rows") else part)
 
 
 def find_asking(state: Any) -> Any:
@@ -199,9 +182,7 @@ def find_asking(state: Any) -> Any:
     >>> find_asking((1, 2)) is None, type(find_asking(init_design(2, ridge=1.0))).__name__
     (True, 'Design')
     """
-    if hasattr(state, "ask"):
-        return state
-    return next(filter(None, map(find_asking, state)), None) if is_named_tuple(state) else None
+    return next((part for _, part in walk(state) if hasattr(part, "ask")), None)
 
 
 def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[Any]]]:
@@ -213,24 +194,14 @@ def arrays(state: Any, path: str = "state") -> Iterator[tuple[str, npt.NDArray[A
     >>> next(arrays(hb.UCB().init(n_arms=2, horizon=None)))
     ('state.pulls', array([0, 0]))
     """
-    if state is None:
-        return
-    parts = _parts(state)
-    if parts is None:
-        yield path, state
-    else:
-        for name, part in parts.items():
-            yield from arrays(part, f"{path}.{name}")
+    for where, part in walk(state, path):
+        if are_scalars(part):
+            yield from ((f"{where}.{name}", part[name]) for name in part.dtype.names)
+        elif part is not None and not is_named_tuple(part):
+            yield where, part
 
 
-def _parts(state: Any) -> dict[str, Any] | None:
-    """Return the parts of a nested state, or the numbers of scalars, by name; None for an array."""
-    if is_named_tuple(state):
-        return state._asdict()  # type: ignore[no-any-return]
-    return {name: state[name] for name in state.dtype.names} if are_scalars(state) else None
-
-
-def check_state(state: Any, fresh: Any, n_arms: int, path: str = "state") -> None:
+def check_state(state: Any, fresh: Any, n_arms: int) -> None:
     """Refuse a state whose numbers would lead compiled code, which does not check indices, out of its arrays.
 
     A part of a state may have a method ``check(fresh, n_arms)`` that checks what else it relies on.  Whole numbers in
@@ -248,27 +219,32 @@ def check_state(state: Any, fresh: Any, n_arms: int, path: str = "state") -> Non
         ...
     ValueError: state.tournament: the arm chosen last must be from 0 to 1, got 7
     """
-    parts, blanks = _parts(state), _parts(fresh)
-    if parts is None or blanks is None:
-        return
-    if hasattr(state, "check"):
-        try:
-            state.check(fresh, n_arms)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
-    ours = are_scalars(state) or type(state).__module__.startswith(f"{__package__.partition('.')[0]}.")
-    for name, field in parts.items():
-        blank = blanks[name]
-        check_state(field, blank, n_arms, f"{path}.{name}")
-        if name == "open" and not field.all():
-            raise ValueError(f"{path}.open must be all true")
-        kind = field.dtype.kind if ours and isinstance(field, np.ndarray) and field.size else None
-        if kind == "i" and not isinstance(state, Stream):
-            least = int(blank.min())
-            low = min(least, 0) if are_scalars(state) or hasattr(state, "check") else least
-            require_within(f"{path}.{name}", field, low, LARGEST_COUNT)
-        if kind == "f" and np.isnan(field).any() and not np.isnan(blank).any():
-            raise ValueError(f"{path}.{name} must not be NaN")
+    for (path, part), (_, blank) in zip(walk(state), walk(fresh), strict=True):
+        if hasattr(part, "check"):
+            try:
+                part.check(blank, n_arms)
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from None
+        if is_named_tuple(part):
+            for name, field, blank_field in zip(part._fields, part, blank, strict=True):
+                _check_numbers(part, f"{path}.{name}", field, blank_field)
+            if getattr(part, "open", None) is not None and not part.open.all():
+                raise ValueError(f"{path}.open must be all true")
+        elif are_scalars(part):
+            for name in part.dtype.names:
+                _check_numbers(part, f"{path}.{name}", part[name], blank[name])
+
+
+def _check_numbers(part: Any, path: str, numbers: Any, blank: Any) -> None:
+    """Refuse wild numbers in an array of one of our own parts."""
+    ours = are_scalars(part) or type(part).__module__.startswith(f"{__package__.partition('.')[0]}.")
+    kind = numbers.dtype.kind if ours and isinstance(numbers, np.ndarray) and numbers.size else None
+    if kind == "i" and not isinstance(part, Stream):
+        least = int(blank.min())
+        low = min(least, 0) if are_scalars(part) or hasattr(part, "check") else least
+        require_within(path, numbers, low, LARGEST_COUNT)
+    if kind == "f" and np.isnan(numbers).any() and not np.isnan(blank).any():
+        raise ValueError(f"{path} must not be NaN")
 
 
 def rebuilt(template: Any, values: dict[str, npt.NDArray[Any]], path: str = "state", grows: bool = False) -> Any:
