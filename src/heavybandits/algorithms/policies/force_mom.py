@@ -20,7 +20,9 @@ losing on the other.
 
 *Cost*: O(q log n) per exploration reward and O(K) per choice; at most 64 bytes per exploration pull.
 
-*Reference*: a preprint of 2026; see also G. Genalti, A. M. Metelli, Parameter-free heavy-tailed bandits, 2026.
+*Reference*: the preprint on ForceMoM of July 2026, whose authors we have not recorded.  Independently of it,
+G. Genalti, A. M. Metelli, Parameter-free heavy-tailed bandits, arXiv:2607.29460, 2026, show the same trade-off with
+another schedule of exploration; the question is their open problem at COLT 2025.
 """
 
 from __future__ import annotations
@@ -107,7 +109,7 @@ def is_better(state: ForceMOMState, arm: int, best: int) -> bool:
     memory="64 T^rho K^-rho bytes",
     cost="O(K)",
     regret="O(u^(1/p) T^(1 - rho (p-1)/p)) for every p and u with E|X|^p <= u; O(T^rho) on a fixed instance",
-    reference="preprint 2026",
+    reference="preprint, July 2026; see also Genalti, Metelli 2026",
     look="vermilion dash-dot-dot",
 )
 class ForceMOM(NamedTuple):
