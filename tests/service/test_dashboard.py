@@ -1,12 +1,14 @@
 """The page over HTTP: what it says, what it escapes, and whom it lets change something."""
 
 import http.client
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlencode
 
+import msgspec
 import numpy as np
 import pytest
 from histories import played
@@ -20,7 +22,7 @@ from heavybandits.service.dashboard.known import known as page_known
 from heavybandits.service.dashboard.panels import leaderboard, noise, outliers, series
 from heavybandits.service.dashboard.rivals import replayed
 from heavybandits.service.report import taken
-from heavybandits.service.spec import Arm, Experiment, Goal
+from heavybandits.service.spec import Arm, ContextRule, Experiment, Goal
 from heavybandits.service.storage import open_storage
 
 EVIL = "<script>alert(1)</script>"
@@ -32,8 +34,8 @@ def known(rewards: dict[str, list[float]], goal: Goal = "mean") -> Known:
     spec = Experiment(arms=[Arm(name) for name in rewards], goal=goal, policy="epsilon-greedy")
     replica = played(spec, [(name, value) for name, values in rewards.items() for value in values])
     found = page_known(taken(replica))
-    for arm in found.report["arms"]:
-        arm["estimate"] = None  # of the policy, so that rewards alone are judged
+    for arm in found.report.arms:
+        arm.estimate = math.nan  # of the policy, so that rewards alone are judged
     return found
 
 
@@ -43,7 +45,7 @@ def test_the_leader_is_judged_by_estimates_and_charged_by_decisions() -> None:
     assert judgement.leader == "a"
     assert judgement.chances["a"] > 0.99
     assert judgement.cost == pytest.approx(50 * (1.05 - 0.1))
-    found.report["arms"][1]["estimate"] = 3.0  # of the policy, which knows better than the average
+    found.report.arms[1].estimate = 3.0  # of the policy, which knows better than the average
     assert judge(found).leader == "b"
     assert "b leads with a mean of about 3.00" in judge(found).sentence("mean", 0)
 
@@ -75,9 +77,9 @@ def test_outliers_that_decide_are_named() -> None:
         "Without them calm would have the highest mean instead of loud."
     )
     assert "does not change which arm" in outliers(known({"calm": calm, "low": [0.5] * 30})).verdict
-    with_context = known({"calm": calm, "loud": loud})
-    with_context.report["experiment"].context = {"shared": True}
-    assert outliers(with_context).verdict == ""
+    without = known({"calm": calm, "loud": loud})
+    with_context = msgspec.structs.replace(without.spec, context=ContextRule(shared=True))
+    assert outliers(without._replace(spec=with_context)).verdict == ""
 
 
 def test_panels_show_zeros_and_curves() -> None:

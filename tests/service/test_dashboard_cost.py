@@ -16,8 +16,8 @@ from services import call, running
 from heavybandits.service import totals
 from heavybandits.service.dashboard import prepared
 from heavybandits.service.dashboard.judgement import _chances, judge
-from heavybandits.service.dashboard.known import known
-from heavybandits.service.dashboard.panels import CURVES, LEADING, leaderboard, leading, series
+from heavybandits.service.dashboard.known import CURVES, known
+from heavybandits.service.dashboard.panels import LEADING, leaderboard, leading, series
 from heavybandits.service.dashboard.prepared import Preparations, Prepared
 from heavybandits.service.dashboard.rivals import MOST, Rivals
 from heavybandits.service.lane import Look

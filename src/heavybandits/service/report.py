@@ -12,14 +12,18 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from .. import __version__
 from ..online.arm_table import Row
 from .events import iso
 from .replica import SHOWN, Replica
-from .spec import Experiment, ExperimentView, as_json
+from .spec import ArmState, ArmView, Experiment, ExperimentView, as_json
 from .totals import ArmTotals, Totals
 
 _checksums: WeakKeyDictionary[Replica, tuple[int, str]] = WeakKeyDictionary()  # with the events that they are of
+RETIRED = Row(None, 0, 0, math.nan, math.nan)  # what an agent knows about an arm that it no longer has
 
 
 class Taken(NamedTuple):
@@ -46,14 +50,78 @@ def checked(replica: Replica) -> tuple[Taken, str]:
     return taken(replica, indices=True), _checksums[replica][1]
 
 
+class ArmReport(Struct):
+    """What is known about an arm; NaN where nothing is."""
+
+    name: str
+    state: ArmState
+    payload: Any
+    decisions: int
+    by_policy: int
+    share: float
+    rewards: int
+    pending: int
+    late: int
+    given_up: int
+    zeros: int
+    infinite: int
+    total: float
+    mean: float
+    standard_error: float
+    estimate: float
+    index: float
+    mean_delay: float
+
+
+class LargeReward(Struct):
+    """One of the largest rewards, and the decision or observation that it belongs to."""
+
+    value: float
+    arm: str
+    id: str | None
+    time: str
+
+
+class ExperimentReport(Struct):
+    """What reports and pages both show: all but medians and the course of time."""
+
+    experiment: ExperimentView
+    decisions: int
+    rewards: int
+    pending: int
+    notes: list[str]
+    arms: list[ArmReport]
+    largest: list[LargeReward]
+
+
+def summary(of: Taken, rows: list[Row]) -> ExperimentReport:
+    """Return what a report and a page both show."""
+    totals, known = of.totals, {row.arm: row for row in rows}
+    decisions = sum(arm.decisions for arm in totals.arms.values())
+    arms = [_of_arm(arm, totals.arms[arm.name], known.get(arm.name, RETIRED), decisions) for arm in of.view.arms]
+    largest = [LargeReward(one.value, one.arm, one.key, iso(one.t)) for one in sorted(totals.largest, reverse=True)]
+    rewards, pending = sum(arm.rewards for arm in arms), sum(row.pending for row in rows)
+    return ExperimentReport(of.view, decisions, rewards, pending, of.view.notes, arms, largest)
+
+
+def _of_arm(arm: ArmView, totals: ArmTotals, row: Row, decisions: int) -> ArmReport:
+    finite = totals.rewards - totals.infinite
+    return ArmReport(
+        arm.name, arm.state, arm.payload, totals.decisions, totals.by_policy, totals.decisions / max(decisions, 1),
+        totals.rewards, row.pending, totals.late, totals.given_up, totals.zeros, totals.infinite, totals.total,
+        totals.total / finite if finite else math.nan, _standard_error(totals.total, totals.squares, finite),
+        row.estimate, row.index, totals.delay / totals.reported if totals.reported else math.nan,
+    )  # fmt: skip
+
+
 def report(of: Taken, checksum: str) -> dict[str, Any]:
-    """Return an experiment's totals, estimates and spans of time, in JSON's form."""
+    """Return an experiment's totals, estimates, medians and spans of time, in JSON's form."""
     totals, rows = of.totals, of.rows()
+    found = summary(of, rows)
     busiest = sorted(totals.arms, key=lambda name: -totals.arms[name].decisions)[:SHOWN]
-    told = summary(of, rows)
-    for arm in told["arms"]:
-        arm["median"], arm["median_interval"] = median(totals.arms[arm["name"]])
-    return told | {
+    return _plain_fields(found) | {
+        "arms": [_plain_fields(arm) | _plain_median(totals.arms[arm.name]) for arm in found.arms],
+        "largest": list(map(_plain_fields, found.largest)),
         "library_version": __version__, "checksum": checksum,
         "first": None if totals.first_t is None else iso(totals.first_t),
         "last": iso(totals.last_t) if totals.spans else None, "span_seconds": totals.width / 1e6,
@@ -76,39 +144,6 @@ def over_time(totals: Totals, rows: list[Row]) -> list[dict[str, float]]:
     return [span.estimates for span in totals.spans[:-1]] + [now] * bool(totals.spans)
 
 
-def summary(of: Taken, rows: list[Row]) -> dict[str, Any]:
-    """Return what a report and a page both show: all but medians and the course of time, in JSON's form."""
-    totals, known = of.totals, {row.arm: row for row in rows}
-    decisions = sum(arm.decisions for arm in totals.arms.values())
-    return {
-        "experiment": of.view, "decisions": decisions, "rewards": sum(arm.rewards for arm in totals.arms.values()),
-        "pending": sum(row.pending for row in rows), "notes": of.view.notes,
-        "arms": [
-            {"name": arm.name, "state": arm.state, "payload": arm.payload}
-            | _of_arm(totals.arms[arm.name], known.get(arm.name), decisions)
-            for arm in of.view.arms
-        ],
-        "largest": [
-            {"value": _plain(large.value), "arm": large.arm, "id": large.key, "time": iso(large.t)}
-            for large in sorted(totals.largest, reverse=True)
-        ],
-    }  # fmt: skip
-
-
-def _of_arm(arm: ArmTotals, row: Row | None, decisions: int) -> dict[str, Any]:
-    """Return what a report shows of an arm; there is no row if it is retired."""
-    finite = arm.rewards - arm.infinite
-    return {
-        "decisions": arm.decisions, "by_policy": arm.by_policy, "share": arm.decisions / max(decisions, 1),
-        "rewards": arm.rewards, "pending": row.pending if row else 0, "late": arm.late, "given_up": arm.given_up,
-        "zeros": arm.zeros, "infinite": arm.infinite, "total": _plain(arm.total),
-        "mean": _plain(arm.total / finite) if finite else None,
-        "standard_error": _plain(_standard_error(arm.total, arm.squares, finite)),
-        "estimate": _plain(row.estimate) if row else None, "index": _plain(row.index) if row else None,
-        "mean_delay": arm.delay / arm.reported if arm.reported else None,
-    }  # fmt: skip
-
-
 def _standard_error(total: float, squares: float, n: int) -> float:
     """Return the standard error of a mean; NaN if there are too few rewards."""
     if n < 2:
@@ -116,19 +151,19 @@ def _standard_error(total: float, squares: float, n: int) -> float:
     return math.sqrt(max(squares - total * total / n, 0.0) / (n - 1) / n)
 
 
-def median(arm: ArmTotals) -> tuple[Any, Any]:
-    """Return the median of an arm's rewards with an interval, in JSON's form; None if there are none.
+def median(arm: ArmTotals) -> tuple[float, tuple[float, float]]:
+    """Return the median of an arm's rewards with an interval; NaN and the whole line if there are none.
 
     Examples
     --------
     >>> median(ArmTotals(sample=[(0, 2.0), (1, 1.0)]))
-    (1.5, ['-Infinity', 'Infinity'])
+    (1.5, (-inf, inf))
     """
     values = sorted([value for _, value in list(arm.sample)])  # copied in one step: the log's thread may add to it
     if not values:
-        return None, None
+        return math.nan, (-math.inf, math.inf)
     low, high = values[(len(values) - 1) // 2], values[len(values) // 2]
-    return _plain(low if low == high else (low + high) / 2), list(map(_plain, _median_interval(values)))
+    return low if low == high else (low + high) / 2, _median_interval(values)
 
 
 def _median_interval(values: list[float]) -> tuple[float, float]:
@@ -153,6 +188,16 @@ def _left_out(n: int) -> int:
     return most
 
 
+def _plain_fields(of: Struct) -> dict[str, Any]:
+    """Return the fields of a structure, its numbers in JSON's form."""
+    return {name: _plain(value) if isinstance(value, float) else value for name, value in asdict(of).items()}
+
+
+def _plain_median(arm: ArmTotals) -> dict[str, Any]:
+    middle, interval = median(arm)
+    return {"median": _plain(middle), "median_interval": [*map(_plain, interval)] if arm.sample else None}
+
+
 def _plain(value: float) -> Any:
     """Return a number in JSON's form; None for a missing one."""
-    return None if value != value else as_json(value)
+    return value if math.isfinite(value) else None if value != value else as_json(value)

@@ -21,6 +21,7 @@ Unit = Annotated[str, Meta(min_length=1, max_length=1024)]
 Number = float | Literal["Infinity", "-Infinity"]  # JSON has no infinite numbers
 Goal = Literal["mean", "location"]
 State = Literal["running", "paused", "stopped"]
+ArmState = Literal["running", "paused", "retired"]
 Feature = Annotated[float, Meta(ge=-LARGEST_FEATURE, le=LARGEST_FEATURE)]
 Vector = Annotated[list[Feature], Meta(min_length=1, max_length=MAX_FEATURES)]
 Context = Vector | Annotated[dict[Name, Vector], Meta(min_length=1, max_length=MAX_ARMS)]
@@ -183,7 +184,7 @@ class ArmView(Struct):
 
     name: str
     payload: Any
-    state: Literal["running", "paused", "retired"]
+    state: ArmState
 
 
 class ExperimentView(Struct):

@@ -7,16 +7,17 @@ policy has no estimates, they are compared by means or medians, depending on the
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._format import number
 from ...protocols import FloatArray
+from ..report import ArmReport
 from .known import Known
 
 DRAWS = 4000  # from each law, if there are few
-MOST_DRAWS = 200_000  # from all laws together
+MOST_DRAWS = 100_000  # from all laws together
 FAR = 6.0  # standard errors; an arm that needs more to reach the others is not the best
 SURE, EARLY = 0.95, 0.8  # chances of being best
 FEWEST = 6  # rewards, for two of them to enclose the median with probability 95%
@@ -67,19 +68,20 @@ class Judgement(NamedTuple):
 
 def judge(known: Known) -> Judgement:
     """Compare the arms that are not retired."""
-    arms = [arm for arm in known.report["arms"] if arm["state"] != "retired" and arm["rewards"]]
-    medians = {} if known.goal == "mean" else {arm["name"]: known.median(arm["name"]) for arm in arms}
-    plain = {arm["name"]: arm["mean"] if known.goal == "mean" else medians[arm["name"]][0] for arm in arms}
-    values = {arm["name"]: value for arm in arms if math.isfinite(value := _value(arm, plain[arm["name"]]))}
+    arms = [arm for arm in known.report.arms if arm.state != "retired" and arm.rewards]
+    medians = {} if known.goal == "mean" else {arm.name: known.median(arm.name) for arm in arms}
+    plain = [arm.mean if known.goal == "mean" else medians[arm.name][0] for arm in arms]
+    compared = [mean if math.isnan(arm.estimate) else arm.estimate for arm, mean in zip(arms, plain, strict=True)]
+    values = {arm.name: value for arm, value in zip(arms, compared, strict=True) if math.isfinite(value)}
     if not values:
         return Judgement(None, {}, {}, 0.0)
-    arms = [arm for arm in arms if arm["name"] in values]
+    arms = [arm for arm in arms if arm.name in values]
     leader = max(values, key=values.__getitem__)
     if known.has_context:
         return Judgement(leader, values, {}, 0.0)
-    cost = sum(arm["decisions"] * (values[leader] - values[arm["name"]]) for arm in arms)
+    cost = sum(arm.decisions * (values[leader] - values[arm.name]) for arm in arms)
     errors = _mean_errors(arms) if known.goal == "mean" else [
-        _median_error(arm, medians[arm["name"]][1], len(known.totals.arms[arm["name"]].sample)) for arm in arms
+        _median_error(arm, medians[arm.name][1], len(known.totals.arms[arm.name].sample)) for arm in arms
     ]  # fmt: skip
     bounded = [error if math.isfinite(error) else UNKNOWN for error in errors]
     chances = _chances(np.array(list(values.values())), np.array(bounded))
@@ -97,26 +99,16 @@ def _chances(values: FloatArray, errors: FloatArray) -> FloatArray:
     return chances
 
 
-def _value(arm: dict[str, Any], plain: Any) -> float:
-    value = plain if arm["estimate"] is None else arm["estimate"]
-    return math.nan if value is None else float(value)
-
-
-def _mean_errors(arms: list[dict[str, Any]]) -> list[float]:
+def _mean_errors(arms: list[ArmReport]) -> list[float]:
     """Return standard errors of means; rewards that have all been equal are assumed to vary like those of others."""
-    errors = [float(arm["standard_error"] or math.inf) for arm in arms]
-    counts = [arm["rewards"] for arm in arms]
-    spreads = [error * math.sqrt(n) for error, n in zip(errors, counts, strict=True) if math.isfinite(error)]
+    spreads = [arm.standard_error * math.sqrt(arm.rewards) for arm in arms if 0.0 < arm.standard_error < math.inf]
     alike = max(spreads, default=math.inf)
-    return [
-        alike / math.sqrt(n) if arm["standard_error"] == 0.0 else error
-        for arm, error, n in zip(arms, errors, counts, strict=True)
-    ]
+    return [alike / math.sqrt(arm.rewards) if arm.standard_error == 0.0 else arm.standard_error for arm in arms]
 
 
-def _median_error(arm: dict[str, Any], interval: Any, sampled: int) -> float:
+def _median_error(arm: ArmReport, interval: tuple[float, float], sampled: int) -> float:
     """Return the standard error of a median; the sample may lack some of the arm's rewards."""
     if sampled < FEWEST:
         return math.inf
-    low, high = map(float, interval)
-    return (high - low) / (2 * 1.96) * math.sqrt(sampled / arm["rewards"])
+    low, high = interval
+    return (high - low) / (2 * 1.96) * math.sqrt(sampled / arm.rewards)

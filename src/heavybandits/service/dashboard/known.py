@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...protocols import FloatArray
-from ..report import Taken, median, over_time, summary
+from ..report import ExperimentReport, Taken, median, over_time, summary
 from ..spec import Experiment
 from ..totals import Totals
 
+CURVES = 8  # arms that are drawn, the busiest
+
 
 class Known(NamedTuple):
-    """An experiment's description, what a report says about it, its totals, and estimates by span of time."""
+    """What a page is made from.
+
+    Attributes
+    ----------
+    spec
+        The experiment's description.
+    report
+        What a report says about it.
+    totals
+        Its totals.
+    estimates
+        Those of the policy, by span of time.
+    drawn
+        The arms that are drawn, the busiest, by their positions.
+    """
 
     spec: Experiment
-    report: dict[str, Any]
+    report: ExperimentReport
     totals: Totals
     estimates: list[dict[str, float]]
+    drawn: dict[int, str]
 
     @property
     def goal(self) -> str:
         """What is maximised."""
-        return str(self.report["experiment"].goal)
+        return self.spec.goal
 
     @property
     def has_context(self) -> bool:
         """Whether the policy decides by features, so that no arm is the best of all."""
-        return self.report["experiment"].context is not None
+        return self.spec.context is not None
 
-    def median(self, name: str) -> tuple[Any, Any]:
-        """Return the median of an arm's rewards with an interval; None if there are none."""
+    def median(self, name: str) -> tuple[float, tuple[float, float]]:
+        """Return the median of an arm's rewards with an interval; NaN if there are none."""
         return median(self.totals.arms[name])
 
     def sample(self, name: str) -> FloatArray:
@@ -40,4 +57,7 @@ class Known(NamedTuple):
 def known(of: Taken) -> Known:
     """Return what a page shows of an experiment."""
     rows = of.rows()
-    return Known(of.spec, summary(of, rows), of.totals, over_time(of.totals, rows))
+    report = summary(of, rows)
+    busiest = sorted(range(len(report.arms)), key=lambda position: -report.arms[position].decisions)[:CURVES]
+    drawn = {position: report.arms[position].name for position in sorted(busiest)}
+    return Known(of.spec, report, of.totals, over_time(of.totals, rows), drawn)

@@ -150,7 +150,7 @@ class Pages:
         audit = await self._body(changes_of(name, 0))
         changes = [(change.time, bytes(change.change).decode()) for change in audit.changes]
         return self._page(
-            "experiment.html.j2", experiment=seen.known.report["experiment"], live=seen.live, changes=changes[::-1]
+            "experiment.html.j2", experiment=seen.known.report.experiment, live=seen.live, changes=changes[::-1]
         )
 
     async def _live(self, request: Request) -> Response:
@@ -161,7 +161,7 @@ class Pages:
 
     def _all_arms(self, seen: Prepared) -> Response:
         rows = leaderboard(seen.known, seen.judgement, seen.known.totals.arms)
-        return self._page("arms.html.j2", experiment=seen.known.report["experiment"], rows=rows)
+        return self._page("arms.html.j2", experiment=seen.known.report.experiment, rows=rows)
 
     async def _replay(self, request: Request) -> Response:
         replayed = await self._rivals.replay(request.path_params["experiment"], (await self._seen(request)).known)

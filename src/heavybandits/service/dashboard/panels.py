@@ -8,7 +8,7 @@ import math
 import operator
 import statistics
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from .judgement import Judgement
 from .known import Known
 
 LEADING = 50  # arms on the page; a page of their own has all
-CURVES = 8  # arms that are drawn, the busiest
 WIDTH = 2.0  # of a curve, in pixels
 DRIFTS = 0.01  # p-value below which a change of level is reported
 
@@ -45,32 +44,30 @@ class Row(NamedTuple):
 
 def ranking(known: Known, judgement: Judgement) -> list[str]:
     """Return the names of all arms, best first; retired ones come last."""
-    arms, values = known.report["arms"], judgement.values
-    ranked = sorted(arms, key=lambda arm: (arm["state"] == "retired", -values.get(arm["name"], -math.inf)))
-    return [arm["name"] for arm in ranked]
+    arms, values = known.report.arms, judgement.values
+    ranked = sorted(arms, key=lambda arm: (arm.state == "retired", -values.get(arm.name, -math.inf)))
+    return [arm.name for arm in ranked]
 
 
 def leading(known: Known, judgement: Judgement) -> set[str]:
     """Return the names of the best arms, with the control among them."""
-    best, control = ranking(known, judgement)[:LEADING], str(known.report["experiment"].control)
+    best, control = ranking(known, judgement)[:LEADING], known.report.experiment.control
     return {*best} if control in best else {*best[: LEADING - 1], control}
 
 
 def leaderboard(known: Known, judgement: Judgement, names: Collection[str]) -> list[Row]:
     """Return these arms, in the order in which they were made: a row that moves is hard to read and easy to miss."""
-    drawn = _drawn(known)
     ranks = {name: rank for rank, name in enumerate(ranking(known, judgement), 1) if name in judgement.values}
     return [
         Row(
-            position, arm["name"], arm["state"], position % len(HUES) if position in drawn else None,
-            str(ranks.get(arm["name"], "-")), f"{arm['share']:.0%}", f"{arm['decisions']:,}", f"{arm['pending']:,}",
-            _with_error(arm["mean"], arm["standard_error"]), _with_interval(*known.median(arm["name"])),
-            _shown(arm["estimate"]),
-            f"{judgement.chances[arm['name']]:.0%}" if arm["name"] in judgement.chances else "-",
-            arm["name"] == judgement.leader,
+            position, arm.name, arm.state, position % len(HUES) if position in known.drawn else None,
+            str(ranks.get(arm.name, "-")), f"{arm.share:.0%}", f"{arm.decisions:,}", f"{arm.pending:,}",
+            _with_error(arm.mean, arm.standard_error), _with_interval(*known.median(arm.name)), number(arm.estimate),
+            f"{judgement.chances[arm.name]:.0%}" if arm.name in judgement.chances else "-",
+            arm.name == judgement.leader,
         )
-        for position, arm in enumerate(known.report["arms"])
-        if arm["name"] in names
+        for position, arm in enumerate(known.report.arms)
+        if arm.name in names
     ]  # fmt: skip
 
 
@@ -92,9 +89,9 @@ def series(known: Known, judgement: Judgement) -> str:
                 "dash": [WIDTH * length for length in LINES[position // len(HUES) % len(LINES)]],
                 "share": [span.arms.get(name, [0.0])[0] / total if total else None
                           for span, total in zip(spans, decisions, strict=True)],
-                "estimate": [_finite(estimates.get(name)) for estimates in known.estimates],
+                "estimate": [_finite(estimates.get(name, math.nan)) for estimates in known.estimates],
             }
-            for position, name in _drawn(known).items()
+            for position, name in known.drawn.items()
         ],
         "cost": [] if known.has_context else [_finite(cost) for cost in itertools.accumulate(costs)],
     }  # fmt: skip
@@ -110,20 +107,18 @@ class Outliers(NamedTuple):
 
 def outliers(known: Known) -> Outliers:
     """Check whether a few rewards decide which arm has the highest mean."""
-    largest = known.report["largest"]
+    largest = known.report.largest
     dropped: dict[str, list[float]] = {}
     for one in largest:
-        if math.isfinite(value := float(one["value"])):
-            dropped.setdefault(one["arm"], []).append(value)
+        if math.isfinite(one.value):
+            dropped.setdefault(one.arm, []).append(one.value)
     means: dict[str, tuple[float, float]] = {}
-    for arm in known.report["arms"]:
-        without = dropped.get(arm["name"], [])
-        count = arm["rewards"] - arm["infinite"]
-        total = math.nan if arm["total"] is None else float(arm["total"])
-        if arm["state"] != "retired" and count > len(without) and math.isfinite(total):
-            means[arm["name"]] = total / count, (total - math.fsum(without)) / (count - len(without))
-    rows = [{"value": _shown(one["value"]), "arm": one["arm"], "id": one["id"] or "-", "time": one["time"]}
-            for one in largest]  # fmt: skip
+    for arm in known.report.arms:
+        without = dropped.get(arm.name, [])
+        count = arm.rewards - arm.infinite
+        if arm.state != "retired" and count > len(without) and math.isfinite(arm.total):
+            means[arm.name] = arm.total / count, (arm.total - math.fsum(without)) / (count - len(without))
+    rows = [{"value": number(one.value), "arm": one.arm, "id": one.id or "-", "time": one.time} for one in largest]
     if known.has_context:  # arms are ranked at average features, not by means
         return Outliers(rows, "")
     if len(means) < 2 or not rows:
@@ -139,19 +134,18 @@ def outliers(known: Known) -> Outliers:
 
 def noise(known: Known, names: Collection[str]) -> list[tuple[str, str]]:
     """Describe the rewards: zeros and infinities of all arms, tails of these, drift of those that are drawn."""
-    arms = [arm for arm in known.report["arms"] if arm["rewards"]]
+    arms = [arm for arm in known.report.arms if arm.rewards]
     if not arms:
         return []
-    upper, lower = _tails(known, [arm["name"] for arm in arms if arm["name"] in names])
-    count = sum(arm["rewards"] for arm in arms)
-    drawn = [name for name in _drawn(known).values() if known.totals.arms[name].rewards]
+    upper, lower = _tails(known, [arm.name for arm in arms if arm.name in names])
+    drawn = [name for name in known.drawn.values() if known.totals.arms[name].rewards]
     drifting = [name for name in drawn if drift(known.sample(name)).p_value * len(drawn) < DRIFTS]
     where = "" if len(drawn) == len(arms) else " in the arms that are drawn"
     return [
         ("upper tail index", f"{upper}; means exist above 1, variances above 2"),
         ("lower tail index", f"{lower}"),
-        ("zeros", f"{sum(arm['zeros'] for arm in arms) / count:.0%} of rewards"),
-        ("infinite", f"{sum(arm['infinite'] for arm in arms):,}"),
+        ("zeros", f"{sum(arm.zeros for arm in arms) / known.report.rewards:.0%} of rewards"),
+        ("infinite", f"{sum(arm.infinite for arm in arms):,}"),
         ("level over time", f"changes for {', '.join(drifting)}" if drifting else f"no change seen{where}"),
     ]
 
@@ -174,36 +168,25 @@ def _tails(known: Known, names: list[str]) -> tuple[Estimate, Estimate]:
 
 def delays(known: Known) -> list[tuple[str, str]]:
     """Describe rewards that are pending, and those that came too late."""
-    arms = known.report["arms"]
-    times = [arm["mean_delay"] for arm in arms if arm["mean_delay"] is not None]
+    arms = known.report.arms
+    times = [arm.mean_delay for arm in arms if not math.isnan(arm.mean_delay)]
     return [
-        ("pending decisions", f"{known.report['pending']:,}"),
+        ("pending decisions", f"{known.report.pending:,}"),
         ("mean delay", f"{number(sum(times) / len(times))} s" if times else "-"),
-        ("late, not learned", f"{sum(arm['late'] for arm in arms):,}"),
-        ("given up", f"{sum(arm['given_up'] for arm in arms):,}"),
+        ("late, not learned", f"{sum(arm.late for arm in arms):,}"),
+        ("given up", f"{sum(arm.given_up for arm in arms):,}"),
     ]
 
 
-def _drawn(known: Known) -> dict[int, str]:
-    """Return the names of the busiest arms by their positions."""
-    arms = known.report["arms"]
-    busiest = sorted(range(len(arms)), key=lambda position: -arms[position]["decisions"])[:CURVES]
-    return {position: arms[position]["name"] for position in sorted(busiest)}
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
-def _finite(value: Any) -> float | None:
-    return float(value) if value is not None and math.isfinite(float(value)) else None
+def _with_error(mean: float, error: float) -> str:
+    return number(mean) if math.isnan(error) else f"{number(mean)} ± {number(error)}"
 
 
-def _shown(value: Any) -> str:
-    return "-" if value is None else number(float(value))
-
-
-def _with_error(mean: Any, error: Any) -> str:
-    return _shown(mean) if error is None else f"{_shown(mean)} ± {_shown(error)}"
-
-
-def _with_interval(median: Any, interval: Any) -> str:
-    if median is None or not all(map(math.isfinite, map(float, interval))):  # too few for an interval
-        return _shown(median)
-    return f"{_shown(median)} ({_shown(interval[0])} to {_shown(interval[1])})"
+def _with_interval(median: float, interval: tuple[float, float]) -> str:
+    if not all(map(math.isfinite, interval)):  # there are too few rewards
+        return number(median)
+    return f"{number(median)} ({number(interval[0])} to {number(interval[1])})"

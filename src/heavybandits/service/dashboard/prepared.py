@@ -87,7 +87,7 @@ def prepare(of: Taken) -> Prepared:
     names = leading(found, judgement)
     live = rendered(
         "live.html.j2", experiment=of.view, report=found.report, rows=leaderboard(found, judgement, names),
-        sentence=judgement.sentence(found.goal, found.report["pending"]), series=series(found, judgement),
+        sentence=judgement.sentence(found.goal, found.report.pending), series=series(found, judgement),
         delays=delays(found), noise=noise(found, names), outliers=outliers(found),
     )  # fmt: skip
     return Prepared((of.exp, of.view.seq), found, judgement, live, time.monotonic())
