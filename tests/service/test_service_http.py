@@ -286,6 +286,18 @@ def test_rewards_that_add_up(server: Fresh, clock: FakeClock) -> None:
     assert server("PUT", "/x/decisions/one/rewards/r", {"value": 1}).status == 410
 
 
+def test_infinite_rewards_of_both_signs_do_not_add_up(server: Fresh, clock: FakeClock) -> None:
+    make(server, reward={"window": 10, "default": 0, "combine": "sum"})
+    server("POST", "/x/decisions", {"id": "one"})
+    assert server("PUT", "/x/decisions/one/rewards/p", {"value": "Infinity"}).status == 201
+    refused = server("PUT", "/x/decisions/one/rewards/q", {"value": "-Infinity"})
+    assert (refused.status, refused.body["title"]) == (422, "no sum")
+    assert server("PUT", "/x/decisions/one/rewards/r", {"value": 1}).status == 201
+    clock.now += 11 * SECOND
+    wait_for(lambda: server("GET", "/x/report").body["rewards"] == 1)
+    assert server("GET", "/x/report").body["largest"][0]["value"] == "Infinity"
+
+
 def test_cancelled_decisions_take_no_rewards(server: Fresh) -> None:
     make(server)
     for key in ("one", "two"):

@@ -55,12 +55,18 @@ class Reward(NamedTuple):
             return problem(
                 410, "closed", f"decision {self.decision!r} takes no more rewards; this one is logged as late"
             )
+        row = turn.open.get(self.decision) if rule.combine == "sum" else None
+        if row is not None:
+            row = row._replace(total=(row.total or 0.0) + self.value)
+            if row.total != row.total:
+                what = f"the rewards of decision {self.decision!r} are infinite already, with the opposite sign"
+                return problem(422, "no sum", f"{what}, so {self.value} cannot be added")
         body = None if rule.at_close else features_of(decision)
         event = turn.append("reward", self.key, decision.arm, self.value, p=decision.p, since=decision.t, body=body)
         if not rule.at_close:
             turn.close(self.decision)
-        elif rule.combine == "sum" and (row := turn.open.get(self.decision)) is not None:
-            turn.keep_open(row._replace(total=(row.total or 0.0) + self.value))
+        elif row is not None:
+            turn.keep_open(row)
         return Outcome(201, Accepted(self.key, event.seq, not rule.at_close and decision.arm in replica.agent_arms))
 
 
@@ -204,7 +210,7 @@ def end_if_due(turn: Turn, decision: Event) -> None:
     value = row.total if rule.combine == "sum" else None if reported is None else reported.value
     if value is None and rule.default is not None:
         value = number(rule.default)
-    if value is not None and value != value:  # infinities of both signs have no sum
+    if value is not None and value != value:  # a sum of infinities of both signs, which version 0.2.0 accepted
         value = None
     turn.append("close", key, decision.arm, value, p=decision.p, since=decision.t, body=features_of(decision))
     turn.close(key)
