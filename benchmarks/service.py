@@ -18,9 +18,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
+from unittest.mock import patch
 
 import msgspec
 import psutil
@@ -29,12 +30,14 @@ from heavybandits import __version__
 from heavybandits.service.creation import create
 from heavybandits.service.decisions import Decide
 from heavybandits.service.events import Event
+from heavybandits.service.lane import Lane
 from heavybandits.service.log import Log
 from heavybandits.service.replica import Config, Replica
 from heavybandits.service.replicas import read
 from heavybandits.service.rewards import Reward
 from heavybandits.service.spec import Arm, Experiment
 from heavybandits.service.storage import open_storage
+from heavybandits.service.storage.session import Head
 from heavybandits.service.turn import Outcome
 
 CONNECTIONS = 64
@@ -375,6 +378,30 @@ def fill(session: Any, spec: Experiment, n_events: int, name: str = "x") -> None
         session.set_last(head.id, replica.seq, replica.link)
 
 
+def chain(folder: Path, rounds: int) -> None:
+    """Print the processor time that a decision with its reward takes in the log, with and without links, in turns."""
+    print("\n| decisions in a batch | processor time | without links | links |\n|---|---|---|---|")
+    for size in (1, 16, 200):
+        lane = Lane(log := Log(open_storage(f"sqlite:///{folder}/chain{size}.db")))
+        with closing(log.storage.connect()) as session:
+            session.migrate()
+            create(session, "x", Experiment(arms=[Arm(name) for name in "abcd"], policy="ucb"), None, 0)
+            lane.replicas["x"] = read(session, cast(Head, session.head("x")))
+        seen, n_decisions = list[float](), min(200 * size, 3200)
+        for turn in range(2 * (rounds + 1)):
+            unlinked = patch("heavybandits.service.replica.next_link", lambda link, event: link)
+            with unlinked if turn % 2 else nullcontext():
+                busy = time.thread_time()
+                for number in range(n_decisions // size):
+                    keys = [f"k{turn:04}{number:04}{i:04}" for i in range(size)]
+                    lane.answer([(Decide("x", key, False), Future()) for key in keys])
+                    lane.answer([(Reward("x", key, float(i % 7)), Future()) for i, key in enumerate(keys)])
+                seen.append(1e6 * (time.thread_time() - busy) / n_decisions)
+        linked, plain = min(seen[2::2]), min(seen[3::2])  # the first round warms up
+        print(f"| {size} | {linked:.1f} us | {plain:.1f} us | {linked / plain - 1:+.1%} |", flush=True)
+        lane.database.close()
+
+
 def answer_all(log: Log, requests: list[Any]) -> None:
     """Submit requests, and wait for their answers."""
     futures = [Future[Outcome]() for _ in requests]
@@ -410,7 +437,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--events", type=int, default=1_000_000)
-    parser.add_argument("--only", choices=["throughput", "recovery", "pages", "memory"])
+    parser.add_argument("--only", choices=["throughput", "recovery", "pages", "chain", "memory"])
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -426,6 +453,8 @@ def main() -> None:
             first_paint(folder)
         if chosen.only in (None, "pages"):
             pages(folder, chosen.seconds)
+        if chosen.only in (None, "chain"):
+            chain(folder, chosen.rounds)
         if chosen.only == "memory":
             memory(folder, chosen.events)
 
