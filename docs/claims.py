@@ -4,12 +4,16 @@ The claims of a command stand between its name and the next command or the end o
 form *mean ± standard error* and, if the command is a script, rows of tables and ratios in bold; if it measures times,
 also times, in sentences and in columns such as "ns, K = 10".
 Without arguments all commands are run, which takes hours; studies resume.  The outcome is written to docs/claims.md,
-where the rows of commands that were not run stay as they are.
+where the rows of commands that were not run stay as they are, except that they are marked if their code has changed.
+``--mark`` runs nothing and marks rows.  ``--unchanged [COMMAND ...]`` runs nothing either, and takes the code of today
+for the code that was run: use it after a change that alters no result, as golden values show, and only for numbers that
+are computed, not measured.
 """
 
 from __future__ import annotations
 
 import datetime
+import functools
 import os
 import platform
 import re
@@ -22,6 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claim_kinds import FACTOR, PAIRS, Claim, Results, claims_in, value
+from code_digest import digest_of
 
 import heavybandits as hb
 
@@ -42,9 +47,15 @@ earlier version. Measured times and their ratios differ from run to run: they ar
 within a factor of {FACTOR:.0f} of those measured now. A row is as old as its date; the digest shows whether the numbers
 have changed since.
 
-| document | command | claims | same | near | gone | checked | machine | digest |
-|---|---|---|---|---|---|---|---|---|
+*Code* is a digest of what the command ran: the script or the study, and every function, class and constant that it
+reaches in policies, noises, the engine, agents and the service, whatever their names and wherever they stand. Comments,
+docstrings and annotations do not count, nor does the code that stores and draws results or, unless times are measured,
+compiles. A row is *stale* if its code has changed since; `python docs/claims.py` with its command checks it again.
+
+| document | command | claims | same | near | gone | checked | machine | digest | code |
+|---|---|---|---|---|---|---|---|---|---|
 """
+STALE = " (stale)"
 
 
 class Claims(NamedTuple):
@@ -103,7 +114,7 @@ def results(command: str, folder: Path) -> Results:
     script = ROOT / name
     if name == "quickstart.py":
         script = folder / name
-        script.write_text(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0])
+        script.write_text(quickstart())
     run = [sys.executable, "-W", "ignore", script, *arguments]
     printed = subprocess.run(run, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
     (folder / f"{'-'.join([script.stem, *arguments])}.txt").write_text(printed)
@@ -113,11 +124,34 @@ def results(command: str, folder: Path) -> Results:
     return Results([(value(mean), value(error)) for mean, error in PAIRS.findall(printed)], printed)
 
 
+def quickstart() -> str:
+    """Return the first program of README."""
+    return str(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[0])
+
+
+@functools.cache
+def code(command: str) -> str:
+    """Return a digest of the code behind a command."""
+    source = quickstart() if command.endswith("quickstart.py") else ""
+    return digest_of(command, ROOT, measured=command.split()[1] in MEASURING, source=source)
+
+
+def stamped(text: str, command: str) -> str:
+    """Return a row with the code of today as the code that was run; measured times are left to be measured again."""
+    return text if command.split()[1] in MEASURING else text.rpartition(" | ")[0] + f" | {code(command)}"
+
+
+def marked(text: str, command: str) -> str:
+    """Return a row that says whether its code has changed since."""
+    text = text.removesuffix(STALE)
+    return text if text.endswith(("| -", f"| {code(command)}")) else text + STALE
+
+
 def row(claims: Claims, found: Results | None) -> str:
     """Return the row of the page that compares claims and results; None if the command was not run."""
     first = [claims.document, f"`{claims.command}`", str(len(claims.found))]
     if found is None:
-        return " | ".join([*first, "-", "-", "-", "not yet", "-", claims.digest])
+        return " | ".join([*first, "-", "-", "-", "not yet", "-", claims.digest, "-"])
     same = sum(claim.is_in(found) for claim in claims.found)
     near = sum(claim.is_near(found) and not claim.is_in(found) for claim in claims.found)
     for claim in claims.found:
@@ -126,7 +160,7 @@ def row(claims: Claims, found: Results | None) -> str:
     counts = map(str, (same, near, len(claims.found) - same - near))
     today = datetime.datetime.now(datetime.UTC).date()
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    return " | ".join([*first, *counts, str(today), machine, claims.digest])
+    return " | ".join([*first, *counts, str(today), machine, claims.digest, code(claims.command)])
 
 
 def known() -> dict[tuple[str, str], str]:
@@ -135,20 +169,24 @@ def known() -> dict[tuple[str, str], str]:
     return {(document, command): text for text, document, command in rows}
 
 
-def main(chosen: list[str]) -> None:
-    """Run all commands, or those given, and write the page."""
+def main(option: str, chosen: list[str]) -> None:
+    """Run all commands, or those given, or none with an option, and write the page."""
     folder = Path(os.environ.get("CLAIMS_FOLDER") or tempfile.mkdtemp(prefix="claims-"))
-    rows, found = known() if PAGE.exists() else {}, {}
+    rows, found = known(), {}
     for claims in collected():
-        if not chosen or claims.command in chosen:
+        key = claims.document, claims.command
+        wanted = not chosen or claims.command in chosen
+        rows.setdefault(key, row(claims, None))
+        if wanted and option == "--unchanged":
+            rows[key] = stamped(rows[key], claims.command)
+        elif wanted and not option:
             found[claims.command] = found.get(claims.command) or results(claims.command, folder)
-            rows[claims.document, claims.command] = row(claims, found[claims.command])
-            print(rows[claims.document, claims.command], flush=True)
-        rows.setdefault((claims.document, claims.command), row(claims, None))
-    named = {(claims.document, claims.command) for claims in collected()}
-    kept = "".join(f"| {text} |\n" for key, text in sorted(rows.items()) if key in named)
-    PAGE.write_text(HEAD + kept, encoding="utf-8")
+            rows[key] = row(claims, found[claims.command])
+            print(rows[key], flush=True)
+    named = sorted({(claims.document, claims.command) for claims in collected()})
+    PAGE.write_text(HEAD + "".join(f"| {marked(rows[key], key[1])} |\n" for key in named), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    given = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    main("".join(argument for argument in sys.argv[1:] if argument in ("--mark", "--unchanged")), given)

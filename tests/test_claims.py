@@ -40,12 +40,30 @@ def test_numbers_are_those_of_their_commands(claims: Any, document: str, command
     found = [claim for claim in claims.collected() if claim.document == document]
     assert len(found) == commands
     for claim in found:
-        numbers, same, near, gone, _, _, digest = claims.known()[document, claim.command].split(" | ")[2:]
+        numbers, same, near, gone, _, _, digest, _ = claims.known()[document, claim.command].split(" | ")[2:]
         assert digest == claim.digest, f"run: python docs/claims.py '{claim.command}'"
         if claim.command.split()[1] in claims.MEASURING:
             assert gone in ("0", "-")  # "-" where it was not measured yet
         else:
             assert (int(numbers), int(same), near, gone) == (len(claim.found), len(claim.found), "0", "0")
+
+
+def test_rows_are_marked_if_their_code_has_changed(claims: Any) -> None:
+    wrong = [key for key, text in claims.known().items() if claims.marked(text, key[1]) != text]
+    assert not wrong, "run these commands again by docs/claims.py, or mark their rows: python docs/claims.py --mark"
+
+
+def test_a_row_is_marked_once_and_cleared_by_what_is_run(claims: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "code", lambda command: "new")
+    computed, measured = "heavybandits run late", "python benchmarks/speed.py"
+    assert claims.marked("late | new", computed) == "late | new"
+    assert (
+        claims.marked("late | old", computed) == claims.marked("late | old (stale)", computed) == "late | old (stale)"
+    )
+    assert claims.marked("late | new (stale)", computed) == "late | new"
+    assert claims.marked("late | -", computed) == "late | -"
+    assert claims.stamped("late | old (stale)", computed) == "late | new"
+    assert claims.stamped("speed | old (stale)", measured) == "speed | old (stale)"
 
 
 def test_claims_end_with_the_section_of_their_command(claims: Any) -> None:

@@ -11,7 +11,7 @@ from reports import result, study, verdict, write_claims
 from heavybandits.report.section import study_section
 from heavybandits.reproduce import DIFFERENCES
 from heavybandits.reproduce.headline import best_rival, headline
-from heavybandits.reproduce.page import claims_opening, entries_of, shared_notes
+from heavybandits.reproduce.page import claim_entries, claims_opening, shared_notes
 from heavybandits.reproduce.paper import PAPER
 
 
@@ -94,7 +94,7 @@ def test_what_fails_comes_first_and_no_note_comes_twice(tmp_path: Path) -> None:
     ]
     shared = shared_notes(verdicts)
     assert shared == {both: "note-1"}
-    [one], [two] = (entries_of(verdicts, outcome, shared) for outcome in ("holds", "does not hold"))
+    [one], [two] = (claim_entries(verdicts, outcome, shared) for outcome in ("holds", "does not hold"))
     assert (one.verdict.claim.words, two.verdict.claim.words) == ("One", "Two")
     assert (one.notes, one.references) == (["Only here."], ["difference-2", "note-1"])
     assert (two.notes, two.references) == ([], ["note-1"])

@@ -38,7 +38,7 @@ def claims_opening(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> 
     """Return what a page with the paper's studies says before them."""
     shared = shared_notes(verdicts)
     body = templates("heavybandits.reproduce").get_template("claims.html.j2").render(
-        groups={outcome: entries for outcome in HEADINGS if (entries := entries_of(verdicts, outcome, shared))},
+        groups={outcome: entries for outcome in HEADINGS if (entries := claim_entries(verdicts, outcome, shared))},
         counts=Counter(verdict.outcome for verdict in verdicts), headings=HEADINGS, notes=shared,
         places=dict.fromkeys(verdict.claim.section for verdict in verdicts), differences=DIFFERENCES,
         anchors={section.study.name: section.anchor for section in sections},
@@ -58,7 +58,7 @@ def shared_notes(verdicts: Sequence[Verdict]) -> dict[str, str]:
     return {note: f"note-{number}" for number, note in enumerate(shared, start=1)}
 
 
-def entries_of(verdicts: Sequence[Verdict], outcome: Outcome, shared: dict[str, str]) -> list[ClaimEntry]:
+def claim_entries(verdicts: Sequence[Verdict], outcome: Outcome, shared: dict[str, str]) -> list[ClaimEntry]:
     """Return the claims with this verdict, as in the paper; a note that several claims share is only linked."""
     return [
         ClaimEntry(
