@@ -77,7 +77,8 @@ from .protocols import compilable, policy
 from .report.page import write_report
 from .results.result import Result
 from .results.study_result import StudyResult
-from .service.client import Client
+from .service.client import Client, ServiceError
+from .service.client.asynchronous import AsyncClient
 from .studies.run import run_study
 from .studies.store import load_study
 from .studies.study import read_study
@@ -129,15 +130,15 @@ __version__: str
 
 __all__ = [
     "ADMM", "ADTM", "APE2", "BMM", "CRT", "FOUCB", "HOO", "HTINF", "KLUCB", "LBSDA", "MENU", "MOSS", "MRAPE", "MRUCB",
-    "OFUL", "SDTM", "TOFU", "UCB", "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Auto", "AutoMean", "Batches",
-    "Bernoulli", "Beta", "BettingUCB", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential",
+    "OFUL", "SDTM", "TOFU", "UCB", "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Auto", "AutoMean", "AsyncClient",
+    "Batches", "Bernoulli", "Beta", "BettingUCB", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential",
     "CauchyPareto", "Client", "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint",
     "Empirical", "EpsilonGreedy", "Evidence", "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian",
     "HeavyOFUL", "Held", "HuberBandit", "HvtUCB", "INFClip", "Instance", "KLinfUCB", "Laplace", "LevelSetUCB", "LinTS",
     "LinUCB", "LinearAgent", "LinearAuto", "LinearAutoMean", "LinearClippedSGDUCB", "LinearInstance", "LipschitzAgent",
     "LipschitzAuto", "LipschitzInstance", "LogNormal", "Logged", "MeanOfMedians", "MedianINF", "MedianOf",
     "MedianOfMeans", "Mixture", "MixtureOrderStatistic", "MomLin", "Negative", "NegativeBinomial", "Noise",
-    "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB", "ScipyNoise", "Shifted",
+    "OrderStatistic", "Pareto", "Poisson", "Restarting", "Result", "RobustUCB", "ScipyNoise", "ServiceError", "Shifted",
     "SlidingWindowUCB", "Sphere", "StudentT", "StudentThompson", "StudyResult", "SymmetricStable", "ThompsonBeta",
     "ThompsonGaussian", "ThompsonNormalGamma", "TruncatedMean", "TsallisINF", "TwoPoint", "UCBTuned", "UniINF",
     "ZeroInflated", "Zooming", "blocks", "check_noise", "check_policy", "compare", "compilable", "delta_cauchy",

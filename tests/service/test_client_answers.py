@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
+from callers import KINDS
 
 import heavybandits as hb
-from heavybandits.service.client import ServiceError
 
 KNOWN: dict[str, Any] = {
     "id": "one",
@@ -58,12 +58,14 @@ def stub() -> Iterator[Stub]:
         thread.join()
 
 
-@pytest.fixture
-def client(stub: Stub) -> hb.Client:
-    return hb.Client(f"http://127.0.0.1:{stub.server_port}", patience=0)
+@pytest.fixture(params=KINDS)
+def client(request: pytest.FixtureRequest, stub: Stub) -> Iterator[Any]:
+    client = KINDS[request.param](f"http://127.0.0.1:{stub.server_port}", patience=0)
+    yield client
+    client.close()
 
 
-def test_fields_of_a_newer_service_are_ignored(stub: Stub, client: hb.Client) -> None:
+def test_fields_of_a_newer_service_are_ignored(stub: Stub, client: Any) -> None:
     stub.answer = {**NEWER, **KNOWN, "payload": {**NEWER, "css": "b"}}
     decision = client.decide("x")
     assert decision._asdict() == {**KNOWN, "payload": {**NEWER, "css": "b"}}
@@ -75,28 +77,30 @@ def test_fields_of_a_newer_service_are_ignored(stub: Stub, client: hb.Client) ->
     assert client.report("x")["seq"] == 8
 
 
-def test_newer_problems_are_told_too(stub: Stub, client: hb.Client) -> None:
+def test_newer_problems_are_told_too(stub: Stub, client: Any) -> None:
     stub.status, stub.answer = 409, {**NEWER, "title": "different value", "detail": "got 1, then 2"}
-    with pytest.raises(ServiceError, match=r"^409: different value: got 1, then 2$") as refused:
+    with pytest.raises(hb.ServiceError, match=r"^409: different value: got 1, then 2$") as refused:
         client.decide("x")
     assert refused.value.status == 409
 
 
 @pytest.mark.parametrize("missing", KNOWN)
-def test_an_answer_that_lacks_a_field_is_refused_by_its_name(missing: str, stub: Stub, client: hb.Client) -> None:
+def test_an_answer_that_lacks_a_field_is_refused_by_its_name(missing: str, stub: Stub, client: Any) -> None:
     stub.answer = {name: value for name, value in KNOWN.items() if name != missing}
-    with pytest.raises(ServiceError, match=f"the answer of http://127.0.0.1:.* must have {missing}, got ") as refused:
+    with pytest.raises(
+        hb.ServiceError, match=f"the answer of http://127.0.0.1:.* must have {missing}, got "
+    ) as refused:
         client.decide("x")
     assert refused.value.status == 0
 
 
 @pytest.mark.parametrize("answer", [b"<html>Please log in</html>", b"", b"[1, 2]", b"null", b"\xff", b"[" * 100_000])
-def test_what_is_no_answer_of_the_service_is_refused(answer: bytes, stub: Stub, client: hb.Client) -> None:
+def test_what_is_no_answer_of_the_service_is_refused(answer: bytes, stub: Stub, client: Any) -> None:
     stub.answer = answer
-    with pytest.raises(ServiceError, match="must be a JSON object, got b'") as refused:
+    with pytest.raises(hb.ServiceError, match="must be a JSON object, got b'") as refused:
         client.report("x")
     assert len(str(refused.value)) < 200
     stub.status = 404
-    with pytest.raises(ServiceError, match=r"^404: Not Found: ") as refused:
+    with pytest.raises(hb.ServiceError, match=r"^404: Not Found: ") as refused:
         client.report("x")
     assert refused.value.status == 404

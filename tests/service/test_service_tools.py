@@ -15,7 +15,6 @@ from services import SECOND, FakeClock, Running, call, running
 
 import heavybandits as hb
 from heavybandits.service import commands, export, retention
-from heavybandits.service.client import ServiceError
 from heavybandits.service.retention import prune
 from heavybandits.service.storage import Storage, StorageError, open_storage
 from heavybandits.service.verification import verify
@@ -52,7 +51,7 @@ def test_the_client_makes_decides_rewards_and_reports(client: hb.Client) -> None
     client.observe("my shop", "blue", math.inf)
     report = client.report("my shop")
     assert (report["decisions"], report["rewards"], report["pending"]) == (2, 2, 0)
-    with pytest.raises(ServiceError, match="409: different value") as refused:
+    with pytest.raises(hb.ServiceError, match="409: different value") as refused:
         client.reward("my shop", decision, 1)
     assert refused.value.status == 409
     with pytest.raises(ValueError, match="value must not be NaN"):
@@ -61,7 +60,8 @@ def test_the_client_makes_decides_rewards_and_reports(client: hb.Client) -> None
 
 def test_the_client_repeats_what_failed_on_the_way(server: Running, client: hb.Client, monkeypatch: Any) -> None:
     client.create("x", ["a", "b"], policy="ucb")
-    once, failures = client._once, [OSError("cut"), None, OSError("cut")]
+    lost = hb.ServiceError(0, "the connection was cut", temporary=True)
+    once, failures = client._once, [lost, None, lost]
 
     def flaky(*arguments: Any) -> Any:
         answer = once(*arguments)
@@ -78,7 +78,7 @@ def test_the_client_repeats_what_failed_on_the_way(server: Running, client: hb.C
 
 
 def test_the_client_gives_up_in_time_and_checks_its_address() -> None:
-    with pytest.raises(ServiceError, match="no answer from"):
+    with pytest.raises(hb.ServiceError, match="no answer from"):
         hb.Client("http://127.0.0.1:1", patience=0.2).decide("x")
     with pytest.raises(ValueError, match="url must be like"):
         hb.Client("127.0.0.1:80")

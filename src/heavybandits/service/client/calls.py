@@ -1,0 +1,307 @@
+"""The calls of the service's interface, each described once: what is sent, and how the answer is read."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import math
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from reprlib import repr as brief
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+from ..._validate import positive
+from .trouble import ServiceError
+
+FALLBACK_SECONDS = 1.0  # after which a decision falls back, unless its timeout says otherwise
+EXPERIMENTS = "/v1/experiments"
+FALLBACK_ID = "fallback:"  # how the ids of fallbacks begin, which the service never sees
+
+Answer = TypeVar("Answer")
+Object = dict[str, Any]
+log = logging.getLogger("heavybandits.client")
+
+
+class Decision(NamedTuple):
+    """A decision of the service, or a fallback (``reason == "fallback"``) because it did not answer in time."""
+
+    id: str
+    arm: str
+    payload: Any
+    p: float | None
+    reason: str
+    seq: int
+    deadline: str | None
+
+
+@dataclass(frozen=True)
+class Call(Generic[Answer]):
+    """A request, and what its answer means."""
+
+    method: str
+    path: str
+    content: bytes | None
+    read: Callable[[bytes], Answer]
+    seconds: float | None = None  # for everything, retries included; None is the client's patience
+    fallback: Answer | None = None  # the answer if the service gives none
+    undo: Call[Object] | None = None  # what to send if the service may have stored a request that fell back
+    known: Answer | None = None  # the answer, if there is nothing to send
+
+
+class Calls:
+    """The calls to a service.
+
+    Parameters
+    ----------
+    url
+        The address of the service.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"Client: url must be like http://127.0.0.1:8765, got {url!r}")
+        self.url, self.parts, self._base = url.rstrip("/"), parts, parts.path.rstrip("/")
+        self._said_dropped = False
+
+    def create(self, /, experiment: str, arms: Iterable[str] | Mapping[str, Any], **options: Any) -> Call[Object]:
+        """Create an experiment; ``arms`` may map names to payloads, ``options`` are further fields of the request."""
+        pairs = arms.items() if isinstance(arms, Mapping) else ((arm, None) for arm in arms)
+        listed = [{"name": name, "payload": payload} for name, payload in pairs]
+        return self._call("PUT", _of(experiment), {"arms": listed, **options}, read=self._object)
+
+    def experiments(self) -> Call[list[Object]]:
+        """Return all experiments as they are now."""
+        return self._call("GET", EXPERIMENTS, read=functools.partial(self._list, "experiments"))
+
+    def show(self, experiment: str) -> Call[Object]:
+        """Return an experiment as it is now."""
+        return self._call("GET", _of(experiment), read=self._object)
+
+    def change(self, experiment: str, state: Literal["running", "paused", "stopped"]) -> Call[Object]:
+        """Run, pause or stop an experiment; while it is not running, decisions are for the control arm."""
+        return self._call("PATCH", _of(experiment), {"state": state}, read=self._object)
+
+    def delete(self, experiment: str) -> Call[Object]:
+        """Delete an experiment with everything that is stored about it."""
+        return self._call("DELETE", _of(experiment), read=self._object)
+
+    def add_arm(self, experiment: str, arm: str, payload: Any = None) -> Call[Object]:
+        """Add an arm."""
+        return self._call("PUT", _of(experiment, "arms", arm), {"payload": payload}, read=self._object)
+
+    def change_arm(self, experiment: str, arm: str, state: Literal["running", "paused"]) -> Call[Object]:
+        """Pause or resume an arm; rewards of a paused arm still count."""
+        return self._call("PATCH", _of(experiment, "arms", arm), {"state": state}, read=self._object)
+
+    def retire_arm(self, experiment: str, arm: str) -> Call[Object]:
+        """Retire an arm for good: its late rewards are logged, but not learned."""
+        return self._call("DELETE", _of(experiment, "arms", arm), read=self._object)
+
+    def decide(
+        self,
+        experiment: str,
+        *,
+        unit: str | None = None,
+        among: Iterable[str] | None = None,
+        context: Iterable[float] | Mapping[str, Iterable[float]] | None = None,
+        id: str | None = None,
+        fallback: str | None = None,
+        timeout: float | None = None,
+    ) -> Call[Decision]:
+        """Ask for a decision.
+
+        Parameters
+        ----------
+        experiment
+            The name of the experiment.
+        unit
+            Who or what it is for.
+        among
+            The arms that are available now.
+        context
+            A vector that arms share, or one for each arm.
+        id
+            An id of your own, with which the request may be repeated.
+        fallback
+            The arm to use if the service refuses or does not answer: the decision then has ``reason == "fallback"`` and
+            no payload.  It is not logged, and rewards for it are dropped.  While the service does not answer, most
+            decisions fall back at once.
+        timeout
+            Seconds to wait, retries included; with a fallback 1 by default, otherwise the client's patience.
+        """
+        if id is not None and id.startswith(FALLBACK_ID):
+            raise ValueError(f"Client: id must not begin with {FALLBACK_ID!r}, got {id!r}")
+        seconds = FALLBACK_SECONDS if timeout is None else positive("Client", "timeout", timeout)
+        key = id or uuid.uuid4().hex
+        asked: Object = {"id": key, "unit": unit, "among": None if among is None else list(among)}
+        if isinstance(context, Mapping):
+            asked["context"] = {arm: _vector(f"context of {arm!r}", vector) for arm, vector in context.items()}
+        elif context is not None:
+            asked["context"] = _vector("context", context)
+        call = self._call("POST", _of(experiment, "decisions"), asked, read=self._decision)
+        if fallback is None:
+            return call if timeout is None else replace(call, seconds=seconds)
+        instead = Decision(FALLBACK_ID + key, fallback, None, None, "fallback", 0, None)
+        undo = self.cancel(experiment, key) if id is None else None  # with an id of their own, they may ask again
+        return replace(call, seconds=seconds, fallback=instead, undo=undo)
+
+    def reward(self, experiment: str, decision: Decision | str, value: float, *, id: str | None = None) -> Call[Object]:
+        """Report the reward of a decision; if rewards add up, each needs an ``id``."""
+        key, plain = _key(decision), {"value": _plain(value)}
+        if key.startswith(FALLBACK_ID):
+            self._say_dropped(key)
+            return Call("", "", None, self._object, known={"id": key, "seq": 0, "learned": False})
+        end = ("reward",) if id is None else ("rewards", id)
+        return self._call("PUT", _of(experiment, "decisions", key, *end), plain, read=self._object)
+
+    def retract(self, experiment: str, decision: Decision | str) -> Call[Object]:
+        """Take back the reward of a decision, while its window is open and the service has not learned it."""
+        return self._call("DELETE", _of(experiment, "decisions", _key(decision), "reward"), read=self._object)
+
+    def cancel(self, experiment: str, decision: Decision | str) -> Call[Object]:
+        """Cancel a decision that was never shown."""
+        return self._call("DELETE", _of(experiment, "decisions", _key(decision)), read=self._object)
+
+    def observe(
+        self,
+        experiment: str,
+        arm: str,
+        value: float,
+        *,
+        context: Iterable[float] | None = None,
+        id: str | None = None,
+    ) -> Call[Object]:
+        """Report a reward that no decision led to; ``context`` is the arm's vector, or the one that arms share."""
+        seen: Object = {"arm": arm, "value": _plain(value), "id": id or uuid.uuid4().hex}
+        if context is not None:
+            seen["context"] = _vector("context", context)
+        return self._call("POST", _of(experiment, "observations"), seen, read=self._object)
+
+    def batch(self, experiment: str, items: Iterable[Mapping[str, Any]]) -> Call[list[Object]]:
+        """Send many requests at once, such as ``{"decision": {}}``; return a ``status`` and a ``body`` for each."""
+        body, read = {"items": [_item(item) for item in items]}, functools.partial(self._list, "items")
+        return self._call("POST", _of(experiment, "batch"), body, read=read)
+
+    def report(self, experiment: str) -> Call[Object]:
+        """Return an experiment's totals and estimates."""
+        return self._call("GET", _of(experiment, "report"), read=self._object)
+
+    def audit(self, experiment: str, *, after: int = 0) -> Call[list[Object]]:
+        """Return who changed what: up to a thousand changes after a sequence number."""
+        path = f"{_of(experiment, 'audit')}?{urlencode({'after': after})}"
+        return self._call("GET", path, read=functools.partial(self._list, "changes"))
+
+    def export(
+        self, experiment: str, *, after: int = 0, format: Literal["ndjson", "csv", "parquet"] = "ndjson"
+    ) -> Call[bytes]:
+        """Return the events after a sequence number, as a file."""
+        path = f"{_of(experiment, 'export')}?{urlencode({'after': after, 'format': format})}"
+        return self._call("GET", path, read=bytes)
+
+    def health(self) -> Call[Object]:
+        """Return whether the server is alive, and its version."""
+        return self._call("GET", "/health", read=self._object)
+
+    def ready(self) -> Call[Object]:
+        """Return which experiments a server that is ready cannot read."""
+        return self._call("GET", "/ready", read=self._object)
+
+    def metrics(self) -> Call[str]:
+        """Return metrics in the format of Prometheus."""
+        return self._call("GET", "/metrics", read=bytes.decode)
+
+    def describe(self) -> Call[Object]:
+        """Return the OpenAPI description of the interface."""
+        return self._call("GET", "/openapi.json", read=self._object)
+
+    def _call(self, method: str, path: str, body: Any = None, *, read: Callable[[bytes], Answer]) -> Call[Answer]:
+        return Call(method, self._base + path, None if body is None else json.dumps(body).encode(), read)
+
+    def _object(self, text: bytes) -> Object:
+        answer = parsed(text)
+        if not isinstance(answer, dict):
+            raise ServiceError(0, f"the answer of {self.url} must be a JSON object, got {brief(text)}")
+        return answer
+
+    def _fields(self, text: bytes, names: Sequence[str]) -> list[Any]:
+        answer = self._object(text)
+        if missing := [name for name in names if name not in answer]:
+            raise ServiceError(0, f"the answer of {self.url} must have {', '.join(missing)}, got {brief(answer)}")
+        return [answer[name] for name in names]  # a newer service may answer more
+
+    def _list(self, name: str, text: bytes) -> list[Object]:
+        (found,) = self._fields(text, [name])
+        return list(found)
+
+    def _decision(self, text: bytes) -> Decision:
+        return Decision(*self._fields(text, Decision._fields))
+
+    def _say_dropped(self, key: str) -> None:
+        if not self._said_dropped:
+            self._said_dropped = True
+            log.warning("the reward of %s is dropped, and so are further ones: the service did not decide this", key)
+
+
+def refusal(status: int, reason: str, text: bytes) -> ServiceError:
+    """Return the error for an answer that is not a success."""
+    answer = parsed(text)
+    if isinstance(answer, dict):
+        return ServiceError(status, f"{answer.get('title')}: {answer.get('detail')}")
+    return ServiceError(status, f"{reason}: {text[:200].decode(errors='replace')}")
+
+
+def parsed(text: bytes) -> Any:
+    """Return what JSON says; None if it is not JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _of(experiment: str, *parts: str) -> str:
+    return "/".join([EXPERIMENTS, *(quote(part, safe="") for part in (experiment, *parts))])
+
+
+def _key(decision: Decision | str) -> str:
+    return decision if isinstance(decision, str) else decision.id
+
+
+def _item(item: Mapping[str, Any]) -> Object:
+    """Return an item of a batch in JSON's form; it gets an id, so that it may be repeated."""
+    filled: Object = dict(item)
+    for kind, content in item.items():
+        if isinstance(content, Mapping):
+            own = {"id": uuid.uuid4().hex} if kind in ("decision", "observation") else {}
+            number = {"value": _plain(content["value"])} if "value" in content else {}
+            filled[kind] = {**own, **content, **number}
+    return filled
+
+
+def _vector(name: str, values: Iterable[float]) -> list[float]:
+    """Return features in JSON's form."""
+    vector = [_number(f"{name} must contain only numbers", value) for value in values]
+    for value in vector:
+        if not math.isfinite(value):
+            raise ValueError(f"Client: {name} must be finite, got {value}")
+    return vector
+
+
+def _number(rule: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"Client: {rule}, got {value!r}") from None
+
+
+def _plain(value: float) -> Any:
+    """Return a reward in JSON's form."""
+    value = _number("value must be a number", value)
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if math.isnan(value):
+        raise ValueError("Client: value must not be NaN (leave out missing rewards), got nan")
+    return value
