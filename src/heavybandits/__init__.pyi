@@ -130,7 +130,7 @@ __version__: str
 
 __all__ = [
     "ADMM", "ADTM", "APE2", "BMM", "CRT", "FOUCB", "HOO", "HTINF", "KLUCB", "LBSDA", "MENU", "MOSS", "MRAPE", "MRUCB",
-    "OFUL", "SDTM", "TOFU", "UCB", "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "Auto", "AutoMean", "AsyncClient",
+    "OFUL", "SDTM", "TOFU", "UCB", "ZOUCB", "AdaOFUL", "AdaTINF", "AdarUCB", "Agent", "AsyncClient", "Auto", "AutoMean",
     "Batches", "Bernoulli", "Beta", "BettingUCB", "Catoni", "CatoniInfiniteVariance", "Cauchy", "CauchyExponential",
     "CauchyPareto", "Client", "ClippedSGD", "ClippedSGDUCB", "ClippedSSTM", "Cube", "DiscountedUCB", "Disjoint",
     "Empirical", "EpsilonGreedy", "Evidence", "Exp3", "Exponential", "ForceMOM", "Frechet", "Frozen", "Gaussian",
