@@ -7,14 +7,19 @@ means where rewards repeat.
 
 *Formula*: the cube is cut into nine boxes, along its only side or along its first two.  Each box is an arm, played at
 its centre, and the box with the highest index :math:`U_a` of :mod:`.auto` is played, where c grows with the number of
-boxes, so that every box is explored as one of nine.  The box that was played is cut into three along its longest side,
-of length w, as soon as the uncertainty of its estimate :math:`x_a` is less than the likely variation within it:
+boxes, so that every box is explored as one of nine.  The estimates :math:`x_b` of the boxes have the range
 
-.. math::  U_a - x_a < \tfrac12\,w\,\Bigl(\max_b x_b - \min_b x'_b\Bigr),
+.. math::  R = \max_b x_b - \min_b x'_b,
 
 where :math:`x'_b` is :math:`x_b` for boxes with at least five rewards, the only ones that count in the maximum, and
-:math:`U_b` for the others.  The middle third has the same centre, so it keeps all that is known about the box; the
-outer thirds are new arms.  A change of the scale or offset of the rewards changes no choice.
+:math:`U_b` for the others.  The box that was played is cut into three along its longest side, of length w, as soon as
+it is known more precisely than the function is likely to vary within it, if the best point may still be in it:
+
+.. math::  U_a - x_a < \tfrac12 w R \qquad\text{and}\qquad U_a + w R \ge \max_b x_b,
+
+where the maximum is over boxes with at least three rewards.  The middle third has the same centre, so it keeps all that
+is known about the box; the outer thirds are new arms.  A change of the scale or offset of the rewards changes no
+choice.
 
 *Cost*: that of ``auto``, and O(m) for a choice among m boxes: about twenty after 10^4 rewards in one dimension.  There
 is room for 513 boxes; then no more are cut.  200 kB.
@@ -44,7 +49,7 @@ ROOM = 513  # most boxes
 START = 9  # boxes at the start, at least
 KNOWN = 5  # rewards that a box needs for its estimate to count in the range of values
 FIRST, ALWAYS, EVERY = 3, 16, 4  # check whether to cut from the 3rd reward on, but only every 4th time after the 16th
-SHARE = 0.5  # share of the range of values by which the function is assumed to vary along a side
+SHARE = 0.5  # a box is known well enough if the uncertainty is below this share of the variation along its side
 SHORTEST = 1e-9  # a side this short is not cut
 
 
@@ -91,17 +96,21 @@ def first_arms(state: AutoState, n: int) -> AutoState:
 
 @compilable
 def is_ripe(cells: Cells, arms: AutoState, cell: int) -> bool:
-    """Return whether the uncertainty of a box's estimate is less than the likely variation within the box."""
+    """Return whether a box is known more precisely than the function varies in it, and may contain the best point."""
     base, pulls = arms.sets.tournament.base, arms.sets.pulls
-    low, high = math.inf, -math.inf
+    low, high, best = math.inf, -math.inf, -math.inf
     for other in range(len(pulls)):
+        if pulls[other] >= FIRST:
+            best = max(best, base[other, CENTRE])
         if pulls[other] >= KNOWN:
             low, high = min(low, base[other, CENTRE]), max(high, base[other, CENTRE])
         elif pulls[other] > 0:
             low = min(low, base[other, VALUE])
     side = cells.sides[cell, longest_side(cells, cell)]
-    half_width = base[cell, VALUE] - base[cell, CENTRE]
-    return bool(side > SHORTEST and low < high and half_width < SHARE * side * (high - low))
+    if not (side > SHORTEST and low < high):
+        return False
+    varies, upper = side * (high - low), base[cell, VALUE]
+    return bool(upper - base[cell, CENTRE] < SHARE * varies and upper + varies >= best)
 
 
 @register_policy(
