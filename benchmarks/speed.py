@@ -22,7 +22,7 @@ import peers
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import arrays
-from heavybandits.engine.arms import ArmsGame
+from heavybandits.engine.arms_game import ArmsGame
 from heavybandits.engine.checkpoints import checkpoint_rounds
 from heavybandits.engine.loop import Run
 from heavybandits.engine.streams import generator
@@ -247,7 +247,7 @@ def starting() -> Iterator[list[str]]:
     # numba's own start (reading its registries) is not compilation, so compile a trivial function first
     code = """
 import time, numba, numpy as np, heavybandits as hb
-from heavybandits.engine.arms import ArmsGame
+from heavybandits.engine.arms_game import ArmsGame
 from heavybandits.engine.checkpoints import checkpoint_rounds
 from heavybandits.engine.loop import Run
 numba.njit(lambda x: x + 1)(1.0)

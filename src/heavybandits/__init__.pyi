@@ -97,8 +97,8 @@ from .world.environments import (
     instances,
 )
 from .world.instances import Instance
-from .world.linear import LinearInstance
-from .world.lipschitz import LipschitzInstance
+from .world.linear_instances import LinearInstance
+from .world.lipschitz_instances import LipschitzInstance
 from .world.noises import (
     Bernoulli,
     Beta,

@@ -6,7 +6,7 @@ import math
 
 from .protocols import FloatArray, compilable, rarely_called
 
-LARGEST = 1.7976931348623157e308
+LARGEST_FLOAT = 1.7976931348623157e308
 EXCESS = 1.0 + 1e-13  # what exceeds a bound by less than this factor is left as it is: the bound was rounded too
 SUMMABLE = 1e290  # rewards clipped to this may be summed: even 1e18 of them do not overflow
 
@@ -30,10 +30,10 @@ def saturate(x: float) -> float:
 
     Examples
     --------
-    >>> saturate(math.inf) == LARGEST and saturate(2.5) == 2.5
+    >>> saturate(math.inf) == LARGEST_FLOAT and saturate(2.5) == 2.5
     True
     """
-    return clip(x, LARGEST)
+    return clip(x, LARGEST_FLOAT)
 
 
 @compilable

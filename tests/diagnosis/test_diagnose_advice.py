@@ -20,7 +20,7 @@ from heavybandits.diagnosis.replay import (
 )
 from heavybandits.diagnosis.shape import measure
 from heavybandits.diagnosis.tails import Estimate
-from heavybandits.numerics import LARGEST
+from heavybandits.numerics import LARGEST_FLOAT
 from heavybandits.protocols import FloatArray
 
 
@@ -161,7 +161,7 @@ def test_leads_by_rounding_are_no_leads() -> None:
     assert overruled(rule, [rule, rival], found).name == found.first(["auto-mean", "ucb"]) == "ucb"
 
 
-@pytest.mark.parametrize("value", [0.1, -LARGEST, LARGEST])
+@pytest.mark.parametrize("value", [0.1, -LARGEST_FLOAT, LARGEST_FLOAT])
 def test_arms_that_always_pay_the_same_earn_it(value: float) -> None:
     found = replay_rewards([np.full(10, value)] * 3, {"auto": hb.make("auto"), "ucb": hb.UCB(c=0.0)}, "mean")
     for earned in found.earned.values():

@@ -12,7 +12,7 @@ from scipy import stats
 
 import heavybandits as hb
 from heavybandits.diagnosis.shape import centred_ranks, drift, level, measure, quantile, skewness
-from heavybandits.numerics import LARGEST
+from heavybandits.numerics import LARGEST_FLOAT
 
 
 def test_rewards_tie_with_those_of_their_arm_only() -> None:
@@ -69,7 +69,7 @@ def test_drift_is_found_as_often_as_it_should() -> None:
     assert np.mean([drift(rng.standard_cauchy(400) + ramp).p_value < 0.05 for _ in range(100)]) > 0.9
 
 
-@pytest.mark.parametrize("value", [0.1, LARGEST, -LARGEST, 5e-324, 0.0, math.inf])
+@pytest.mark.parametrize("value", [0.1, LARGEST_FLOAT, -LARGEST_FLOAT, 5e-324, 0.0, math.inf])
 @pytest.mark.parametrize("size", [1, 3, 37])
 def test_the_mean_of_equal_rewards_is_the_reward(value: float, size: int) -> None:
     assert level(np.full(size, value), "mean") == value
@@ -77,7 +77,7 @@ def test_the_mean_of_equal_rewards_is_the_reward(value: float, size: int) -> Non
 
 def test_the_size_of_a_change_is_finite_if_levels_are() -> None:
     for goal in ("mean", "location"):
-        assert drift(np.repeat([-1.7e308, 1.7e308], 30), goal).shift == LARGEST
+        assert drift(np.repeat([-1.7e308, 1.7e308], 30), goal).shift == LARGEST_FLOAT
     endless = np.append(np.resize([math.inf, math.inf, 1.0], 60), np.full(60, math.inf))
     found = drift(endless)
     assert found.p_value < 0.01

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.engine import arms
+from heavybandits.engine import arms_game
 from heavybandits.protocols import FloatArray, IntArray
 from heavybandits.studies.schema import StudyError, StudyFile
 from heavybandits.studies.study import Study
@@ -58,7 +58,7 @@ def regret_by_hand(horizon: int) -> list[float]:
 @pytest.mark.parametrize("block", [4, 5, 131_072])
 def test_regret_is_against_the_best_arm_of_each_round(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     """This holds however noise is split into blocks."""
-    monkeypatch.setattr(arms, "BLOCK", block)
+    monkeypatch.setattr(arms_game, "BLOCK_ROUNDS", block)
     instance = hb.Instance([1, 0], Silent(), changes=CHANGES)
     for horizon in (2, 3, 7, 12):
         result = hb.simulate(instance, {"": InTurn()}, horizon=horizon, replications=2, checkpoints="all")

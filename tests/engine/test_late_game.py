@@ -9,10 +9,10 @@ from numpy.testing import assert_array_equal
 import heavybandits as hb
 from heavybandits.algorithms.parts.choice.pending import Pending, find_pending
 from heavybandits.algorithms.parts.randomised.ftrl import Draws, init_draws
-from heavybandits.engine.arms import draw_noise
+from heavybandits.engine.arms_game import draw_noise
 from heavybandits.engine.checkpoints import checkpoint_rounds
-from heavybandits.engine.late import LateGame
-from heavybandits.engine.late_linear import LateLinearGame
+from heavybandits.engine.late_arms_game import LateArmsGame
+from heavybandits.engine.late_linear_game import LateLinearGame
 from heavybandits.engine.loop import Run, play_chunk
 from heavybandits.engine.streams import generator, stream_key
 from heavybandits.protocols import FloatArray, IntArray
@@ -27,7 +27,7 @@ HORIZON = 400
 @pytest.mark.parametrize("name", ["auto", "auto-mean", "ucb", "tsallis-inf", "thompson-gaussian", "kl-ucb"])
 def test_without_delay_nothing_changes_to_the_last_bit(name: str) -> None:
     policy, rounds = hb.make(name), checkpoint_rounds(HORIZON, "all")
-    game = LateGame(INSTANCE, Delays(0, 0.0, None))
+    game = LateArmsGame(INSTANCE, Delays(0, 0.0, None))
     regret, pulls, _ = play_chunk(game, [Run(game, policy, HORIZON, rounds, 3)], HORIZON, 3, range(3))
     plain = hb.simulate(INSTANCE, {name: policy}, horizon=HORIZON, replications=3, seed=3, checkpoints="all")
     assert_array_equal(plain.regret.to_numpy(), regret)
@@ -120,10 +120,10 @@ class Spy(NamedTuple):
 
 def test_a_reward_comes_with_the_probability_of_its_own_decision() -> None:
     instance, rounds = hb.Instance(means=[0.0, 0.0], noise=Clock()), np.array([HORIZON])
-    game = LateGame(instance, Delays(hb.Exponential(20.0), 0.0, None))
+    game = LateArmsGame(instance, Delays(hb.Exponential(20.0), 0.0, None))
     run = Run(game, Spy(), HORIZON, rounds, 0)
     progress = run.begin(0, run.memory())
-    for start, block in game.deal(0, 0, HORIZON):
+    for start, block in game.blocks(0, 0, HORIZON):
         run.advance(progress, start, block)
     state = progress[0].inner
     assert state.told[0] > HORIZON / 2
@@ -139,10 +139,10 @@ def test_delays_do_not_depend_on_workers_or_company() -> None:
 
 
 def test_replications_and_seeds_have_delays_of_their_own() -> None:
-    game = LateGame(INSTANCE, Delays(hb.Exponential(30.0), 0.0, None))
+    game = LateArmsGame(INSTANCE, Delays(hb.Exponential(30.0), 0.0, None))
 
     def dealt(seed: int, replication: int) -> list[int]:
-        ((_, (*_, arrivals)),) = game.deal(seed, replication, 50)
+        ((_, (*_, arrivals)),) = game.blocks(seed, replication, 50)
         return list(arrivals.due)
 
     assert dealt(0, 0) == dealt(0, 0)

@@ -8,10 +8,10 @@ from rows import DRAWN, FIXED, FRESH, Gamble, Ridge
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import with_rows
-from heavybandits.engine import linear
-from heavybandits.engine.arms import draw_noise
+from heavybandits.engine import linear_game
+from heavybandits.engine.arms_game import draw_noise
 from heavybandits.engine.checkpoints import checkpoint_rounds
-from heavybandits.engine.linear import LinearGame
+from heavybandits.engine.linear_game import LinearGame
 from heavybandits.engine.loop import Run, play_chunk
 from heavybandits.engine.streams import generator, stream_key
 from heavybandits.protocols import FloatArray, IntArray, is_randomised
@@ -22,7 +22,7 @@ INSTANCES = {"fresh": FRESH, "fixed": FIXED, "drawn": DRAWN}
 def slow_regret(instance: hb.LinearInstance, policy: Any, horizon: int, seed: int, replication: int) -> FloatArray:
     """Return cumulative regret after every round, by the plainest loop there is; the horizon is one block."""
     rng = generator(stream_key(seed, instance.key, "contexts"), replication)
-    theta, rows = instance.problem(rng)
+    theta, rows = instance.theta_and_rows(rng)
     contexts = instance.contexts.sample(rng, horizon) if rows is None else [rows] * horizon
     noise = draw_noise(instance, generator(stream_key(seed, instance.key), replication), horizon)
     own = generator(stream_key(seed, instance.key, repr(policy)), replication)
@@ -66,22 +66,22 @@ def test_results_do_not_depend_on_workers_chunks_or_company(kind: str) -> None:
 
 
 def test_a_long_horizon_is_played_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "NUMBERS", 100)
+    monkeypatch.setattr(linear_game, "BLOCK_FEATURES", 100)
     game = LinearGame(FRESH)
-    starts = [start for start, _ in game.deal(0, 0, 50)]
+    starts = [start for start, _ in game.blocks(0, 0, 50)]
     assert starts == list(range(0, 50, 100 // 12))
-    contexts = np.concatenate([block[0] for _, block in game.deal(0, 0, 50)])
+    contexts = np.concatenate([block[0] for _, block in game.blocks(0, 0, 50)])
     assert contexts.shape == (50, 4, 3)
     assert np.unique(contexts[:, 0, 0]).size == 50
-    monkeypatch.setattr(linear, "NUMBERS", 1)
-    assert len(list(game.deal(0, 0, 3))) == 3
+    monkeypatch.setattr(linear_game, "BLOCK_FEATURES", 1)
+    assert len(list(game.blocks(0, 0, 3))) == 3
 
 
 def test_contexts_and_noise_have_streams_of_their_own() -> None:
     louder = hb.LinearInstance(FRESH.theta, FRESH.contexts, hb.Gaussian(0.7))
-    (_, one), (_, two) = (next(iter(LinearGame(instance).deal(3, 0, 10))) for instance in (FRESH, louder))
+    (_, one), (_, two) = (next(iter(LinearGame(instance).blocks(3, 0, 10))) for instance in (FRESH, louder))
     assert not np.array_equal(one[0], two[0])  # another instance
-    (_, again), (_, other) = (next(iter(LinearGame(FRESH).deal(3, replication, 10))) for replication in (0, 1))
+    (_, again), (_, other) = (next(iter(LinearGame(FRESH).blocks(3, replication, 10))) for replication in (0, 1))
     assert np.array_equal(one[0], again[0])
     assert np.array_equal(one[4], again[4])
     assert not np.array_equal(one[0], other[0])
@@ -89,7 +89,7 @@ def test_contexts_and_noise_have_streams_of_their_own() -> None:
 
 def test_replications_draw_problems_of_their_own_and_keep_them() -> None:
     game = LinearGame(DRAWN)
-    firsts = [block for replication in range(2) for _, block in game.deal(0, replication, 10)]
+    firsts = [block for replication in range(2) for _, block in game.blocks(0, replication, 10)]
     assert firsts[0][0].shape == (1, 4, 3)
     assert firsts[0][3] == 0  # one array of rows for all rounds
     assert not np.array_equal(firsts[0][0], firsts[1][0])
@@ -97,7 +97,7 @@ def test_replications_draw_problems_of_their_own_and_keep_them() -> None:
 
 def test_rows_may_have_noises_of_their_own() -> None:
     instance = hb.LinearInstance([1.0], [[1.0], [2.0]], [hb.Gaussian(0.1), hb.Gaussian(100.0)])
-    (_, (*_, noise)), *_ = LinearGame(instance).deal(0, 0, 1000)
+    (_, (*_, noise)), *_ = LinearGame(instance).blocks(0, 0, 1000)
     assert noise[:, 0].std() == pytest.approx(0.1, rel=0.1)
     assert noise[:, 1].std() == pytest.approx(100.0, rel=0.1)
 
@@ -188,7 +188,7 @@ def test_summary_and_figure_are_as_for_arms() -> None:
 
 def test_rows_that_are_held_stay_together_across_blocks() -> None:
     game = LinearGame(hb.LinearInstance(hb.Sphere(1, 50), hb.Held(hb.Sphere(100, 50), rounds=7), hb.Gaussian()))
-    rows = np.concatenate([block[0] for _, block in game.deal(0, 0, 150)])
+    rows = np.concatenate([block[0] for _, block in game.blocks(0, 0, 150)])
     assert len(rows) == 150
     groups = [rows[i : i + 7] for i in range(0, 150, 7)]
     assert all((group == group[0]).all() for group in groups)

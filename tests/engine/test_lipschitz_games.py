@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.engine.lipschitz import LipschitzGame
+from heavybandits.engine.lipschitz_game import LipschitzGame
 from heavybandits.engine.streams import generator, stream_key
 from heavybandits.jit.compiled import without_text
 from heavybandits.protocols import FloatArray
@@ -99,5 +99,5 @@ def test_data_without_replacement_start_afresh() -> None:
     noise = hb.Empirical(np.arange(50.0), replace=False)
     game = LipschitzGame(hb.LipschitzInstance("peak", noise))
     for replication in range(2):
-        ((_, (drawn,)),) = game.deal(0, replication, 50)
+        ((_, (drawn,)),) = game.blocks(0, replication, 50)
         assert sorted(drawn.tolist()) == np.arange(50.0).tolist()

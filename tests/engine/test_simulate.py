@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.engine.arms import BLOCK, NUMBERS, ArmsGame, block_length, draw_noise
+from heavybandits.engine.arms_game import BLOCK_DRAWS, BLOCK_ROUNDS, ArmsGame, block_length, draw_noise
 from heavybandits.engine.checkpoints import checkpoint_rounds
 from heavybandits.engine.loop import Run, play_chunk
 from heavybandits.engine.streams import generator, stream_key
@@ -54,7 +54,7 @@ def test_compiled_loop_equals_a_plain_one_bit_for_bit(label: str) -> None:
 
 @pytest.mark.slow
 def test_a_horizon_of_several_noise_blocks() -> None:
-    horizon = BLOCK + 100
+    horizon = BLOCK_ROUNDS + 100
     result = hb.simulate(INSTANCE, {"ucb": hb.UCB()}, horizon=horizon, replications=1, seed=2, checkpoints="all")
     assert np.array_equal(result.regret.values[0, 0], slow_regret(INSTANCE, hb.UCB(), horizon, 2, 0))
     assert result.pulls.sum() == horizon
@@ -62,15 +62,15 @@ def test_a_horizon_of_several_noise_blocks() -> None:
 
 def test_many_laws_are_drawn_in_shorter_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     many = hb.Instance(range(1000), [hb.Cauchy(scale) for scale in range(1, 1001)])
-    assert NUMBERS - 1000 < block_length(many) * many.n_arms <= NUMBERS
-    assert block_length(hb.Instance(range(1000), hb.Cauchy())) == BLOCK  # one number serves all arms
+    assert BLOCK_DRAWS - 1000 < block_length(many) * many.n_arms <= BLOCK_DRAWS
+    assert block_length(hb.Instance(range(1000), hb.Cauchy())) == BLOCK_ROUNDS  # one number serves all arms
     few = hb.Instance([0.0, 0.5, 1.0], [hb.Cauchy(1.0), hb.Gaussian(), hb.Cauchy(2.0)])
-    assert block_length(few) == BLOCK
+    assert block_length(few) == BLOCK_ROUNDS
 
-    monkeypatch.setitem(block_length.__globals__, "NUMBERS", 200)
+    monkeypatch.setitem(block_length.__globals__, "BLOCK_DRAWS", 200)
     result = hb.simulate(few, {"ucb": hb.UCB()}, horizon=300, replications=1, seed=2, checkpoints="all")
     assert np.array_equal(result.regret.values[0, 0], slow_regret(few, hb.UCB(), 300, 2, 0))
-    monkeypatch.setitem(block_length.__globals__, "NUMBERS", 2)
+    monkeypatch.setitem(block_length.__globals__, "BLOCK_DRAWS", 2)
     assert block_length(few) == 1
 
 

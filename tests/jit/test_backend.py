@@ -60,7 +60,7 @@ def test_what_numba_refuses_in_public_too_is_no_reason_to_leave_the_fast_path(mo
 
     with pytest.raises(ValueError, match="public"):
         backend.on_best_path(make)
-    assert backend.is_fast()
+    assert backend.path_in_use() == "heavybandits.jit.fast_path"
 
 
 def test_a_version_that_is_not_known_is_said_to_keep_nothing_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,7 @@ def test_an_edit_of_the_package_recompiles_what_uses_it(tmp_path: Path) -> None:
     assert compiled() == ["UCB", "ThompsonGaussian"]
     for file in ("report/__init__.py", "jit/fast_path.py"):
         edit(file, '"""', '"""To begin with: ')
-    edit("engine/arms.py", "for i in range(noise.shape[0]):", "for i in range(noise.shape[0]):  # in turn")
+    edit("engine/arms_game.py", "for i in range(noise.shape[0]):", "for i in range(noise.shape[0]):  # in turn")
     edit("numerics.py", "def running_mean(", "# Said twice.\ndef running_mean(")
     edit("numerics.py", '"""', '"""Also: ')
     assert compiled() == []

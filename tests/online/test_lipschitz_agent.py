@@ -10,7 +10,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.algorithms.registry import examples
-from heavybandits.engine.lipschitz import LipschitzGame
+from heavybandits.engine.lipschitz_game import LipschitzGame
 from heavybandits.protocols import FloatArray
 
 NAMES = sorted(hb.policies("lipschitz"))
@@ -30,7 +30,7 @@ def test_an_agent_plays_as_the_simulator_does(name: str) -> None:
     instance = hb.LipschitzInstance("peak", hb.Gaussian(0.2), dim=2)
     policy = hb.make(name, **examples()[name])
     result = hb.simulate(instance, {name: policy}, horizon=300, replications=1, seed=3)
-    (noise,) = (block[0] for _, block in LipschitzGame(instance).deal(3, 0, 300))
+    (noise,) = (block[0] for _, block in LipschitzGame(instance).blocks(3, 0, 300))
     agent, regret = hb.LipschitzAgent(policy, 2, horizon=300), 0.0
     for xi in noise.tolist():
         x = agent.select()

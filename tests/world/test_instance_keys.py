@@ -13,7 +13,7 @@ import scipy.stats
 from laws import Plain
 from numpy.typing import NDArray
 
-from heavybandits.engine.arms import draw_noise
+from heavybandits.engine.arms_game import draw_noise
 from heavybandits.world.environments import (
     env1,
 )

@@ -99,7 +99,7 @@ def test_regret_is_of_true_means() -> None:
 def test_laws_are_played_as_they_are() -> None:
     """Shifts of a law are the same arms as means and noise, reward for reward."""
     shifted = hb.Instance(laws=[hb.Gaussian(), hb.Shifted(hb.Gaussian(), 2.0)])
-    from heavybandits.engine.arms import draw_noise
+    from heavybandits.engine.arms_game import draw_noise
 
     drawn = draw_noise(shifted, np.random.default_rng(0), 1000)
     again = draw_noise(hb.Instance([0.0, 2.0], [hb.Gaussian(), hb.StudentT(3)]), np.random.default_rng(0), 1000)

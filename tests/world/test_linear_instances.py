@@ -46,12 +46,12 @@ def test_averages_over_fresh_rows() -> None:
 def test_theta_may_be_drawn_for_each_replication() -> None:
     instance = hb.LinearInstance(hb.Sphere(1, 3), hb.Sphere(2, 3), hb.Gaussian())
     rng = np.random.default_rng(0)
-    one, two = instance.problem(rng), instance.problem(rng)
+    one, two = instance.theta_and_rows(rng), instance.theta_and_rows(rng)
     assert one.theta.shape == (3,)
     assert not np.array_equal(one.theta, two.theta)
     assert one.rows is None
     frozen = hb.LinearInstance([1.0, 0.0, 0.0], hb.Frozen(hb.Sphere(2, 3)), hb.Gaussian())
-    assert frozen.problem(rng).rows.shape == (2, 3)  # type: ignore[union-attr]
+    assert frozen.theta_and_rows(rng).rows.shape == (2, 3)  # type: ignore[union-attr]
 
 
 def test_instances_are_equal_if_all_their_parts_are() -> None:

@@ -241,17 +241,17 @@ def test_data_without_replacement_are_dealt_as_permutations() -> None:
 
 
 def test_each_replication_deals_the_data_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    from heavybandits.engine import arms
+    from heavybandits.engine import arms_game
 
-    monkeypatch.setattr(arms, "BLOCK", 4)  # so that blocks and passes do not end together
+    monkeypatch.setattr(arms_game, "BLOCK_ROUNDS", 4)  # so that blocks and passes do not end together
     drawn: list[np.ndarray] = []
-    draw = arms.draw_noise
+    draw = arms_game.draw_noise
 
     def spy(*arguments: Any) -> Any:
         drawn.append(draw(*arguments))
         return drawn[-1]
 
-    monkeypatch.setattr(arms, "draw_noise", spy)
+    monkeypatch.setattr(arms_game, "draw_noise", spy)
     values = [1.0, 2.0, 3.0]
     instance = hb.Instance(laws=[Empirical(values, replace=False), Empirical([5.0])])
     hb.simulate(instance, {"UCB": hb.UCB()}, horizon=9, replications=2, workers=1)

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ..evidence.read import Rewards, Source, read_rewards
-from ..numerics import LARGEST
+from ..numerics import LARGEST_FLOAT
 from ..protocols import FloatArray
 from .advice import advise, overruled, rivals
 from .contexts import weigh_contexts
@@ -102,7 +102,7 @@ def diagnose(
 
 def _residuals(rewards: Rewards, levels: FloatArray) -> FloatArray:
     """Subtract the levels of the arms; a residual is infinite only if the reward is."""
-    distances = np.clip(rewards.rewards - levels[rewards.arms], -LARGEST, LARGEST)
+    distances = np.clip(rewards.rewards - levels[rewards.arms], -LARGEST_FLOAT, LARGEST_FLOAT)
     return np.where(np.isinf(rewards.rewards), rewards.rewards, distances)
 
 

@@ -17,7 +17,7 @@ from ..engine.loop import simulate
 from ..evidence.read import Rewards
 from ..protocols import FloatArray, IntArray
 from ..world.contexts import Disjoint, Logged
-from ..world.linear import LinearInstance
+from ..world.linear_instances import LinearInstance
 from .replay import Resampled
 
 FOLDS = 5

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..protocols import IntArray
 
-MOST = 10**7  # the longest horizon for "all", which keeps a number per round for each policy and replication
+LONGEST_FOR_ALL = 10**7  # the longest horizon for "all", which keeps a number per round for each policy and replication
 
 
 def checkpoint_rounds(horizon: int, checkpoints: Sequence[int] | str = "log") -> IntArray:
@@ -23,10 +23,9 @@ def checkpoint_rounds(horizon: int, checkpoints: Sequence[int] | str = "log") ->
     """
     if isinstance(checkpoints, str):
         if checkpoints == "all":
-            if horizon > MOST:
-                raise ValueError(
-                    f"simulate: checkpoints = 'all' takes a horizon of at most {MOST:,}, got {horizon:,}; use 'log'"
-                )
+            if horizon > LONGEST_FOR_ALL:
+                at_most = f"a horizon of at most {LONGEST_FOR_ALL:,}, got {horizon:,}"
+                raise ValueError(f"simulate: checkpoints = 'all' takes {at_most}; use 'log'")
             return np.arange(1, horizon + 1)
         end = [max(1, horizon - horizon // 10), horizon]  # nine tenths, to measure the slope at the end
         if checkpoints == "end":

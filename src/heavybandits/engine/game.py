@@ -1,6 +1,6 @@
 """What the loop must know about a kind of instance: how policies begin, the compiled kernel, and its blocks.
 
-A kind of instance is a class with the methods of :class:`Game`, in a file of its own.  Its kernel is a plain function
+A kind of instance has a subclass of :class:`Game` in a file of its own.  Its kernel is a plain function
 ``play(policy, state, rng, start, rounds, *record, *block)``, compiled for each policy: it plays one round per row of
 the block, from round ``start`` on, and writes regret and pulls to the record.
 """
@@ -8,11 +8,13 @@ the block, from round ``start`` on, and writes regret and pulls to the record.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..protocols import FloatArray, IntArray
+
+Block = tuple[Any, ...]
 
 
 class Record(NamedTuple):
@@ -24,27 +26,13 @@ class Record(NamedTuple):
     recorded: IntArray  # checkpoints passed
 
 
-def blank_record(n_checkpoints: int, n_arms: int) -> Record:
-    """Return the record of a replication before its first round.
-
-    Examples
-    --------
-    >>> blank_record(2, 3).pulls
-    array([0, 0, 0])
-    """
-    return Record(
-        regret=np.zeros(n_checkpoints),
-        pulls=np.zeros(n_arms, np.int64),
-        total=np.zeros(1),
-        recorded=np.zeros(1, np.int64),
-    )
-
-
-class Game(Protocol):
+class Game:
     """An instance, as the loop sees it.
 
     Attributes
     ----------
+    instance
+        The instance.
     kind
         The kind of policies that can play it: ``"arms"``, ``"linear"`` or ``"lipschitz"``.
     key
@@ -53,31 +41,37 @@ class Game(Protocol):
         The number of arms whose pulls are counted.
     """
 
-    kind: str
-    key: str
-    n_arms: int
+    def __init__(self, instance: Any) -> None:
+        self.instance = instance
+        self.kind: str = instance.kind
+        self.key: str = instance.key
+        self.n_arms: int = instance.n_arms
 
     @staticmethod
     def play(policy: Any, state: Any, rng: Any, start: int, rounds: IntArray, *record_and_block: Any) -> bool | None:
-        """Play one round per row of the block, or return true to be called again after :meth:`reveal`; compiled."""
-        ...
+        """Play one round per row of the block, or return true to be called again after :meth:`complete`; compiled."""
+        raise NotImplementedError
 
-    def reveal(self, policy: Any, state: Any, record: Any) -> None:
+    def complete(self, policy: Any, state: Any, record: Any) -> None:
         """Write what the kernel stopped for into the record; most kernels never stop."""
-        return
 
-    def fresh(self, policy: Any, horizon: int) -> Any:
+    def initial_state(self, policy: Any, horizon: int) -> Any:
         """Return the state of a policy before its first round."""
-        ...
+        raise NotImplementedError
 
-    def record(self, n_checkpoints: int) -> Any:
+    def blank_record(self, n_checkpoints: int) -> Any:
         """Return a NamedTuple of arrays for the kernel to write to, with at least ``regret`` and ``pulls``."""
-        ...
+        return Record(
+            regret=np.zeros(n_checkpoints),
+            pulls=np.zeros(self.n_arms, np.int64),
+            total=np.zeros(1),
+            recorded=np.zeros(1, np.int64),
+        )
 
-    def example(self) -> tuple[Any, ...]:
-        """Return a block of the types that :meth:`deal` yields, to compile the kernel for."""
-        ...
+    def example_block(self) -> Block:
+        """Return a block of one round, of the types that :meth:`blocks` yields, to compile the kernel for."""
+        raise NotImplementedError
 
-    def deal(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    def blocks(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, Block]]:
         """Yield the blocks of a replication, each with its first round: the same for all policies."""
-        ...
+        raise NotImplementedError

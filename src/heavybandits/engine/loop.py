@@ -24,15 +24,15 @@ from ..protocols import IntArray, LinearPolicy, LipschitzPolicy, Policy, is_rand
 from ..results.result import Chunk, Result
 from ..world.delays import Delay, Delays
 from ..world.instances import Instance
-from ..world.linear import LinearInstance
-from ..world.lipschitz import LipschitzInstance
-from .arms import ArmsGame
+from ..world.linear_instances import LinearInstance
+from ..world.lipschitz_instances import LipschitzInstance
+from .arms_game import ArmsGame
 from .checkpoints import checkpoint_rounds
 from .game import Game
-from .late import LateGame
-from .late_linear import LateLinearGame
-from .linear import LinearGame
-from .lipschitz import LipschitzGame
+from .late_arms_game import LateArmsGame
+from .late_linear_game import LateLinearGame
+from .linear_game import LinearGame
+from .lipschitz_game import LipschitzGame
 from .memory import Memory
 from .progress import progress_bar
 from .streams import generator, seeds, stream_key
@@ -40,7 +40,7 @@ from .streams import generator, seeds, stream_key
 GAMES: dict[type, Callable[[Any], Game]] = {
     Instance: ArmsGame, LinearInstance: LinearGame, LipschitzInstance: LipschitzGame,
 }  # fmt: skip
-LATE_GAMES: dict[type, Callable[[Any, Delays], Game]] = {Instance: LateGame, LinearInstance: LateLinearGame}
+LATE_GAMES: dict[type, Callable[[Any, Delays], Game]] = {Instance: LateArmsGame, LinearInstance: LateLinearGame}
 
 
 def _nothing() -> None:
@@ -152,15 +152,15 @@ class Run:
         self.random = is_randomised(policy)
         self.key = stream_key(seed, game.key, repr(policy))
         self._bare = without_text(policy)
-        state = game.fresh(policy, horizon)
+        state = game.initial_state(policy, horizon)
         rng = np.random.default_rng() if self.random else None
         self._kernel = compiled(
-            game.play, self._bare, state, rng, 0, rounds, *game.record(len(rounds)), *game.example()
+            game.play, self._bare, state, rng, 0, rounds, *game.blank_record(len(rounds)), *game.example_block()
         )
 
     def memory(self) -> Memory:
         """Return memory for one replication at a time; each thread needs its own."""
-        return Memory(lambda: self.game.fresh(self.policy, self.horizon))
+        return Memory(lambda: self.game.initial_state(self.policy, self.horizon))
 
     def begin(self, replication: int, memory: Memory) -> tuple[Any, np.random.Generator | None, Any]:
         """Return a replication before its first round: state, generator and record."""
@@ -168,7 +168,7 @@ class Run:
         state = memory.renewed()
         if memory.streams:
             reseed(memory.streams, seeds(self.key, replication, *SMOOTHING))
-        return state, rng, self.game.record(len(self.rounds))
+        return state, rng, self.game.blank_record(len(self.rounds))
 
     def advance(self, progress: tuple[Any, Any, Any], start: int, block: tuple[Any, ...]) -> int:
         """Play the rounds of a block and return the nanoseconds it took."""
@@ -180,7 +180,7 @@ class Run:
                 stopped = self._kernel(self._bare, state, rng, start, self.rounds, *record, *block)
                 took += time.perf_counter_ns() - before
                 if stopped:
-                    self.game.reveal(self.policy, state, record)
+                    self.game.complete(self.policy, state, record)
             except Exception as error:
                 raise type(error)(f"{type(self.policy).__name__}: {error}") from None
         return took
@@ -206,7 +206,7 @@ def play_chunk(
         def play_one(number: int) -> None:
             replication = replications[number]
             progress = [run.begin(replication, memory) for run, memory in zip(runs, memories, strict=True)]
-            for start, block in game.deal(seed, replication, horizon):
+            for start, block in game.blocks(seed, replication, horizon):
                 for row, run in enumerate(runs):
                     took[row, number] += run.advance(progress[row], start, block)
             for row, (_, _, record) in enumerate(progress):

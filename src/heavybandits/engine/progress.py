@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from rich.console import Console
 
-PAUSE = 0.2  # seconds between two drawings in a notebook
+SECONDS_BETWEEN_DRAWINGS = 0.2  # in a notebook
 
 
 class Bar(Protocol):
@@ -67,7 +67,7 @@ class NotebookBar:
             self._last = max(self._last, (done, before, after))
             if time.monotonic() >= self._next:
                 self._draw()
-                self._next = time.monotonic() + PAUSE
+                self._next = time.monotonic() + SECONDS_BETWEEN_DRAWINGS
 
     def stop(self) -> None:
         """Draw the last state."""

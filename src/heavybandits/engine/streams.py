@@ -57,13 +57,13 @@ def _words(key: tuple[int, ...]) -> list[int]:
     return [*(seed >> shift & 0xFFFFFFFF for shift in range(0, max(seed.bit_length(), 128), 32)), *names]
 
 
-def draw(noise: Any, rng: np.random.Generator, size: int) -> FloatArray:
+def checked_draws(noise: Any, rng: np.random.Generator, size: int) -> FloatArray:
     """Return ``size`` draws of a noise; refuse anything else that it returns.
 
     Examples
     --------
     >>> import heavybandits as hb
-    >>> draw(hb.Cauchy(), np.random.default_rng(0), 3).shape
+    >>> checked_draws(hb.Cauchy(), np.random.default_rng(0), 3).shape
     (3,)
     """
     drawn = np.ascontiguousarray(noise.sample(rng, size), dtype=float)

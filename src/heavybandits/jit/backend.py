@@ -20,6 +20,7 @@ Made = TypeVar("Made")
 
 OLDEST_KNOWN, FIRST_UNKNOWN = (0, 61), (0, 69)  # versions of numba, by their internals
 
+_FAST_PATH, _PUBLIC_PATH = f"{__package__}.fast_path", f"{__package__}.public_path"
 _lock = threading.RLock()
 _fast = True
 
@@ -27,9 +28,15 @@ if hasattr(os, "register_at_fork"):  # a child could never compile if another th
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
-def is_fast() -> bool:
-    """Return whether the fast path is in use."""
-    return _fast
+def path_in_use() -> str:
+    """Return the name of the module of the path in use.
+
+    Examples
+    --------
+    >>> path_in_use()
+    'heavybandits.jit.fast_path'
+    """
+    return _FAST_PATH if _fast else _PUBLIC_PATH
 
 
 def on_best_path(make: Callable[[ModuleType], Made]) -> Made:
@@ -74,11 +81,11 @@ def is_known() -> bool:
 def _fast_path() -> ModuleType:
     if not is_known():
         raise ImportError("this version has not been tested")
-    return importlib.import_module(f"{__package__}.fast_path")
+    return importlib.import_module(_FAST_PATH)
 
 
 def _public_path() -> ModuleType:
-    return importlib.import_module(f"{__package__}.public_path")
+    return importlib.import_module(_PUBLIC_PATH)
 
 
 def _warn(reason: Exception) -> None:

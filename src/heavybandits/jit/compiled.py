@@ -140,8 +140,8 @@ def _dispatcher(path: ModuleType, function: Any, classes: tuple[type, ...], coun
     is made of.
     """
     numba: Any = importlib.import_module("numba")
-    made = numba.njit(function, nogil=True, **path.WHOLE, **({} if counted else {"_nrt": False}), **options)
-    mode = [path.NAME, "counted" if counted else "bare", *map(str, options.values())]
+    made = numba.njit(function, nogil=True, **path.kernel_options(), **({} if counted else {"_nrt": False}), **options)
+    mode = [path.__name__.rpartition(".")[2], "counted" if counted else "bare", *map(str, options.values())]
     name = "_".join([function.__name__, *(cls.__name__ for cls in classes[:1]), *mode, digest(function, classes)])
     if not all(map(_importable, classes)) or not attach(made, name, lambda: register(path, classes)):
         register(path, classes)

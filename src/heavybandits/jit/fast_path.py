@@ -28,9 +28,7 @@ from numba.core.untyped_passes import InlineClosureLikes
 from numba.extending import intrinsic, lower_builtin
 
 from ..protocols import COMPILABLE
-from .backend import is_fast
-
-NAME = "fast"
+from .backend import path_in_use
 
 
 class _Part(JITCodeLibrary):
@@ -129,10 +127,12 @@ class WholeCompiler(_Compiler):
     lowering = _WholeLowering
 
 
-WHOLE: dict[str, Any] = {"pipeline_class": WholeCompiler, "no_cfunc_wrapper": True}  # options
+def kernel_options() -> dict[str, Any]:
+    """Return the options for a function that Python calls."""
+    return {"pipeline_class": WholeCompiler, "no_cfunc_wrapper": True}
 
 
-def part(_: Any) -> dict[str, Any]:
+def part_options(_: Any) -> dict[str, Any]:
     """Return the options for a function that only compiled code calls."""
     return {"pipeline_class": PartCompiler, "no_cfunc_wrapper": True}
 
@@ -169,7 +169,7 @@ class _Methods(AttributeTemplate):
 
     def generic_resolve(self, owner: Any, name: str) -> Any:  # type: ignore[override]
         method = getattr(owner.instance_class, name, None)
-        if not is_fast() or not isinstance(method, FunctionType):
+        if path_in_use() != __name__ or not isinstance(method, FunctionType):
             return None
         return types.BoundFunction(_template(method, ConfigStack.top_or_none()), owner)
 
@@ -177,7 +177,7 @@ class _Methods(AttributeTemplate):
 @functools.cache
 def _template(method: FunctionType, flags: Any) -> type:
     """Return how numba types and lowers calls of a method by callers compiled with these flags."""
-    dispatcher = numba.njit(method, **part(method))
+    dispatcher = numba.njit(method, **part_options(method))
     kind = types.Dispatcher(dispatcher)
     name = (method, flags)
 

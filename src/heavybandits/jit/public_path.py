@@ -16,16 +16,19 @@ from numba import types
 from numba.extending import overload_method
 
 from ..protocols import COMPILABLE
-from .backend import is_fast
+from .backend import path_in_use
 
-NAME = "public"
-WHOLE: dict[str, Any] = {}  # options for functions that Python calls
 copy_bytes = None  # copying an array as bytes takes numba's internals
 
 numba.njit((types.int64,))(lambda x: x)  # loads numba's own rules, so a field wins over a method of the same name
 
 
-def part(function: Callable[..., Any]) -> dict[str, Any]:
+def kernel_options() -> dict[str, Any]:
+    """Return the options for a function that Python calls."""
+    return {}
+
+
+def part_options(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the options for a function that only compiled code calls."""
     return {"forceinline": COMPILABLE.get(function, True)}
 
@@ -36,7 +39,7 @@ def register_method(name: str) -> None:
 
     def resolve(self: Any, *arguments: Any) -> Any:
         method = getattr(self.instance_class, name, None)
-        if is_fast() or not isinstance(method, FunctionType):
+        if path_in_use() != __name__ or not isinstance(method, FunctionType):
             return None
 
         def call(self: Any, *arguments: Any) -> Any:

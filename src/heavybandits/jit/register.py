@@ -9,7 +9,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ..protocols import COMPILABLE, copy_into
-from .backend import is_fast
+from .backend import path_in_use
 
 
 def register(path: ModuleType, classes: Iterable[type]) -> None:
@@ -30,9 +30,9 @@ def _register_function(path: ModuleType, function: Callable[..., Any]) -> None:
     extending: Any = importlib.import_module("numba.extending")
 
     def resolve(*_: Any, **__: Any) -> Any:
-        return function if is_fast() == (path.NAME == "fast") else None
+        return function if path_in_use() == path.__name__ else None
 
-    extending.overload(function, jit_options=path.part(function), strict=False)(resolve)
+    extending.overload(function, jit_options=path.part_options(function), strict=False)(resolve)
 
 
 @functools.cache
@@ -41,7 +41,7 @@ def _register_copying(path: ModuleType) -> None:
     numba: Any = importlib.import_module("numba")
 
     def resolve(target: Any, source: Any) -> Any:
-        if is_fast() != (path.NAME == "fast"):
+        if path_in_use() != path.__name__:
             return None
         if isinstance(target, numba.types.Array):
             alike = target.dtype == source.dtype and target.is_c_contig and source.is_c_contig
@@ -52,7 +52,7 @@ def _register_copying(path: ModuleType) -> None:
         exec("\n".join(["def copy_fields(target, source):", *lines]), names)
         return names["copy_fields"]
 
-    numba.extending.overload(copy_into, jit_options=path.part(copy_into), strict=False)(resolve)
+    numba.extending.overload(copy_into, jit_options=path.part_options(copy_into), strict=False)(resolve)
 
 
 def _copy_array(target: Any, source: Any) -> None:

@@ -12,8 +12,8 @@ from ..world.context_names import make_contexts
 from ..world.delays import Batches, Delays
 from ..world.environments import instances
 from ..world.instances import Instance
-from ..world.linear import LinearInstance, rows_of
-from ..world.lipschitz import LipschitzInstance
+from ..world.linear_instances import LinearInstance, rows_of
+from ..world.lipschitz_instances import LipschitzInstance
 from ..world.noises import make_noise
 
 

@@ -15,8 +15,16 @@ from numpy.typing import ArrayLike
 
 from .._validate import count
 from ..protocols import FloatArray, Sampler
-from .given import changes_of, goal_of, listed_laws, location_of, locations_of, per_arm, warn_of_centres
 from .identity import same_law, texts
+from .instance_arguments import (
+    changes_by_round,
+    goal_of,
+    listed_laws,
+    location_of,
+    locations_of,
+    per_arm,
+    warn_of_centres,
+)
 from .noises import Noise
 
 
@@ -121,7 +129,7 @@ class Instance:
             locations, heads = locations_of([location_of(law, goal) for law in noises]), [f"laws by {goal}"]
             shifts = np.zeros(len(noises))
             shifts.flags.writeable = False
-        later = changes_of(changes, locations.size, laws is not None)
+        later = changes_by_round(changes, locations.size, laws is not None)
         for start, moved in later.items():
             heads += [f"from {start}", *(mean.hex() for mean in moved.tolist())]
         described = texts(noises)

@@ -14,7 +14,7 @@ from heavybandits.algorithms.estimators import _catoni as catoni
 from heavybandits.algorithms.estimators.catoni import Catoni
 from heavybandits.algorithms.estimators.catoni_infinite_variance import CatoniInfiniteVariance
 from heavybandits.algorithms.parts.means.influence import influence
-from heavybandits.numerics import LARGEST, saturate
+from heavybandits.numerics import LARGEST_FLOAT, saturate
 from heavybandits.protocols import FloatArray
 
 
@@ -41,7 +41,7 @@ def shape(mean: Any, n: int, log_term: float) -> tuple[float, float, float]:
 
 def excess(rewards: FloatArray, m: float, alpha: float, c: float, p: float) -> float:
     with np.errstate(over="ignore"):
-        z = np.clip(alpha * np.clip(rewards - m, -LARGEST, LARGEST), -LARGEST, LARGEST)
+        z = np.clip(alpha * np.clip(rewards - m, -LARGEST_FLOAT, LARGEST_FLOAT), -LARGEST_FLOAT, LARGEST_FLOAT)
     return math.fsum(naive_influence(z, c, p))
 
 
@@ -85,7 +85,7 @@ def test_least_number_of_rewards() -> None:
 
 
 @settings(derandomize=True, max_examples=200)
-@given(st.floats(-LARGEST, LARGEST), st.sampled_from([1.1, 1.5, 2.0]))
+@given(st.floats(-LARGEST_FLOAT, LARGEST_FLOAT), st.sampled_from([1.1, 1.5, 2.0]))
 def test_influence(z: float, p: float) -> None:
     psi, slope = influence(z, 0.5, p)
     assert psi == pytest.approx(float(naive_influence(np.array(z), 0.5, p)), rel=1e-12, abs=1e-15)
@@ -121,7 +121,7 @@ def test_root_among_wild_rewards(mean: Any) -> None:
             rewards[:40] = 1.7e308 * np.where(np.arange(40) % 3, 1.0, -1.0)
         log_term = 3.0
         value = mean.refresh(fed(mean, rewards), 0, log_term)
-        rewards = np.clip(rewards, -LARGEST, LARGEST)
+        rewards = np.clip(rewards, -LARGEST_FLOAT, LARGEST_FLOAT)
         alpha, c, p = shape(mean, 80, log_term)
         assert rewards.min() <= value <= rewards.max()
         margin = 1e-7 / alpha + 1e-9 * abs(value)

@@ -16,7 +16,7 @@ from heavybandits.algorithms.parts.means.smom import Waiting, collect, init_wait
 from heavybandits.algorithms.parts.state.stream import SEED, Stream, init_stream, next_normal, next_number
 from heavybandits.jit.compiled import compiled
 from heavybandits.numerics import (
-    LARGEST,
+    LARGEST_FLOAT,
     clip,
     running_mean,
     saturate,
@@ -62,7 +62,7 @@ def test_long_arrays_are_sorted_in_far_less_than_quadratic_time(n: int) -> None:
 @given(rewards, st.floats(1e-3, 1e3))
 def test_clip_and_saturate_never_give_nan(x: float, limit: float) -> None:
     assert abs(clip(x, limit)) <= limit
-    assert abs(saturate(x)) <= LARGEST
+    assert abs(saturate(x)) <= LARGEST_FLOAT
     assert clip(x, limit) == min(max(x, -limit), limit)
 
 

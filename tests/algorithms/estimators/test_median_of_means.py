@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from means import TWELVE, fed, stream
 
 from heavybandits.algorithms.estimators.median_of_means import MOST_BLOCKS, MedianOfMeans, _range_sum
-from heavybandits.numerics import LARGEST, saturate
+from heavybandits.numerics import LARGEST_FLOAT, saturate
 from heavybandits.protocols import FloatArray
 
 
@@ -20,7 +20,9 @@ def block_means(rewards: FloatArray, log_term: float) -> list[tuple[Fraction, Fr
     length = n // k
     blocks = [[Fraction(saturate(x)) for x in rewards[i * length : (i + 1) * length].tolist()] for i in range(k)]
     sizes = [sum(map(abs, block), Fraction(0)) for block in blocks]
-    slack = [2 * Fraction(LARGEST) if size > Fraction(LARGEST) else size * Fraction(1e-14) for size in sizes]
+    slack = [
+        2 * Fraction(LARGEST_FLOAT) if size > Fraction(LARGEST_FLOAT) else size * Fraction(1e-14) for size in sizes
+    ]
     return [(sum(block, Fraction(0)) / length, room / length) for block, room in zip(blocks, slack, strict=True)]
 
 
@@ -49,7 +51,9 @@ def test_median_of_means_survives_what_ruins_prefix_sums() -> None:
 
 def test_sums_of_infinities_are_finite() -> None:
     state = fed(MedianOfMeans(1.0, 1.0), 16 * [math.inf])
-    assert {_range_sum(state.sums, 0, begin, end) for begin in range(15) for end in range(begin + 1, 16)} == {LARGEST}
+    assert {_range_sum(state.sums, 0, begin, end) for begin in range(15) for end in range(begin + 1, 16)} == {
+        LARGEST_FLOAT
+    }
 
 
 @settings(derandomize=True, max_examples=40)

@@ -15,7 +15,7 @@ from heavybandits.algorithms.estimators.catoni import Catoni
 from heavybandits.algorithms.estimators.catoni_infinite_variance import CatoniInfiniteVariance
 from heavybandits.algorithms.estimators.median_of_means import MedianOfMeans
 from heavybandits.algorithms.estimators.truncated_mean import TruncatedMean
-from heavybandits.numerics import LARGEST
+from heavybandits.numerics import LARGEST_FLOAT
 
 
 @pytest.mark.slow
@@ -23,7 +23,7 @@ from heavybandits.numerics import LARGEST
 def test_no_reward_gives_nan(mean: Any) -> None:
     for seed in range(3):
         state, rng = mean.init(2, 150), np.random.default_rng(seed)
-        for n, reward in enumerate(rng.choice([math.inf, -math.inf, LARGEST, -1e308, 0.0, 5e-324], 150), 1):
+        for n, reward in enumerate(rng.choice([math.inf, -math.inf, LARGEST_FLOAT, -1e308, 0.0, 5e-324], 150), 1):
             arm = int(rng.integers(2))
             mean.observe(state, arm, reward)
             estimate = mean.refresh(state, arm, 2 * math.log(n + 1))

@@ -22,7 +22,7 @@ from heavybandits.algorithms.parts.choice.estimates import index_of
 from heavybandits.algorithms.parts.means.p_robust import GROWTH, influence_constant, init_p_robust, observe_p_robust
 from heavybandits.algorithms.parts.randomised.perturbed import LAWS, perturbation
 from heavybandits.algorithms.policies.mr_ucb import minimax_width
-from heavybandits.numerics import LARGEST
+from heavybandits.numerics import LARGEST_FLOAT
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -37,7 +37,7 @@ def estimates(rewards: Any, p: float, c: float) -> list[float]:
 def definition(rewards: Any, p: float, c: float) -> tuple[float, float]:
     """Return the estimate from scratch, and what a term of 1 contributes to it."""
     n, b = len(rewards), influence_constant(p)
-    z = np.clip(np.clip(rewards, -LARGEST, LARGEST) / (c * n ** (1 / p)), -LARGEST, LARGEST)
+    z = np.clip(np.clip(rewards, -LARGEST_FLOAT, LARGEST_FLOAT) / (c * n ** (1 / p)), -LARGEST_FLOAT, LARGEST_FLOAT)
     size = np.maximum(np.abs(z), 1e-300)
     small = np.minimum(size, 1e100)
     large = math.log(b) + p * np.log(size) + np.log1p(size ** (1 - p) / b)

@@ -21,7 +21,7 @@ from heavybandits.algorithms.parts.choice.estimates import index_of, value_of
 from heavybandits.algorithms.parts.choice.pending import ask, find_pending, settle
 from heavybandits.algorithms.policies.kl_ucb import bernoulli_bound, bernoulli_divergence
 from heavybandits.algorithms.registry import examples
-from heavybandits.numerics import LARGEST
+from heavybandits.numerics import LARGEST_FLOAT
 
 pytestmark = pytest.mark.usefixtures("silent")
 
@@ -173,7 +173,7 @@ def test_extreme_scales_do_not_break_thompson_sampling() -> None:
 def test_large_rewards_saturate() -> None:
     """Twice infinity stays finite, so a mean can recover from it."""
     policy = hb.UCB()
-    assert value_of(policy, fed(policy, [[math.inf, math.inf]]), 0) == LARGEST
+    assert value_of(policy, fed(policy, [[math.inf, math.inf]]), 0) == LARGEST_FLOAT
     assert value_of(policy, fed(policy, [[math.inf, -math.inf]]), 0) == 0.0
 
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._validate import LARGEST_COUNT, require_within
-from ...numerics import LARGEST, clip, saturate
+from ...numerics import LARGEST_FLOAT, clip, saturate
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..parts.choice.tournament import Tournament, init_tournament, set_bound
 from .exact_sets import minimiser, upper_end
@@ -136,7 +136,7 @@ def learn_scale(shared: Shared, row: int, size: float) -> None:
             factor = math.exp(1.5 / residuals if grows else -1.5 / residuals)
         else:
             factor = UP if grows else DOWN
-        scale[0] = min(max(scale[0] * factor, 1e-300), LARGEST)
+        scale[0] = min(max(scale[0] * factor, 1e-300), LARGEST_FLOAT)
 
 
 @compilable
@@ -154,7 +154,7 @@ def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
     if scale == 0.0:  # all rewards so far are equal
         state.x[arm] = upper = reward
     elif n <= 2 and state.kept[arm, n - 1] < shared.top[0] - FAR * scale:
-        state.x[arm], upper = state.kept[arm, n - 1], LARGEST  # look again: these may be outliers
+        state.x[arm], upper = state.kept[arm, n - 1], LARGEST_FLOAT  # look again: these may be outliers
     elif n <= KEPT:
         rho, score, mode, rewards = losses.rho[law], losses.score[law], losses.mode[law], state.kept[arm]
         if abs(scale - state.unit[arm]) > SAME * scale:

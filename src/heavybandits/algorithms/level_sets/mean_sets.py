@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._validate import require_within
-from ...numerics import LARGEST, saturate
+from ...numerics import LARGEST_FLOAT, saturate
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..parts.choice.tournament import Tournament, init_tournament, set_bound
 from .moments import FARTHEST, MEAN, SECOND, THIRD, Moments, init_moments, look
@@ -57,7 +57,7 @@ class Pooled(NamedTuple):
         """Refuse negative variances, and values that no rewards lead to."""
         require_within("variance", self.variance, 0.0, FARTHEST * FARTHEST * FARTHEST)
         require_within("jump", self.jump, -10.0 * FARTHEST, 10.0 * FARTHEST)
-        require_within("coarse", self.coarse, 0.0, LARGEST)
+        require_within("coarse", self.coarse, 0.0, LARGEST_FLOAT)
 
 
 class MeanSets(NamedTuple):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._validate import require_within
-from ...numerics import LARGEST, clip, power_of_two
+from ...numerics import LARGEST_FLOAT, clip, power_of_two
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 
 MOST = 40  # rewards in a list of extremes
@@ -99,24 +99,24 @@ def in_units(moments: Moments, reward: float) -> float:
     """
     origin, unit = moments.origin, moments.unit
     if math.isnan(origin[0]):
-        origin[0] = reward if abs(reward) <= LARGEST else 0.0
+        origin[0] = reward if abs(reward) <= LARGEST_FLOAT else 0.0
     difference, doublings = reward - origin[0], 1.0
-    if abs(difference) > LARGEST:  # two finite rewards can lie farther apart than the largest number
+    if abs(difference) > LARGEST_FLOAT:  # two finite rewards can lie farther apart than the largest number
         difference, doublings = 0.5 * reward - 0.5 * origin[0], 2.0
-    if unit[0] == 0.0 and 0.0 < abs(difference) <= LARGEST:
+    if unit[0] == 0.0 and 0.0 < abs(difference) <= LARGEST_FLOAT:
         unit[0] = power_of_two(difference)
     if difference == 0.0:
         return 0.0
-    return clip(difference / unit[0] * doublings if unit[0] > 0.0 else difference * LARGEST, FARTHEST)
+    return clip(difference / unit[0] * doublings if unit[0] > 0.0 else difference * LARGEST_FLOAT, FARTHEST)
 
 
 @compilable
 def in_rewards(moments: Moments, x: float) -> float:
     """Return the reward that lies ``x`` units from the origin."""
     origin, rise = moments.origin[0], x * moments.unit[0]
-    if abs(rise) <= LARGEST:
-        return clip(origin + rise, LARGEST)
-    return clip(2.0 * (0.5 * origin + x * (0.5 * moments.unit[0])), LARGEST)
+    if abs(rise) <= LARGEST_FLOAT:
+        return clip(origin + rise, LARGEST_FLOAT)
+    return clip(2.0 * (0.5 * origin + x * (0.5 * moments.unit[0])), LARGEST_FLOAT)
 
 
 @compilable

@@ -24,7 +24,7 @@ from ...numerics import clip
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, NonNegative, Positive
-from ..parts.regression.cholesky import LARGEST, add_to_factor, solve_lower, solve_upper
+from ..parts.regression.cholesky import LARGEST_SOLUTION, add_to_factor, solve_lower, solve_upper
 from ..parts.regression.design import dot
 from ..parts.regression.rows import lift, row_of_highest_index, tame
 
@@ -113,7 +113,7 @@ class LinTS(NamedTuple):
         leverage = dot(row, direction)  # from 0 to 1, unless rounding takes over: then the error must not grow
         length = error / max(leverage, 1.0) if leverage >= 0.0 else 0.0
         for i in range(len(theta)):
-            theta[i] = clip(theta[i] + length * direction[i], LARGEST)
+            theta[i] = clip(theta[i] + length * direction[i], LARGEST_SOLUTION)
 
     def value(self, state: LinTSState, x: FloatArray) -> float:
         """Return the posterior mean."""

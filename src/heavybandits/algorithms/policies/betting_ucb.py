@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validate import require_within
-from ...numerics import LARGEST, clip, saturate, small_median
+from ...numerics import LARGEST_FLOAT, clip, saturate, small_median
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy
 from ..parameters import Positive
@@ -58,7 +58,7 @@ class Scales(NamedTuple):
 
     def check(self, fresh: Scales, n_arms: int) -> None:
         """Refuse a last reward that is infinite."""
-        require_within("last", self.last, -LARGEST, LARGEST)
+        require_within("last", self.last, -LARGEST_FLOAT, LARGEST_FLOAT)
 
 
 class BettingUCBState(NamedTuple):
@@ -164,13 +164,13 @@ def upper_bound(rewards: Pool, scratch: FloatArray, arm: int, level: float, star
     if log_wealth(rewards, scratch, arm, start) >= level:
         while True:
             low = saturate(high - step)
-            if low == -LARGEST or log_wealth(rewards, scratch, arm, low) < level:
+            if low == -LARGEST_FLOAT or log_wealth(rewards, scratch, arm, low) < level:
                 break
             high, step = low, 2.0 * step
     else:
         while True:
             high = saturate(low + step)
-            if high == LARGEST:
+            if high == LARGEST_FLOAT:
                 return math.inf
             if log_wealth(rewards, scratch, arm, high) >= level:
                 break

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validate import require_within
-from ...numerics import LARGEST, clip, saturate, small_median
+from ...numerics import LARGEST_FLOAT, clip, saturate, small_median
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy
 from ..parameters import Positive
@@ -56,7 +56,7 @@ class StudentThompsonState(NamedTuple):
 
     def check(self, fresh: StudentThompsonState, n_arms: int) -> None:
         """Refuse a posterior without a peak."""
-        require_within("curvature", self.curvature[self.pulls > 0], 5e-324, LARGEST)
+        require_within("curvature", self.curvature[self.pulls > 0], 5e-324, LARGEST_FLOAT)
 
 
 @register_policy(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import finite
-from .base import Noise, Size, finite_or_none, probability
+from .base import Noise, Size, checked_probability, finite_or_none
 from .integrals import Floats
 
 
@@ -111,7 +111,7 @@ class ScipyNoise(Noise):
         return np.asarray(self.frozen.cdf(x), float)
 
     def quantile(self, u: ArrayLike) -> Floats:
-        return np.asarray(self.frozen.ppf(probability(u)), float)
+        return np.asarray(self.frozen.ppf(checked_probability(u)), float)
 
     def log_pdf(self, x: ArrayLike) -> Floats:
         return np.asarray((self.frozen.logpdf if self.has_density else self.frozen.logpmf)(x), float)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import finite
+from ...numerics import LARGEST_FLOAT
 from ...protocols import Sampler
-from .integrals import Floats, integrate, invert
+from .integrals import Floats, integrate, invert_cdf
 
 Size = int | tuple[int, ...]
 
-LARGEST = float(np.finfo(np.float64).max)
 HALF_STEP = 2.0**-54  # half the spacing of uniform draws: takes the place of an exact zero, which may map to infinity
 
 
@@ -75,7 +75,7 @@ class Noise(ABC):
 
     def quantile(self, u: ArrayLike) -> Floats:
         """Return the smallest x with ``cdf(x) >= u``, for ``u`` in [0, 1]."""
-        return invert(self.cdf, probability(u), -np.inf, np.inf)
+        return invert_cdf(self.cdf, checked_probability(u), -np.inf, np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size) -> Floats:
         """Return independent draws, an array of shape ``size``."""
@@ -125,7 +125,7 @@ def finite_or_none(x: float) -> float | None:
     return float(x) if math.isfinite(x) else None
 
 
-def probability(u: ArrayLike) -> Floats:
+def checked_probability(u: ArrayLike) -> Floats:
     u = np.asarray(u, float)
     for wrong in u[~((u >= 0) & (u <= 1))].tolist():
         raise ValueError(f"quantile: u must lie in [0, 1], got {wrong}")
@@ -134,7 +134,7 @@ def probability(u: ArrayLike) -> Floats:
 
 def bounded_exp(x: Floats) -> Floats:
     """Exponentiate in place; what would overflow becomes the largest double, so that no draw is infinite."""
-    return np.exp(np.minimum(x, math.log(LARGEST), out=x), out=x)
+    return np.exp(np.minimum(x, math.log(LARGEST_FLOAT), out=x), out=x)
 
 
 def special(name: str) -> Callable[..., Floats]:

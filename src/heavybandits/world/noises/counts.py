@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import LARGEST_COUNT, finite, in_range, positive
-from .base import Noise, Size, check, probability, special
-from .integrals import Floats, invert
+from .base import Noise, Size, check, checked_probability, special
+from .integrals import Floats, invert_cdf
 
 
 class _Counts(Noise):
@@ -21,7 +21,7 @@ class _Counts(Noise):
     moment_order = math.inf
 
     def quantile(self, u: ArrayLike) -> Floats:
-        return invert(self.cdf, probability(u), 0.0, np.inf)
+        return invert_cdf(self.cdf, checked_probability(u), 0.0, np.inf)
 
     def kl_shift(self, d: float) -> float:
         return math.inf if finite(type(self).__name__, "d", d) % 1 else super().kl_shift(d)
@@ -64,7 +64,7 @@ class Bernoulli(_Counts):
         return np.where(x < 0, 0.0, np.where(x < 1, 1 - self.p, 1.0))
 
     def quantile(self, u: ArrayLike) -> Floats:
-        return np.where(probability(u) <= 1 - self.p, 0.0, 1.0)
+        return np.where(checked_probability(u) <= 1 - self.p, 0.0, 1.0)
 
     def log_pdf(self, x: ArrayLike) -> Floats:
         x = np.asarray(x, float)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...protocols import Sampler
-from .base import Noise, Size, finite_or_none, probability
+from .base import Noise, Size, checked_probability, finite_or_none
 from .integrals import Floats
 from .transformed import before
 
-SHOWN = 10  # at most: values that ``repr`` spells out; for more it has a digest
+SPELLED_OUT = 10  # at most: values that ``repr`` spells out; for more it has a digest
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -70,7 +70,7 @@ class Empirical(Noise):
         self.__dict__.update(values=_frozen(numbers[order]), weights=shares, replace=replace)
 
     def __repr__(self) -> str:
-        if self.values.size <= SHOWN:
+        if self.values.size <= SPELLED_OUT:
             weights = None if self.weights is None else self.weights.tolist()
             return f"Empirical(values={self.values.tolist()}, weights={weights}, replace={self.replace})"
         digest = hashlib.sha256(self.values.tobytes() + (b"" if self.weights is None else self.weights.tobytes()))
@@ -119,7 +119,7 @@ class Empirical(Noise):
         return np.where(rank > 0, self._levels[rank - 1], 0.0)
 
     def quantile(self, u: ArrayLike) -> Floats:
-        return np.asarray(self.values[np.searchsorted(self._levels, probability(u), side="left")])
+        return np.asarray(self.values[np.searchsorted(self._levels, checked_probability(u), side="left")])
 
     def log_pdf(self, x: ArrayLike) -> Floats:
         with np.errstate(divide="ignore"):

@@ -85,14 +85,14 @@ def log_hypot(x: Floats) -> Floats:
     return np.where(np.abs(x) < 1, 0.5 * np.log1p(small * small), np.log(np.hypot(1.0, x)))
 
 
-def invert(cdf: Callable[[Floats], Floats], u: Floats, low: ArrayLike, high: ArrayLike) -> Floats:
+def invert_cdf(cdf: Callable[[Floats], Floats], u: Floats, low: ArrayLike, high: ArrayLike) -> Floats:
     """Return the smallest double x in [low, high] with cdf(x) >= u, and ``high`` where u = 1.
 
     It bisects the doubles by their rank, not by their value, so 64 steps are enough, however wide the bracket.
 
     Examples
     --------
-    >>> invert(lambda x: x**3, np.array([0.125, 1e-300]), 0.0, 1.0)
+    >>> invert_cdf(lambda x: x**3, np.array([0.125, 1e-300]), 0.0, 1.0)
     array([5.e-001, 1.e-100])
     """
     below, above = (_rank(np.broadcast_to(np.asarray(end, float), u.shape)) for end in (low, high))

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import in_range, positive
-from .base import Noise, Size, check, finite_or_none, probability
-from .integrals import Floats, invert
+from .base import Noise, Size, check, checked_probability, finite_or_none
+from .integrals import Floats, invert_cdf
 from .skewed import Exponential, Pareto
 from .symmetric import Cauchy
 from .transformed import Shifted, inner
@@ -56,9 +56,9 @@ class _Mixed(Noise):
         return log_density
 
     def quantile(self, u: ArrayLike) -> Floats:
-        p = probability(u)
+        p = checked_probability(u)
         ends = [noise.quantile(p) for _, noise in self._parts()]
-        return invert(self.cdf, p, np.min(ends, axis=0), np.max(ends, axis=0))
+        return invert_cdf(self.cdf, p, np.min(ends, axis=0), np.max(ends, axis=0))
 
     def _marks(self) -> Floats:
         return np.concatenate([noise._marks() for _, noise in self._parts()])

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import positive
-from .base import HALF_STEP, Noise, Size, bounded_exp, check, finite_or_none, probability, special
+from .base import HALF_STEP, Noise, Size, bounded_exp, check, checked_probability, finite_or_none, special
 from .integrals import Floats
 from .symmetric import Gaussian
 
@@ -58,7 +58,7 @@ class Frechet(Noise):
 
     def quantile(self, u: ArrayLike) -> Floats:
         with np.errstate(divide="ignore", over="ignore"):
-            return np.abs(np.log(probability(u))) ** (-1 / self.alpha)
+            return np.abs(np.log(checked_probability(u))) ** (-1 / self.alpha)
 
     def log_pdf(self, x: ArrayLike) -> Floats:
         x = np.asarray(x, float)
@@ -112,7 +112,7 @@ class Pareto(Noise):
 
     def quantile(self, u: ArrayLike) -> Floats:
         with np.errstate(divide="ignore", over="ignore"):
-            return self.scale * np.exp(-np.log1p(-probability(u)) / self.shape)
+            return self.scale * np.exp(-np.log1p(-checked_probability(u)) / self.shape)
 
     def log_pdf(self, x: ArrayLike) -> Floats:
         ratio = np.asarray(x, float) / self.scale
@@ -200,7 +200,7 @@ class Exponential(Noise):
 
     def quantile(self, u: ArrayLike) -> Floats:
         with np.errstate(divide="ignore"):
-            return -self.scale * np.log1p(-probability(u))
+            return -self.scale * np.log1p(-checked_probability(u))
 
     def log_pdf(self, x: ArrayLike) -> Floats:
         z = np.asarray(x, float) / self.scale
@@ -241,7 +241,7 @@ class Beta(Noise):
         return special("betainc")(self.a, self.b, np.clip(x, 0.0, 1.0))
 
     def quantile(self, u: ArrayLike) -> Floats:
-        return special("betaincinv")(self.a, self.b, probability(u))
+        return special("betaincinv")(self.a, self.b, checked_probability(u))
 
     def log_pdf(self, x: ArrayLike) -> Floats:
         x = np.asarray(x, float)

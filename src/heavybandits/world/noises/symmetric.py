@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import finite, in_range, positive
-from .base import HALF_STEP, LARGEST, Noise, Size, bounded_exp, check, probability, special
-from .integrals import Floats, cotangent, integrate, invert, log_hypot, stable_tail
+from ...numerics import LARGEST_FLOAT
+from .base import HALF_STEP, Noise, Size, bounded_exp, check, checked_probability, special
+from .integrals import Floats, cotangent, integrate, invert_cdf, log_hypot, stable_tail
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Cauchy(Noise):
         return probability
 
     def quantile(self, u: ArrayLike) -> Floats:
-        p = probability(u)
+        p = checked_probability(u)
         centre = np.tan(math.pi * (p - 0.5))
         with np.errstate(divide="ignore"):  # near the ends this keeps more digits
             tail = np.copysign(1 / np.tan(math.pi * np.minimum(p, 1 - p)), centre)
@@ -95,7 +96,7 @@ class Gaussian(Noise):
         return special("ndtr")(np.asarray(x, float) / self.scale)
 
     def quantile(self, u: ArrayLike) -> Floats:
-        return self.scale * special("ndtri")(probability(u))
+        return self.scale * special("ndtri")(checked_probability(u))
 
     def log_pdf(self, x: ArrayLike) -> Floats:
         return -0.5 * (np.asarray(x, float) / self.scale) ** 2 - math.log(self.scale * math.sqrt(2 * math.pi))
@@ -139,7 +140,7 @@ class Laplace(Noise):
         return np.where(z < 0, tail, 1 - tail)
 
     def quantile(self, u: ArrayLike) -> Floats:
-        p = probability(u)
+        p = checked_probability(u)
         with np.errstate(divide="ignore"):
             x: Floats = self.scale * np.copysign(np.log(2 * np.minimum(p, 1 - p)), p - 0.5)
         return x
@@ -179,13 +180,13 @@ class StudentT(Noise):
 
     def sample(self, rng: np.random.Generator, size: Size) -> Floats:
         x = rng.standard_t(self.df, size)
-        return np.clip(x, -LARGEST, LARGEST, out=x)
+        return np.clip(x, -LARGEST_FLOAT, LARGEST_FLOAT, out=x)
 
     def cdf(self, x: ArrayLike) -> Floats:
         return special("stdtr")(self.df, np.asarray(x, float))
 
     def quantile(self, u: ArrayLike) -> Floats:
-        p = probability(u)
+        p = checked_probability(u)
         return np.copysign(special("stdtrit")(self.df, np.minimum(p, 1 - p)), p - 0.5)
 
     def log_pdf(self, x: ArrayLike) -> Floats:
@@ -249,8 +250,8 @@ class SymmetricStable(Noise):
     def quantile(self, u: ArrayLike) -> Floats:
         if closed := self._closed():
             return closed.quantile(u)
-        p = probability(u)
-        return np.copysign(invert(self.cdf, np.minimum(p, 1 - p), -np.inf, 0.0), p - 0.5)
+        p = checked_probability(u)
+        return np.copysign(invert_cdf(self.cdf, np.minimum(p, 1 - p), -np.inf, 0.0), p - 0.5)
 
     def log_pdf(self, x: ArrayLike) -> Floats:
         if closed := self._closed():

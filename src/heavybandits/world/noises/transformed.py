@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import finite, in_range
-from .base import Noise, Size, check, finite_or_none, probability
+from .base import Noise, Size, check, checked_probability, finite_or_none
 from .integrals import Floats
 
 
@@ -122,7 +122,7 @@ class Negative(_Transformed):
         return 1 - self.law.cdf(before(-np.asarray(x, float)))
 
     def quantile(self, u: ArrayLike) -> Floats:
-        p = probability(u)
+        p = checked_probability(u)
         upper = 1 - p
         x = self.law.quantile(upper)
         if not self.law.has_density:  # where the distribution function meets a level exactly, take the next value
@@ -193,7 +193,7 @@ class ZeroInflated(_Transformed):
         return self.share * self.law.cdf(x) + zeros
 
     def quantile(self, u: ArrayLike) -> Floats:
-        p = probability(u)
+        p = checked_probability(u)
         below, up_to = self.share * float(self.law.cdf(before(0.0))), float(self.cdf(0.0))
         lower = self.law.quantile(np.minimum(p / self.share, 1.0))
         upper = self.law.quantile(1 - np.minimum((1 - p) / self.share, 1.0))

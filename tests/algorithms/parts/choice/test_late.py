@@ -14,7 +14,7 @@ from heavybandits.algorithms.parts.choice.scan import due, scan, unseen, waiting
 from heavybandits.algorithms.parts.choice.tournament import Tournament, choose, init_tournament, set_bound, set_line
 from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.policies._draws import draw_beta
-from heavybandits.numerics import LARGEST
+from heavybandits.numerics import LARGEST_FLOAT
 
 
 class Lines(NamedTuple):
@@ -129,7 +129,7 @@ def test_an_infinite_index_waits_while_something_is_pending(n_arms: int) -> None
     pending = find_pending(state)
     for arm in range(n_arms):
         set_bound(state.tournament, arm, 5, 1.0, 0.0)
-    set_bound(state.tournament, 1, 5, LARGEST, 0.0)
+    set_bound(state.tournament, 1, 5, LARGEST_FLOAT, 0.0)
     assert choose(Rising(), state, 100, 1, 1) == 1
     state.tournament.late.asked[:] = 5
     state.tournament.late.asked[1] = 1000

@@ -17,7 +17,7 @@ from heavybandits.algorithms.parts.means.median import (
     median_of,
     partition,
 )
-from heavybandits.numerics import LARGEST
+from heavybandits.numerics import LARGEST_FLOAT
 
 
 @pytest.mark.parametrize("start", [1, 2, WINDOW - 1, WINDOW, WINDOW + 1, 50])
@@ -57,7 +57,9 @@ def test_partition() -> None:
 
 
 @settings(derandomize=True)
-@given(st.lists(st.one_of(st.floats(-LARGEST, LARGEST), st.sampled_from([0.0, 1.0])), min_size=1, max_size=60))
+@given(
+    st.lists(st.one_of(st.floats(-LARGEST_FLOAT, LARGEST_FLOAT), st.sampled_from([0.0, 1.0])), min_size=1, max_size=60)
+)
 def test_median_by_selection(values: list[float]) -> None:
     ordered = sorted(values)
     expected = 0.5 * ordered[(len(values) - 1) // 2] + 0.5 * ordered[len(values) // 2]

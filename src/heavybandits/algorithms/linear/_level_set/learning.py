@@ -41,7 +41,7 @@ from .robust_line import (
     renew_pending,
     restrain,
 )
-from .sets import LARGEST, LinearSets, compares_means
+from .sets import LARGEST_REWARD, LinearSets, compares_means
 from .two_piece_laws import FAR, GROSS, INFORMATION, RATIO, SHARPNESS, WEIGHT, log_likelihood, match, weight_at
 
 SMALLEST, LARGEST_RATIO = 1e-300, 1e300
@@ -74,7 +74,7 @@ def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
         forget(model)
         collect(model, x, 1.0)
         begin(model)
-    y = clip(reward, LARGEST)
+    y = clip(reward, LARGEST_REWARD)
     numbers.clock += 1
     # The residual is that of a row which the line has not seen; its variance is 1 + leverage times that of the noise.
     leverage = approach(model, model.inverse, x)

@@ -15,7 +15,7 @@ from .line_shrinkage import Shrinkage, init_shrinkage
 from .robust_line import Model, dimension, init_model
 from .two_piece_laws import LEAST_SQUARES, two_piece_table
 
-LARGEST = 1e150  # rewards are clipped to this, so that their squares are finite
+LARGEST_REWARD = 1e150  # rewards are clipped to this, so that their squares are finite
 
 
 class LinearSets(NamedTuple):
@@ -41,11 +41,11 @@ class LinearSets(NamedTuple):
         require_same(self, fresh, "laws")
         require_same(numbers, fresh.numbers, "told")
         fitted = bool(numbers[0].fitted)
-        least, most = math.ulp(0.0) if fitted else 0.0, LARGEST * LARGEST
+        least, most = math.ulp(0.0) if fitted else 0.0, LARGEST_REWARD * LARGEST_REWARD
         require_within("scale", numbers["scale"], least, most if fitted else math.inf)
         require_within("mass", line.mass, least, most)
         require_within("level", line.level, -most, most)
-        require_within("rows.y", self.rows.y, -LARGEST, LARGEST)
+        require_within("rows.y", self.rows.y, -LARGEST_REWARD, LARGEST_REWARD)
 
 
 def init_numbers(law: int, told: float, only_means: bool) -> Scalars:

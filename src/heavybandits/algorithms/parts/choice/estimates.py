@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ....numerics import LARGEST
+from ....numerics import LARGEST_FLOAT
 from .kinetic_tree import VALUE, height
 from .tournament import Tournament
 
@@ -49,5 +49,5 @@ def index_of(policy: Any, state: Any, arm: int, t: int) -> float:
 
 def standing(tournament: Tournament, arm: int, level: float) -> float:
     """Return the arm's height in the tournament; that of an arm that waits for its first rewards is infinite."""
-    waits = tournament.line[arm, VALUE] == -LARGEST
+    waits = tournament.line[arm, VALUE] == -LARGEST_FLOAT
     return float(height(tournament.base if waits else tournament.line, tournament.open, arm, level))

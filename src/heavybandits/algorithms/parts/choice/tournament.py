@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...._validate import LARGEST_COUNT, require_within
-from ....numerics import LARGEST
+from ....numerics import LARGEST_FLOAT
 from ....protocols import FloatArray, IntArray, compilable, rarely_called
 from ....tree import changed
 from ..state.scalars import Scalars, init_scalars
@@ -184,7 +184,7 @@ def set_bound(tournament: Tournament, arm: int, n: int, upper: float, centre: fl
 def set_base(tournament: Tournament, arm: int, n: int, value: float, width: float, centre: float) -> None:
     """Store the arm's line without pending decisions, and update the line that is compared."""
     base = tournament.base
-    base[arm, VALUE] = value if value >= -LARGEST else -LARGEST  # above that of a closed arm, even for NaN
+    base[arm, VALUE] = value if value >= -LARGEST_FLOAT else -LARGEST_FLOAT  # above that of a closed arm, even for NaN
     base[arm, WIDTH] = width
     base[arm, CENTRE] = centre
     if tournament.late.pending[arm] == 0 and tournament.late.lost[arm] == 0:
@@ -202,9 +202,9 @@ def narrow(tournament: Tournament, arm: int, n: int) -> None:
     unknown = base[arm, WIDTH] == math.inf
     line[arm, VALUE] = base[arm, VALUE]
     line[arm, WIDTH] = base[arm, WIDTH]
-    if unknown or base[arm, VALUE] >= LARGEST:  # there is no bonus to narrow
+    if unknown or base[arm, VALUE] >= LARGEST_FLOAT:  # there is no bonus to narrow
         if late.pending[arm] > 0 or (unknown and late.lost[arm] > 0):
-            line[arm, VALUE], line[arm, WIDTH] = -LARGEST, 0.0
+            line[arm, VALUE], line[arm, WIDTH] = -LARGEST_FLOAT, 0.0
             tournament.turn[0].waiting = max(tournament.turn[0].waiting, 1)
     elif late.pending[arm] > 0:
         factor = bonus_factor(late, arm, n)
@@ -235,7 +235,7 @@ def next_waiting(tournament: Tournament, pulls: IntArray, initial: int) -> int:
         if tournament.open[arm]:
             asked = max(late.asked[arm], pulls[arm])
             unknown = base[arm, WIDTH] == math.inf
-            if not (unknown or base[arm, VALUE] >= LARGEST):
+            if not (unknown or base[arm, VALUE] >= LARGEST_FLOAT):
                 turn.least = min(turn.least, asked)
             elif late.pending[arm] > 0 or (unknown and late.lost[arm] > 0):
                 turn.found += 1

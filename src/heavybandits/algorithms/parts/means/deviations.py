@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...._validate import require_within
-from ....numerics import LARGEST, running_mean, saturate
+from ....numerics import LARGEST_FLOAT, running_mean, saturate
 from ....protocols import FloatArray, IntArray, compilable
 from ..choice.late import Late, init_late
 
@@ -24,7 +24,7 @@ class Deviations(NamedTuple):
 
     def check(self, fresh: Deviations, n_arms: int) -> None:
         """Refuse negative squares."""
-        require_within("squares", self.squares, 0.0, LARGEST)
+        require_within("squares", self.squares, 0.0, LARGEST_FLOAT)
 
 
 def init_deviations(n_arms: int) -> Deviations:

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...._validate import require_within
-from ....numerics import LARGEST, power, saturate
+from ....numerics import LARGEST_FLOAT, power, saturate
 from ....protocols import FloatArray, IntArray, compilable
 from ..choice.late import Late, answered, init_late, is_silent, least_asked
 
@@ -66,7 +66,7 @@ class Draws(NamedTuple):
         require_within("chance", self.chance, 0.0, 1.0 + 1e-6)
         require_within("awaited", self.awaited, 0.0, 1.0 + 1e-6)
         require_within("drawn", self.drawn, 0.0, 1.0 + 1e-6)
-        require_within("rate", self.rate, 0.0, LARGEST)
+        require_within("rate", self.rate, 0.0, LARGEST_FLOAT)
 
     def carry(self, fresh: Draws, rows: IntArray) -> Draws:
         """Copy the arms ``rows`` to the first rows of ``fresh``; new arms start with the least loss of these."""

@@ -8,7 +8,7 @@ from ....numerics import EXCESS
 from ....protocols import FloatArray, compilable, rarely_called
 
 SMALLEST, ROUNDING = 1e-300, 1e-18
-LARGEST = 1e200  # rounding in the factor of a singular matrix could make solutions infinite, and then NaN
+LARGEST_SOLUTION = 1e200  # rounding in the factor of a singular matrix could make solutions infinite, and then NaN
 STEEP = 1e4  # beyond this, rounding errors would grow too much in the quicker form of an update
 
 
@@ -82,19 +82,19 @@ def factorise(lower: FloatArray) -> None:
 
 @compilable
 def solve_lower(lower: FloatArray, b: FloatArray) -> None:
-    """Replace b with the solution z of L z = b, which is clipped to ``LARGEST``."""
+    """Replace b with the solution z of L z = b, which is clipped to ``LARGEST_SOLUTION``."""
     for i in range(len(b)):
         total = b[i]
         for j in range(i):
             total -= lower[i, j] * b[j]
         b[i] = total / lower[i, i]
-        if abs(total) > LARGEST * lower[i, i]:
-            b[i] = math.copysign(LARGEST, total)
+        if abs(total) > LARGEST_SOLUTION * lower[i, i]:
+            b[i] = math.copysign(LARGEST_SOLUTION, total)
 
 
 @compilable
 def solve_upper(lower: FloatArray, b: FloatArray) -> None:
-    """Replace b with the solution z of L' z = b, which is clipped to ``LARGEST``.
+    """Replace b with the solution z of L' z = b, which is clipped to ``LARGEST_SOLUTION``.
 
     Examples
     --------
@@ -110,5 +110,5 @@ def solve_upper(lower: FloatArray, b: FloatArray) -> None:
         for j in range(i + 1, len(b)):
             total -= lower[j, i] * b[j]
         b[i] = total / lower[i, i]
-        if abs(total) > LARGEST * lower[i, i]:
-            b[i] = math.copysign(LARGEST, total)
+        if abs(total) > LARGEST_SOLUTION * lower[i, i]:
+            b[i] = math.copysign(LARGEST_SOLUTION, total)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...._validate import require_within
-from ....numerics import LARGEST, clip
+from ....numerics import LARGEST_FLOAT, clip
 from ....protocols import FloatArray, IntArray, compilable
 from .design import Design, dot, init_design, leverage
 from .design import learn as learn_row
@@ -31,7 +31,7 @@ class Fit(NamedTuple):
 
     def check(self, fresh: Fit, n_arms: int) -> None:
         """Refuse an estimate that is infinite."""
-        require_within("theta", self.theta, -LARGEST, LARGEST)
+        require_within("theta", self.theta, -LARGEST_FLOAT, LARGEST_FLOAT)
 
     def ask(self, x: FloatArray) -> None:
         """Note that the reward of a row is pending."""

@@ -34,7 +34,7 @@ def locations_of(means: ArrayLike) -> FloatArray:
     return locations
 
 
-def changes_of(changes: Any, n_arms: int, is_of_laws: bool) -> dict[int, FloatArray]:
+def changes_by_round(changes: Any, n_arms: int, is_of_laws: bool) -> dict[int, FloatArray]:
     """Return locations by round, in order of rounds."""
     if changes is None:
         return {}

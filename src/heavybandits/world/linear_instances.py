@@ -17,16 +17,16 @@ from .._format import plural
 from .._validate import count
 from ..protocols import FloatArray, Sampler
 from .contexts import Contexts, Frozen, finite_array, require_contexts
-from .given import per_arm
 from .identity import describe, same_law, texts
+from .instance_arguments import per_arm
 from .noises import Noise
 
-SAMPLE, LARGEST_SAMPLE = 2000, 2_000_000  # at most: rounds, and numbers, from which averages over rounds are computed
+SAMPLED_ROUNDS, SAMPLED_NUMBERS = 2000, 2_000_000  # at most, to compute averages over rounds
 SMALL_SHIFT = 0.1  # in quartile distances: small enough that the divergence of a shift gives the Fisher information
-ROUNDING = 1e-12
+NO_SCATTER = 1e-12  # of the largest scatter along an axis: less than this is rounding
 
 
-class Problem(NamedTuple):
+class ThetaAndRows(NamedTuple):
     """What a replication plays: its theta, and its rows if they stay the same."""
 
     theta: FloatArray
@@ -136,12 +136,13 @@ class LinearInstance:
         instance.__dict__["noises"] = fresh
         return instance
 
-    def problem(self, rng: np.random.Generator) -> Problem:
+    def theta_and_rows(self, rng: np.random.Generator) -> ThetaAndRows:
         """Draw what stays the same throughout a replication: theta, and the rows if they do."""
         theta = _drawn_theta(self.theta, rng)
         if isinstance(self.contexts, np.ndarray):
-            return Problem(theta, self.contexts)
-        return Problem(theta, draw_rows(self.contexts, rng, 1)[0] if isinstance(self.contexts, Frozen) else None)
+            return ThetaAndRows(theta, self.contexts)
+        rows = draw_rows(self.contexts, rng, 1)[0] if isinstance(self.contexts, Frozen) else None
+        return ThetaAndRows(theta, rows)
 
     @cached_property
     def _sampled_means(self) -> FloatArray:
@@ -154,7 +155,7 @@ class LinearInstance:
     def _sample(self) -> tuple[FloatArray, FloatArray]:
         """Return the rows and the theta of some rounds, the same ones each time."""
         rng = np.random.default_rng(0)
-        size = max(1, min(SAMPLE, LARGEST_SAMPLE // (self.n_arms * self.n_features)))
+        size = max(1, min(SAMPLED_ROUNDS, SAMPLED_NUMBERS // (self.n_arms * self.n_features)))
         rows = draw_rows(self.contexts, rng, size)
         return rows, np.stack([_drawn_theta(self.theta, rng) for _ in range(size)])
 
@@ -219,7 +220,7 @@ class LinearInstance:
         rows, thetas = self._sample()
         centred = (rows - rows.mean(axis=(0, 1))).reshape(-1, self.n_features)
         scatter, axes = np.linalg.eigh(centred.T @ centred / len(centred))
-        spread = scatter > ROUNDING * scatter[-1]  # along the other axes there is nothing to learn
+        spread = scatter > NO_SCATTER * scatter[-1]  # along the other axes there is nothing to learn
         errors = np.random.default_rng(1).standard_normal((len(rows), spread.sum()))
         errors /= np.sqrt(information * scatter[spread])
         chosen = np.einsum("ikd,id->ik", rows, thetas + errors @ axes[:, spread].T).argmax(axis=1)

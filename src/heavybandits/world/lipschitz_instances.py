@@ -19,8 +19,8 @@ from .noises import Noise
 
 PROBES = 20_000  # points with which the search for the supremum begins
 STARTS = 20  # per dimension: the best of them, around which it continues
-NEAR = 64  # points tried around each
-SHRINK, STEPS = 0.6, 60  # of the box around each: 0.6^60 is 5e-14
+NEIGHBOURS = 64  # points tried around each
+BOX_FACTOR, BOX_STEPS = 0.6, 60  # of the box around each: 0.6^60 is 5e-14
 BOXES, BINNED = 64, 6  # at most: boxes in which pulls are counted, and coordinates that tell them apart
 
 
@@ -179,14 +179,14 @@ def _callable(function: Any, dim: int) -> Function:
 def _supremum(instance: LipschitzInstance, probes: FloatArray, values: FloatArray) -> float:
     """Return the largest value found around the best probes, in boxes that shrink about the best point so far."""
     best = np.argsort(values)[::-1][: STARTS * instance.dim]
-    offsets = halton(NEAR, instance.dim) - 0.5
+    offsets = halton(NEIGHBOURS, instance.dim) - 0.5
     points, highest = probes[best], values[best]
     size = 8.0 * len(probes) ** (-1.0 / instance.dim)
-    for _ in range(STEPS):
+    for _ in range(BOX_STEPS):
         around = np.clip(points[:, None, :] + size * offsets, 0.0, 1.0)
-        found = instance.values(around.reshape(-1, instance.dim)).reshape(len(points), NEAR)
+        found = instance.values(around.reshape(-1, instance.dim)).reshape(len(points), NEIGHBOURS)
         top, row = found.argmax(axis=1), np.arange(len(points))
         better = found[row, top] > highest
         points[better], highest[better] = around[row, top][better], found[row, top][better]
-        size *= SHRINK
+        size *= BOX_FACTOR
     return float(highest.max())

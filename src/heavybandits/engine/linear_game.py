@@ -10,24 +10,20 @@ import numpy as np
 from ..algorithms.parts.state.tree import with_rows
 from ..protocols import FloatArray, IntArray
 from ..world.contexts import Held
-from ..world.linear import LinearInstance, draw_rows, expected
-from .arms import block_length, columns, draw_noise
-from .game import Game, Record, blank_record
+from ..world.linear_instances import LinearInstance, draw_rows, expected
+from .arms_game import block_length, columns, draw_noise
+from .game import Block, Game
 from .streams import generator, stream_key
 
 # The most numbers of contexts drawn at once: few enough for the cache, and enough that threads rarely wait for the
 # interpreter lock.  What a seed yields depends on it, so it never changes.
-NUMBERS = 262_144
+BLOCK_FEATURES = 262_144
 
 
 class LinearGame(Game):
     """A :class:`.LinearInstance`, as the loop sees it."""
 
-    kind = LinearInstance.kind
-
-    def __init__(self, instance: LinearInstance) -> None:
-        self.instance = instance
-        self.key, self.n_arms = instance.key, instance.n_arms
+    instance: LinearInstance
 
     @staticmethod
     def play(
@@ -51,27 +47,23 @@ class LinearGame(Game):
                 checkpoint += 1
         total[0], recorded[0] = lost, checkpoint
 
-    def fresh(self, policy: Any, horizon: int) -> Any:
+    def initial_state(self, policy: Any, horizon: int) -> Any:
         """Return the state of a policy before its first round."""
         return with_rows(policy.init(self.instance.n_features, horizon), self.n_arms)
 
-    def record(self, n_checkpoints: int) -> Record:
-        """Return a blank record."""
-        return blank_record(n_checkpoints, self.n_arms)
-
-    def example(self) -> tuple[Any, ...]:
+    def example_block(self) -> Block:
         """Return a block of one round."""
         return np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros(1), 1, columns(np.zeros(1), 2)
 
-    def deal(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    def blocks(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, Block]]:
         """Yield blocks of rounds: contexts, the expected rewards of their rows, the best of these, step and noise."""
         noise_rng = generator(stream_key(seed, self.key), replication)
         context_rng = generator(stream_key(seed, self.key, "contexts"), replication)
         instance = self.instance.begin()
-        theta, rows = instance.problem(context_rng)
+        theta, rows = instance.theta_and_rows(context_rng)
         block = block_length(instance)
         if rows is None:
-            block = min(block, max(1, NUMBERS // (instance.n_arms * instance.n_features)))
+            block = min(block, max(1, BLOCK_FEATURES // (instance.n_arms * instance.n_features)))
             held = instance.contexts.rounds if isinstance(instance.contexts, Held) else 1
             block = held * max(1, block // held)
         else:

@@ -1,8 +1,8 @@
 """Arms that are points: how they are played, and the noise of a replication, drawn in blocks.
 
 The function of an instance is plain Python, so the kernel cannot call it.  It need not: a policy plays few points, each
-of them often.  When a cell is played for the first time, the kernel stops, the loop asks :meth:`reveal` what the cell's
-point pays, and the kernel resumes.
+of them often.  When a cell is played for the first time, the kernel stops, :meth:`LipschitzGame.complete` records what
+the cell's point pays, and the kernel resumes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 
 from .._format import plural
 from ..protocols import FloatArray, IntArray
-from ..world.lipschitz import LipschitzInstance, boxes
-from .arms import BLOCK
-from .game import Game, blank_record
-from .streams import draw, generator, stream_key
+from ..world.lipschitz_instances import LipschitzInstance, boxes
+from .arms_game import BLOCK_ROUNDS
+from .game import Block, Game
+from .streams import checked_draws, generator, stream_key
 
-FIRST_ROOM = 64  # the number of cells that there is room for at first
+FIRST_CELLS = 64  # the number of cells that there is room for at first
 
 
 class LipschitzRecord(NamedTuple):
@@ -30,34 +30,30 @@ class LipschitzRecord(NamedTuple):
     total: FloatArray  # regret so far
     recorded: IntArray  # checkpoints passed
     played: IntArray  # rounds
-    hidden: IntArray  # the cell that waits to be revealed, or -1
+    unknown: IntArray  # the cell whose reward is not known yet, or -1
     cells: FloatArray  # (cell, 3): what its point pays, the gap to the supremum, and the box that it lies in
 
 
 class LipschitzGame(Game):
     """A :class:`.LipschitzInstance`, as the loop sees it."""
 
-    kind = "lipschitz"
-
-    def __init__(self, instance: LipschitzInstance) -> None:
-        self.instance = instance
-        self.key, self.n_arms = instance.key, instance.n_arms
+    instance: LipschitzInstance
 
     @staticmethod
     def play(
         policy: Any, state: Any, rng: Any, start: int, rounds: IntArray,
-        regret: FloatArray, pulls: IntArray, total: FloatArray, recorded: IntArray, played: IntArray, hidden: IntArray,
+        regret: FloatArray, pulls: IntArray, total: FloatArray, recorded: IntArray, played: IntArray, unknown: IntArray,
         cells: FloatArray, noise: FloatArray,
     ) -> bool:  # fmt: skip
-        """Play one round per number of ``noise``; stop and return true when a cell must be revealed."""
+        """Play one round per number of ``noise``; stop and return true when the reward of a cell is not known yet."""
         sum_of_gaps, checkpoint = total[0], recorded[0]
         for t in range(played[0], start + len(noise)):
-            cell = hidden[0] if hidden[0] >= 0 else policy.select(state, t, rng)
+            cell = unknown[0] if unknown[0] >= 0 else policy.select(state, t, rng)
             if cell < 0:
                 raise IndexError("select must return the number of a cell, from 0 on")
-            hidden[0] = -1
+            unknown[0] = -1
             if cell >= len(cells) or cells[cell, 0] != cells[cell, 0]:
-                played[0], hidden[0], total[0], recorded[0] = t, cell, sum_of_gaps, checkpoint
+                played[0], unknown[0], total[0], recorded[0] = t, cell, sum_of_gaps, checkpoint
                 return True
             policy.update(state, cell, cells[cell, 0] + noise[t - start])
             pulls[int(cells[cell, 2])] += 1
@@ -68,9 +64,9 @@ class LipschitzGame(Game):
         played[0], total[0], recorded[0] = start + len(noise), sum_of_gaps, checkpoint
         return False
 
-    def reveal(self, policy: Any, state: Any, record: Any) -> None:
+    def complete(self, policy: Any, state: Any, record: Any) -> None:
         """Record the expected reward of the cell at which the kernel stopped."""
-        cell, cells = int(record.hidden[0]), record.cells
+        cell, cells = int(record.unknown[0]), record.cells
         if cell >= len(cells):
             known = len(cells)
             cells.resize((2 * max(cell, known), 3), refcheck=False)  # in place: the record keeps this array
@@ -86,25 +82,25 @@ class LipschitzGame(Game):
         value = float(self.instance.values(point)[0])
         cells[cell] = value, self.instance.supremum - value, box
 
-    def fresh(self, policy: Any, horizon: int) -> Any:
+    def initial_state(self, policy: Any, horizon: int) -> Any:
         """Return the state of a policy before its first round."""
         return policy.init(self.instance.dim, horizon)
 
-    def record(self, n_checkpoints: int) -> LipschitzRecord:
+    def blank_record(self, n_checkpoints: int) -> LipschitzRecord:
         """Return a blank record, in which no cell is known."""
         return LipschitzRecord(
-            **blank_record(n_checkpoints, self.n_arms)._asdict(),
+            **super().blank_record(n_checkpoints)._asdict(),
             played=np.zeros(1, np.int64),
-            hidden=np.array([-1]),
-            cells=np.full((FIRST_ROOM, 3), np.nan),
+            unknown=np.array([-1]),
+            cells=np.full((FIRST_CELLS, 3), np.nan),
         )
 
-    def example(self) -> tuple[Any, ...]:
+    def example_block(self) -> Block:
         """Return a block of one round."""
         return (np.zeros(1),)
 
-    def deal(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    def blocks(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, Block]]:
         """Yield the noise in blocks."""
         rng, noise = generator(stream_key(seed, self.key), replication), self.instance.begin().noise
-        for start in range(0, horizon, BLOCK):
-            yield start, (draw(noise, rng, min(BLOCK, horizon - start)),)
+        for start in range(0, horizon, BLOCK_ROUNDS):
+            yield start, (checked_draws(noise, rng, min(BLOCK_ROUNDS, horizon - start)),)
