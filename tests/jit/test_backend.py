@@ -46,7 +46,7 @@ def test_the_warning_says_what_happened_and_comes_once(monkeypatch: pytest.Monke
             raise KeyError("gone")
         return "made"
 
-    slower = "compiling takes two to three times as long and a pull up to a fifth longer$"
+    slower = "compiling takes two to four times as long and a pull up to a quarter longer$"
     with pytest.warns(RuntimeWarning, match=rf"numba [\d.]+ \(KeyError: 'gone'\).*results are the same, but {slower}"):
         assert backend.on_best_path(make) == "made"
     assert backend.on_best_path(make) == "made"  # and no warning
