@@ -94,8 +94,8 @@ def _warn(reason: Exception) -> None:
     again = "" if is_known() else ", and every process compiles again, because compiled code is not kept on disk"
     warnings.warn(
         f"heavybandits does not know the internals of numba {numba.__version__} ({type(reason).__name__}: {lines[0]}) "
-        "and compiles through its public interface: results are the same, but compiling takes two to four times as long "
-        f"and a pull up to a quarter longer{again}",
+        "and compiles through its public interface: results are the same, but compiling takes two to four times as "
+        f"long and a pull up to a quarter longer{again}",
         RuntimeWarning,
         stacklevel=4,
     )
