@@ -9,11 +9,11 @@ import numpy as np
 import heavybandits as hb
 from heavybandits.report.page import write_page
 from heavybandits.report.section import study_section
-from heavybandits.reproduce.claims import Claim
+from heavybandits.reproduce.claims import PaperClaim
 from heavybandits.reproduce.comparisons import Comparison, Rule
 from heavybandits.reproduce.differences import Difference
 from heavybandits.reproduce.page import claims_opening
-from heavybandits.reproduce.verdicts import Verdict
+from heavybandits.reproduce.verdicts import ClaimVerdict
 from heavybandits.results.result import Result
 from heavybandits.results.study_result import StudyResult
 
@@ -30,14 +30,14 @@ def verdict(
     words: str, outcome: str = "holds", where: str = "Figure 1", study: str = "made",
     comparisons: Sequence[tuple[str, float, float]] = (), notes: tuple[str, ...] = (),
     differences: tuple[Difference, ...] = (),
-) -> Verdict:  # fmt: skip
+) -> ClaimVerdict:  # fmt: skip
     """Return a verdict on a claim, by default from a comparison with this outcome; others have words, margin, error."""
-    claim = Claim(words, where, study, Rule("smaller", lambda: ()))
+    claim = PaperClaim(words, where, study, Rule("smaller", lambda: ()))
     compared = comparisons or [("1 against 2", *MARGINS[outcome])]
-    return Verdict(claim, tuple(Comparison(*one, 99) for one in compared), "", 100, notes, differences)
+    return ClaimVerdict(claim, tuple(Comparison(*one, 99) for one in compared), "", 100, notes, differences)
 
 
-def write_claims(studies: Sequence[StudyResult], folder: Path, verdicts: Sequence[Verdict]) -> Path:
+def write_claims(studies: Sequence[StudyResult], folder: Path, verdicts: Sequence[ClaimVerdict]) -> Path:
     """Write a page with claims."""
     sections = [study_section(folder, study) for study in studies]
     return write_page(folder, sections, claims_opening(sections, verdicts))

@@ -10,20 +10,23 @@ import pytest
 import heavybandits as hb
 
 PACKAGE = Path(hb.__file__).parent
-REGISTRY = "every algorithm says this about itself, and the registry reads it"
-CONSTANTS = {"NAME": REGISTRY, "EXAMPLE": REGISTRY, "FACTS": REGISTRY}
-NAMES = {"diagnose": "a command and the function that it calls", "main": "where the program begins, and what it begins"}
+CONSTANTS: dict[str, str] = {}
+COMMAND = "a command and the function that it calls"
+NAMES = {"compare": COMMAND, "diagnose": COMMAND, "main": "where the program begins, and what it begins"}
 # Still to be renamed, each by its unit and the thing that it measures.
 OLD_CONSTANTS = {
     "BASE",
     "BETS",
     "BLOCKED",
     "CHUNK",
+    "CLOSE",
     "COLUMNS",
     "DEEPEST",
     "DEFAULTS",
+    "DOWN",
     "ENOUGH",
     "EVERY",
+    "FACTOR",
     "FAR",
     "FARTHEST",
     "FEW",
@@ -44,10 +47,13 @@ OLD_CONSTANTS = {
     "ROUNDING",
     "SHORTEST",
     "SHOWN",
+    "SMALLEST",
     "STEADY",
     "STEEP",
     "STEPS",
     "SURE",
+    "UNKNOWN",
+    "UP",
     "WIDTH",
 }
 # Still to be renamed, so that each means one thing.
@@ -61,11 +67,13 @@ OLD_NAMES = {
     "Row",
     "Rows",
     "Turn",
+    "add",
     "check",
     "give_up",
     "judge",
     "learn",
     "listed",
+    "log_wealth",
     "look",
     "noise",
     "number",

@@ -7,7 +7,7 @@ import numpy as np
 
 import heavybandits as hb
 from heavybandits.protocols import FloatArray
-from heavybandits.reproduce import Verdict, verdicts
+from heavybandits.reproduce import ClaimVerdict, verdicts
 from heavybandits.results.result import Result
 from heavybandits.results.study_result import StudyResult
 
@@ -185,6 +185,6 @@ def outcomes(studies: dict[str, StudyResult]) -> dict[str, str]:
     return {verdict.claim.words: verdict.outcome for verdict in verdicts(studies)}
 
 
-def find(decided: list[Verdict], words: str) -> Verdict:
+def find(decided: list[ClaimVerdict], words: str) -> ClaimVerdict:
     [found] = [verdict for verdict in decided if words in verdict.claim.words]
     return found

@@ -13,9 +13,9 @@ from reports import verdict
 
 from heavybandits import cli
 from heavybandits.report.folder import Reported, run_and_report
-from heavybandits.reproduce import Verdict, folder
+from heavybandits.reproduce import ClaimVerdict, folder
 from heavybandits.reproduce.further import decide_further, load_further
-from heavybandits.reproduce.measures import Evidence
+from heavybandits.reproduce.measures import StudyEvidence
 from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
 from heavybandits.studies.run import run_studies
@@ -121,11 +121,11 @@ def test_all_replications_judge_but_those_that_chose(
     claims_are(True, monkeypatch)
     decide_further({NAME: study}, str(results), executor, budget=2 * LOOK)
     first, further = Store(results / f"{NAME}.zarr").load(), load_further(results)[NAME]
-    evidence, label = Evidence(first, further), "100 arms, 0.02 apart"
+    evidence, label = StudyEvidence(first, further), "100 arms, 0.02 apart"
     regret = evidence.result(label).regret.to_numpy()[evidence.position("SGD-UCB (p=3)")]
     judging = [1, 3, 5, 7, *range(8, 16)]
     assert np.array_equal(regret, further.results[label].regret.sel(policy="SGD-UCB (p=3)").to_numpy()[judging])
-    assert (evidence.played, Evidence(first).played) == (16, 8)
+    assert (evidence.played, StudyEvidence(first).played) == (16, 8)
 
 
 @pytest.mark.slow
@@ -172,7 +172,7 @@ def test_verdicts_are_those_of_the_further_replications(
 ) -> None:
     seen: list[dict[str, StudyResult]] = []
 
-    def look(results: object, further: dict[str, StudyResult]) -> list[Verdict]:
+    def look(results: object, further: dict[str, StudyResult]) -> list[ClaimVerdict]:
         seen.append(further)
         return []
 

@@ -10,7 +10,7 @@ from worlds import ENVS, MANY, MED, OURS, RUCB, SGD, SMOM, costs, environments, 
 
 import heavybandits as hb
 from heavybandits.reproduce import verdicts
-from heavybandits.reproduce.claims import Claim
+from heavybandits.reproduce.claims import PaperClaim
 from heavybandits.reproduce.comparisons import LOOK_LEVEL, Comparison, Rule, growth_needed
 from heavybandits.reproduce.measures import (
     CLOSE_ARMS,
@@ -21,15 +21,15 @@ from heavybandits.reproduce.measures import (
     LOG_REGRET,
     NEARER_ARMS,
     REGRET,
-    Evidence,
-    Measure,
     Measured,
+    ResultMeasure,
+    StudyEvidence,
     measured,
 )
 from heavybandits.reproduce.races import faster, faster_than_recomputing, same_order
 from heavybandits.reproduce.rate import rate_holds
 from heavybandits.reproduce.rules import below
-from heavybandits.reproduce.verdicts import Verdict, verdict_on
+from heavybandits.reproduce.verdicts import ClaimVerdict, verdict_on
 from heavybandits.results.result import Result
 from heavybandits.results.study_result import StudyResult
 from heavybandits.results.time_to_target import late_quantile, pulls_to_target, seconds_to_target
@@ -42,9 +42,9 @@ def rule(*strengths: float, freedom: int = 10**6) -> Rule:
     )
 
 
-def decide(rule: Rule, study: StudyResult, **others: StudyResult) -> Verdict:
-    evidence = {name.replace("_", "-"): Evidence(other) for name, other in others.items()}
-    return verdict_on(Claim("", "", study.name, rule), {study.name: Evidence(study), **evidence})
+def decide(rule: Rule, study: StudyResult, **others: StudyResult) -> ClaimVerdict:
+    evidence = {name.replace("_", "-"): StudyEvidence(other) for name, other in others.items()}
+    return verdict_on(PaperClaim("", "", study.name, rule), {study.name: StudyEvidence(study), **evidence})
 
 
 def outcome_of(rule: Rule, study: StudyResult, **others: StudyResult) -> str:
@@ -143,7 +143,7 @@ def test_a_paired_difference_may_decide_where_the_spread_is_large() -> None:
         (COST, lambda final, late, cost: np.quantile(cost, 0.25)),
     ],
 )
-def test_errors_against_bootstrap(measure: Measure, function: Callable[..., float]) -> None:
+def test_errors_against_bootstrap(measure: ResultMeasure, function: Callable[..., float]) -> None:
     rng = np.random.default_rng(3)
     final = rng.gamma(2.0, 50.0, 400)
     late = final * rng.uniform(0.2, 0.8, 400)  # per pull, as a multiple of the average
@@ -154,7 +154,7 @@ def test_errors_against_bootstrap(measure: Measure, function: Callable[..., floa
         ENVS["Env1"], labels=("A",), rounds=np.array([900, 1000]), regret=regret,
         pulls=np.zeros((1, 800, 10), np.int64), wall_time=costs, horizon=1000, seed=0,
     )  # fmt: skip
-    found = measured(Evidence(study("", {"Env1": made})), "A", measure, ["Env1"])
+    found = measured(StudyEvidence(study("", {"Env1": made})), "A", measure, ["Env1"])
     assert found.value == pytest.approx(function(final, late, cost))
     resampled = [function(final[row], late[row], cost[row]) for row in rng.integers(400, size=(2000, 400))]
     assert found.error == pytest.approx(np.std(resampled), rel=0.2)
@@ -248,7 +248,7 @@ def test_the_printed_rate_is_generous_where_noise_is_large() -> None:
 
 
 def test_which_gaps_are_close_and_which_distinct() -> None:
-    for made in (Evidence(papers_world()["delta-gaussian"]), Evidence(papers_world()["delta-cauchy"])):
+    for made in (StudyEvidence(papers_world()["delta-gaussian"]), StudyEvidence(papers_world()["delta-cauchy"])):
         assert CLOSE_ARMS.groups(made) == [["0.1"], ["0.2"]]
         assert NEARER_ARMS.groups(made) == [["0.1", "0.2", "0.4"]]
         assert DISTINCT_ARMS.groups(made) == [["0.6", "0.8", "1.0"]]
@@ -257,4 +257,4 @@ def test_which_gaps_are_close_and_which_distinct() -> None:
 def test_measure_of_regret_is_the_mean_of_the_best_variant() -> None:
     world = papers_world()["frechet-1.25"]
     expected = [world.results[label].regret.sel(policy=MED)[1::2, -1].mean() for label in ("Env1", "Env3")]
-    assert measured(Evidence(world), MED, REGRET, ["Env1", "Env3"]).value == pytest.approx(np.mean(expected))
+    assert measured(StudyEvidence(world), MED, REGRET, ["Env1", "Env3"]).value == pytest.approx(np.mean(expected))

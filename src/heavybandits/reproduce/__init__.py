@@ -6,6 +6,6 @@
 
 from .differences import DIFFERENCES, Difference
 from .paper import EXPERIMENTS
-from .verdicts import Verdict, verdicts
+from .verdicts import ClaimVerdict, verdicts
 
-__all__ = ["DIFFERENCES", "EXPERIMENTS", "Difference", "Verdict", "verdicts"]
+__all__ = ["DIFFERENCES", "EXPERIMENTS", "ClaimVerdict", "Difference", "verdicts"]

@@ -53,7 +53,7 @@ AS_IN_THE_CODE = (
 UNSHOWN = "The paper gives no numbers for it."
 
 
-class Claim(NamedTuple):
+class PaperClaim(NamedTuple):
     """A claim of the paper in our words, where it appears, and the study and rule that decide it."""
 
     words: str
@@ -68,41 +68,41 @@ class Claim(NamedTuple):
         return self.where.split(", ")[0]
 
 
-def _outperforms(noise: str, study: str, where: str, *notes: str) -> Claim:
-    return Claim(
+def _outperforms(noise: str, study: str, where: str, *notes: str) -> PaperClaim:
+    return PaperClaim(
         f"Under {noise} the proposed algorithm outperforms other UCB-type algorithms.",
         f"Section 1.2, {where}", study, below(each(BEST, RIVALS), ALL_INSTANCES, LOG_REGRET), notes,
     )  # fmt: skip
 
 
-def _converges(noise: str, study: str, where: str) -> Claim:
-    return Claim(f"The proposed algorithm converges under {noise}.", where, study, converges(BEST, EACH_INSTANCE))
+def _converges(noise: str, study: str, where: str) -> PaperClaim:
+    return PaperClaim(f"The proposed algorithm converges under {noise}.", where, study, converges(BEST, EACH_INSTANCE))
 
 
-def _to_target(target: float, counts: str) -> list[Claim]:
+def _to_target(target: float, counts: str) -> list[PaperClaim]:
     where, fails = "Section 3.1, Table 1", misses(target)
     published = f"In the paper SGD-UCB, SGD-UCB-Median, SGD-UCB-SMoM and RUCB-Median fail in {counts} of 100 trials."
     left_out = "Replications that never reach it are left out, which favours algorithms that often fail to."
     return [
-        Claim(
+        PaperClaim(
             f"The proposed algorithms reach a mean regret of {target:g} significantly faster than RUCB-Median.",
             where, "runtime", faster(each(OURS, [MEDIAN]), target, MUCH), (left_out, CHEAPER),
         ),
-        Claim(
+        PaperClaim(
             f"The proposed algorithms reach a mean regret of {target:g} significantly faster than RUCB-Median that "
             "recomputes its estimates at every pull.",
             where, "runtime", faster_than_recomputing(OURS, MEDIAN, RECOMPUTED, "remarks-cost", target, MUCH),
             (left_out, AS_IN_THE_CODE),
         ),
-        Claim(
+        PaperClaim(
             f"The proposed algorithms fail less often than RUCB-Median to reach a mean regret of {target:g}.",
             where, "runtime", below(each(OURS, [MEDIAN]), EACH_INSTANCE, fails), (published,),
         ),
-        Claim(
+        PaperClaim(
             f"SGD-UCB-SMoM is the fastest to reach a mean regret of {target:g}.",
             where, "runtime", faster(each(["SGD-UCB-SMoM"], [*SGD_AND_MEDIAN, MEDIAN]), target),
         ),
-        Claim(
+        PaperClaim(
             f"SGD-UCB fails least often to reach a mean regret of {target:g}.",
             where, "runtime",
             below(each(["SGD-UCB"], ["SGD-UCB-Median", "SGD-UCB-SMoM", MEDIAN]), EACH_INSTANCE, fails), (published,),
@@ -110,72 +110,72 @@ def _to_target(target: float, counts: str) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _demanding(words: str, family: str, where: str) -> Claim:
-    return Claim(
+def _demanding(words: str, family: str, where: str) -> PaperClaim:
+    return PaperClaim(
         words, where, "remarks-cost", below(each(OURS, [family]), EACH_INSTANCE, COST, 1.0 / MUCH),
         (f"Read as: a pull costs at least {MUCH:g} times as much as a pull of the proposed algorithms.",),
     )  # fmt: skip
 
 
-CLAIMS: tuple[Claim, ...] = (
+CLAIMS: tuple[PaperClaim, ...] = (
     # Cauchy noise
     _outperforms("Cauchy noise", "cauchy", "Section 3", "Section 3.1 itself makes an exception of Env3."),
-    Claim(
+    PaperClaim(
         "Robust UCB with a median of means shows results close to those of the proposed algorithm.",
         "Section 1.2", "cauchy", close(each(BEST, [MEDIAN]), EACH_INSTANCE),
     ),
-    Claim(
+    PaperClaim(
         "Under Cauchy noise the proposed algorithms outperform UCB and RUCB-Median in Env1.",
         "Section 3.1, Figure 1", "cauchy", below(each(OURS, RIVALS), ENV1),
     ),
-    Claim(
+    PaperClaim(
         "Under Cauchy noise the proposed algorithms outperform UCB and RUCB-Median in Env2.",
         "Section 3.1, Figure 1", "cauchy", below(each(OURS, RIVALS), ENV2),
     ),
-    Claim(
+    PaperClaim(
         "Under Cauchy noise RUCB-Median converges faster than the proposed algorithms in Env3.",
         "Section 3.1, Figure 1", "cauchy", below(each([MEDIAN], OURS), ENV3),
     ),
-    Claim(
+    PaperClaim(
         "Under Cauchy noise RUCB-Median is only slightly faster than the proposed algorithms in Env3.",
         "Section 3.1, Figure 1", "cauchy", below(each(OURS, [MEDIAN]), ENV3, factor=SIMILAR),
     ),
-    Claim(
+    PaperClaim(
         "Under Cauchy noise Env3 is more challenging for the proposed algorithms than Env1 and Env2.",
         "Section 3.1", "cauchy", harder(each(OURS, [MEDIAN]), ENV3, environments(1, 2)), (COMPARED,),
     ),
-    Claim(
+    PaperClaim(
         "The closer the locations of the arms, the more challenging the problem: Env2 is harder than Env1.",
         "Section 3", "cauchy", lower_in(BEST, ENV1, ENV2, SHARE_OF_RANDOM),
     ),
-    Claim(
+    PaperClaim(
         "Robust UCB with truncated means does worse than RUCB-Median.",
         "Section 3", "remarks-cauchy", below([(MEDIAN, "RUCB-Truncated")], EACH_INSTANCE), (UNSHOWN,),
     ),
-    Claim(
+    PaperClaim(
         "Under heavy tails three initial pulls of each arm are better than one.",
         "Section 3", "remarks-cauchy", below([("SGD-UCB", "SGD-UCB (p=1)")], ALL_INSTANCES, LOG_REGRET),
         (UNSHOWN,),
     ),
     _converges("Cauchy noise, which has no mean", "cauchy", "Section 4"),
-    Claim(
+    PaperClaim(
         "In other environments the order of the algorithms by runtime is the same.",
         "Section 3.1", "cauchy", same_order([*OURS, MEDIAN], environments(2, 3), 0.1, "runtime"),
     ),
-    Claim(
+    PaperClaim(
         "With batches of b rewards only the fixed part of the regret bound grows: 2b pulls of each arm instead of 2.",
         "Remark after the theorem on Clipped-SGD-UCB", "cauchy",
         no_worse_in_batches("SGD-UCB", {"SGD-UCB-Median": 3, "SGD-UCB-SMoM": 6}, EACH_INSTANCE),
         ("The remark is on the bound; the claim is checked on the regret itself.",),
     ),
     # Runtime
-    Claim(
+    PaperClaim(
         "A step of RUCB-Median costs much more than one of the proposed algorithms.",
         "Section 1.2, Section 3.1", "runtime", below(each(OURS, [MEDIAN]), EACH_INSTANCE, COST, 1.0 / MUCH), (CHEAPER,),
     ),
     *_to_target(0.1, "7, 17, 12 and 37"),
     *_to_target(0.05, "17, 18, 30 and 37"),
-    Claim(
+    PaperClaim(
         "A step of RUCB-Median that recomputes its estimates costs much more than one of the proposed algorithms.",
         "Section 1.2, Section 3.1", "remarks-cost",
         below(each(OURS, [RECOMPUTED]), EACH_INSTANCE, COST, 1.0 / MUCH), (AS_IN_THE_CODE,),
@@ -190,105 +190,105 @@ CLAIMS: tuple[Claim, ...] = (
         "Fréchet noise with a mean (shape 1.25)", "frechet-1.25", "Section 3",
         "Section 3.2 itself makes exceptions of Env1 and Env3.",
     ),
-    Claim(
+    PaperClaim(
         "Under Fréchet noise of shape 1.25 SGD-UCB and SGD-UCB-Median have smaller regret than UCB and RUCB-Median "
         "in Env2.",
         "Section 3.2, Figure 2", "frechet-1.25", below(each(SGD_AND_MEDIAN, RIVALS), ENV2),
     ),
-    Claim(
+    PaperClaim(
         "Under Fréchet noise of shape 1.25 SGD-UCB and SGD-UCB-Median converge asymptotically faster than RUCB-Median "
         "in Env3.",
         "Section 3.2, Figure 2", "frechet-1.25", below(each(SGD_AND_MEDIAN, [MEDIAN]), ENV3, LATE_REGRET),
     ),
-    Claim(
+    PaperClaim(
         "Under Fréchet noise of shape 1.25 RUCB-Median has smaller regret than SGD-UCB and SGD-UCB-Median in Env3 in "
         "the given number of steps.",
         "Section 3.2, Figure 2", "frechet-1.25", below(each([MEDIAN], SGD_AND_MEDIAN), ENV3),
     ),
-    Claim(
+    PaperClaim(
         "Under Fréchet noise of shape 1.25 RUCB-Median outperforms the proposed algorithms in Env1.",
         "Section 3.2, Figure 2", "frechet-1.25", below(each([MEDIAN], OURS), ENV1),
     ),
-    Claim(
+    PaperClaim(
         "Under Fréchet noise of shape 1.25 the regrets of RUCB-Median and SGD-UCB in Env1 do not differ much.",
         "Section 3.2", "frechet-1.25", close([("SGD-UCB", MEDIAN)], ENV1),
     ),
-    Claim(
+    PaperClaim(
         "Under Fréchet noise of shape 1.25 the mean regrets of RUCB-Median and SGD-UCB in Env1 are almost the same.",
         "Section 3.2", "frechet-1.25", almost_the_same([("SGD-UCB", MEDIAN)], ENV1),
     ),
-    Claim(
+    PaperClaim(
         "Under Fréchet noise of shape 1.25 Env1 is especially challenging for the proposed algorithms.",
         "Section 3.2", "frechet-1.25", harder(each(OURS, [MEDIAN]), ENV1, environments(2, 3)), (COMPARED,),
     ),
-    Claim(
+    PaperClaim(
         "For other noise the order of the algorithms by runtime is the same.",
         "Section 3.1", "frechet-1.25", same_order([*OURS, MEDIAN], EACH_INSTANCE, 0.1, "runtime"),
     ),
     # Growth with the horizon
-    Claim(
+    PaperClaim(
         "Under symmetric noise without a mean, regret grows no faster than log(T) sqrt(T log T).",
         "Abstract", "remarks-growth", grows_no_faster(
             BEST, "Cauchy", lambda t: math.log(t) * math.sqrt(t * math.log(t)), "log(T) sqrt(T log T)",
         ),
     ),
-    Claim(
+    PaperClaim(
         "Under heavy tails with a mean, regret grows more slowly than the general lower bound, T to the 1/(1 + a).",
         "Abstract", "remarks-growth", grows_no_faster(BEST, "Fréchet", lambda t: math.pow(t, 0.8), "T^0.8"),
         ("Moments of Fréchet noise of shape 1.25 are finite below that order, so a is 0.25; the paper makes the claim "
          "for symmetric noise, which this is not.",),
     ),
-    Claim(
+    PaperClaim(
         "The rate C ln(4(K+1)/delta) ln²((K+1)R²) / (k+1) of clipped SGD holds after every step k up to K.",
         "Theorem on clipped SGD", "remarks-growth", rate_holds(sigma=0.01, radius=10.0, horizon=100_000, steps=10_000),
         ("The cited theorem proves only that the distance is at most sqrt(2) R exp(-step k / 2) after every step.",),
     ),
     # Gaussian noise
-    Claim(
+    PaperClaim(
         "Under Gaussian noise UCB has the smallest regret in all three environments.",
         "Section 3.3, Figure 3", "gaussian", below(each(["UCB"], [*OURS, MEDIAN]), EACH_INSTANCE),
     ),
-    Claim(
+    PaperClaim(
         "Under Gaussian noise the proposed algorithms converge to almost the same mean regret as UCB.",
         "Section 3.3, Figure 3", "gaussian", almost_the_same(each(OURS, ["UCB"]), EACH_INSTANCE),
     ),
-    Claim(
+    PaperClaim(
         "Under Gaussian noise the proposed algorithm performs nearly optimally, similar to UCB.",
         "Section 1.2, Section 3.3", "gaussian", below(each(BEST, ["UCB"]), EACH_INSTANCE, factor=SIMILAR),
     ),
-    Claim(
+    PaperClaim(
         "Under Gaussian noise one initial pull of each arm is better than three.",
         "Section 3", "remarks-gaussian", below([("SGD-UCB", "SGD-UCB (p=3)")], ALL_INSTANCES, LOG_REGRET),
         (UNSHOWN,),
     ),
     # Arms that are hard to tell apart
-    Claim(
+    PaperClaim(
         "UCB is optimal for two arms with Gaussian noise.",
         "Section 3.4, Figure 4", "delta-gaussian", below(each(["UCB"], [*OURS, MEDIAN]), ALL_INSTANCES),
     ),
-    Claim(
+    PaperClaim(
         "With two close arms and Gaussian noise the proposed algorithms are close to RUCB-Median.",
         "Section 3.4, Figure 4", "delta-gaussian", close(each(OURS, [MEDIAN]), CLOSE_ARMS),
     ),
-    Claim(
+    PaperClaim(
         "With two close arms and Gaussian noise the proposed algorithms distinguish them as UCB does.",
         "Figure 4", "delta-gaussian", close(each(OURS, ["UCB"]), CLOSE_ARMS),
     ),
-    Claim(
+    PaperClaim(
         "Under Cauchy noise the regret of UCB is out of proportion to that of the others.",
         "Section 3.4", "delta-cauchy", below(each([*OURS, MEDIAN], ["UCB"]), ALL_INSTANCES, factor=1.0 / MUCH),
     ),
-    Claim(
+    PaperClaim(
         "Under Cauchy noise the proposed algorithms have smaller regret than RUCB-Median if arms are distinguishable.",
         "Section 3.4, Figure 4", "delta-cauchy", below(each(OURS, [MEDIAN]), DISTINCT_ARMS),
         ('One reading of "smaller expected regrets as arms become more distinguishable".',),
     ),
-    Claim(
+    PaperClaim(
         "Under Cauchy noise the regret of the proposed algorithms falls as arms become more distinguishable.",
         "Section 3.4, Figure 4", "delta-cauchy", lower_in(OURS, DISTINCT_ARMS, NEARER_ARMS),
         ('The other reading of "smaller expected regrets as arms become more distinguishable".',),
     ),
-    Claim(
+    PaperClaim(
         "The proposed algorithms can distinguish arms with close locations even under Cauchy noise.",
         "Figure 4", "delta-cauchy", under(OURS, CLOSE_ARMS, SHARE_OF_RANDOM, 1.0 / MUCH),
     ),

@@ -13,7 +13,7 @@ from .._format import plural
 from ..report.opening import TIMES, Card, final_means
 from ..results.study_result import StudyResult
 from .paper import PAPER
-from .verdicts import Outcome, Verdict
+from .verdicts import ClaimVerdict, Outcome
 
 
 class Rival(NamedTuple):
@@ -25,7 +25,7 @@ class Rival(NamedTuple):
     instances: int
 
 
-def headline(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]) -> tuple[str, list[Card]]:
+def headline(studies: Sequence[StudyResult], verdicts: Sequence[ClaimVerdict]) -> tuple[str, list[Card]]:
     """Say how much of the paper holds and what beats it, in a heading and three numbers."""
     counts, rival = Counter(verdict.outcome for verdict in verdicts), best_rival(studies)
     holds, fails = counts["holds"], counts["does not hold"]
@@ -45,7 +45,7 @@ def headline(studies: Sequence[StudyResult], verdicts: Sequence[Verdict]) -> tup
     return beaten, [*cards, Card(f"{rival.ratio:.2f} {TIMES}", text, "news")]
 
 
-def closing(verdicts: Sequence[Verdict]) -> str:
+def closing(verdicts: Sequence[ClaimVerdict]) -> str:
     """Return how many claims hold, for the terminal."""
     counts = Counter(verdict.outcome for verdict in verdicts)
     holds, fails = counts["holds"], counts["does not hold"]
@@ -75,13 +75,13 @@ def _how_much_holds(holds: int, fails: int, total: int) -> str:
     return f"Of {plural(holds + fails, 'claim')} that can be decided, {fails} {not_so} hold."
 
 
-def _clearest(verdicts: Sequence[Verdict], outcome: Outcome) -> str:
+def _clearest(verdicts: Sequence[ClaimVerdict], outcome: Outcome) -> str:
     """Quote the claim with this verdict whose weakest comparison is furthest from zero, in standard errors."""
     chosen = [verdict for verdict in verdicts if verdict.outcome == outcome]
     return f" Most clearly: “{max(chosen, key=clarity).claim.words.rstrip('.')}”" if chosen else ""
 
 
-def clarity(verdict: Verdict) -> float:
+def clarity(verdict: ClaimVerdict) -> float:
     """Return how many standard errors the weakest margin is from zero; 0 if the error is unknown or zero."""
     strength = abs(verdict.weakest.strength) if verdict.weakest else 0.0
     return strength if math.isfinite(strength) else 0.0

@@ -94,7 +94,7 @@ def value_and_error(value: float, error: float) -> str:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class StudyEvidence:
     """The evidence on a study's claims: its best policies, in replications that were not used to choose them.
 
     Attributes
@@ -167,7 +167,7 @@ def _not_choosing(chosen: Result, further: Result) -> IntArray:
     return np.setdiff1d(every, np.arange(_replications(chosen))[CHOOSING])
 
 
-class Measure(NamedTuple):
+class ResultMeasure(NamedTuple):
     """A measurement of one policy in one result: a number per replication, whose mean is what the words describe."""
 
     name: str  # short, to precede numbers
@@ -224,35 +224,35 @@ def _failed(result: Result, position: int) -> FloatArray:
     return np.append(result.failed[position], (True, True, False, False)).astype(float)
 
 
-def misses(target: float) -> Measure:
+def misses(target: float) -> ResultMeasure:
     """Return the measure of the share of replications that never reach the target."""
-    return Measure(
+    return ResultMeasure(
         f"share above {target:g}",
         f"share of replications that never reach a mean regret below {target:g}",
         lambda result, position: np.isinf(pulls_to_target(result, target)[position]).astype(float),
     )
 
 
-REGRET = Measure("regret", "mean regret at the horizon", _regret)
-LATE_REGRET = Measure("late regret", "regret of the last tenth of the rounds", _late_regret)
-LOG_REGRET = Measure("regret", "geometric mean of the regret at the horizon", _log_regret, logarithmic=True)
-LATE_GROWTH = Measure(
+REGRET = ResultMeasure("regret", "mean regret at the horizon", _regret)
+LATE_REGRET = ResultMeasure("late regret", "regret of the last tenth of the rounds", _late_regret)
+LOG_REGRET = ResultMeasure("regret", "geometric mean of the regret at the horizon", _log_regret, logarithmic=True)
+LATE_GROWTH = ResultMeasure(
     "growth", "regret per pull in the last tenth of the rounds, divided by that in all rounds,", _growth
 )
-SHARE_OF_RANDOM = Measure(
+SHARE_OF_RANDOM = ResultMeasure(
     "share of random regret",
     "regret at the horizon as a share of that of choosing arms at random",
     lambda result, position: _regret(result, position) / (result.horizon * float(result.instance.gaps.mean())),
 )
-COST = Measure("ns per pull", "lower quartile of the cost of a pull in nanoseconds", _cost)
-SHARE_FAILED = Measure("failures", "share of replications that end in linear regret", _failed)
+COST = ResultMeasure("ns per pull", "lower quartile of the cost of a pull in nanoseconds", _cost)
+SHARE_FAILED = ResultMeasure("failures", "share of replications that end in linear regret", _failed)
 
 
 class Where(NamedTuple):
     """The instances of a study that a claim is about, in groups that are compared by the averages of their members."""
 
     words: str
-    groups: Callable[[Evidence], list[list[str]]]
+    groups: Callable[[StudyEvidence], list[list[str]]]
 
     def spot(self, labels: list[str]) -> str:
         """Return a group in words: the label of its only member, or what all have in common."""
@@ -262,7 +262,7 @@ class Where(NamedTuple):
 def environments(*numbers: int) -> Where:
     """Return Env1, Env2 or Env3, each by itself: the first, second and third instance of a study."""
 
-    def groups(study: Evidence) -> list[list[str]]:
+    def groups(study: StudyEvidence) -> list[list[str]]:
         if max(numbers) > len(study.results):
             raise NotRunError(f"Env{max(numbers)} was not run")
         return [[list(study.results)[number - 1]] for number in numbers]
@@ -270,8 +270,8 @@ def environments(*numbers: int) -> Where:
     return Where(f"in {' and '.join(f'Env{number}' for number in numbers)}", groups)
 
 
-def _deltas(low: float, high: float) -> Callable[[Evidence], list[list[str]]]:
-    def group(study: Evidence) -> list[list[str]]:
+def _deltas(low: float, high: float) -> Callable[[StudyEvidence], list[list[str]]]:
+    def group(study: StudyEvidence) -> list[list[str]]:
         deltas = {label: study.swept[label]["delta"] for label in study.results}
         top = max(deltas.values())
         chosen = [label for label, delta in deltas.items() if low * top < delta <= high * top]
@@ -282,7 +282,7 @@ def _deltas(low: float, high: float) -> Callable[[Evidence], list[list[str]]]:
     return group
 
 
-def _closest(study: Evidence) -> list[list[str]]:
+def _closest(study: StudyEvidence) -> list[list[str]]:
     deltas = {label: study.swept[label]["delta"] for label in study.results}
     above_zero = sorted((label for label in deltas if deltas[label] > 0), key=deltas.__getitem__)
     return [[label] for label in above_zero[:2]]
@@ -295,7 +295,7 @@ NEARER_ARMS = Where("over the gaps up to half the largest", _deltas(0.0, 0.5))
 DISTINCT_ARMS = Where("over the gaps above half the largest", _deltas(0.5, 1.0))
 
 
-def measured(study: Evidence, family: str, measure: Measure, labels: list[str]) -> Measured:
+def measured(study: StudyEvidence, family: str, measure: ResultMeasure, labels: list[str]) -> Measured:
     """Return the measure of the family's best policy, averaged over these instances."""
     position = study.position(family)
     return Measured({label: measure.of(study.result(label), position) / len(labels) for label in labels})

@@ -15,7 +15,7 @@ from ..report.section import Section
 from .differences import DIFFERENCES
 from .headline import headline
 from .paper import PAPER
-from .verdicts import Outcome, Verdict
+from .verdicts import ClaimVerdict, Outcome
 
 LEAD = Markup(
     'We replayed the experiments of <a href="{link}">{title}</a> ({authors}, {year}) and checked each of its claims '
@@ -29,12 +29,12 @@ HEADINGS: dict[Outcome, str] = {
 class ClaimEntry(NamedTuple):
     """A claim on the page."""
 
-    verdict: Verdict
+    verdict: ClaimVerdict
     notes: list[str]  # that no other claim has
     references: list[str]  # anchors of differences and of notes that several claims share
 
 
-def claims_opening(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Opening:
+def claims_opening(sections: Sequence[Section], verdicts: Sequence[ClaimVerdict]) -> Opening:
     """Return what a page with the paper's studies says before them."""
     shared = shared_notes(verdicts)
     body = templates("heavybandits.reproduce").get_template("claims.html.j2").render(
@@ -51,14 +51,14 @@ def claims_opening(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> 
     )  # fmt: skip
 
 
-def shared_notes(verdicts: Sequence[Verdict]) -> dict[str, str]:
+def shared_notes(verdicts: Sequence[ClaimVerdict]) -> dict[str, str]:
     """Return the notes that several claims share, with anchors."""
     uses = Counter(note for verdict in verdicts for note in verdict.notes)
     shared = (note for note, times in uses.items() if times > 1)
     return {note: f"note-{number}" for number, note in enumerate(shared, start=1)}
 
 
-def claim_entries(verdicts: Sequence[Verdict], outcome: Outcome, shared: dict[str, str]) -> list[ClaimEntry]:
+def claim_entries(verdicts: Sequence[ClaimVerdict], outcome: Outcome, shared: dict[str, str]) -> list[ClaimEntry]:
     """Return the claims with this verdict, as in the paper; a note that several claims share is only linked."""
     return [
         ClaimEntry(

@@ -14,7 +14,7 @@ import numpy as np
 from ..protocols import FloatArray
 from ..results.time_to_target import late_quantile, pulls_to_target, seconds_to_target
 from .comparisons import Comparison, Rule
-from .measures import Evidence, Where
+from .measures import StudyEvidence, Where
 from .rules import Pairs, all_of, members, names
 
 BOOTSTRAP_DRAWS = 1000
@@ -24,7 +24,7 @@ HALF = 0.5  # of what choosing at random loses: a mean regret that every algorit
 def faster(pairs: Pairs, target: float, factor: float = 1.0) -> Rule:
     """Require that the first of each pair takes less time to a mean regret, times ``factor``, than the second."""
 
-    def compare(study: Evidence) -> Iterator[Comparison]:
+    def compare(study: StudyEvidence) -> Iterator[Comparison]:
         [label] = study.results
         for first, second in pairs:
             fast, slow = (milliseconds(study, label, family, target) for family in (first, second))
@@ -42,7 +42,7 @@ def faster_than_recomputing(
     to n squared, because pull t looks at t rewards.
     """
 
-    def compare(study: Evidence, dear: Evidence) -> Iterator[Comparison]:
+    def compare(study: StudyEvidence, dear: StudyEvidence) -> Iterator[Comparison]:
         [label], [timed] = study.results, dear.results
         cost = float(np.median(dear.result(timed).wall_time.to_numpy()[dear.position(recomputed)]))
         pulls = pulls_to_target(study.result(label), target)[study.position(rival)]
@@ -61,7 +61,7 @@ def same_order(families: Sequence[str], where: Where, target: float, reference: 
     There the target is a mean regret; here it is half of what choosing at random loses.
     """
 
-    def compare(study: Evidence, raced: Evidence) -> Iterator[Comparison]:
+    def compare(study: StudyEvidence, raced: StudyEvidence) -> Iterator[Comparison]:
         [track] = raced.results
         found = {family: float(late_quantile(milliseconds(raced, track, family, target))) for family in families}
         order = sorted(families, key=found.__getitem__)
@@ -79,7 +79,7 @@ def same_order(families: Sequence[str], where: Where, target: float, reference: 
     )
 
 
-def milliseconds(study: Evidence, label: str, family: str, target: float) -> FloatArray:
+def milliseconds(study: StudyEvidence, label: str, family: str, target: float) -> FloatArray:
     """Return the times to a mean regret of the best policy of a family, in the replications that judge."""
     times: FloatArray = seconds_to_target(study.result(label), target)[study.position(family)] * 1e3
     return times

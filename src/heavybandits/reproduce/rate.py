@@ -10,7 +10,7 @@ import numpy as np
 from ..protocols import FloatArray
 from ..theory import confidence, first_clip, printed_rate, printed_step
 from .comparisons import Comparison, Rule
-from .measures import Evidence
+from .measures import StudyEvidence
 
 PATHS = 100
 
@@ -18,7 +18,7 @@ PATHS = 100
 def rate_holds(sigma: float, radius: float, horizon: int, steps: int) -> Rule:
     """Require clipped SGD to be within the printed rate after each of its first steps, with the printed probability."""
 
-    def compare(*_: Evidence) -> Iterator[Comparison]:
+    def compare(*_: StudyEvidence) -> Iterator[Comparison]:
         distances = paths(sigma, radius, horizon, steps)
         delta = confidence(horizon)
         rates = np.array([printed_rate(k, delta, horizon, radius, sigma) for k in range(1, steps + 1)])

@@ -21,9 +21,9 @@ from .measures import (
     REGRET,
     SHARE_FAILED,
     SHARE_OF_RANDOM,
-    Evidence,
-    Measure,
     NotRunError,
+    ResultMeasure,
+    StudyEvidence,
     Where,
     measured,
 )  # fmt: skip
@@ -47,10 +47,10 @@ def each(better: Iterable[str], worse: Iterable[str]) -> Pairs:
     return list(product(better, worse))
 
 
-def below(pairs: Pairs, where: Where, measure: Measure = REGRET, factor: float = 1.0, slack: float = 0.0) -> Rule:
+def below(pairs: Pairs, where: Where, measure: ResultMeasure = REGRET, factor: float = 1.0, slack: float = 0.0) -> Rule:
     """Require that the measure of the first of each pair is below ``factor`` times that of the second plus a slack."""
 
-    def compare(study: Evidence) -> Iterator[Comparison]:
+    def compare(study: StudyEvidence) -> Iterator[Comparison]:
         for pair, labels in product(pairs, where.groups(study)):
             low, high = (measured(study, family, measure, labels) for family in pair)
             first, second = (study.resolve(family) for family in pair)
@@ -74,10 +74,10 @@ def almost_the_same(pairs: Pairs, where: Where) -> Rule:
     return rule._replace(words=f"{SHARE_OF_RANDOM.words} {where.words}, within {ALMOST:g}: {names(pairs, 'against ')}")
 
 
-def under(families: Sequence[str], where: Where, measure: Measure, limit: float) -> Rule:
+def under(families: Sequence[str], where: Where, measure: ResultMeasure, limit: float) -> Rule:
     """Require that the measure of each family is at most a limit."""
 
-    def compare(study: Evidence) -> Iterator[Comparison]:
+    def compare(study: StudyEvidence) -> Iterator[Comparison]:
         for family, labels in product(families, where.groups(study)):
             found = measured(study, family, measure, labels)
             shown = f"{study.resolve(family)} {measure.show(found)}, limit {limit:.3g}"
@@ -87,10 +87,10 @@ def under(families: Sequence[str], where: Where, measure: Measure, limit: float)
     return Rule(f"{measure.words} {where.words}, at most {limit:g}: {all_of(families)}", compare, tuple(families))
 
 
-def lower_in(families: Sequence[str], low: Where, high: Where, measure: Measure = REGRET) -> Rule:
+def lower_in(families: Sequence[str], low: Where, high: Where, measure: ResultMeasure = REGRET) -> Rule:
     """Require that the measure of each family is smaller in some instances than in others."""
 
-    def compare(study: Evidence) -> Iterator[Comparison]:
+    def compare(study: StudyEvidence) -> Iterator[Comparison]:
         for family, less, more in product(families, low.groups(study), high.groups(study)):
             small, large = (measured(study, family, measure, labels) for labels in (less, more))
             shown = f"{low.spot(less)} {measure.show(small)}, {high.spot(more)} {measure.show(large)}"
@@ -102,7 +102,7 @@ def lower_in(families: Sequence[str], low: Where, high: Where, measure: Measure 
 def converges(families: Sequence[str], where: Where) -> Rule:
     """Require that mean regret still falls at the end, and that hardly any replication ends in linear regret."""
 
-    def compare(study: Evidence) -> Iterator[Comparison]:
+    def compare(study: StudyEvidence) -> Iterator[Comparison]:
         for family, labels in product(families, where.groups(study)):
             name, spot = study.resolve(family), where.spot(labels)
             growth, failed = (measured(study, family, measure, labels) for measure in (LATE_GROWTH, SHARE_FAILED))
@@ -119,7 +119,7 @@ def converges(families: Sequence[str], where: Where) -> Rule:
 def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: str) -> Rule:
     """Require that regret grows by no larger factor from one horizon to the next than a bound does."""
 
-    def compare(study: Evidence) -> Iterator[Comparison]:
+    def compare(study: StudyEvidence) -> Iterator[Comparison]:
         labels = [label for label in study.results if label.startswith(noise)]
         labels.sort(key=lambda label: study.results[label].horizon)
         if len(labels) < 2:
@@ -145,7 +145,7 @@ def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: st
 def harder(pairs: Pairs, hard: Where, easy: Where) -> Rule:
     """Require that the regret of the first of each pair, relative to the second, is larger in the hard instances."""
 
-    def compare(study: Evidence) -> Iterator[Comparison]:
+    def compare(study: StudyEvidence) -> Iterator[Comparison]:
         for (first, second), more, less in product(pairs, hard.groups(study), easy.groups(study)):
             high, low = (
                 measured(study, first, LOG_REGRET, labels) - measured(study, second, LOG_REGRET, labels)
@@ -162,7 +162,7 @@ def harder(pairs: Pairs, hard: Where, easy: Where) -> Rule:
 def no_worse_in_batches(single: str, batches: dict[str, int], where: Where) -> Rule:
     """Require that batches of size b add at most the 2 (b - 1) further pulls of each arm that the bound allows."""
 
-    def compare(study: Evidence) -> Iterator[Comparison]:
+    def compare(study: StudyEvidence) -> Iterator[Comparison]:
         for (family, batch), [label] in product(batches.items(), where.groups(study)):
             one, many = (measured(study, name, REGRET, [label]) for name in (single, family))
             fixed = 2.0 * (batch - 1) * float(study.results[label].instance.gaps.sum())

@@ -10,16 +10,16 @@ from types import MappingProxyType
 from typing import Literal
 
 from ..results.study_result import StudyResult
-from .claims import CLAIMS, MEDIAN, Claim
+from .claims import CLAIMS, MEDIAN, PaperClaim
 from .comparisons import Comparison, growth_needed
 from .differences import DIFFERENCES, Difference
-from .measures import Evidence, NotRunError
+from .measures import NotRunError, StudyEvidence
 
 Outcome = Literal["holds", "does not hold", "undecided"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ClaimVerdict:
     """Whether a claim of the paper holds in the results of a study.
 
     Attributes
@@ -38,7 +38,7 @@ class Verdict:
         Where the paper's text and its published code differ in what the study plays.
     """
 
-    claim: Claim
+    claim: PaperClaim
     comparisons: tuple[Comparison, ...] = ()
     lack: str = ""
     played: int = 0
@@ -97,7 +97,7 @@ class Verdict:
 
 def verdicts(
     studies: Mapping[str, StudyResult], further: Mapping[str, StudyResult] = MappingProxyType({})
-) -> list[Verdict]:
+) -> list[ClaimVerdict]:
     """Check the claims of the paper whose study is given, in the order of the paper.
 
     Parameters
@@ -126,11 +126,11 @@ def verdicts(
     >>> decided[0].claim.where, decided[0].claim.study, {verdict.outcome for verdict in decided} > {"undecided"}
     ('Section 1.2, Section 3', 'cauchy', True)
     """
-    evidence = {name: Evidence(study, further.get(name)) for name, study in studies.items()}
+    evidence = {name: StudyEvidence(study, further.get(name)) for name, study in studies.items()}
     return [verdict_on(claim, evidence) for claim in CLAIMS if claim.study in studies]
 
 
-def verdict_on(claim: Claim, studies: Mapping[str, Evidence]) -> Verdict:
+def verdict_on(claim: PaperClaim, studies: Mapping[str, StudyEvidence]) -> ClaimVerdict:
     """Check a claim against the evidence of its study and of those that its rule needs."""
     study = studies[claim.study]
     comparisons, lack = _compared(claim, studies)
@@ -139,10 +139,10 @@ def verdict_on(claim: Claim, studies: Mapping[str, Evidence]) -> Verdict:
         greedy = f"The text gives {MEDIAN} a bonus, but the published code makes it greedy"
         notes = (*notes, f"{greedy}; the best variant here is {best[MEDIAN]!r}.")
     differences = tuple(difference for difference in DIFFERENCES if claim.study in difference.studies)
-    return Verdict(claim, comparisons, lack, study.played, notes, differences)
+    return ClaimVerdict(claim, comparisons, lack, study.played, notes, differences)
 
 
-def _compared(claim: Claim, studies: Mapping[str, Evidence]) -> tuple[tuple[Comparison, ...], str]:
+def _compared(claim: PaperClaim, studies: Mapping[str, StudyEvidence]) -> tuple[tuple[Comparison, ...], str]:
     """Return what the rule of a claim compares, or what is missing for it."""
     for name in claim.rule.needs:
         if name not in studies:
