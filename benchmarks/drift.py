@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 import heavybandits as hb
+from heavybandits.algorithms.policies.discounted_ucb import DiscountedUCB
+from heavybandits.algorithms.policies.sliding_window_ucb import SlidingWindowUCB
 
 HORIZON, REPLICATIONS, SEEDS = 20_000, 8, range(1000, 1008)
 EVERY = [None, 1000, 2000, 5000]
@@ -41,8 +43,8 @@ def instance(seed: int, noise: Any) -> hb.Instance:
 def regret(seed: int, noise: Any) -> list[float]:
     """Return the mean regret on an instance, in the order of ``NAMES``."""
     auto = hb.make("auto")
-    windows = [hb.SlidingWindowUCB(window, width) for window in WINDOWS for width in WIDTHS]
-    discounts = [hb.DiscountedUCB(discount, width) for discount in DISCOUNTS for width in WIDTHS]
+    windows = [SlidingWindowUCB(window, width) for window in WINDOWS for width in WIDTHS]
+    discounts = [DiscountedUCB(discount, width) for discount in DISCOUNTS for width in WIDTHS]
     policies = [auto, *(hb.Restarting(auto, every) for every in EVERY), *windows, *discounts]
     labelled = {str(number): policy for number, policy in enumerate(policies)}
     result = hb.simulate(instance(seed, noise), labelled, horizon=HORIZON, replications=REPLICATIONS, seed=seed)

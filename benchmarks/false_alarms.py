@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
+from heavybandits.algorithms.policies.epsilon_greedy import EpsilonGreedy
 from heavybandits.jit.compiled import compiled
 from heavybandits.protocols import FloatArray
 
@@ -42,7 +43,7 @@ def learn(policy: Any, state: Any, rewards: FloatArray) -> None:
 
 def alarms(draw: Callable[[np.random.Generator, int], FloatArray], runs: int, n: int) -> int:
     """Return the number of false alarms in so many runs of n rewards."""
-    rng, policy, found = np.random.default_rng(5), hb.Restarting(hb.EpsilonGreedy(0.0)), 0
+    rng, policy, found = np.random.default_rng(5), hb.Restarting(EpsilonGreedy(0.0)), 0
     quickly = compiled(learn, policy, policy.init(1, 1), np.zeros(n))
     for _ in range(runs):
         state = policy.init(1, 1)

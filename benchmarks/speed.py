@@ -21,7 +21,11 @@ import numpy as np
 import peers
 
 import heavybandits as hb
+from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD
+from heavybandits.algorithms.estimators.two_point import TwoPoint
 from heavybandits.algorithms.parts.state.tree import arrays
+from heavybandits.algorithms.policies.fo_ucb import FOUCB
+from heavybandits.algorithms.policies.zo_ucb import ZOUCB
 from heavybandits.engine.arms_game import ArmsGame
 from heavybandits.engine.checkpoints import checkpoint_rounds
 from heavybandits.engine.loop import Run
@@ -193,7 +197,7 @@ def growth() -> Iterator[list[str]]:
     """Measure how the cost of a pull grows with the number of arms."""
     sizes = (10, 100, 1000, 10_000, 100_000)
     yield ["", *(f"K = {k:,}" for k in sizes), "last / first (at most 30)"]
-    fo, zo = hb.FOUCB(hb.ClippedSGD()), hb.ZOUCB(hb.TwoPoint(init_pulls=3))
+    fo, zo = FOUCB(ClippedSGD()), ZOUCB(TwoPoint(init_pulls=3))
     for name, policy in (("sgd-ucb", SGD), ("ucb", hb.UCB()), ("fo-ucb", fo), ("zo-ucb", zo)):
         costs = [per_pull(policy, k) for k in sizes]
         yield [f"`{name}`", *(f"{cost:.0f} ns" for cost in costs), f"{costs[-1] / costs[0]:.1f}"]

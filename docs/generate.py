@@ -1,8 +1,8 @@
 """Write what is generated from registered policies and estimators; run it after adding or changing one.
 
-``python docs/generate.py`` writes the list of names and looks, the table of policies, and the policies of the studies
-that play all of them.  With ``--only NAME`` it then plays that policy alone, to pin its results in ``tests/golden`` and
-to put its regret on the zoo into ``docs/_data``.
+``python docs/generate.py`` writes the list of names and looks, the stub of the package, the table of policies, and the
+policies of the studies that play all of them.  With ``--only NAME`` it then plays that policy alone, to pin its results
+in ``tests/golden`` and to put its regret on the zoo into ``docs/_data``.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ import textwrap
 from pathlib import Path
 
 import policies
+import stub
 import zoo
 
 from heavybandits.algorithms.registry import all_entries
 
 ROOT = Path(__file__).parent.parent
-NAMES = ROOT / "src" / "heavybandits" / "names.py"
+NAMES, STUB = (ROOT / "src" / "heavybandits" / name for name in ("names.py", "__init__.pyi"))
 TAB = "    "
-HEAD = '''"""The files of registered policies and estimators, and looks; written by ``python docs/generate.py``.
+HEAD = '''"""Where each name is registered, how it is drawn, and classes that are not public; no file is loaded.
 
-Each stands in the file that it names.  Here they can be found without loading any of these files.
+Written by ``python docs/generate.py``.
 """
 '''
 
@@ -32,7 +33,10 @@ def names() -> str:
     entries = dict(sorted(all_entries().items()))
     files = {name: entry.module.removeprefix("heavybandits.algorithms.") for name, entry in entries.items()}
     looks = {name: entry.look for name, entry in entries.items() if entry.look}
-    return HEAD + listed("FILES", files) + listed("LOOKS", looks)
+    public = {name for group in stub.public().values() for name in group}
+    classes = {entry.make.__name__: name for name, entry in entries.items() if entry.preset_of is None}
+    inside = {cls: name for cls, name in classes.items() if cls not in public}
+    return HEAD + listed("FILES", files) + listed("LOOKS", looks) + listed("CLASSES", inside)
 
 
 def listed(name: str, texts: dict[str, str]) -> str:
@@ -45,7 +49,7 @@ def listed(name: str, texts: dict[str, str]) -> str:
 def pages() -> dict[Path, str]:
     """Return all that is generated and takes no playing, by file."""
     studies = {zoo.file_of(study): zoo.with_policies(study, kind) for kind, study in zoo.STUDIES.items()}
-    return {NAMES: names(), policies.PAGE: policies.page(), **studies}
+    return {NAMES: names(), STUB: stub.stub(), policies.PAGE: policies.page(), **studies}
 
 
 def main() -> None:

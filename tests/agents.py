@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD
+from heavybandits.algorithms.estimators.two_point import TwoPoint
 from heavybandits.algorithms.parts.choice.estimates import index_of, value_of
 from heavybandits.algorithms.parts.state.tree import arrays
+from heavybandits.algorithms.policies.fo_ucb import FOUCB
+from heavybandits.algorithms.policies.zo_ucb import ZOUCB
 
 POLICIES: dict[str, Any] = {
     "ucb": hb.UCB(),
@@ -17,8 +21,8 @@ POLICIES: dict[str, Any] = {
     "sgd-ucb": hb.make("sgd-ucb"),
     "sgd-ucb-median": hb.make("sgd-ucb-median"),
     "sgd-ucb-smom": hb.make("sgd-ucb-smom"),
-    "fo-ucb": hb.FOUCB(hb.ClippedSGD(clip=2.0, radius="exp")),
-    "zo-ucb": hb.ZOUCB(hb.TwoPoint(init_pulls=3)),
+    "fo-ucb": FOUCB(ClippedSGD(clip=2.0, radius="exp")),
+    "zo-ucb": ZOUCB(TwoPoint(init_pulls=3)),
     "rucb-median": hb.make("rucb-median", eps=0.5, v=2.0),
     "rucb-truncated": hb.make("rucb-truncated", eps=0.5, u=2.0),
     "rucb-catoni": hb.make("rucb-catoni", v=2.0),

@@ -13,6 +13,10 @@ from scipy import integrate, optimize
 
 import heavybandits as hb
 from heavybandits import theory
+from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD
+from heavybandits.algorithms.estimators.two_point import TwoPoint
+from heavybandits.algorithms.policies.fo_ucb import FOUCB
+from heavybandits.algorithms.policies.zo_ucb import ZOUCB
 from heavybandits.jit.compiled import compiled, without_text
 from heavybandits.protocols import FloatArray
 
@@ -66,8 +70,8 @@ def test_the_optimiser_uses_these_schedules_with_delta_one_over_t_squared() -> N
     printed, proven = theory.printed_step(horizon, radius, delta), theory.proven_step(horizon, radius, delta, sigma)
     assert proven < printed
     for sgd, step, rate in (
-        (hb.ClippedSGD(clip=radius, sigma=sigma), printed, theory.printed_rate(4, delta, horizon, radius, sigma)),
-        (hb.ClippedSGD(clip=radius, sigma=sigma, radius="exp"), proven, radius**2 * math.exp(-4 * proven)),
+        (ClippedSGD(clip=radius, sigma=sigma), printed, theory.printed_rate(4, delta, horizon, radius, sigma)),
+        (ClippedSGD(clip=radius, sigma=sigma, radius="exp"), proven, radius**2 * math.exp(-4 * proven)),
     ):
         state = sgd.init(1, horizon)
         x = 0.0
@@ -269,7 +273,7 @@ def test_the_mean_covers_as_promised() -> None:
 @pytest.mark.parametrize("steps", [50, 200])
 def test_two_point_descent_covers_cauchy_noise(steps: int) -> None:
     """The bound is that of the normal limit, which the far tail of the initial median exceeds: delta is not small."""
-    zo = hb.TwoPoint()
+    zo = TwoPoint()
     table = np.random.default_rng(steps).standard_cauchy((zo.init_pulls + steps, 800))
     assert 0.005 < misses(zo, table, 0.1, lambda rate: rate) < 0.1
 
@@ -284,8 +288,8 @@ def follow(policy: Any, state: Any, rewards: FloatArray, target: float, delta: f
             worst[arm] = max(worst[arm], distance / math.sqrt(2.0 * rate))
 
 
-def largest_ratios(sgd: hb.ClippedSGD, target: float, rewards: FloatArray, horizon: int) -> FloatArray:
-    policy = hb.FOUCB(sgd)
+def largest_ratios(sgd: ClippedSGD, target: float, rewards: FloatArray, horizon: int) -> FloatArray:
+    policy = FOUCB(sgd)
     state, worst = policy.init(len(rewards), horizon), np.zeros(len(rewards))
     arguments = (without_text(policy), state, rewards, target, theory.confidence(horizon), worst)
     run = compiled(follow, *arguments) if rewards.size > 10_000 else follow
@@ -301,28 +305,28 @@ def test_clipped_sgd_stays_within_its_radii() -> None:
     noise = np.random.default_rng(0).standard_cauchy((10, 9 * horizon))
     told: dict[str, Any] = {"m": 4, "clip": radius, "sigma": CAUCHY_MEDIAN_OF_9}
     for target in (radius, -radius):
-        proven = largest_ratios(hb.ClippedSGD(radius="exp", **told), target, target + noise, horizon)
+        proven = largest_ratios(ClippedSGD(radius="exp", **told), target, target + noise, horizon)
         assert np.all(proven <= 1.0)
         assert np.all(proven > 0.5)  # the start alone is at 1/sqrt(2)
-        printed = largest_ratios(hb.ClippedSGD(radius="printed", **told), target, target + noise, horizon)
+        printed = largest_ratios(ClippedSGD(radius="printed", **told), target, target + noise, horizon)
         assert np.all(printed <= 1.0)
     # an optimiser that is told too small a distance stays behind its own radius
     small: dict[str, Any] = {**told, "clip": 0.1 * radius}
-    assert np.all(largest_ratios(hb.ClippedSGD(radius="exp", **small), radius, radius + noise, horizon) > 1.0)
+    assert np.all(largest_ratios(ClippedSGD(radius="exp", **small), radius, radius + noise, horizon) > 1.0)
 
 
 def test_printed_rate_does_not_hold_for_every_step() -> None:
     """With next to no noise the start is forgotten like exp(-gamma k), and 1/(k + 1) promises more."""
     horizon, radius = 10_000, 1.0
     rewards = np.full((1, 3000), radius)
-    assert largest_ratios(hb.ClippedSGD(clip=radius, sigma=1e-3), radius, rewards, horizon)[0] > 2.0
-    assert largest_ratios(hb.ClippedSGD(clip=radius, sigma=1e-3, radius="exp"), radius, rewards, horizon)[0] < 1.0
+    assert largest_ratios(ClippedSGD(clip=radius, sigma=1e-3), radius, rewards, horizon)[0] > 2.0
+    assert largest_ratios(ClippedSGD(clip=radius, sigma=1e-3, radius="exp"), radius, rewards, horizon)[0] < 1.0
 
 
 def test_regret_of_the_templates_stays_below_their_bounds() -> None:
     sigma, horizon = 1.0, 20_000
     instance = hb.Instance([0.0, 2.0, 2.5, 3.0], hb.Gaussian(sigma))
-    policies: dict[str, Any] = {"FO": hb.FOUCB(Mean(sigma, squared=True)), "ZO": hb.ZOUCB(Mean(sigma, squared=False))}
+    policies: dict[str, Any] = {"FO": FOUCB(Mean(sigma, squared=True)), "ZO": ZOUCB(Mean(sigma, squared=False))}
     result = hb.simulate(instance, policies, horizon=horizon, replications=20, seed=1, workers=1, checkpoints=[horizon])
     fo, zo = result.regret.values[:, :, -1]
     bound = theory.fo_regret_bound(instance.gaps, horizon, gaussian_inverse(sigma))
@@ -339,7 +343,7 @@ def test_regret_of_clipped_sgd_ucb_stays_below_its_bounds() -> None:
     """Noise is small and the horizon long; otherwise the bounds would say nothing."""
     sigma, radius, horizon = 0.01, 2.0, 2_000_000
     instance = hb.Instance([0.0, 1.0], hb.Gaussian(sigma))
-    policy = hb.FOUCB(hb.ClippedSGD(clip=radius, sigma=sigma))
+    policy = FOUCB(ClippedSGD(clip=radius, sigma=sigma))
     result = hb.simulate(instance, {"SGD": policy}, horizon=horizon, replications=2, seed=1, checkpoints=[horizon])
     regret = result.regret.values[0, :, -1]
     bound = theory.clipped_sgd_ucb_regret_bound(instance.gaps, horizon, radius, sigma)

@@ -10,6 +10,7 @@ from heavybandits.protocols import FloatArray
 from heavybandits.reproduce import ClaimVerdict, verdicts
 from heavybandits.results.result import Result
 from heavybandits.results.study_result import StudyResult
+from heavybandits.world.environments import delta_cauchy, delta_gaussian
 
 SGD, MED, SMOM = OURS = ("SGD-UCB", "SGD-UCB-Median", "SGD-UCB-SMoM")
 RUCB, RECOMPUTED, TRUNCATED = "RUCB-Median", "RUCB-Median recomputed", "RUCB-Truncated"
@@ -67,7 +68,7 @@ def environments(
 
 
 def sweep(name: str, top: float, regrets: Callable[[str, float], float], replications: int) -> StudyResult:
-    make = hb.delta_gaussian if name == "delta-gaussian" else hb.delta_cauchy
+    make = delta_gaussian if name == "delta-gaussian" else delta_cauchy
     results = {
         f"{delta}": result(
             make(delta * top), {family: delta and regrets(family, delta) for family in ("UCB", RUCB, *OURS)}, {}, {},

@@ -1,6 +1,6 @@
-"""The files of registered policies and estimators, and looks; written by ``python docs/generate.py``.
+"""Where each name is registered, how it is drawn, and classes that are not public; no file is loaded.
 
-Each stands in the file that it names.  Here they can be found without loading any of these files.
+Written by ``python docs/generate.py``.
 """
 
 FILES = {
@@ -52,4 +52,20 @@ LOOKS = {
     "student-thompson": "green dashed", "thompson-beta": "green long", "thompson-gaussian": "green solid",
     "thompson-normal-gamma": "sky long", "tsallis-inf": "sky solid", "ucb": "grey solid",
     "ucb-tuned": "grey dash-dot-dot", "uni-inf": "purple dash-dot-dot", "zo-ucb": "blue short",
+}  # fmt: skip
+
+CLASSES = {
+    "AdaOFUL": "ada-oful", "AdaTINF": "ada-tinf", "AdarUCB": "adar-ucb", "ADMM": "admm", "ADTM": "adtm", "APE2": "ape2",
+    "BMM": "bmm", "Catoni": "catoni", "CatoniInfiniteVariance": "catoni-infinite-variance", "ClippedSGD": "clipped-sgd",
+    "ClippedSSTM": "clipped-sstm", "CRT": "crt", "DiscountedUCB": "discounted-ucb", "EpsilonGreedy": "epsilon-greedy",
+    "Exp3": "exp3", "FOUCB": "fo-ucb", "ForceMOM": "force-mom", "HeavyOFUL": "heavy-oful", "HOO": "hoo",
+    "HTINF": "htinf", "HuberBandit": "huber-bandit", "HvtUCB": "hvt-ucb", "INFClip": "inf-clip",
+    "KLinfUCB": "klinf-ucb", "LBSDA": "lb-sda", "LevelSetUCB": "level-set-ucb", "LinTS": "lin-ts", "LinUCB": "lin-ucb",
+    "LinearClippedSGDUCB": "linear-clipped-sgd-ucb", "LinearLevelSetUCB": "linear-level-set-ucb",
+    "MedianINF": "median-inf", "MedianOf": "median-of", "MedianOfMeans": "median-of-means", "MENU": "menu",
+    "MixtureOrderStatistic": "mixture-order-statistic", "MomLin": "mom-lin", "MOSS": "moss", "MRAPE": "mr-ape",
+    "MRUCB": "mr-ucb", "OFUL": "oful", "OrderStatistic": "order-statistic", "RobustUCB": "robust-ucb", "SDTM": "sdtm",
+    "SlidingWindowUCB": "sliding-window-ucb", "StudentThompson": "student-thompson", "ThompsonBeta": "thompson-beta",
+    "ThompsonNormalGamma": "thompson-normal-gamma", "TOFU": "tofu", "TruncatedMean": "truncated-mean",
+    "TwoPoint": "two-point", "UCBTuned": "ucb-tuned", "UniINF": "uni-inf", "ZOUCB": "zo-ucb", "Zooming": "zooming",
 }  # fmt: skip

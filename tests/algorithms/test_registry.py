@@ -13,6 +13,7 @@ import pytest
 import heavybandits as hb
 from heavybandits.algorithms import registry
 from heavybandits.algorithms.entries import register_estimator
+from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD
 from heavybandits.protocols import kind_of
 
 ROOT = Path(__file__).parents[2]
@@ -162,7 +163,7 @@ def test_generated_files_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_name_can_be_registered_once() -> None:
     with pytest.raises(ValueError, match="two files register the name 'ucb'"):
-        register_estimator("ucb")(type(hb.ClippedSGD()))
+        register_estimator("ucb")(type(ClippedSGD()))
 
 
 @pytest.mark.parametrize("kind", registry.KINDS)

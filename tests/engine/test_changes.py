@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.algorithms.policies.sliding_window_ucb import SlidingWindowUCB
 from heavybandits.engine import arms_game
 from heavybandits.protocols import FloatArray, IntArray
 from heavybandits.studies.schema import StudyError, StudyFile
@@ -68,7 +69,7 @@ def test_regret_is_against_the_best_arm_of_each_round(monkeypatch: pytest.Monkey
 
 def test_rewards_are_around_the_means_of_their_round() -> None:
     instance = hb.Instance([1, 0], hb.Gaussian(0.01), changes={500: [9, 5]})
-    greedy = {"": hb.SlidingWindowUCB(window=20, width=0.01)}
+    greedy = {"": SlidingWindowUCB(window=20, width=0.01)}
     regret = hb.simulate(instance, greedy, horizon=1000, replications=3).regret.to_numpy()[0, :, -1]
     stuck = hb.Instance([1, 0], hb.Gaussian(0.01), changes={500: [5, 9]})
     assert (regret < 300).all()

@@ -274,8 +274,8 @@ import json, sys
 import numpy as np, numba
 import heavybandits as hb
 policies = {"ucb": hb.UCB(), "kl": hb.KLUCB(-5, 5), "thompson": hb.ThompsonGaussian(),
-            "sgd": hb.make("sgd-ucb"), "smom": hb.make("sgd-ucb-smom", clip=2), "zo": hb.ZOUCB(hb.TwoPoint()),
-            "fo": hb.FOUCB(hb.ClippedSGD(m=1, theta=0.1)), "rucb": hb.make("rucb-median", eps=1, v=1)}
+            "sgd": hb.make("sgd-ucb"), "smom": hb.make("sgd-ucb-smom", clip=2), "zo": ZOUCB(TwoPoint()),
+            "fo": FOUCB(ClippedSGD(m=1, theta=0.1)), "rucb": hb.make("rucb-median", eps=1, v=1)}
 out = {"jit": not numba.config.DISABLE_JIT}
 for k in (3, 80):
     result = hb.simulate(hb.Instance(np.arange(k) / k, hb.Cauchy()), policies, horizon=400, replications=2, workers=2)

@@ -13,6 +13,8 @@ import pytest
 from user_policy import MINE, write_policy
 
 import heavybandits as hb
+from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD
+from heavybandits.algorithms.policies.fo_ucb import FOUCB
 from heavybandits.algorithms.registry import examples
 from heavybandits.jit import compiled as compilation
 from heavybandits.jit.compiled import compiled, without_text
@@ -349,7 +351,7 @@ def test_methods_may_be_inherited() -> None:
 
 def test_kernels_get_no_text() -> None:
     assert without_text(hb.make("sgd-ucb")).schedule is None
-    nested = without_text(hb.FOUCB(hb.ClippedSGD()))
+    nested = without_text(FOUCB(ClippedSGD()))
     assert nested.optimizer.radius is None
     assert nested.optimizer.clip == 10.0
 

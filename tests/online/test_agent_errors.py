@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
+from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD
 from heavybandits.algorithms.parts.state.tree import arrays
 
 NO_HORIZON = ["ucb", "kl-ucb", "thompson-gaussian", "rucb-median", "rucb-truncated", "rucb-catoni"]
@@ -125,7 +126,7 @@ def test_the_last_arm_cannot_be_removed() -> None:
         ({"n_arms": 2, "seed": "x"}, TypeError, "seed must be a non-negative whole number, got 'x'"),
         ({"n_arms": 2, "policy": hb.UCB}, TypeError, "policy must be a policy such as .*got <class"),
         ({"n_arms": 2, "policy": "ucb"}, TypeError, "policy must be a policy such as .*got 'ucb'"),
-        ({"n_arms": 2, "policy": hb.ClippedSGD()}, TypeError, "policy must be a policy such as .*got ClippedSGD"),
+        ({"n_arms": 2, "policy": ClippedSGD()}, TypeError, "policy must be a policy such as .*got ClippedSGD"),
         ({"n_arms": 2, "policy": None}, TypeError, "policy must be a policy such as .*got None"),
     ],
 )

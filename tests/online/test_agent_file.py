@@ -11,6 +11,8 @@ import pytest
 from agents import POLICIES, Plain, every_policy, make_agent, reward_of, snapshot
 
 import heavybandits as hb
+from heavybandits.algorithms.estimators.clipped_sstm import ClippedSSTM
+from heavybandits.algorithms.policies.fo_ucb import FOUCB
 from heavybandits.online.agent_file import encoded, read
 from heavybandits.online.saved_arms import Saved, built
 
@@ -108,7 +110,7 @@ def test_names_that_cannot_be_saved_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "policy",
     [hb.ThompsonGaussian(prior_mean=1.0, prior_scale=2.0), hb.make("sgd-ucb", schedule="theory", coeff=0.7),
-     hb.FOUCB(hb.ClippedSSTM(a=3.0)), hb.make("rucb-catoni", v=1.0, eps=0.5)],
+     FOUCB(ClippedSSTM(a=3.0)), hb.make("rucb-catoni", v=1.0, eps=0.5)],
 )  # fmt: skip
 def test_parameters_come_back(policy: Any, tmp_path: Path) -> None:
     saved = Saved(policy, 100, ["a"], 0, [0], 0, np.random.default_rng(), policy.init(1, 100), [0], [])

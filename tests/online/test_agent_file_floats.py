@@ -12,6 +12,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import arrays
+from heavybandits.algorithms.policies.ucb_tuned import UCBTuned
 from heavybandits.algorithms.registry import examples
 
 WILD = (1e300, -1e300, math.nan, 1e-320, -1.0, math.inf, -math.inf, 0.0)
@@ -117,7 +118,7 @@ def test_what_never_changes_must_be_what_it_was() -> None:
 
 
 def test_nan_where_nothing_is_missing() -> None:
-    agent = hb.Agent(hb.UCBTuned(), 2)
+    agent = hb.Agent(UCBTuned(), 2)
     agent._state.mean[1] = math.nan
     with pytest.raises(ValueError, match=r"state\.mean must not be NaN"):
         hb.Agent.loads(agent.dumps())

@@ -11,6 +11,7 @@ from heavybandits.studies.record import differences
 from heavybandits.studies.schema import StudyError
 from heavybandits.studies.study import PULLS_PER_ITEM, Study, read_study, studies
 from heavybandits.studies.sweep import choices
+from heavybandits.world.environments import delta_cauchy, delta_gaussian, gaussian_env1, gaussian_env2, gaussian_env3
 
 HEAD = "[study]\nhorizon = 50\nreplications = 3\n"
 PAIR = "[instance.pair]\nmeans = [0, 1]\nnoise = { kind = 'cauchy' }\n"
@@ -93,7 +94,7 @@ def test_instances_sweep_and_keep_lists_that_are_lists_by_nature(tmp_path: Path)
     assert cases["each"].instance == hb.Instance([0, 1], [hb.Gaussian(2.0), hb.Cauchy()])
     assert (cases["each"].horizon, cases["each"].replications) == (70, 2)
     assert (cases["mixed"].horizon, cases["mixed"].replications) == (50, 3)
-    assert cases["two delta=0.5"].instance == hb.delta_gaussian(0.5)
+    assert cases["two delta=0.5"].instance == delta_gaussian(0.5)
 
 
 def test_a_policy_is_told_of_the_instance(tmp_path: Path) -> None:
@@ -286,9 +287,9 @@ def test_the_papers_heavy_tails(name: str) -> None:
 def test_the_papers_other_experiments() -> None:
     gaussian, close, far, runtime = map(read_study, ("gaussian", "delta-gaussian", "delta-cauchy", "runtime"))
     assert [case.instance for case in gaussian.cases.values()] == [
-        hb.gaussian_env1(), hb.gaussian_env2(), hb.gaussian_env3()]  # fmt: skip
+        gaussian_env1(), gaussian_env2(), gaussian_env3()]  # fmt: skip
     assert {(case.horizon, case.replications) for case in gaussian.cases.values()} == {(3000, 150)}
-    for sweep, step, make in ((close, 0.04, hb.delta_gaussian), (far, 0.4, hb.delta_cauchy)):
+    for sweep, step, make in ((close, 0.04, delta_gaussian), (far, 0.4, delta_cauchy)):
         np.testing.assert_allclose([case.swept["delta"] for case in sweep.cases.values()], step * np.arange(26))
         assert all(case.instance == make(case.swept["delta"]) for case in sweep.cases.values())
         assert {(case.horizon, case.replications) for case in sweep.cases.values()} == {(2000, 300)}

@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import heavybandits as hb
+from heavybandits.algorithms.policies.level_set_ucb import LevelSetUCB
 from heavybandits.studies.study import read_study
 
 REVENUE = [hb.Bernoulli(0.5), hb.ZeroInflated(0.1, hb.LogNormal(1.0)), hb.Empirical([0.0, 0.0, 0.3])]
@@ -199,4 +200,4 @@ def test_a_study_of_laws_runs_and_is_reported(tmp_path: Path) -> None:
 
 def test_a_loss_needs_a_density() -> None:
     with pytest.raises(ValueError, match="some values have a positive probability"):
-        hb.LevelSetUCB(hb.Bernoulli(0.1))
+        LevelSetUCB(hb.Bernoulli(0.1))

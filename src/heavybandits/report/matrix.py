@@ -32,7 +32,7 @@ def ratio_matrix(study: StudyResult) -> pd.DataFrame:
     --------
     >>> import heavybandits as hb
     >>> policies = {"UCB": hb.UCB(), "KL-UCB": hb.KLUCB()}
-    >>> result = hb.simulate(hb.gaussian_env1(), policies, horizon=100, replications=5)
+    >>> result = hb.simulate(hb.env2(hb.Gaussian()), policies, horizon=100, replications=5)
     >>> families = {label: label for label in policies}
     >>> study = StudyResult("all", "All", "", {"Gaussian": result}, families, {}, {}, {})
     >>> float(ratio_matrix(study)["Gaussian"].min())

@@ -212,7 +212,7 @@ class Result:
         --------
         >>> import heavybandits as hb
         >>> policies = {"UCB": hb.UCB(), "KL-UCB": hb.KLUCB()}
-        >>> result = hb.simulate(hb.gaussian_env1(), policies, horizon=100, replications=5)
+        >>> result = hb.simulate(hb.env2(hb.Gaussian()), policies, horizon=100, replications=5)
         >>> figure = result.plot(policies=["UCB"], band=[])
         >>> figure.axes[0].get_ylabel()
         'mean regret'

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
+from heavybandits.algorithms.estimators.mixture_order_statistic import MixtureOrderStatistic
+from heavybandits.algorithms.estimators.order_statistic import OrderStatistic
 from heavybandits.protocols import FloatArray
 
 REWARDS = [0.9, -4, 11, 0.2, 40, -1, 1.5, 0, 7, -0.5, 0.3, 2]
@@ -18,7 +20,7 @@ REWARDS = [0.9, -4, 11, 0.2, 40, -1, 1.5, 0, 7, -0.5, 0.3, 2]
     ("t", "c", "index"), [(20, 1.0, 11.0), (20, 0.25, 2.0), (10_000, 0.25, 7.0), (10**9, 1.0, math.inf)]
 )
 def test_index_of_twelve_rewards(t: int, c: float, index: float) -> None:
-    bound = hb.OrderStatistic()
+    bound = OrderStatistic()
     state = bound.init(1, 12)
     for reward in REWARDS:
         bound.observe(state, 0, reward)
@@ -72,7 +74,7 @@ def test_increasing_maps_change_nothing(seed: int) -> None:
 @pytest.mark.parametrize("noise", [hb.Cauchy(), hb.Frechet(1.0), hb.LogNormal(2.0)], ids=repr)
 def test_bound_is_seldom_below_the_median(noise: Any) -> None:
     """P(index < median) <= t^-c for every n; here t^-c = 0.05 and 4000 samples of each size."""
-    bound, rng = hb.OrderStatistic(), np.random.default_rng(8)
+    bound, rng = OrderStatistic(), np.random.default_rng(8)
     median = float(noise.quantile(0.5))
     for n in (5, 20, 60):
         k = bound.rank_of(n, math.log(20))
@@ -83,7 +85,7 @@ def test_bound_is_seldom_below_the_median(noise: Any) -> None:
 
 
 def test_other_quantiles() -> None:
-    bound = hb.OrderStatistic(quantile=0.9)
+    bound = OrderStatistic(quantile=0.9)
     state = bound.init(1, 100)
     for reward in range(100):
         bound.observe(state, 0, float(reward))
@@ -108,7 +110,7 @@ def log_mixture(n: int, above: int, quantile: float) -> float:
 @pytest.mark.parametrize("quantile", [0.5, 0.9])
 @pytest.mark.parametrize("n", [3, 12, 40])
 def test_the_mixture_bound_is_the_first_order_statistic_with_enough_evidence(n: int, quantile: float) -> None:
-    bound = hb.MixtureOrderStatistic(quantile)
+    bound = MixtureOrderStatistic(quantile)
     for level in (0.5, 2.0, 6.0):
         enough = [s for s in range(n + 1) if s < n * (1 - quantile) and log_mixture(n, s, quantile) >= level]
         k = bound.rank_of(n, level)
@@ -119,7 +121,7 @@ def test_the_mixture_bound_is_the_first_order_statistic_with_enough_evidence(n: 
 
 def share_of_misses(rewards: FloatArray, median: float, level: float) -> float:
     """Return in which share of the rows the mixture bound is ever below the median: the k-th reward is, if k are."""
-    ranks = [hb.MixtureOrderStatistic().rank_of(n, -math.log(level)) for n in range(1, rewards.shape[1] + 1)]
+    ranks = [MixtureOrderStatistic().rank_of(n, -math.log(level)) for n in range(1, rewards.shape[1] + 1)]
     return float((np.cumsum(rewards < median, axis=1) >= ranks).any(axis=1).mean())
 
 
@@ -143,7 +145,7 @@ def test_the_mixture_bound_holds_for_coins(chance: float, median: float) -> None
 
 def test_the_mixture_plays_as_its_reference() -> None:
     rewards = np.array([0.0, 0.5, 1.0]) + np.random.default_rng(4).standard_cauchy((200, 3))
-    bound = hb.MixtureOrderStatistic()
+    bound = MixtureOrderStatistic()
     arms: list[int] = []
     seen: list[list[float]] = [[], [], []]
     for t, row in enumerate(rewards):
@@ -156,6 +158,6 @@ def test_the_mixture_plays_as_its_reference() -> None:
 
 def test_the_mixture_refuses_the_maximum() -> None:
     with pytest.raises(ValueError, match="quantile must be below 1, got 1"):
-        hb.MixtureOrderStatistic(1.0)
+        MixtureOrderStatistic(1.0)
     with pytest.raises(ValueError, match="bound must be 'hoeffding' or 'mixture', got 'exact'"):
         hb.make("order-statistic-ucb", c=1.0, bound="exact")

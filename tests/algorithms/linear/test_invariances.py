@@ -10,6 +10,20 @@ from hypothesis import strategies as st
 from playing import seeds
 
 import heavybandits as hb
+from heavybandits.algorithms.linear.ada_oful import AdaOFUL
+from heavybandits.algorithms.linear.bmm import BMM
+from heavybandits.algorithms.linear.crt import CRT
+from heavybandits.algorithms.linear.heavy_oful import HeavyOFUL
+from heavybandits.algorithms.linear.huber_bandit import HuberBandit
+from heavybandits.algorithms.linear.hvt_ucb import HvtUCB
+from heavybandits.algorithms.linear.lin_ts import LinTS
+from heavybandits.algorithms.linear.lin_ucb import LinUCB
+from heavybandits.algorithms.linear.linear_clipped_sgd_ucb import LinearClippedSGDUCB
+from heavybandits.algorithms.linear.median_of import MedianOf
+from heavybandits.algorithms.linear.menu import MENU
+from heavybandits.algorithms.linear.mom_lin import MomLin
+from heavybandits.algorithms.linear.oful import OFUL
+from heavybandits.algorithms.linear.tofu import TOFU
 from heavybandits.protocols import FloatArray, IntArray
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -20,26 +34,26 @@ few = settings(max_examples=10)
 def in_units(a: float) -> dict[str, Any]:
     """Return policies with the same prior knowledge, but for rewards multiplied by a."""
     return {
-        "oful": hb.OFUL(scale=a, bound=a, beta_scale=0.3),
-        "lin-ucb": hb.LinUCB(beta=0.3 * a),
-        "lin-ts": hb.LinTS(scale=0.3 * a),
-        "second order": hb.LinearClippedSGDUCB(clip=a, coeff=0.3 * a, intercept=True),
-        "first order": hb.LinearClippedSGDUCB(clip=a, coeff=0.3 * a, order="first"),
-        "menu": hb.MENU(eps=1.0, v=a * a, bound=a, repeats=4, beta_scale=0.02),
-        "bmm": hb.BMM(eps=1.0, v=a * a, repeats=3, beta_scale=0.02),
-        "tofu": hb.TOFU(eps=1.0, u=3.0 * a * a, bound=a, beta_scale=0.02),
-        "huber-bandit": hb.HuberBandit(n_arms=2, eps=0.5, nu=a, gap=0.2 * a),
-        "median-of": hb.MedianOf(hb.LinUCB(beta=0.3 * a), m=1),
+        "oful": OFUL(scale=a, bound=a, beta_scale=0.3),
+        "lin-ucb": LinUCB(beta=0.3 * a),
+        "lin-ts": LinTS(scale=0.3 * a),
+        "second order": LinearClippedSGDUCB(clip=a, coeff=0.3 * a, intercept=True),
+        "first order": LinearClippedSGDUCB(clip=a, coeff=0.3 * a, order="first"),
+        "menu": MENU(eps=1.0, v=a * a, bound=a, repeats=4, beta_scale=0.02),
+        "bmm": BMM(eps=1.0, v=a * a, repeats=3, beta_scale=0.02),
+        "tofu": TOFU(eps=1.0, u=3.0 * a * a, bound=a, beta_scale=0.02),
+        "huber-bandit": HuberBandit(n_arms=2, eps=0.5, nu=a, gap=0.2 * a),
+        "median-of": MedianOf(LinUCB(beta=0.3 * a), m=1),
     }
 
 
 POLICIES = {
     **in_units(1.0),
-    "crt": hb.CRT(eps=0.5, v=1.0, beta_scale=0.1),
-    "mom-lin": hb.MomLin(eps=1.0, v=1.0, beta_scale=0.02),
-    "heavy-oful": hb.HeavyOFUL(eps=0.5, nu=1.0, beta_scale=1e-3),
-    "ada-oful": hb.AdaOFUL(nu=1.0),
-    "hvt-ucb": hb.HvtUCB(eps=0.5, nu=1.0, beta_scale=1e-3),
+    "crt": CRT(eps=0.5, v=1.0, beta_scale=0.1),
+    "mom-lin": MomLin(eps=1.0, v=1.0, beta_scale=0.02),
+    "heavy-oful": HeavyOFUL(eps=0.5, nu=1.0, beta_scale=1e-3),
+    "ada-oful": AdaOFUL(nu=1.0),
+    "hvt-ucb": HvtUCB(eps=0.5, nu=1.0, beta_scale=1e-3),
 }
 
 
@@ -106,7 +120,7 @@ def test_estimates_turn_with_the_axes(name: str, seed: int) -> None:
 @given(seeds, st.sampled_from([-1000.0, 1.0, 100.0]))
 def test_an_intercept_takes_up_a_constant(seed: int, constant: float) -> None:
     features, rewards = world("lin-ucb", seed)
-    policy = hb.LinUCB(ridge=1e-9, intercept=True)
+    policy = LinUCB(ridge=1e-9, intercept=True)
     state, other = (policy.init(4, None) for _ in range(2))
     for t in range(HORIZON):
         policy.update(state, features[t, 0], rewards[t, 0])
@@ -119,7 +133,7 @@ def test_the_intercept_decides_under_skewed_noise() -> None:
     """Clipped errors of skewed noise do not average to 0, and only an intercept keeps that out of theta."""
     noise = hb.Shifted(hb.Pareto(1.5), -3.0)
     instance = hb.LinearInstance(hb.Sphere(1, 5), hb.Sphere(10, 5), noise)
-    both = {"without": hb.LinearClippedSGDUCB(), "with": hb.LinearClippedSGDUCB(intercept=True)}
+    both = {"without": LinearClippedSGDUCB(), "with": LinearClippedSGDUCB(intercept=True)}
     result = hb.simulate(instance, both, horizon=2000, replications=4, seed=3)
     without, with_one = result.regret.isel(round=-1).mean("replication").to_numpy()
     assert with_one < 0.2 * without
@@ -127,7 +141,7 @@ def test_the_intercept_decides_under_skewed_noise() -> None:
 
 def test_one_hot_features_make_ucb_of_lin_ucb() -> None:
     """Without a ridge the estimate is a mean, and the width is one over the root of the number of pulls."""
-    policy, rng = hb.LinUCB(beta=0.7, ridge=1e-12), np.random.default_rng(0)
+    policy, rng = LinUCB(beta=0.7, ridge=1e-12), np.random.default_rng(0)
     state, columns = policy.init(3, None), [[], [], []]  # type: tuple[Any, list[list[float]]]
     for t in range(60):
         row = policy.select(state, np.eye(3), t, None)
@@ -142,7 +156,7 @@ def test_one_hot_features_make_ucb_of_lin_ucb() -> None:
 def test_one_feature_makes_clipped_sgd_ucb_of_the_first_order() -> None:
     """The estimate takes the same steps as the paper's policy on one arm."""
     rewards = np.random.default_rng(0).standard_cauchy(30)
-    linear = hb.LinearClippedSGDUCB(clip=2.0, order="first")
+    linear = LinearClippedSGDUCB(clip=2.0, order="first")
     state = linear.init(1, 100)
     arms = hb.ClippedSGDUCB(m=0, n=1, clip=2.0, init_pulls=1, theta=0.0)
     other = arms.init(1, 100)

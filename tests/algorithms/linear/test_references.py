@@ -7,27 +7,39 @@ import linear_references as slow
 import numpy as np
 import pytest
 
-import heavybandits as hb
+from heavybandits.algorithms.linear.ada_oful import AdaOFUL
+from heavybandits.algorithms.linear.bmm import BMM
+from heavybandits.algorithms.linear.crt import CRT
+from heavybandits.algorithms.linear.heavy_oful import HeavyOFUL
+from heavybandits.algorithms.linear.huber_bandit import HuberBandit
+from heavybandits.algorithms.linear.hvt_ucb import HvtUCB
+from heavybandits.algorithms.linear.lin_ts import LinTS
+from heavybandits.algorithms.linear.lin_ucb import LinUCB
+from heavybandits.algorithms.linear.linear_clipped_sgd_ucb import LinearClippedSGDUCB
+from heavybandits.algorithms.linear.menu import MENU
+from heavybandits.algorithms.linear.mom_lin import MomLin
+from heavybandits.algorithms.linear.oful import OFUL
+from heavybandits.algorithms.linear.tofu import TOFU
 from heavybandits.protocols import FloatArray
 
 HORIZON = 60
 CASES: dict[str, tuple[Any, type[slow.Reference]]] = {
-    "oful": (hb.OFUL(scale=0.7, bound=2.0, ridge=0.5, beta_scale=0.3), slow.OFUL),
-    "oful with intercept": (hb.OFUL(beta_scale=0.3, intercept=True), slow.OFUL),
-    "lin-ucb": (hb.LinUCB(beta=0.4, ridge=2.0), slow.LinUCB),
-    "second order": (hb.LinearClippedSGDUCB(clip=0.8, coeff=0.4, intercept=True), slow.ClippedSGD),
-    "first order": (hb.LinearClippedSGDUCB(clip=0.8, coeff=0.4, order="first"), slow.ClippedSGD),
-    "crt": (hb.CRT(eps=0.5, v=1.5, beta_scale=0.1), slow.CRT),
-    "mom-lin": (hb.MomLin(eps=0.6, v=1.5, beta_scale=0.02, delta=1.0), slow.MomLin),
-    "menu": (hb.MENU(eps=0.5, v=1.5, repeats=4, beta_scale=0.02, ridge=0.5), slow.MENU),
-    "menu, odd": (hb.MENU(eps=0.5, v=1.5, repeats=5, beta_scale=0.02), slow.MENU),
-    "bmm": (hb.BMM(eps=0.5, v=1.5, repeats=3, beta_scale=0.02), slow.BMM),
-    "tofu": (hb.TOFU(eps=0.5, u=2.0, beta_scale=0.02, intercept=True), slow.TOFU),
-    "heavy-oful": (hb.HeavyOFUL(eps=0.5, nu=0.5, bound=0.8, beta_scale=1e-3), huber.HeavyOFUL),
-    "heavy-oful, light ridge": (hb.HeavyOFUL(eps=1.0, nu=0.5, ridge=0.1, beta_scale=1e-3), huber.HeavyOFUL),
-    "ada-oful": (hb.AdaOFUL(nu=0.5, bound=0.8, beta=0.3), huber.AdaOFUL),
-    "hvt-ucb": (hb.HvtUCB(eps=0.5, nu=0.5, bound=0.8, ridge=0.5, beta_scale=1e-3), huber.HvtUCB),
-    "huber-bandit": (hb.HuberBandit(n_arms=3, eps=0.5, nu=0.7), slow.HuberBandit),
+    "oful": (OFUL(scale=0.7, bound=2.0, ridge=0.5, beta_scale=0.3), slow.OFUL),
+    "oful with intercept": (OFUL(beta_scale=0.3, intercept=True), slow.OFUL),
+    "lin-ucb": (LinUCB(beta=0.4, ridge=2.0), slow.LinUCB),
+    "second order": (LinearClippedSGDUCB(clip=0.8, coeff=0.4, intercept=True), slow.ClippedSGD),
+    "first order": (LinearClippedSGDUCB(clip=0.8, coeff=0.4, order="first"), slow.ClippedSGD),
+    "crt": (CRT(eps=0.5, v=1.5, beta_scale=0.1), slow.CRT),
+    "mom-lin": (MomLin(eps=0.6, v=1.5, beta_scale=0.02, delta=1.0), slow.MomLin),
+    "menu": (MENU(eps=0.5, v=1.5, repeats=4, beta_scale=0.02, ridge=0.5), slow.MENU),
+    "menu, odd": (MENU(eps=0.5, v=1.5, repeats=5, beta_scale=0.02), slow.MENU),
+    "bmm": (BMM(eps=0.5, v=1.5, repeats=3, beta_scale=0.02), slow.BMM),
+    "tofu": (TOFU(eps=0.5, u=2.0, beta_scale=0.02, intercept=True), slow.TOFU),
+    "heavy-oful": (HeavyOFUL(eps=0.5, nu=0.5, bound=0.8, beta_scale=1e-3), huber.HeavyOFUL),
+    "heavy-oful, light ridge": (HeavyOFUL(eps=1.0, nu=0.5, ridge=0.1, beta_scale=1e-3), huber.HeavyOFUL),
+    "ada-oful": (AdaOFUL(nu=0.5, bound=0.8, beta=0.3), huber.AdaOFUL),
+    "hvt-ucb": (HvtUCB(eps=0.5, nu=0.5, bound=0.8, ridge=0.5, beta_scale=1e-3), huber.HvtUCB),
+    "huber-bandit": (HuberBandit(n_arms=3, eps=0.5, nu=0.7), slow.HuberBandit),
 }
 INDEXED = set(CASES) - {"huber-bandit", "menu, odd"}  # one forces rows, and estimates of the other tie
 BALLS = ("heavy-oful", "ada-oful", "hvt-ucb")  # they keep theta in a ball
@@ -91,7 +103,7 @@ def test_these_games_leave_the_ball_and_clip(name: str) -> None:
 
 @pytest.mark.slow
 def test_linear_thompson_sampling_draws_from_the_posterior() -> None:
-    policy, rng = hb.LinTS(scale=0.7, ridge=0.5, intercept=True), np.random.default_rng(0)
+    policy, rng = LinTS(scale=0.7, ridge=0.5, intercept=True), np.random.default_rng(0)
     state, reference = policy.init(2, None), slow.LinUCB(policy, 3, 100)
     for _ in range(10):
         x, y = rng.standard_normal(2), rng.standard_normal()
@@ -104,7 +116,7 @@ def test_linear_thompson_sampling_draws_from_the_posterior() -> None:
 
 
 def test_linear_thompson_sampling_plays_the_best_row_of_its_draw() -> None:
-    policy, rng = hb.LinTS(), np.random.default_rng(1)
+    policy, rng = LinTS(), np.random.default_rng(1)
     state = policy.init(3, None)
     for _ in range(30):
         features = rng.standard_normal((4, 3))

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.algorithms.linear.lin_ucb import LinUCB
+from heavybandits.algorithms.linear.linear_clipped_sgd_ucb import LinearClippedSGDUCB
+from heavybandits.algorithms.linear.median_of import MedianOf
 from heavybandits.algorithms.parts.regression.repeats import collect, init_group, repeated_row
 from heavybandits.algorithms.registry import examples
 
@@ -19,7 +22,7 @@ def test_the_row_is_found_wherever_it_is_listed() -> None:
 
 
 def test_when_features_change_the_nearest_row_is_played_and_their_mean_is_learned() -> None:
-    policy = hb.MedianOf(hb.LinUCB(ridge=1e-9), m=1)
+    policy = MedianOf(LinUCB(ridge=1e-9), m=1)
     state = policy.init(1, None)
     policy.update(state, np.array([1.0]), 3.0)
     assert policy.select(state, np.array([[5.0], [1.4], [0.0]]), 1, None) == 1
@@ -30,8 +33,8 @@ def test_when_features_change_the_nearest_row_is_played_and_their_mean_is_learne
 
 
 def test_the_policy_inside_counts_medians() -> None:
-    inner = hb.LinearClippedSGDUCB(coeff=1.0, order="first")
-    policy, x = hb.MedianOf(inner, m=1), np.array([1.0])
+    inner = LinearClippedSGDUCB(coeff=1.0, order="first")
+    policy, x = MedianOf(inner, m=1), np.array([1.0])
     state, plain = policy.init(1, 92), inner.init(1, 30)
     for median in (2.0, 3.0, 2.5):
         for reward in (-1e9, median, 1e9):
@@ -44,7 +47,7 @@ def test_the_policy_inside_counts_medians() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", hb.policies("linear"))
 def test_any_linear_policy_may_be_inside(name: str) -> None:
-    policy = hb.MedianOf(hb.make(name, **examples()[name]), m=1)
+    policy = MedianOf(hb.make(name, **examples()[name]), m=1)
     state, rng = policy.init(4, 60), np.random.default_rng(0)
     features = hb.blocks(rng.standard_normal(2), 2)
     with np.errstate(all="ignore"):
@@ -64,7 +67,7 @@ def test_a_mean_of_equal_rows_is_that_row_to_the_last_bit() -> None:
 
 def test_medians_survive_what_means_do_not() -> None:
     instance = hb.LinearInstance(hb.Sphere(1, 3), hb.Frozen(hb.Sphere(6, 3)), hb.Cauchy())
-    both: dict[str, Any] = {"plain": hb.LinUCB(beta=1.0), "medians": hb.MedianOf(hb.LinUCB(beta=1.0), m=2)}
+    both: dict[str, Any] = {"plain": LinUCB(beta=1.0), "medians": MedianOf(LinUCB(beta=1.0), m=2)}
     result = hb.simulate(instance, both, horizon=4000, replications=8, seed=1)
     plain, medians = result.regret.isel(round=-1).mean("replication").to_numpy()
     assert medians < 0.5 * plain

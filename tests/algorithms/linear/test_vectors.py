@@ -5,12 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-import heavybandits as hb
 from heavybandits.algorithms.linear._adaptive_huber import init_adaptive_huber, take_in, width_of
 from heavybandits.algorithms.linear._roots import square_root
-from heavybandits.algorithms.linear.huber_bandit import forced_arm
-from heavybandits.algorithms.linear.hvt_ucb import one_pass
-from heavybandits.algorithms.linear.menu import most_central
+from heavybandits.algorithms.linear.crt import CRT
+from heavybandits.algorithms.linear.heavy_oful import HeavyOFUL
+from heavybandits.algorithms.linear.huber_bandit import HuberBandit, forced_arm
+from heavybandits.algorithms.linear.hvt_ucb import HvtUCB, one_pass
+from heavybandits.algorithms.linear.menu import MENU, most_central
+from heavybandits.algorithms.linear.mom_lin import MomLin
+from heavybandits.algorithms.linear.oful import OFUL
+from heavybandits.algorithms.linear.tofu import TOFU
 from heavybandits.algorithms.parts.regression.ball import into_ball
 from heavybandits.algorithms.parts.regression.rows import init_fit, lift
 
@@ -30,7 +34,7 @@ def fed(policy: Any, horizon: int | None = None) -> list[tuple[Any, ...]]:
 
 
 def test_oful() -> None:
-    thetas, betas, indices = zip(*fed(hb.OFUL()), strict=True)
+    thetas, betas, indices = zip(*fed(OFUL()), strict=True)
     expected = [(0.25, 0.0), (0.25, 4.0), (-0.24, 3.346666667), (-0.472222222, 3.388888889)]
     close(thetas, expected, rtol=1e-8, atol=1e-9)
     close(betas, [4.146980704, 4.255247261, 4.316941338, 4.371460063], rtol=1e-8)
@@ -38,15 +42,15 @@ def test_oful() -> None:
 
 
 def test_crt() -> None:
-    thetas, betas, _ = zip(*fed(hb.CRT(eps=1.0, v=1.0), horizon=10), strict=True)
+    thetas, betas, _ = zip(*fed(CRT(eps=1.0, v=1.0), horizon=10), strict=True)
     close(thetas, [(0.25, 0.0), (0.25, 0.0), (0.4, 0.2), (-0.027777778, 0.277777778)], rtol=1e-7, atol=1e-9)
     close(betas, [8.618046400, 10.273316276, 11.398573874, 12.303773933], rtol=1e-8)
 
 
 def test_menu_repeats_and_radius() -> None:
-    policy = hb.MENU(eps=1.0, v=3.0)
+    policy = MENU(eps=1.0, v=3.0)
     assert len(policy.init(10, 10_000).group.rewards) == 356
-    half = hb.MENU(eps=0.5, v=3.0, repeats=51)
+    half = MENU(eps=0.5, v=3.0, repeats=51)
     state = half.init(10, None)
     state.fit.seen[0] = 28
     close(half.beta(state), 221.385317278, rtol=1e-8)
@@ -58,7 +62,7 @@ def test_menu_takes_the_estimate_in_the_midst() -> None:
 
 
 def test_tofu() -> None:
-    policy = hb.TOFU(eps=1.0, u=3.0)
+    policy = TOFU(eps=1.0, u=3.0)
     state = policy.init(2, 100)
     for x, reward in zip(ROWS[:3], REWARDS[:3], strict=True):
         policy.update(state, x, reward)
@@ -80,7 +84,7 @@ def test_square_root_of_a_large_matrix() -> None:
 
 @pytest.mark.parametrize(("eps", "tau", "beta"), [(1.0, 3.413110217, 1952.420148), (0.5, 2.970548725, 1700.489383)])
 def test_heavy_oful_constants(eps: float, tau: float, beta: float) -> None:
-    policy = hb.HeavyOFUL(eps=eps, nu=1.0)
+    policy = HeavyOFUL(eps=eps, nu=1.0)
     state = policy.init(10, 10_000)
     c1, kappa = {1.0: 8.78339517e-4, 0.5: 6.65327014e-4}[eps], 138.155115580
     close(state.scales.per_width, 1 / 0.042814208, rtol=1e-7)
@@ -99,7 +103,7 @@ def test_adaptive_huber_fit() -> None:
 
 @pytest.mark.parametrize(("eps", "tau", "beta"), [(1.0, 3.237343394, 8223.905943), (0.5, 2.817572735, 7158.556221)])
 def test_hvt_ucb_constants(eps: float, tau: float, beta: float) -> None:
-    policy = hb.HvtUCB(eps=eps, nu=1.0)
+    policy = HvtUCB(eps=eps, nu=1.0)
     state = policy.init(10, 10_000)
     close(state.tau, tau, rtol=1e-8)
     close(policy.beta(state), beta, rtol=1e-8)
@@ -130,12 +134,12 @@ def test_huber_bandit_forces_arms_at_these_rounds() -> None:
 
 
 def test_huber_bandit_level() -> None:
-    policy = hb.HuberBandit(n_arms=2, eps=1.0, nu=1.0)
+    policy = HuberBandit(n_arms=2, eps=1.0, nu=1.0)
     state = policy.init(10, None)
     state.seen[0] = 10
     close(policy.level(state, 4), 0.587011876, rtol=1e-8)
 
 
 def test_mom_lin_groups() -> None:
-    state = hb.MomLin(eps=1.0, v=1.0).init(3, 10_000)
+    state = MomLin(eps=1.0, v=1.0).init(3, 10_000)
     assert (len(state.group.rewards), len(state.blocks)) == (100, 79)

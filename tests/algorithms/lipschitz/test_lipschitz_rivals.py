@@ -9,6 +9,11 @@ import pytest
 from lipschitz_reference import Point
 
 import heavybandits as hb
+from heavybandits.algorithms.lipschitz.admm import ADMM
+from heavybandits.algorithms.lipschitz.adtm import ADTM
+from heavybandits.algorithms.lipschitz.hoo import HOO
+from heavybandits.algorithms.lipschitz.sdtm import SDTM
+from heavybandits.algorithms.lipschitz.zooming import Zooming
 from heavybandits.algorithms.registry import examples
 
 
@@ -28,7 +33,7 @@ def played(policy: Any, dim: int, rounds: int, horizon: int) -> list[Point]:
 
 
 def test_vectors_of_adtm() -> None:
-    policy = hb.ADTM(eps=1, nu=1)
+    policy = ADTM(eps=1, nu=1)
     state = policy.init(1, 100)
     assert state.log_term[0] == pytest.approx(11.512925465)
     means = (0.0, -0.05, -0.033333333, 0.025)
@@ -42,7 +47,7 @@ def test_vectors_of_adtm() -> None:
 def test_thresholds_of_adtm() -> None:
     for n, limit in enumerate((0.294718334, 0.416794665, 0.510467128, 0.589436668)):
         for factor, counts in ((1.0 - 1e-7, True), (1.0 + 1e-7, False)):
-            policy = hb.ADTM(eps=1, nu=1)
+            policy = ADTM(eps=1, nu=1)
             state = policy.init(1, 100)
             policy.select(state, 0, None)
             for _ in range(n):
@@ -52,11 +57,11 @@ def test_thresholds_of_adtm() -> None:
 
 
 def test_small_moments_are_bounded_below_in_radii() -> None:
-    policy = hb.ADTM(eps=1, nu=1e-9)
+    policy = ADTM(eps=1, nu=1e-9)
     state = policy.init(1, 100)
     policy.update(state, policy.select(state, 0, None), 0.0)
     assert state.zoom.radius[0] == pytest.approx(4.0 / (12.0 * math.sqrt(2.0)) * math.sqrt(11.512925465))
-    median = hb.ADMM(eps=1, sigma=1e-9)
+    median = ADMM(eps=1, sigma=1e-9)
     other = median.init(1, 100)
     median.update(other, median.select(other, 0, None), 0.0)
     assert other.zoom.radius[0] == pytest.approx(
@@ -65,7 +70,7 @@ def test_small_moments_are_bounded_below_in_radii() -> None:
 
 
 def test_radius_of_the_boxes_of_sdtm() -> None:
-    assert hb.SDTM(hb.make("rucb-truncated", eps=1, u=1)).box_radius(1, 10_000) == pytest.approx(0.154446673)
+    assert SDTM(hb.make("rucb-truncated", eps=1, u=1)).box_radius(1, 10_000) == pytest.approx(0.154446673)
 
 
 @pytest.mark.slow
@@ -77,7 +82,7 @@ def test_adtm_plays_as_its_reference(dim: int, scale: float) -> None:
     def radius(n: int, t: int) -> float:
         return float(scale * 4.0 * 2.0 ** (1 / 1.5) * (log_term / n) ** (0.5 / 1.5))
 
-    policy = hb.ADTM(eps=0.5, nu=2, scale=scale)
+    policy = ADTM(eps=0.5, nu=2, scale=scale)
     expected = reference.zoom(dim, pays, 120, reference.truncated(2.0, 0.5, log_term), radius, 1)
     assert played(policy, dim, 120, 1000) == expected
 
@@ -89,7 +94,7 @@ def test_zooming_plays_as_its_reference(dim: int) -> None:
         return float(0.05 * 2.0 * t ** (1 / 3) / math.sqrt(n))
 
     expected = reference.zoom(dim, pays, 120, lambda rewards: sum(rewards) / len(rewards), radius, 1)
-    assert played(hb.Zooming(nu=2, scale=0.05), dim, 120, 1000) == expected
+    assert played(Zooming(nu=2, scale=0.05), dim, 120, 1000) == expected
 
 
 @pytest.mark.slow
@@ -99,7 +104,7 @@ def test_admm_plays_as_its_reference() -> None:
     def radius(n: int, t: int) -> float:
         return 0.05 * math.sqrt(12.0) * math.sqrt((16.0 * log_term + 2.0) / n)
 
-    policy = hb.ADMM(eps=1, sigma=1, scale=0.05, delta=1)
+    policy = ADMM(eps=1, sigma=1, scale=0.05, delta=1)
     initial = 16.0 * log_term + 2.0
     expected = reference.zoom(1, pays, 250, reference.median_of_means(log_term), radius, initial)
     state, points = policy.init(1, 3), []
@@ -115,12 +120,12 @@ def test_admm_plays_as_its_reference() -> None:
 @pytest.mark.parametrize(("dim", "rho"), [(1, 0.5), (2, 0.7)])
 def test_hoo_plays_as_its_reference(dim: int, rho: float) -> None:
     expected = reference.hoo(dim, pays, 150, 0.8, rho, 0.3)
-    assert played(hb.HOO(nu1=0.8, rho=rho, c=0.3), dim, 150, 150) == expected
+    assert played(HOO(nu1=0.8, rho=rho, c=0.3), dim, 150, 150) == expected
 
 
 def test_sdtm_is_robust_ucb_on_a_grid() -> None:
     ucb = hb.make("rucb-truncated", eps=0.5, u=3)
-    policy, arms = hb.SDTM(ucb, sides=3), ucb.init(9, 200)
+    policy, arms = SDTM(ucb, sides=3), ucb.init(9, 200)
     state = policy.init(2, 200)
     for t in range(200):
         cell = policy.select(state, t, None)
@@ -133,8 +138,8 @@ def test_sdtm_is_robust_ucb_on_a_grid() -> None:
 
 def test_sdtm_narrows_bonuses() -> None:
     ucb = hb.make("rucb-truncated", eps=1, u=1)
-    state = hb.SDTM(ucb, sides=4).init(1, 100)
-    wide, narrow = (hb.SDTM(ucb, scale=scale, sides=4) for scale in (1.0, 0.1))
+    state = SDTM(ucb, sides=4).init(1, 100)
+    wide, narrow = (SDTM(ucb, scale=scale, sides=4) for scale in (1.0, 0.1))
     wide.update(state, 0, 0.25)
     bonuses = [policy.index_of(state, 0, 10) - policy.value(state, 0) for policy in (wide, narrow)]
     assert bonuses[0] == pytest.approx(10.0 * bonuses[1])
@@ -150,13 +155,13 @@ def test_policies_that_need_the_horizon_say_so() -> None:
 
 def test_sdtm_refuses_other_policies_and_too_many_boxes() -> None:
     with pytest.raises(TypeError, match="policy must be Robust UCB with truncated means"):
-        hb.SDTM(hb.UCB())
+        SDTM(hb.UCB())
     with pytest.raises(ValueError, match="at most 65536 boxes, got 10 to the power of 5"):
-        hb.SDTM(hb.make("rucb-truncated", eps=1, u=1), sides=10).init(5, 100)
+        SDTM(hb.make("rucb-truncated", eps=1, u=1), sides=10).init(5, 100)
 
 
 def test_damaged_states_are_refused() -> None:
-    policy = hb.Zooming(nu=1)
+    policy = Zooming(nu=1)
     fresh = policy.init(1, None)
     zoom = fresh.zoom
     for broken in (
@@ -168,8 +173,8 @@ def test_damaged_states_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match="must be"):
             broken.check(fresh.zoom, 0)
-    tree = hb.HOO().init(1, 100)
-    hb.HOO().update(tree, 0, 1.0)
+    tree = HOO().init(1, 100)
+    HOO().update(tree, 0, 1.0)
     tree.check(tree, 0)
     for half, parent in ((0, 2), (5, 0)):
         broken_tree = tree._replace(half=tree.half.copy(), parent=tree.parent.copy())

@@ -17,9 +17,8 @@ from playing import (
 )
 from scipy import optimize
 
-import heavybandits as hb
 from heavybandits.algorithms.policies._ranked import init_ranked, insert, inside, settle, sums
-from heavybandits.algorithms.policies.adar_ucb import C
+from heavybandits.algorithms.policies.adar_ucb import AdarUCB, C
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -54,7 +53,7 @@ FIRST = [0, 0.5, -1, 2, -3, 5, -9, 30, 0.2, -0.4, 1, 1, -2, 0.6]
 
 
 def test_vector() -> None:
-    policy = hb.AdarUCB()
+    policy = AdarUCB()
     state = fed(policy, [interleaved(FIRST, SECOND)])
     log = policy.log_of(state, 2)
     assert (log, C * log) == pytest.approx((2.079441542, 12.119873486), abs=1e-9)
@@ -70,7 +69,7 @@ def test_vector() -> None:
 
 @pytest.mark.parametrize(("rounds", "pairs"), [(2, 13), (10, 41), (100, 81), (1000, 121), (5000, 149)])
 def test_pairs_before_an_index_is_finite(rounds: int, pairs: int) -> None:
-    policy, t = hb.AdarUCB(), 2 * (rounds - 1)
+    policy, t = AdarUCB(), 2 * (rounds - 1)
     assert policy.index_of(fed(policy, [[1.0, 1.0] * (pairs - 1)]), 0, t) == math.inf
     state = fed(policy, [[1.0, 1.0] * pairs, [1.0, 0.0] * 500])
     assert policy.index_of(state, 0, t) < math.inf
@@ -85,7 +84,7 @@ def test_index_agrees_with_its_definition(seed: int, pairs: int, decimals: int, 
     rewards = np.round(rng.standard_cauchy(2 * pairs), decimals)  # ties and zeros
     if wild:
         rewards = np.where(rng.random(2 * pairs) < 0.1, rng.choice(WILD, 2 * pairs), rewards)
-    policy = hb.AdarUCB()
+    policy = AdarUCB()
     state = fed(policy, [rewards.tolist()])
     for rounds in (2, 3, 10, 50):
         expected = definition(rewards, rounds)
@@ -96,7 +95,7 @@ def test_index_agrees_with_its_definition(seed: int, pairs: int, decimals: int, 
 def test_pieces_hold_as_long_as_they_say() -> None:
     """Without new rewards the index follows its formula, past every magnitude that M falls below."""
     rewards = np.random.default_rng(1).standard_cauchy(400)
-    policy = hb.AdarUCB()
+    policy = AdarUCB()
     state = fed(policy, [rewards.tolist()])
     for rounds in np.unique(np.geomspace(2, 10**5, 200).astype(int)):
         log = policy.log_of(state, 2 * (int(rounds) - 1))
@@ -108,7 +107,7 @@ def test_pieces_hold_as_long_as_they_say() -> None:
 def test_settled_rewards_lose_nothing(horizon: int | None) -> None:
     """Few of many pairs are stored, and still the index is that of all."""
     rewards = np.random.default_rng(2).standard_cauchy(6000)
-    policy = hb.AdarUCB()
+    policy = AdarUCB()
     state = fed(policy, [rewards.tolist()], horizon)
     assert state.second.pool.size[0] < (1000 if horizon is None else 250)
     assert state.first.pool.size[0] < (1200 if horizon is None else 350)
@@ -117,7 +116,7 @@ def test_settled_rewards_lose_nothing(horizon: int | None) -> None:
 
 
 def test_l_stops_growing_at_the_horizon() -> None:
-    policy = hb.AdarUCB()
+    policy = AdarUCB()
     assert policy.log_of(policy.init(1, 99), 98) == 3 * math.log(50)
     assert policy.log_of(policy.init(1, 99), 10**6) == 3 * math.log(50)
     assert policy.log_of(policy.init(1, None), 10**6) == pytest.approx(3 * math.log(500_001))
@@ -133,7 +132,7 @@ def test_it_plays_as_its_reference(kind: str) -> None:
             arm = max(range(n_arms), key=lambda i: (indices[i], -pulls[i]))
             arms += [arm, arm]
             pulls[arm] += 2
-        assert play(hb.AdarUCB(), table).tolist() == arms[:horizon]
+        assert play(AdarUCB(), table).tolist() == arms[:horizon]
 
 
 @pytest.mark.slow
@@ -141,10 +140,10 @@ def test_it_plays_as_its_reference(kind: str) -> None:
 @given(seeds, st.integers(-60, 60), st.sampled_from(["cauchy", "coins"]))
 def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) -> None:
     a, table = 2.0**power, rewards_table(kind, seed, 400, 2)
-    assert np.array_equal(play(hb.AdarUCB(), table), play(hb.AdarUCB(), a * table))
-    one, two = (fed(hb.AdarUCB(), [(factor * table[:, 0]).tolist()]) for factor in (1.0, a))
+    assert np.array_equal(play(AdarUCB(), table), play(AdarUCB(), a * table))
+    one, two = (fed(AdarUCB(), [(factor * table[:, 0]).tolist()]) for factor in (1.0, a))
     for state in (one, two):
-        hb.AdarUCB().height_of(state, 0, 3.0)
+        AdarUCB().height_of(state, 0, 3.0)
     assert a * one.piece.mean[0] == two.piece.mean[0]
     assert a * a * one.piece.squares[0] == two.piece.squares[0]
 
@@ -155,11 +154,11 @@ def test_scaling_by_a_power_of_two_is_exact(seed: int, power: int, kind: str) ->
 def test_permuted_arms(seed: int) -> None:
     """Arms are chosen by their rewards, not by their numbers."""
     table: FloatArray = rewards_table("cauchy", seed, 400, 2)
-    states = [fed(hb.AdarUCB(), columns.T.tolist()) for columns in (table, table[:, ::-1])]
+    states = [fed(AdarUCB(), columns.T.tolist()) for columns in (table, table[:, ::-1])]
     for t in (800, 3000, 9000):
-        one, two = ([hb.AdarUCB().index_of(state, arm, t) for arm in range(2)] for state in states)
+        one, two = ([AdarUCB().index_of(state, arm, t) for arm in range(2)] for state in states)
         assert one == two[::-1]
-        assert hb.AdarUCB().select(states[0], t, None) != hb.AdarUCB().select(states[1], t, None)
+        assert AdarUCB().select(states[0], t, None) != AdarUCB().select(states[1], t, None)
         for state in states:
             state.turn.left[0] = 0
 

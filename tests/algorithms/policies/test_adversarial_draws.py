@@ -11,6 +11,11 @@ from randomised import choose
 import heavybandits as hb
 from heavybandits.algorithms.parts.randomised.ftrl import draw, init_draws, probability
 from heavybandits.algorithms.parts.state.tree import carried
+from heavybandits.algorithms.policies.ada_tinf import AdaTINF
+from heavybandits.algorithms.policies.htinf import HTINF
+from heavybandits.algorithms.policies.inf_clip import INFClip
+from heavybandits.algorithms.policies.median_inf import MedianINF
+from heavybandits.algorithms.policies.uni_inf import UniINF
 
 pytestmark = pytest.mark.usefixtures("silent")
 
@@ -43,7 +48,7 @@ def test_draws_follow_the_cumulative_probabilities() -> None:
 
 
 def test_open_arms_keep_their_proportions() -> None:
-    policy = hb.HTINF(eps=0.5, scale=1, offset=0)
+    policy = HTINF(eps=0.5, scale=1, offset=0)
     state = policy.init(4, None)
     state.draws.loss[:] = 0.0, 2.0, 1.0, 4.0
     chance = choose(policy, state, 3)
@@ -57,7 +62,7 @@ def test_open_arms_keep_their_proportions() -> None:
 
 
 def test_a_late_reward_counts_by_the_probability_of_its_draw() -> None:
-    policy = hb.INFClip(eps=0.5, scale=10, offset=0)
+    policy = INFClip(eps=0.5, scale=10, offset=0)
     state, rng = policy.init(3, 100), np.random.default_rng(0)
     state.draws.loss[:] = 0.0, 30.0, 60.0
     arm = policy.select(state, 0, rng)
@@ -81,7 +86,7 @@ def test_a_reward_for_an_arm_without_probability_is_a_number() -> None:
 
 
 def test_a_batch_ends_when_its_arm_closes() -> None:
-    policy = hb.MedianINF(m=2, scale=1, offset=0)
+    policy = MedianINF(m=2, scale=1, offset=0)
     state, rng = policy.init(2, 100), np.random.default_rng(0)
     arm = policy.select(state, 0, rng)
     assert [policy.select(state, 0, rng) for _ in range(2)] == [arm] * 2
@@ -94,7 +99,7 @@ def test_a_batch_ends_when_its_arm_closes() -> None:
 
 
 def test_a_batch_ends_when_its_arm_is_removed() -> None:
-    policy = hb.MedianINF(m=2, scale=1, offset=0)
+    policy = MedianINF(m=2, scale=1, offset=0)
     state, rng = policy.init(3, 100), np.random.default_rng(0)
     state.draws.loss[:2] = 1e9
     assert policy.select(state, 0, rng) == 2
@@ -108,7 +113,7 @@ def test_a_batch_ends_when_its_arm_is_removed() -> None:
 
 
 @pytest.mark.parametrize("reward", [math.inf, -math.inf, 1e300, -1e300])
-@pytest.mark.parametrize("policy", [hb.HTINF(eps=0.5, scale=1, offset=1), hb.UniINF(offset=1)])
+@pytest.mark.parametrize("policy", [HTINF(eps=0.5, scale=1, offset=1), UniINF(offset=1)])
 def test_huge_rewards_are_skipped(policy: Any, reward: float) -> None:
     for n_arms in (1, 2):
         state = policy.init(n_arms, 100)
@@ -118,7 +123,7 @@ def test_huge_rewards_are_skipped(policy: Any, reward: float) -> None:
 
 
 def test_the_scale_of_ada_tinf_is_bounded() -> None:
-    policy = hb.AdaTINF(offset=0)
+    policy = AdaTINF(offset=0)
     state = policy.init(2, 100)
     for t in range(3):
         choose(policy, state, t)

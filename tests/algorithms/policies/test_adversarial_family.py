@@ -17,6 +17,12 @@ from scipy import optimize
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import carried
+from heavybandits.algorithms.policies.ada_tinf import AdaTINF
+from heavybandits.algorithms.policies.exp3 import Exp3
+from heavybandits.algorithms.policies.htinf import HTINF
+from heavybandits.algorithms.policies.inf_clip import INFClip
+from heavybandits.algorithms.policies.median_inf import MedianINF
+from heavybandits.algorithms.policies.uni_inf import UniINF
 from heavybandits.numerics import clip, saturate
 from heavybandits.protocols import FloatArray
 
@@ -25,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("silent")
 # Slow references: each is the formula, written with lists.
 
 
-def reference_exp3(policy: hb.Exp3, n_arms: int, horizon: int) -> Any:
+def reference_exp3(policy: Exp3, n_arms: int, horizon: int) -> Any:
     gamma = min(1.0, math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1) * horizon)))
 
     def chances(loss: list[float], t: int) -> list[float]:
@@ -60,7 +66,7 @@ def reference_tsallis_inf(policy: hb.TsallisINF, n_arms: int, horizon: int) -> A
     return chances, learn
 
 
-def reference_htinf(policy: hb.HTINF, n_arms: int, horizon: int) -> Any:
+def reference_htinf(policy: HTINF, n_arms: int, horizon: int) -> Any:
     alpha = 1 + policy.eps
 
     def eta(t: int) -> float:
@@ -77,7 +83,7 @@ def reference_htinf(policy: hb.HTINF, n_arms: int, horizon: int) -> Any:
     return chances, learn
 
 
-def reference_ada_tinf(policy: hb.AdaTINF, n_arms: int, horizon: int) -> Any:
+def reference_ada_tinf(policy: AdaTINF, n_arms: int, horizon: int) -> Any:
     doublings, costs, unit = 0, 0.0, math.sqrt(n_arms * (horizon + 1))
 
     def chances(loss: list[float], t: int) -> list[float]:
@@ -98,7 +104,7 @@ def reference_ada_tinf(policy: hb.AdaTINF, n_arms: int, horizon: int) -> Any:
     return chances, learn
 
 
-def reference_inf_clip(policy: hb.INFClip, n_arms: int, horizon: int) -> Any:
+def reference_inf_clip(policy: INFClip, n_arms: int, horizon: int) -> Any:
     a, scale = policy.eps, policy.scale
     level = scale * (2 * a / (1 - a)) ** (2 / (1 + a)) * (horizon / (8 * n_arms)) ** (1 / (1 + a))
     rate = math.sqrt(2 / (horizon * level ** (1 - a) * scale ** (1 + a)))
@@ -112,7 +118,7 @@ def reference_inf_clip(policy: hb.INFClip, n_arms: int, horizon: int) -> Any:
     return chances, learn
 
 
-def reference_uni_inf(policy: hb.UniINF, n_arms: int, horizon: int) -> Any:
+def reference_uni_inf(policy: UniINF, n_arms: int, horizon: int) -> Any:
     barrier = 4.0
 
     def chances(loss: list[float], t: int) -> list[float]:
@@ -144,15 +150,15 @@ def reference_play(reference: Any, policy: Any, table: FloatArray, seed: int, ba
 
 
 REFERENCES: list[tuple[Any, Any]] = [
-    (hb.Exp3(low=-1, high=2), reference_exp3),
+    (Exp3(low=-1, high=2), reference_exp3),
     (hb.TsallisINF(low=-1, high=2), reference_tsallis_inf),
     (hb.TsallisINF(low=-1, high=2, estimator="reduced-variance"), reference_tsallis_inf),
-    (hb.HTINF(eps=0.5, scale=2, offset=1), reference_htinf),
-    (hb.HTINF(eps=0.3, scale=2, offset=1), reference_htinf),
+    (HTINF(eps=0.5, scale=2, offset=1), reference_htinf),
+    (HTINF(eps=0.3, scale=2, offset=1), reference_htinf),
     (hb.make("opt-tinf", offset=1), reference_htinf),
-    (hb.AdaTINF(offset=1), reference_ada_tinf),
-    (hb.INFClip(eps=0.5, scale=2, offset=1), reference_inf_clip),
-    (hb.UniINF(offset=1), reference_uni_inf),
+    (AdaTINF(offset=1), reference_ada_tinf),
+    (INFClip(eps=0.5, scale=2, offset=1), reference_inf_clip),
+    (UniINF(offset=1), reference_uni_inf),
 ]
 
 
@@ -170,7 +176,7 @@ def test_plays_as_its_reference(policy: Any, reference: Any, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["heavy", "coins", "constant", "wild"])
 @pytest.mark.parametrize("m", [0, 2])
 def test_median_inf_plays_as_inf_on_medians(kind: str, m: int) -> None:
-    def reference(policy: hb.MedianINF, n_arms: int, horizon: int) -> Any:
+    def reference(policy: MedianINF, n_arms: int, horizon: int) -> Any:
         n_draws = horizon / (2 * m + 1)
 
         def chances(loss: list[float], t: int) -> list[float]:
@@ -181,7 +187,7 @@ def test_median_inf_plays_as_inf_on_medians(kind: str, m: int) -> None:
 
         return chances, learn
 
-    policy = hb.MedianINF(m=m, scale=2, offset=1)
+    policy = MedianINF(m=m, scale=2, offset=1)
     table = rewards_table(kind, m, 300, 3)
     arms, state = play(policy, table)
     expected, loss = reference_play(reference, policy, table, 0, 2 * m + 1)
@@ -191,7 +197,7 @@ def test_median_inf_plays_as_inf_on_medians(kind: str, m: int) -> None:
 
 # Invariances.
 
-FAMILY: list[Any] = [policy for policy, _ in REFERENCES] + [hb.MedianINF(m=1, scale=2, offset=1)]
+FAMILY: list[Any] = [policy for policy, _ in REFERENCES] + [MedianINF(m=1, scale=2, offset=1)]
 
 
 def moved(policy: Any, shift: float) -> Any:
@@ -273,7 +279,7 @@ def test_a_new_arm_is_as_likely_as_the_best() -> None:
     ("policy", "noise"),
     [
         *((policy, hb.StudentT(1.8)) for policy in FAMILY),
-        (hb.MedianINF(m=2, scale=2, offset=2), hb.Cauchy(0.5)),
+        (MedianINF(m=2, scale=2, offset=2), hb.Cauchy(0.5)),
     ],
     ids=repr,
 )
@@ -299,7 +305,7 @@ def test_regret_is_within_the_bound_where_arms_lure(policy: Any) -> None:
     table[:, 2] = 0.8
     best = table.sum(axis=0).max()
     regrets = [best - table[range(horizon), play(policy, table, seed)[0]].sum() for seed in range(3)]
-    if isinstance(policy, hb.Exp3):
+    if isinstance(policy, Exp3):
         assert np.mean(regrets) < 2 * math.sqrt((math.e - 1) * horizon * n_arms * math.log(n_arms))
     else:
         assert np.mean(regrets) < 4 * math.sqrt(n_arms * horizon) + 1
@@ -308,7 +314,7 @@ def test_regret_is_within_the_bound_where_arms_lure(policy: Any) -> None:
 # Bad input.
 
 
-@pytest.mark.parametrize("policy", [hb.Exp3(), *FAMILY[6:]], ids=repr)
+@pytest.mark.parametrize("policy", [Exp3(), *FAMILY[6:]], ids=repr)
 def test_a_missing_horizon_is_named(policy: Any) -> None:
     with pytest.raises(
         ValueError, match=r"\A[A-Z][A-Za-z3]+: its \w+ is tuned to a horizon, so horizon must be given, got None\Z"

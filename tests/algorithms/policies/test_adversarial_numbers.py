@@ -11,7 +11,12 @@ from scipy import optimize
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.randomised.ftrl import charge, init_draws, tsallis
-from heavybandits.algorithms.policies.htinf import skipping_factor
+from heavybandits.algorithms.policies.ada_tinf import AdaTINF
+from heavybandits.algorithms.policies.exp3 import Exp3
+from heavybandits.algorithms.policies.htinf import HTINF, skipping_factor
+from heavybandits.algorithms.policies.inf_clip import INFClip
+from heavybandits.algorithms.policies.median_inf import MedianINF
+from heavybandits.algorithms.policies.uni_inf import UniINF
 from heavybandits.numerics import power
 from heavybandits.protocols import FloatArray
 
@@ -116,13 +121,13 @@ def test_what_is_foreseen_may_be_wrong(q: float) -> None:
 @pytest.mark.parametrize(
     "policy",
     [
-        hb.HTINF(eps=1.0, scale=1e308, offset=0.0),
-        hb.HTINF(eps=1.0, scale=1e-310, offset=0.0),
-        hb.HTINF(eps=5e-324, scale=1.0, offset=0.0),
-        hb.INFClip(eps=1.0, scale=1e-310, offset=0.0),
-        hb.INFClip(eps=1e-200, scale=1e-300, offset=0.0),
-        hb.MedianINF(m=1, scale=1e-310, offset=0.0),
-        hb.UniINF(offset=0.0),
+        HTINF(eps=1.0, scale=1e308, offset=0.0),
+        HTINF(eps=1.0, scale=1e-310, offset=0.0),
+        HTINF(eps=5e-324, scale=1.0, offset=0.0),
+        INFClip(eps=1.0, scale=1e-310, offset=0.0),
+        INFClip(eps=1e-200, scale=1e-300, offset=0.0),
+        MedianINF(m=1, scale=1e-310, offset=0.0),
+        UniINF(offset=0.0),
     ],
     ids=repr,
 )
@@ -148,7 +153,7 @@ def test_powers_agree_with_the_operator() -> None:
 
 
 def test_exp3_numbers() -> None:
-    policy = hb.Exp3()
+    policy = Exp3()
     state = policy.init(3, 1000)
     assert state.draws.rate[0] == pytest.approx(0.043796121811, abs=1e-12)
     assert choose(policy, state, 0).tolist() == pytest.approx([1 / 3] * 3)
@@ -158,7 +163,7 @@ def test_exp3_numbers() -> None:
 
 
 def test_exp3_explores_all_the_time_if_time_is_short() -> None:
-    policy = hb.Exp3()
+    policy = Exp3()
     for n_arms, horizon, gamma in [(3, 1, 1.0), (1, 1000, math.sqrt(2 * math.log(2) / ((math.e - 1) * 1000)))]:
         assert policy.init(n_arms, horizon).draws.rate[0] == pytest.approx(gamma)  # one arm counts as two
     state = policy.init(3, 1)
@@ -182,7 +187,7 @@ def test_skipping_factors() -> None:
 
 
 def test_htinf_thresholds() -> None:
-    policy = hb.HTINF(eps=0.5, scale=1, offset=0)
+    policy = HTINF(eps=0.5, scale=1, offset=0)
     state = policy.init(3, None)
     state.draws.loss[:] = 0.0, 1.0, 2.0
     assert choose(policy, state, 3).tolist() == pytest.approx([0.612971322, 0.256411452, 0.130617227], abs=1e-9)
@@ -192,7 +197,7 @@ def test_htinf_thresholds() -> None:
 
 
 def test_trace_of_htinf() -> None:
-    for policy in (hb.HTINF(eps=1, scale=1, offset=0), hb.make("opt-tinf", offset=0)):
+    for policy in (HTINF(eps=1, scale=1, offset=0), hb.make("opt-tinf", offset=0)):
         state = policy.init(2, None)
         trace = [(0, 0.3, 0.145875757), (1, 5.0, 0.206299474), (0, -0.2, 0.252664223), (1, 0.1, 0.270607816)]
         for t, (arm, loss, threshold) in enumerate(trace):
@@ -204,7 +209,7 @@ def test_trace_of_htinf() -> None:
 
 
 def test_trace_of_ada_tinf() -> None:
-    policy = hb.AdaTINF(offset=0)
+    policy = AdaTINF(offset=0)
     state = policy.init(2, 8)
     assert state.budget[0] == pytest.approx(4.242640687, abs=1e-9)
     trace = [  # arm, loss, threshold, costs and scale afterwards
@@ -226,7 +231,7 @@ def test_trace_of_ada_tinf() -> None:
 
 
 def test_trace_of_uni_inf() -> None:
-    policy = hb.UniINF(offset=0)
+    policy = UniINF(offset=0)
     state = policy.init(2, 100)
     trace = [  # arm, loss, threshold, barrier afterwards
         (0, 1.0, 2.0, 4.003391488),
@@ -243,7 +248,7 @@ def test_trace_of_uni_inf() -> None:
 
 
 def test_inf_clip_numbers() -> None:
-    policy = hb.INFClip(eps=0.5, scale=2, offset=0)
+    policy = INFClip(eps=0.5, scale=2, offset=0)
     state = policy.init(2, 1000)
     assert state.level[0] == pytest.approx(79.370052598, abs=1e-9)
     assert state.draws.rate[0] == pytest.approx(0.008908987181, abs=1e-12)
@@ -257,7 +262,7 @@ def test_inf_clip_numbers() -> None:
 
 def test_inf_clip_minimises_its_bound() -> None:
     n_arms, horizon, eps, scale = 3, 5000, 0.6, 1.7
-    state = hb.INFClip(eps=eps, scale=scale, offset=0).init(n_arms, horizon)
+    state = INFClip(eps=eps, scale=scale, offset=0).init(n_arms, horizon)
 
     def bound(logs: FloatArray) -> float:
         rate, level = np.exp(logs)
@@ -266,6 +271,6 @@ def test_inf_clip_minimises_its_bound() -> None:
 
     found = optimize.minimize(bound, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10})
     assert np.exp(found.x).tolist() == pytest.approx([state.draws.rate[0], state.level[0]], rel=1e-5)
-    finite = hb.INFClip(eps=1, scale=scale, offset=0).init(n_arms, horizon)
+    finite = INFClip(eps=1, scale=scale, offset=0).init(n_arms, horizon)
     assert finite.level[0] == math.inf
     assert finite.draws.rate[0] == pytest.approx(math.sqrt(2 / horizon) / scale)

@@ -17,11 +17,12 @@ from playing import (
 )
 from scipy import integrate, stats
 
-import heavybandits as hb
 from heavybandits.algorithms.parts.choice.estimates import index_of
 from heavybandits.algorithms.parts.means.p_robust import GROWTH, influence_constant, init_p_robust, observe_p_robust
 from heavybandits.algorithms.parts.randomised.perturbed import LAWS, perturbation
-from heavybandits.algorithms.policies.mr_ucb import minimax_width
+from heavybandits.algorithms.policies.ape2 import APE2
+from heavybandits.algorithms.policies.mr_ape import MRAPE
+from heavybandits.algorithms.policies.mr_ucb import MRUCB, minimax_width
 from heavybandits.numerics import LARGEST_FLOAT
 from heavybandits.protocols import FloatArray
 
@@ -113,7 +114,7 @@ def test_tail_inequality() -> None:
 def test_bonus_vector() -> None:
     assert minimax_width(1.0, 1.5, 25, 1000.0) == pytest.approx(1.261579027, abs=1e-9)
     assert minimax_width(1.0, 1.5, 2000, 1000.0) == 0.0
-    policy = hb.MRUCB(p=1.5)
+    policy = MRUCB(p=1.5)
     state = fed(policy, [[0.0] * 25] + [[0.0]] * 9, 10_000)
     assert index_of(policy, state, 0, 34) == pytest.approx(1.261579027, abs=1e-9)
     assert float(policy.c * 4 ** (1 / 1.5 - 1)) == pytest.approx(0.629960525, abs=1e-9)
@@ -132,14 +133,14 @@ def test_perturbations_follow_their_laws() -> None:
 
 def test_shape_of_the_heavy_perturbations() -> None:
     """Shape and scale are p^2/(p-1) and 1, or both ln K if that exceeds the shape."""
-    small = hb.APE2(1.5, perturbation="pareto").init(10, None).law
+    small = APE2(1.5, perturbation="pareto").init(10, None).law
     assert [number.item() for number in small] == [2, 4.5, 1.0]
-    large = hb.APE2(1.5, perturbation="frechet").init(1000, None).law
+    large = APE2(1.5, perturbation="frechet").init(1000, None).law
     assert [number.item() for number in large] == [3, math.log(1000), math.log(1000)]
 
 
 def test_ape2_chooses_as_often_as_its_perturbed_estimate_is_highest() -> None:
-    policy = hb.APE2(p=2.0, c=1.0)
+    policy = APE2(p=2.0, c=1.0)
     state, rng = fed(policy, [[0.4] * 4, [0.1] * 9]), np.random.default_rng(0)
     (low, high), (wide, narrow) = sorted(policy.value(state, a) for a in range(2)), (4**-0.5, 9**-0.5)
     # P(high + wide E < low + narrow E')
@@ -149,7 +150,7 @@ def test_ape2_chooses_as_often_as_its_perturbed_estimate_is_highest() -> None:
 
 
 def test_mr_ape_chooses_as_often_as_its_perturbed_estimate_is_highest() -> None:
-    policy = hb.MRAPE(p=2.0, c=1.0)
+    policy = MRAPE(p=2.0, c=1.0)
     state, rng = fed(policy, [[0.4] * 4, [0.1] * 9], 100), np.random.default_rng(0)
     uniform = np.random.default_rng(1).uniform(-1, 1, (200_000, 2))
     width = np.array([math.log(100 / (2 * n)) / math.sqrt(n) for n in (4, 9)])
@@ -174,11 +175,11 @@ def test_mr_ucb_plays_as_its_reference(kind: str, n_arms: int) -> None:
         arm = t if t < n_arms else indices.index(max(indices))
         pulls[arm] += 1
         arms.append(arm)
-    assert play(hb.MRUCB(p, c), table).tolist() == arms
+    assert play(MRUCB(p, c), table).tolist() == arms
 
 
 def policies(c: float) -> list[Any]:
-    return [hb.MRUCB(1.5, c), hb.MRAPE(1.5, c), hb.APE2(1.5, c), hb.APE2(1.5, c, "frechet")]
+    return [MRUCB(1.5, c), MRAPE(1.5, c), APE2(1.5, c), APE2(1.5, c, "frechet")]
 
 
 @pytest.mark.slow
@@ -194,15 +195,15 @@ def test_scaling_rewards_and_c(seed: int, power: int) -> None:
 @given(seeds, st.permutations(range(4)))
 def test_permuted_arms(seed: int, order: list[int]) -> None:
     table: FloatArray = rewards_table("normal", seed, 150, 4)
-    arms, permuted = (play(hb.MRUCB(1.5), columns) for columns in (table, table[:, order]))
+    arms, permuted = (play(MRUCB(1.5), columns) for columns in (table, table[:, order]))
     assert np.array_equal(arms[4:], np.array(order)[permuted[4:]])
 
 
 def test_equal_arms_are_told_apart_by_their_number_only() -> None:
-    assert np.ptp(np.bincount(play(hb.MRUCB(1.5), np.ones((100, 4))))) <= 1
+    assert np.ptp(np.bincount(play(MRUCB(1.5), np.ones((100, 4))))) <= 1
 
 
-@pytest.mark.parametrize("policy", [hb.MRUCB(1.5), hb.MRAPE(1.5)])
+@pytest.mark.parametrize("policy", [MRUCB(1.5), MRAPE(1.5)])
 def test_a_horizon_is_needed(policy: Any) -> None:
     with pytest.raises(ValueError, match=r"^MR(UCB|APE): .*horizon must be given, got None"):
         policy.init(2, None)
@@ -211,4 +212,4 @@ def test_a_horizon_is_needed(policy: Any) -> None:
 @pytest.mark.parametrize("p", [1.0, 2.1, math.nan])
 def test_moment_orders_out_of_range(p: float) -> None:
     with pytest.raises(ValueError, match=r"p must be a number in \(1, 2\], got"):
-        hb.APE2(p)
+        APE2(p)

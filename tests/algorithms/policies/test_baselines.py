@@ -11,6 +11,14 @@ from playing import KINDS, fed, play, rewards_table
 import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import carried
 from heavybandits.algorithms.policies._draws import draw_beta, draw_gamma
+from heavybandits.algorithms.policies.discounted_ucb import DiscountedUCB
+from heavybandits.algorithms.policies.epsilon_greedy import EpsilonGreedy
+from heavybandits.algorithms.policies.lb_sda import LBSDA
+from heavybandits.algorithms.policies.moss import MOSS
+from heavybandits.algorithms.policies.sliding_window_ucb import SlidingWindowUCB
+from heavybandits.algorithms.policies.thompson_beta import ThompsonBeta
+from heavybandits.algorithms.policies.thompson_normal_gamma import ThompsonNormalGamma
+from heavybandits.algorithms.policies.ucb_tuned import UCBTuned
 from heavybandits.numerics import SUMMABLE, clip, saturate
 from heavybandits.protocols import FloatArray
 
@@ -60,11 +68,11 @@ def discounted(history: History, arm: int, n_arms: int, horizon: int) -> float:
 
 
 INDICES: dict[str, tuple[Any, Index]] = {
-    "moss": (hb.MOSS(c=0.7), moss),
-    "moss-anytime": (hb.MOSS(c=0.7, anytime=True), moss_anytime),
-    "ucb-tuned": (hb.UCBTuned(width=2.0), ucb_tuned),
-    "sliding-window-ucb": (hb.SlidingWindowUCB(window=30, width=0.5), sliding_window),
-    "discounted-ucb": (hb.DiscountedUCB(discount=0.95, width=0.5), discounted),
+    "moss": (MOSS(c=0.7), moss),
+    "moss-anytime": (MOSS(c=0.7, anytime=True), moss_anytime),
+    "ucb-tuned": (UCBTuned(width=2.0), ucb_tuned),
+    "sliding-window-ucb": (SlidingWindowUCB(window=30, width=0.5), sliding_window),
+    "discounted-ucb": (DiscountedUCB(discount=0.95, width=0.5), discounted),
 }
 
 
@@ -139,7 +147,7 @@ def reference_lb_sda(table: FloatArray, memory: float) -> list[int]:
 def test_lb_sda_plays_as_its_reference(kind: str, memory: float) -> None:
     for seed, n_arms in ((0, 2), (1, 5)):
         table = rewards_table(kind, seed, 300, n_arms)
-        assert play(hb.LBSDA(memory), table).tolist() == reference_lb_sda(table, memory)
+        assert play(LBSDA(memory), table).tolist() == reference_lb_sda(table, memory)
 
 
 def test_limited_memory_is_limited() -> None:
@@ -154,10 +162,10 @@ def test_limited_memory_is_limited() -> None:
 def test_epsilon_greedy_explores_as_often_as_it_says() -> None:
     """Greedy play takes the best of 4 arms; exploration takes each equally often."""
     for policy, t, chance in (
-        (hb.EpsilonGreedy(0.2), 10**6, 0.2),
-        (hb.EpsilonGreedy(0.0, c=5.0), 50, 0.4),
-        (hb.EpsilonGreedy(0.0, c=5.0), 10, 1.0),
-        (hb.EpsilonGreedy(0.3, c=5.0), 100, 0.3),
+        (EpsilonGreedy(0.2), 10**6, 0.2),
+        (EpsilonGreedy(0.0, c=5.0), 50, 0.4),
+        (EpsilonGreedy(0.0, c=5.0), 10, 1.0),
+        (EpsilonGreedy(0.3, c=5.0), 100, 0.3),
     ):
         state, rng = fed(policy, [[0.0], [3.0], [1.0], [2.0]]), np.random.default_rng(0)
         share = np.bincount([policy.select(state, t, rng) for _ in range(4000)], minlength=4) / 4000
@@ -165,7 +173,7 @@ def test_epsilon_greedy_explores_as_often_as_it_says() -> None:
 
 
 def test_epsilon_greedy_explores_open_arms_only() -> None:
-    policy = hb.EpsilonGreedy(1.0)
+    policy = EpsilonGreedy(1.0)
     state, rng = fed(policy, [[0.0]] * 5), np.random.default_rng(0)
     state.open[:] = [False, True, False, True, True]
     assert {policy.select(state, 9, rng) for _ in range(200)} == {1, 3, 4}
@@ -186,7 +194,7 @@ def test_thompson_beta_draws_from_the_posterior() -> None:
     """Arm 0 is chosen as often as its posterior exceeds the other's."""
     from scipy import integrate, stats
 
-    policy = hb.ThompsonBeta(low=-1.0, high=3.0)
+    policy = ThompsonBeta(low=-1.0, high=3.0)
     state = fed(policy, [[-1.0, 3.0, 1.0, 99.0], [3.0, -1.0]])
     assert (state.a.tolist(), state.b.tolist()) == ([3.5, 2.0], [2.5, 2.0])
     one, two = stats.beta(3.5, 2.5), stats.beta(2.0, 2.0)
@@ -201,7 +209,7 @@ def test_thompson_beta_draws_from_the_posterior() -> None:
 def test_thompson_normal_gamma_draws_from_the_posterior(prior: tuple[float, ...]) -> None:
     from scipy import integrate, stats
 
-    policy = hb.ThompsonNormalGamma(*prior)
+    policy = ThompsonNormalGamma(*prior)
     columns = [[0.5, 1.5, 2.0, 0.0, 1.0, 0.7], [1.0, 3.0, -1.0, 2.0, 0.5]]
     state, rng = fed(policy, columns), np.random.default_rng(3)
     mean, weight, shape, rate = prior
@@ -218,16 +226,16 @@ def test_thompson_normal_gamma_draws_from_the_posterior(prior: tuple[float, ...]
 
 
 def test_thompson_normal_gamma_pulls_until_the_posterior_is_proper() -> None:
-    assert [hb.ThompsonNormalGamma(prior_shape=shape).initial_pulls() for shape in (-1.5, -1.0, -0.5, 2.0)] == [
+    assert [ThompsonNormalGamma(prior_shape=shape).initial_pulls() for shape in (-1.5, -1.0, -0.5, 2.0)] == [
         5, 4, 3, 2,
     ]  # fmt: skip
-    assert hb.ThompsonNormalGamma(0.0, 1.0, 1.0, 1.0).initial_pulls() == 0
-    arms = play(hb.ThompsonNormalGamma(), rewards_table("normal", 0, 20, 3))
+    assert ThompsonNormalGamma(0.0, 1.0, 1.0, 1.0).initial_pulls() == 0
+    arms = play(ThompsonNormalGamma(), rewards_table("normal", 0, 20, 3))
     assert arms[:15].tolist() == [0] * 5 + [1] * 5 + [2] * 5
 
 
 def test_a_window_forgets_removed_arms_and_infinite_rewards() -> None:
-    policy = hb.SlidingWindowUCB(window=4)
+    policy = SlidingWindowUCB(window=4)
     state = policy.init(3, None)
     for arm, reward in [(0, 1.0), (1, math.inf), (2, 5.0), (2, 7.0), (1, 2.0)]:
         policy.update(state, arm, reward)
@@ -242,7 +250,7 @@ def test_a_window_forgets_removed_arms_and_infinite_rewards() -> None:
 
 def test_moss_needs_a_horizon_unless_it_is_anytime() -> None:
     with pytest.raises(ValueError, match="MOSS: needs a horizon, or anytime=True"):
-        hb.MOSS().init(2, None)
+        MOSS().init(2, None)
     assert hb.make("moss-anytime").init(2, None).horizon[0] == 0
 
 

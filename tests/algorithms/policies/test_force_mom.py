@@ -15,9 +15,8 @@ from playing import (
     seeds,
 )
 
-import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import carried
-from heavybandits.algorithms.policies.force_mom import MOST_BLOCKS, block_count, exploration, first_pulls
+from heavybandits.algorithms.policies.force_mom import MOST_BLOCKS, ForceMOM, block_count, exploration, first_pulls
 from heavybandits.numerics import saturate
 from heavybandits.protocols import FloatArray
 
@@ -71,20 +70,20 @@ def test_it_plays_as_its_reference(kind: str) -> None:
         table = rewards_table(kind, horizon, horizon, n_arms)
         if kind == "wild":  # the sum of infinities of both signs depends on their order
             table = np.abs(table)
-        assert play(hb.ForceMOM(rho), table).tolist() == reference(rho, table)
+        assert play(ForceMOM(rho), table).tolist() == reference(rho, table)
 
 
 @settings(max_examples=10, derandomize=True)
 @given(seeds, st.integers(-30, 30), st.integers(-5, 5))
 def test_shifts_and_powers_of_two(seed: int, power: int, shift: int) -> None:
     table = np.round(rewards_table("normal", seed, 300, 3), 3)
-    arms = play(hb.ForceMOM(0.7), table)
-    assert np.array_equal(arms, play(hb.ForceMOM(0.7), 2.0**power * table))
-    assert np.array_equal(arms, play(hb.ForceMOM(0.7), table + shift))
+    arms = play(ForceMOM(0.7), table)
+    assert np.array_equal(arms, play(ForceMOM(0.7), 2.0**power * table))
+    assert np.array_equal(arms, play(ForceMOM(0.7), table + shift))
 
 
 def test_rewards_of_greedy_pulls_are_not_learned_from() -> None:
-    policy = hb.ForceMOM(0.5)
+    policy = ForceMOM(0.5)
     state = fed(policy, [[0.0] * 40, [1.0] * 40])  # rewards that come unasked count as exploration
     assert policy.select(state, 80, None) == 1
     policy.update(state, 1, -1e9)
@@ -95,7 +94,7 @@ def test_rewards_of_greedy_pulls_are_not_learned_from() -> None:
 
 
 def test_a_new_arm_is_explored_first() -> None:
-    policy = hb.ForceMOM()
+    policy = ForceMOM()
     state = fed(policy, [[0.0] * 50, [1.0] * 50])
     state = carried(state, policy.init(2, None), policy.init(3, None), np.array([0, 1]))
     assert [int(policy.select(state, 100, None)) for _ in range(5)] == [2] * 5

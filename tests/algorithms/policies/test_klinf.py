@@ -18,6 +18,7 @@ from scipy import optimize
 
 import heavybandits as hb
 from heavybandits.algorithms.policies._klinf import LAMBDA_1, LAMBDA_2, OPTIMUM, solve
+from heavybandits.algorithms.policies.klinf_ucb import KLinfUCB
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -27,7 +28,7 @@ SAMPLE = [-1.0, 0.0, 0.5, 2.0]
 
 def optimum(rewards: list[float], eps: float, bound: float, budget: float) -> FloatArray:
     """Return the pair and the index, in the units of the rewards."""
-    policy = hb.KLinfUCB(eps, bound)
+    policy = KLinfUCB(eps, bound)
     state = fed(policy, [rewards])
     solve(state.rewards, 0, state.dual, budget, eps)
     unit = policy.unit()
@@ -70,7 +71,7 @@ def test_index_vectors() -> None:
     expected = {0.01: 0.847913623, 0.1: 1.416689703, 0.5: 2.047616098, math.log(10) / 4: 2.103245394}
     for budget, value in expected.items():
         assert index(SAMPLE, 0.5, 4.0, budget) == pytest.approx(value, abs=1e-9)
-    policy = hb.KLinfUCB(0.5, 4.0)
+    policy = KLinfUCB(0.5, 4.0)
     assert policy.index_of(fed(policy, [SAMPLE]), 0, 10) == pytest.approx(2.103245394, abs=1e-9)
 
 
@@ -86,7 +87,7 @@ def test_divergences_are_inverted() -> None:
 def test_limits() -> None:
     assert index(SAMPLE, 0.5, 4.0, 1e-12) == pytest.approx(np.mean(SAMPLE), abs=1e-3)
     assert index(SAMPLE, 0.5, 4.0, 500.0) == pytest.approx(4.0 ** (2 / 3), rel=1e-12)
-    policy = hb.KLinfUCB(0.5, 4.0)
+    policy = KLinfUCB(0.5, 4.0)
     assert policy.index_of(policy.init(1, None), 0, 5) == math.inf
 
 
@@ -166,8 +167,8 @@ def check_choices(policy: Any, table: FloatArray) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_choices(kind: str) -> None:
     table = rewards_table(kind, 3, 120, 3)
-    check_choices(hb.KLinfUCB(0.5, 4.0, h=0.1), table)
-    check_choices(hb.KLinfUCB(1.0, 2.0, h=0.0, threshold="theory"), table[:60])
+    check_choices(KLinfUCB(0.5, 4.0, h=0.1), table)
+    check_choices(KLinfUCB(1.0, 2.0, h=0.0, threshold="theory"), table[:60])
 
 
 @pytest.mark.slow
@@ -175,8 +176,8 @@ def test_choices(kind: str) -> None:
 @given(seeds, st.integers(-20, 20))
 def test_scaling_rewards_and_bound(seed: int, power: int) -> None:
     a, table = 2.0**power, rewards_table("normal", seed, 120, 4)
-    arms = play(hb.KLinfUCB(0.5, 2.0), table)
-    assert np.array_equal(arms, play(hb.KLinfUCB(0.5, 2.0 * a**1.5), a * table))
+    arms = play(KLinfUCB(0.5, 2.0), table)
+    assert np.array_equal(arms, play(KLinfUCB(0.5, 2.0 * a**1.5), a * table))
 
 
 @pytest.mark.slow
@@ -184,24 +185,24 @@ def test_scaling_rewards_and_bound(seed: int, power: int) -> None:
 @given(seeds, st.permutations(range(4)))
 def test_permuted_arms(seed: int, order: list[int]) -> None:
     table = rewards_table("normal", seed, 120, 4)
-    arms, permuted = (play(hb.KLinfUCB(1.0, 3.0), columns) for columns in (table, table[:, order]))
+    arms, permuted = (play(KLinfUCB(1.0, 3.0), columns) for columns in (table, table[:, order]))
     assert np.array_equal(arms[4:], np.array(order)[permuted[4:]])
 
 
 def test_equal_arms_share_the_pulls() -> None:
-    pulls = np.bincount(play(hb.KLinfUCB(0.5, 4.0, h=0.0), np.ones((90, 3))))
+    pulls = np.bincount(play(KLinfUCB(0.5, 4.0, h=0.0), np.ones((90, 3))))
     assert np.ptp(pulls) <= 1
 
 
 def test_it_finds_the_best_arm() -> None:
     """It pulls bad arms far less often than Robust UCB with the truncated mean and the same knowledge."""
     instance = hb.Instance([0.0, 0.5, 1.0], hb.StudentT(df=3.0))
-    policies = {"klinf": hb.KLinfUCB(0.5, 4.0), "rucb": hb.make("rucb-truncated", eps=0.5, u=4.0)}
+    policies = {"klinf": KLinfUCB(0.5, 4.0), "rucb": hb.make("rucb-truncated", eps=0.5, u=4.0)}
     regret = hb.simulate(instance, policies, horizon=2000, replications=20).summary()["mean"]
     assert regret["klinf"] < 0.3 * regret["rucb"]
 
 
 def test_the_first_pair_is_on_the_border() -> None:
     """There every law is allowed, so the search may start there for any rewards."""
-    state = hb.KLinfUCB(0.5, 4.0).init(2, None)
+    state = KLinfUCB(0.5, 4.0).init(2, None)
     assert state.dual[0, LAMBDA_1] == pytest.approx(0.5 / 1.5 * (1.5 * state.dual[0, LAMBDA_2]) ** (-2.0))

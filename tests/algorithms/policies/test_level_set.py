@@ -15,6 +15,7 @@ import heavybandits as hb
 from heavybandits.algorithms.level_sets.level_set import KEPT
 from heavybandits.algorithms.level_sets.loss_tables import footing
 from heavybandits.algorithms.parts.choice.estimates import index_of
+from heavybandits.algorithms.policies.level_set_ucb import LevelSetUCB
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -48,7 +49,7 @@ def test_indices_follow_the_formula() -> None:
 
     At first they are wider if the last exact set was.
     """
-    policy = hb.LevelSetUCB(hb.Cauchy(), scale=2.0, c=3.0)
+    policy = LevelSetUCB(hb.Cauchy(), scale=2.0, c=3.0)
     rewards = (2.0 * np.random.default_rng(1).standard_cauchy(30)).tolist()
     state, stretch = policy.init(2, None), 0.0
     for n, reward in enumerate(rewards, 1):
@@ -69,7 +70,7 @@ def test_indices_follow_the_formula() -> None:
 
 
 def test_all_indices_are_refreshed_from_time_to_time() -> None:
-    policy = hb.LevelSetUCB(scale=1.0)
+    policy = LevelSetUCB(scale=1.0)
     state = fed(policy, [[0.0] * 3, [1.0] * 3])
     before = index_of(policy, state, 0, 6)
     for _ in range(200):
@@ -80,7 +81,7 @@ def test_all_indices_are_refreshed_from_time_to_time() -> None:
 @pytest.mark.slow
 def test_location_after_many_rewards() -> None:
     """Stochastic approximation with the right score has the least possible variance: 2/n for Cauchy noise."""
-    policy = hb.LevelSetUCB(scale=1.0)
+    policy = LevelSetUCB(scale=1.0)
     rng = np.random.default_rng(2)
     errors = [policy.value(fed(policy, [rng.standard_cauchy(400)]), 0) for _ in range(60)]
     assert np.mean(np.square(errors)) == pytest.approx(2 / 400, rel=0.5)
@@ -99,9 +100,9 @@ def test_the_scale_is_learned(scale: float) -> None:
 def test_the_scale_follows_a_change() -> None:
     rng = np.random.default_rng(4)
     quiet, loud = rng.standard_cauchy(2000), 1e6 * rng.standard_cauchy(12_000)
-    state = fed(hb.LevelSetUCB(), [[*quiet, *loud]])
+    state = fed(LevelSetUCB(), [[*quiet, *loud]])
     assert state.shared.scale[0] == pytest.approx(1e6, rel=0.3)
-    assert math.isfinite(index_of(hb.LevelSetUCB(), state, 0, 14_000))
+    assert math.isfinite(index_of(LevelSetUCB(), state, 0, 14_000))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def streams(seed: int, kind: str) -> FloatArray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", [AUTO, ADAPTIVE, hb.LevelSetUCB()], ids=["auto", "adaptive", "fixed"])
+@pytest.mark.parametrize("policy", [AUTO, ADAPTIVE, LevelSetUCB()], ids=["auto", "adaptive", "fixed"])
 @settings(max_examples=8, derandomize=True)
 @given(seeds, st.sampled_from(["cauchy", "coins", "integers"]), st.integers(-200, 200))
 def test_powers_of_two_change_nothing(policy: Any, seed: int, kind: str, exponent: int) -> None:
@@ -211,7 +212,7 @@ def test_regret_is_small_where_nothing_is_known(noise: Any) -> None:
 
 def test_the_oracle_gains_from_what_it_is_told() -> None:
     noise = hb.Frechet(1.0)
-    policies = {"oracle": hb.make("oracle-ucb", noise=noise), "fixed": hb.LevelSetUCB()}
+    policies = {"oracle": hb.make("oracle-ucb", noise=noise), "fixed": LevelSetUCB()}
     result = hb.simulate(hb.env1(noise), policies, horizon=3000, replications=40)
     oracle, fixed = result.regret[:, :, -1].mean("replication")
     assert oracle < 0.6 * fixed
@@ -236,12 +237,12 @@ def test_a_noise_is_kept_as_text_and_survives_saving(tmp_path: Any) -> None:
 @pytest.mark.parametrize("wrong", [3, "cauchi", '{"kind": "cauchi"}', {"alpha": 1.0}])
 def test_what_is_no_noise_is_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match="LevelSetUCB: noise must be a noise with a density"):
-        hb.LevelSetUCB(wrong)
+        LevelSetUCB(wrong)
 
 
 @pytest.mark.parametrize("scale", [0.0, 1.0])
 def test_the_law_is_judged_by_a_thousand_residuals(scale: float) -> None:
-    policy, rng = hb.LevelSetUCB(None, scale), np.random.default_rng(0)
+    policy, rng = LevelSetUCB(None, scale), np.random.default_rng(0)
     state, after = policy.init(1, None), {}
     for t in range(2000):
         policy.update(state, 0, rng.standard_normal())

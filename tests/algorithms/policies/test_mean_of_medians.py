@@ -14,6 +14,7 @@ from playing import (
 )
 
 import heavybandits as hb
+from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD
 from heavybandits.algorithms.parts.choice.estimates import value_of
 from heavybandits.protocols import IntArray, is_randomised
 
@@ -87,7 +88,7 @@ def test_outliers_do_not_reach_the_policy() -> None:
     assert [value_of(hb.UCB(), state.inner, arm) for arm in range(2)] == [0.5, 2.0]
 
 
-@pytest.mark.parametrize("part", [3, "ucb", hb.UCB, hb.ClippedSGD()])
+@pytest.mark.parametrize("part", [3, "ucb", hb.UCB, ClippedSGD()])
 def test_what_is_no_policy_is_refused(part: Any) -> None:
     with pytest.raises(TypeError, match="MeanOfMedians: policy must be a policy with the methods init, select, update"):
         hb.MeanOfMedians(part)

@@ -17,9 +17,14 @@ from playing import (
 from scipy import stats
 
 import heavybandits as hb
+from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD
+from heavybandits.algorithms.estimators.two_point import TwoPoint
 from heavybandits.algorithms.parts.choice.estimates import index_of, value_of
 from heavybandits.algorithms.parts.choice.pending import ask, find_pending, settle
+from heavybandits.algorithms.policies.fo_ucb import FOUCB
 from heavybandits.algorithms.policies.kl_ucb import bernoulli_bound, bernoulli_divergence
+from heavybandits.algorithms.policies.robust_ucb import RobustUCB
+from heavybandits.algorithms.policies.zo_ucb import ZOUCB
 from heavybandits.algorithms.registry import examples
 from heavybandits.numerics import LARGEST_FLOAT
 
@@ -228,8 +233,8 @@ def test_wrong_types_are_named(kind: Any, parameters: dict[str, Any], message: s
     ("policy", "horizon", "message"),
     [
         (hb.ClippedSGDUCB(0, 1), None, "ClippedSGDUCB: .*horizon must be given"),
-        (hb.FOUCB(hb.ClippedSGD()), None, "FOUCB: .*horizon must be given"),
-        (hb.ZOUCB(hb.TwoPoint()), None, "ZOUCB: .*horizon must be given"),
+        (FOUCB(ClippedSGD()), None, "FOUCB: .*horizon must be given"),
+        (ZOUCB(TwoPoint()), None, "ZOUCB: .*horizon must be given"),
     ],
 )
 def test_a_policy_that_cannot_start_says_why(policy: Any, horizon: int | None, message: str) -> None:
@@ -244,10 +249,8 @@ def test_an_empty_range_of_rewards_is_refused(low: float, high: float) -> None:
         hb.KLUCB(low=low, high=high)
 
 
-@pytest.mark.parametrize(
-    ("template", "word"), [(hb.FOUCB, "optimizer"), (hb.ZOUCB, "optimizer"), (hb.RobustUCB, "estimator")]
-)
-@pytest.mark.parametrize("part", [3, "clipped-sgd", hb.UCB(), hb.ClippedSGD])
+@pytest.mark.parametrize(("template", "word"), [(FOUCB, "optimizer"), (ZOUCB, "optimizer"), (RobustUCB, "estimator")])
+@pytest.mark.parametrize("part", [3, "clipped-sgd", hb.UCB(), ClippedSGD])
 def test_a_template_refuses_what_is_no_estimator(template: Any, word: str, part: Any) -> None:
     with pytest.raises(
         TypeError, match=f"{template.__name__}: {word} must be an estimator with the methods init, observe"
@@ -286,7 +289,7 @@ class SampleMean(NamedTuple):
 
 
 def test_a_users_own_estimator_becomes_a_policy() -> None:
-    policy = hb.FOUCB(SampleMean(0.3))
+    policy = FOUCB(SampleMean(0.3))
     hb.check_policy(policy)
     horizon = 2000
     state = fed(policy, [[1.0, 2.0], [0.5]], horizon)

@@ -18,7 +18,9 @@ from playing import (
 )
 
 import heavybandits as hb
+from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD
 from heavybandits.algorithms.parts.choice.estimates import value_of
+from heavybandits.algorithms.policies.fo_ucb import FOUCB
 from heavybandits.algorithms.policies.kl_ucb import bernoulli_bound
 from heavybandits.numerics import clip, saturate
 from heavybandits.protocols import FloatArray
@@ -139,7 +141,7 @@ def test_clipped_sgd_ucb_plays_as_its_reference(m: int, n: int, init_pulls: int,
 def test_theory_schedule_is_fo_ucb_on_clipped_sgd() -> None:
     table = rewards_table("normal", 1, 200, 3)
     policy = hb.ClippedSGDUCB(m=1, n=1, clip=2, init_pulls=3, theta=0, schedule="theory")
-    assert np.array_equal(play(policy, table), play(hb.FOUCB(hb.ClippedSGD(m=1, clip=2, init_pulls=3)), table))
+    assert np.array_equal(play(policy, table), play(FOUCB(ClippedSGD(m=1, clip=2, init_pulls=3)), table))
 
 
 # Invariances.

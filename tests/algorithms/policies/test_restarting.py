@@ -13,6 +13,8 @@ from heavybandits.algorithms.parts.choice.pending import ask, find_pending
 from heavybandits.algorithms.parts.state.tree import arrays, carried, check_state, with_room
 from heavybandits.algorithms.policies._drift import BETS, CAPACITY, THRESHOLD, has_changed, init_detectors
 from heavybandits.algorithms.policies._probes import PACE, QUIET
+from heavybandits.algorithms.policies.epsilon_greedy import EpsilonGreedy
+from heavybandits.algorithms.policies.sliding_window_ucb import SlidingWindowUCB
 from heavybandits.algorithms.registry import examples
 from heavybandits.jit.compiled import compiled
 from heavybandits.protocols import FloatArray, IntArray
@@ -79,7 +81,7 @@ def feed(policy: Any, state: Any, rewards: FloatArray) -> None:
 @pytest.mark.parametrize(("chance", "seldom"), [(None, 100_000), (0.5, 100_000), (0.02, 60_000)])
 def test_false_alarms_are_rare(chance: float | None, seldom: float) -> None:
     """Of continuous rewards only ranks count; rare ones among zeros cause more false alarms."""
-    policy, n, runs = hb.Restarting(hb.EpsilonGreedy(0.0)), 20_000, 100
+    policy, n, runs = hb.Restarting(EpsilonGreedy(0.0)), 20_000, 100
     learn = compiled(feed, policy, policy.init(1, 1), np.zeros(n))
     rng, alarms = np.random.default_rng(5), 0
     for _ in range(runs):
@@ -303,7 +305,7 @@ def test_unseen_rises_cost_half_of_a_window_and_probes_little_where_nothing_chan
     policies = {
         "auto": hb.make("auto"),
         "restarting": hb.Restarting(hb.make("auto")),
-        **{f"window {window}": hb.SlidingWindowUCB(window) for window in (250, 500, 1000)},
+        **{f"window {window}": SlidingWindowUCB(window) for window in (250, 500, 1000)},
     }
     means = [0.0, 0.5, 1.0, 1.5, 2.0]
     rises = hb.Instance(means=means, noise=hb.Cauchy(), changes={3000: [4.0, 0.5, 1.0, 1.5, 2.0]})

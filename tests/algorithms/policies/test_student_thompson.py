@@ -17,6 +17,7 @@ from playing import (
 from scipy import optimize, stats
 
 import heavybandits as hb
+from heavybandits.algorithms.policies.student_thompson import StudentThompson
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -28,7 +29,7 @@ def log_posterior(mu: float, rewards: FloatArray, df: float, scale: float) -> fl
 
 def test_with_one_reward_the_posterior_is_exact() -> None:
     for df, scale in [(1.0, 2.0), (3.0, 0.5)]:
-        state = fed(hb.StudentThompson(df, scale), [[7.0]])
+        state = fed(StudentThompson(df, scale), [[7.0]])
         freedom = df
         assert (state.mode[0], state.curvature[0]) == (7.0, (df + 1) / df)
         assert math.sqrt((freedom + 1) / (freedom * state.curvature[0])) == pytest.approx(1.0)
@@ -39,7 +40,7 @@ def test_with_one_reward_the_posterior_is_exact() -> None:
 def test_modes(seed: int, df: float, scale: float, n: int) -> None:
     """Many rewards have one mode near their middle, and it is exact whenever it is computed anew."""
     rewards = 3.0 + scale * np.random.default_rng(seed).standard_t(df, n)
-    policy = hb.StudentThompson(df, scale)
+    policy = StudentThompson(df, scale)
     state = fed(policy, [rewards.tolist()])
     middle, width = float(np.median(rewards)), 3 * scale / math.sqrt(n)
     best = optimize.minimize_scalar(
@@ -61,7 +62,7 @@ def test_quantiles_of_the_posterior(df: float, n: int) -> None:
         log -= (df + 1) / 2 * np.log1p((reward - grid) ** 2 / df)
     weights = np.exp(log - log.max())
     levels = np.cumsum(weights) / weights.sum()
-    state = fed(hb.StudentThompson(df, 1.0), [rewards.tolist()])
+    state = fed(StudentThompson(df, 1.0), [rewards.tolist()])
     freedom = n * (df + 1) - 1
     spread = math.sqrt((freedom + 1) / (freedom * state.curvature[0]))
     for level in (0.1, 0.25, 0.75, 0.9):
@@ -71,7 +72,7 @@ def test_quantiles_of_the_posterior(df: float, n: int) -> None:
 
 
 def test_it_chooses_as_often_as_an_arm_is_best_under_its_posterior() -> None:
-    policy = hb.StudentThompson(df=1.0, scale=1.0)
+    policy = StudentThompson(df=1.0, scale=1.0)
     state, rng = fed(policy, [[0.0], [1.0]]), np.random.default_rng(0)
     chosen = np.mean([policy.select(state, 2, rng) for _ in range(4000)])
     expected = stats.cauchy.cdf(1.0 / 2.0)  # the difference of two Cauchy numbers is Cauchy, of twice the scale
@@ -83,15 +84,15 @@ def test_it_chooses_as_often_as_an_arm_is_best_under_its_posterior() -> None:
 @given(seeds, st.integers(-20, 20), st.integers(-8, 8))
 def test_shifts_and_scales(seed: int, power: int, shift: int) -> None:
     a, table = 2.0**power, np.round(rewards_table("cauchy", seed, 80, 3), 3)
-    arms = play(hb.StudentThompson(1.0, 0.5), table)
-    assert np.array_equal(arms, play(hb.StudentThompson(1.0, 0.5 * a), a * table))
-    assert np.array_equal(arms, play(hb.StudentThompson(1.0, 0.5), table + shift))
+    arms = play(StudentThompson(1.0, 0.5), table)
+    assert np.array_equal(arms, play(StudentThompson(1.0, 0.5 * a), a * table))
+    assert np.array_equal(arms, play(StudentThompson(1.0, 0.5), table + shift))
 
 
 @settings(max_examples=30, derandomize=True)
 @given(st.lists(st.sampled_from([*WILD, 2.0, -1.0]), min_size=1, max_size=30), st.sampled_from([1e-200, 1.0, 1e200]))
 def test_wild_rewards(rewards: list[float], scale: float) -> None:
-    policy = hb.StudentThompson(1.0, scale)
+    policy = StudentThompson(1.0, scale)
     state = fed(policy, [rewards])
     assert math.isfinite(policy.value(state, 0))
     assert 0.0 < state.curvature[0] < math.inf
@@ -100,12 +101,12 @@ def test_wild_rewards(rewards: list[float], scale: float) -> None:
 
 def test_a_few_outliers_are_not_believed() -> None:
     rewards = [*np.linspace(-1, 1, 21).tolist(), 1e300, math.inf, -1e6]
-    policy = hb.StudentThompson(1.0, 1.0)
+    policy = StudentThompson(1.0, 1.0)
     assert policy.value(fed(policy, [rewards]), 0) == pytest.approx(0.0, abs=0.1)
 
 
 def test_it_is_better_than_a_normal_model_on_cauchy_noise() -> None:
-    policies: dict[str, Any] = {"student": hb.StudentThompson(1.0, 1.0), "normal": hb.ThompsonGaussian(1.0)}
+    policies: dict[str, Any] = {"student": StudentThompson(1.0, 1.0), "normal": hb.ThompsonGaussian(1.0)}
     result = hb.simulate(hb.env1(hb.Cauchy()), policies, horizon=2000, replications=20)
     regret = result.summary()["mean"]
     assert regret["student"] < 0.2 * regret["normal"]

@@ -61,7 +61,7 @@ class MedianOf(NamedTuple):
     Examples
     --------
     >>> import numpy as np, heavybandits as hb
-    >>> policy = MedianOf(hb.LinUCB(), m=1)
+    >>> policy = MedianOf(hb.make("lin-ucb"), m=1)
     >>> state = policy.init(n_features=1, horizon=None)
     >>> for reward in (1.0, 1e9, 2.0):
     ...     policy.update(state, np.array([1.0]), reward)

@@ -100,7 +100,7 @@ class AdarUCB(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.AdarUCB(), n_arms=2)
+    >>> agent = hb.Agent(AdarUCB(), n_arms=2)
     >>> agent.update_many([0] * 2000 + [1] * 2000, [-3.0] * 2000 + [-1.0] * 2000)
     >>> agent.select()
     1

@@ -57,7 +57,7 @@ class APE2(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.APE2(p=1.5), n_arms=2, seed=0)
+    >>> agent = hb.Agent(APE2(p=1.5), n_arms=2, seed=0)
     >>> agent.update_many([0] * 50 + [1] * 50, [0.0] * 50 + [3.0] * 50)
     >>> agent.select()
     1

@@ -68,7 +68,7 @@ class DiscountedUCB(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.DiscountedUCB(discount=0.5), n_arms=2)
+    >>> agent = hb.Agent(DiscountedUCB(discount=0.5), n_arms=2)
     >>> agent.update_many([0, 0, 0, 1], [0.0, 0.0, 8.0, 1.0])
     >>> print(agent)
     discounted-ucb, 4 rewards

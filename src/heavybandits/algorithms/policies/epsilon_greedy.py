@@ -70,7 +70,7 @@ class EpsilonGreedy(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.EpsilonGreedy(epsilon=0.0), n_arms=2)
+    >>> agent = hb.Agent(EpsilonGreedy(epsilon=0.0), n_arms=2)
     >>> agent.update_many([0, 1, 1], [0.5, 0.4, 0.8])
     >>> agent.select()
     1

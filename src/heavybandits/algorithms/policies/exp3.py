@@ -57,7 +57,7 @@ class Exp3(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.Exp3(low=0.0, high=10.0), n_arms=2, horizon=1000, seed=0)
+    >>> agent = hb.Agent(Exp3(low=0.0, high=10.0), n_arms=2, horizon=1000, seed=0)
     >>> for _ in range(1000):
     ...     arm = agent.select()
     ...     agent.update(arm, 9.0 if arm == 1 else 2.0)

@@ -44,7 +44,7 @@ class FOUCB(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> policy = hb.FOUCB(hb.ClippedSGD(clip=2.0, radius="exp"))
+    >>> policy = FOUCB(hb.make("clipped-sgd", clip=2.0, radius="exp"))
     >>> result = hb.simulate(hb.Instance([0, 1], hb.Gaussian()), {"FO": policy}, horizon=100, replications=2, workers=1)
     >>> result.pulls.sum("arm").values.tolist()
     [[100, 100]]

@@ -123,7 +123,7 @@ class ForceMOM(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.ForceMOM(rho=0.5), n_arms=2)
+    >>> agent = hb.Agent(ForceMOM(rho=0.5), n_arms=2)
     >>> for _ in range(62):
     ...     arm = agent.select()
     ...     agent.update(arm, float(arm))

@@ -94,7 +94,7 @@ class KLinfUCB(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> policy = hb.KLinfUCB(eps=0.5, bound=4.0)
+    >>> policy = KLinfUCB(eps=0.5, bound=4.0)
     >>> state = policy.init(n_arms=1, horizon=None)
     >>> for reward in (-1.0, 0.0, 0.5, 2.0):
     ...     policy.update(state, 0, reward)

@@ -91,7 +91,7 @@ class LBSDA(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.LBSDA(), n_arms=2)
+    >>> agent = hb.Agent(LBSDA(), n_arms=2)
     >>> agent.update_many([0, 0, 1], [0.2, 0.8, 0.5])
     >>> [agent.select() for _ in range(3)]  # each arm once; then the duel of 0.5 with 0.8, which arm 1 loses
     [0, 1, 0]

@@ -91,7 +91,7 @@ class LevelSetUCB(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.LevelSetUCB(), arms=["red", "green"])
+    >>> agent = hb.Agent(LevelSetUCB(), arms=["red", "green"])
     >>> agent.update_many(["red"] * 5, [1.0, 1.2, 0.9, 1e9, 1.1])
     >>> agent.update_many(["green"] * 5, [5.0, 4.8, -1e9, 5.1, 5.3])
     >>> agent.select()

@@ -62,7 +62,7 @@ class MOSS(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.MOSS(), n_arms=2, horizon=1000)
+    >>> agent = hb.Agent(MOSS(), n_arms=2, horizon=1000)
     >>> agent.update_many([0, 1, 1], [0.5, 0.8, 0.9])
     >>> agent.select()  # it has been pulled less often
     0

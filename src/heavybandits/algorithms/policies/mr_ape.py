@@ -52,7 +52,7 @@ class MRAPE(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.MRAPE(p=1.5), n_arms=2, horizon=100, seed=0)
+    >>> agent = hb.Agent(MRAPE(p=1.5), n_arms=2, horizon=100, seed=0)
     >>> agent.update_many([0] * 50 + [1] * 50, [0.0] * 50 + [3.0] * 50)
     >>> agent.select()
     1

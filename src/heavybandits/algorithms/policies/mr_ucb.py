@@ -78,7 +78,7 @@ class MRUCB(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.MRUCB(p=1.5), n_arms=2, horizon=100)
+    >>> agent = hb.Agent(MRUCB(p=1.5), n_arms=2, horizon=100)
     >>> agent.update_many([0, 0, 1, 1], [0.0, 1.0, 3.0, 2.0])
     >>> agent.select()
     1

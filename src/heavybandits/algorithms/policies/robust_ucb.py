@@ -110,7 +110,7 @@ class RobustUCB(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> policy = RobustUCB(hb.TruncatedMean(eps=0.5, u=10.0))
+    >>> policy = RobustUCB(TruncatedMean(eps=0.5, u=10.0))
     >>> state = policy.init(n_arms=2, horizon=None)
     >>> for arm, reward in ((0, 1.0), (1, 1e300), (1, 2.0)):
     ...     policy.update(state, arm, reward)

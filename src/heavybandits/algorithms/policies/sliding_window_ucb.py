@@ -161,7 +161,7 @@ class SlidingWindowUCB(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.SlidingWindowUCB(window=4), n_arms=2)
+    >>> agent = hb.Agent(SlidingWindowUCB(window=4), n_arms=2)
     >>> agent.update_many([0, 0, 0, 1, 0, 1], [9.0, 9.0, 0.0, 0.5, 0.0, 0.5])  # the nines are forgotten
     >>> agent.select()
     1

@@ -84,7 +84,7 @@ class StudentThompson(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.StudentThompson(df=1, scale=1), n_arms=2, seed=0)
+    >>> agent = hb.Agent(StudentThompson(df=1, scale=1), n_arms=2, seed=0)
     >>> agent.update_many([0] * 20 + [1] * 20, [0.0, 1.0] * 10 + [5.0, 1e9, 6.0, 4.0] * 5)
     >>> agent.select()
     1

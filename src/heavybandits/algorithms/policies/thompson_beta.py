@@ -70,7 +70,7 @@ class ThompsonBeta(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.ThompsonBeta(), n_arms=2, seed=0)
+    >>> agent = hb.Agent(ThompsonBeta(), n_arms=2, seed=0)
     >>> agent.update_many([0] * 50 + [1] * 50, [0.0] * 50 + [1.0] * 50)
     >>> agent.select()
     1

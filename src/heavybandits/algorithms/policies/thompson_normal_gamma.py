@@ -64,7 +64,7 @@ class ThompsonNormalGamma(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.ThompsonNormalGamma(), n_arms=2, seed=0)
+    >>> agent = hb.Agent(ThompsonNormalGamma(), n_arms=2, seed=0)
     >>> agent.update_many([0] * 5 + [1] * 5, [0.1, 0.2, 0.0, 0.1, 0.2, 9.0, 9.1, 8.9, 9.2, 9.0])
     >>> agent.select()
     1

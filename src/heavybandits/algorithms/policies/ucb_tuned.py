@@ -43,7 +43,7 @@ class UCBTuned(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.UCBTuned(), n_arms=2)
+    >>> agent = hb.Agent(UCBTuned(), n_arms=2)
     >>> agent.update_many([0, 0, 1, 1], [0.5, 0.5, 0.9, 0.0])  # arm 1 varies more
     >>> agent.select()
     0

@@ -42,7 +42,7 @@ class ZOUCB(NamedTuple):
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.ZOUCB(hb.TwoPoint(tau=1.0, init_pulls=3)), n_arms=2, horizon=1000)
+    >>> agent = hb.Agent(ZOUCB(hb.make("two-point", tau=1.0, init_pulls=3)), n_arms=2, horizon=1000)
     >>> [agent.select() for _ in range(6)]
     [0, 0, 0, 1, 1, 1]
     """

@@ -14,6 +14,9 @@ from heavybandits.algorithms.parts.choice.scan import due, scan, unseen, waiting
 from heavybandits.algorithms.parts.choice.tournament import Tournament, choose, init_tournament, set_bound, set_line
 from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.policies._draws import draw_beta
+from heavybandits.algorithms.policies.moss import MOSS
+from heavybandits.algorithms.policies.student_thompson import StudentThompson
+from heavybandits.algorithms.policies.thompson_beta import ThompsonBeta
 from heavybandits.numerics import LARGEST_FLOAT
 
 
@@ -142,7 +145,7 @@ def test_an_infinite_index_waits_while_something_is_pending(n_arms: int) -> None
 
 
 def test_all_wait_for_first_rewards_in_turn() -> None:
-    policies: list[Any] = [hb.UCB(), hb.KLUCB(), hb.ThompsonGaussian(), hb.MOSS(anytime=True), hb.StudentThompson(1, 1)]
+    policies: list[Any] = [hb.UCB(), hb.KLUCB(), hb.ThompsonGaussian(), MOSS(anytime=True), StudentThompson(1, 1)]
     for policy in policies:
         state, rng = policy.init(3, None), np.random.default_rng(0)
         pending, arms = find_pending(state), []
@@ -197,7 +200,7 @@ def test_thompson_draws_come_closer_to_the_mean_while_rewards_are_out() -> None:
 
 def test_draws_from_a_beta_posterior_come_closer_to_its_mean() -> None:
     """Draws shrink by the factor of the formula, where n counts the rewards and the prior together."""
-    policy, state = hb.ThompsonBeta(), hb.ThompsonBeta().init(2, None)
+    policy, state = ThompsonBeta(), ThompsonBeta().init(2, None)
     for reward in (1.0, 1.0, 0.0):
         policy.update(state, 0, reward)
     policy.update(state, 1, 1.0)

@@ -36,7 +36,7 @@ def index_of(policy: Any, state: Any, arm: int, t: int) -> float:
     Examples
     --------
     >>> import heavybandits as hb
-    >>> policy = hb.Exp3()
+    >>> policy = hb.make("exp3")
     >>> index_of(policy, policy.init(n_arms=4, horizon=100), 0, t=0)
     0.25
     """
