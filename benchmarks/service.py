@@ -27,18 +27,18 @@ import msgspec
 import psutil
 
 from heavybandits import __version__
-from heavybandits.service.creation import create
-from heavybandits.service.decisions import Decide
 from heavybandits.service.events import Event
-from heavybandits.service.lane import Lane
-from heavybandits.service.log import Log
-from heavybandits.service.replica import Config, Replica
-from heavybandits.service.replicas import read
-from heavybandits.service.rewards import Reward
+from heavybandits.service.experiments.creation import create
+from heavybandits.service.experiments.decisions import Decide
+from heavybandits.service.experiments.rewards import Reward
+from heavybandits.service.log.lane import Lane
+from heavybandits.service.log.log import Log
+from heavybandits.service.log.turn import Outcome
+from heavybandits.service.replicas.read import read
+from heavybandits.service.replicas.replica import Config, Replica
 from heavybandits.service.spec import Arm, Experiment
 from heavybandits.service.storage import open_storage
 from heavybandits.service.storage.session import Head
-from heavybandits.service.turn import Outcome
 
 CONNECTIONS = 64
 VIEWERS = 20
@@ -46,10 +46,10 @@ EMPTY = """
 import msgspec, uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
-from heavybandits.service.server import listen
+from heavybandits.service.http.server import listen
 from heavybandits.service.spec import DecisionAnswer, DecisionRequest
-from heavybandits.service.turn import Outcome
-from heavybandits.service.web import body, respond
+from heavybandits.service.log.turn import Outcome
+from heavybandits.service.http.web import body, respond
 
 form = msgspec.json.Decoder(DecisionRequest)
 answer = Outcome(201, DecisionAnswer("0" * 32, "a", None, 1.0, "policy", 1, None))
@@ -389,7 +389,7 @@ def chain(folder: Path, rounds: int) -> None:
             lane.replicas["x"] = read(session, cast(Head, session.head("x")))
         seen, n_decisions = list[float](), min(200 * size, 3200)
         for turn in range(2 * (rounds + 1)):
-            unlinked = patch("heavybandits.service.replica.next_link", lambda link, event: link)
+            unlinked = patch("heavybandits.service.replicas.replica.next_link", lambda link, event: link)
             with unlinked if turn % 2 else nullcontext():
                 busy = time.thread_time()
                 for number in range(n_decisions // size):

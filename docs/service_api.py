@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from heavybandits.service.openapi import description
+from heavybandits.service.http.openapi import description
 
 PAGE = Path(__file__).parent / "service-api.md"
 BEFORE = """\

@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 import psycopg
 import pytest
 
-from heavybandits.service.app import Service
-from heavybandits.service.connections import DEFAULTS, Limits
 from heavybandits.service.events import Clock, system_clock
-from heavybandits.service.log import Log
-from heavybandits.service.replica import Replica
-from heavybandits.service.replicas import read
-from heavybandits.service.server import listen, make_server
+from heavybandits.service.http.app import Service
+from heavybandits.service.http.connections import DEFAULTS, Limits
+from heavybandits.service.http.server import listen, make_server
+from heavybandits.service.log.log import Log
+from heavybandits.service.log.turn import Outcome
+from heavybandits.service.replicas.read import read
+from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.storage import Session, Storage, open_storage
-from heavybandits.service.turn import Outcome
 
 ARMS = [{"name": "a"}, {"name": "b"}]
 SECOND = 1_000_000

@@ -25,9 +25,9 @@ from nasty import Nasty, nasty
 from oracle import select
 from services import SECOND, FakeClock, Running, call, eventually, new_database, postgres_server, running
 
-from heavybandits.service.connections import DEFAULTS
+from heavybandits.service.http.connections import DEFAULTS
+from heavybandits.service.maintenance.verification import verify
 from heavybandits.service.storage import Storage, open_storage
-from heavybandits.service.verification import verify
 
 FUZZERS = 4
 ARMS = ["zeta", "Alpha", "mid"]  # in no order that sorting gives

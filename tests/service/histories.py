@@ -3,7 +3,7 @@
 import msgspec
 
 from heavybandits.service.events import Event
-from heavybandits.service.replica import Config, Replica
+from heavybandits.service.replicas.replica import Config, Replica
 from heavybandits.service.spec import Experiment
 
 BEGIN = 10**15

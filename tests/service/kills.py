@@ -22,10 +22,10 @@ from loads import Load
 from oracle import Verdict, heads, select
 from services import Process, eventually, new_database, postgres_server
 
-from heavybandits.service.replica import Replica
-from heavybandits.service.replicas import catch_up
+from heavybandits.service.maintenance.verification import verify
+from heavybandits.service.replicas.read import catch_up
+from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.storage import open_storage
-from heavybandits.service.verification import verify
 
 SERVERS = 2
 LONGEST_PAUSE = 6.0  # seconds: more than anybody waits for a server that does not go on

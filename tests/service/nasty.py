@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import quote, quote_from_bytes, urlencode
 
-from heavybandits.service.table import OPERATIONS, Operation
+from heavybandits.service.http.table import OPERATIONS, Operation
 
 EXPERIMENTS = [f"fuzzed {i}" for i in range(8)]
 ARMS = ["zeta", "Alpha", "mid"]

@@ -20,7 +20,7 @@ from services import Running, eventually, running
 
 import heavybandits as hb
 from heavybandits.service.client.calls import Call, Calls
-from heavybandits.service.openapi import description
+from heavybandits.service.http.openapi import description
 from heavybandits.service.storage import open_storage
 
 EXAMPLES: dict[str, tuple[Any, ...]] = {  # arguments of each call, in the words of the description

@@ -14,14 +14,14 @@ import pytest
 from histories import played
 from services import Running, call, running
 
-from heavybandits.service.auth import new_token
 from heavybandits.service.dashboard import prepared
 from heavybandits.service.dashboard.judgement import judge
 from heavybandits.service.dashboard.known import Known
 from heavybandits.service.dashboard.known import known as page_known
 from heavybandits.service.dashboard.panels import leaderboard, noise, outliers, series
 from heavybandits.service.dashboard.rivals import replayed
-from heavybandits.service.report import taken
+from heavybandits.service.http.auth import new_token
+from heavybandits.service.replicas.report import taken
 from heavybandits.service.spec import Arm, ContextRule, Experiment, Goal
 from heavybandits.service.storage import open_storage
 

@@ -13,21 +13,21 @@ import pytest
 from histories import BEGIN, event, play, played
 from services import call, running
 
-from heavybandits.service import totals
 from heavybandits.service.dashboard import prepared
 from heavybandits.service.dashboard.judgement import _chances, judge
 from heavybandits.service.dashboard.known import CURVES, known
 from heavybandits.service.dashboard.panels import LEADING, leaderboard, leading, series
 from heavybandits.service.dashboard.prepared import Preparations, Prepared
 from heavybandits.service.dashboard.rivals import MOST, Rivals
-from heavybandits.service.lane import Look
-from heavybandits.service.learners import ArmsLearner
-from heavybandits.service.linear_learner import LinearLearner
-from heavybandits.service.replica import SHOWN, Replica
-from heavybandits.service.report import Taken, checked, report, taken
+from heavybandits.service.http.web import Refused
+from heavybandits.service.log.lane import Look
+from heavybandits.service.replicas import totals
+from heavybandits.service.replicas.learners import ArmsLearner
+from heavybandits.service.replicas.linear_learner import LinearLearner
+from heavybandits.service.replicas.replica import SHOWN, Replica
+from heavybandits.service.replicas.report import Taken, checked, report, taken
 from heavybandits.service.spec import Arm, ContextRule, Experiment
 from heavybandits.service.storage import open_storage
-from heavybandits.service.web import Refused
 
 SECOND = 1_000_000
 

@@ -12,9 +12,9 @@ from services import ARMS, Running, call, new_storage, running
 
 from heavybandits.algorithms.registry import examples, make, policies
 from heavybandits.protocols import is_named_tuple
-from heavybandits.service.changes import check
+from heavybandits.service.experiments.changes import check
+from heavybandits.service.experiments.trial import LARGEST_STATE, check_size, n_bytes
 from heavybandits.service.spec import Arm, Experiment, number
-from heavybandits.service.trial import LARGEST_STATE, check_size, n_bytes
 
 CONTROL = ["%00", "a%00b", "a%0Ab", "a%0A", "%1B[31m", "%C2%85", "%7F"]
 UNUSUAL = [*CONTROL, "%ED%A0%80", "%FF", "%F0%9F%98%80", "x" * 65, "x" * 129, "%EF%BF%BF", "%E2%80%AE"]
@@ -221,16 +221,16 @@ def test_policies_that_need_too_much_memory_are_refused(policy: dict[str, Any]) 
 
 
 def test_a_failure_on_trial_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heavybandits.service.trial.report", lambda *of: {"mean": {1j}})
+    monkeypatch.setattr("heavybandits.service.experiments.trial.report", lambda *of: {"mean": {1j}})
     with pytest.raises((ValueError, TypeError)):
         check(Experiment(arms=[Arm("a")], policy="ucb"))
-    monkeypatch.setattr("heavybandits.service.trial.report", lambda *of: 1 / 0)
+    monkeypatch.setattr("heavybandits.service.experiments.trial.report", lambda *of: 1 / 0)
     with pytest.raises(ValueError, match="the experiment cannot be used: ZeroDivisionError: division by zero"):
         check(Experiment(arms=[Arm("a")], policy="ucb"))
 
 
 def test_policies_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     check(Experiment(arms=[Arm("a")], policy="ucb"))
-    monkeypatch.setattr("heavybandits.service.trial.SLOWEST", 0.0)
+    monkeypatch.setattr("heavybandits.service.experiments.trial.SLOWEST", 0.0)
     with pytest.raises(ValueError, match="policy must decide, learn and report within 0 s of processor time, took"):
         check(Experiment(arms=[Arm("a")], policy="ucb"))

@@ -15,9 +15,9 @@ from services import ARMS, SECOND, FakeClock, Process, call, running
 
 import heavybandits as hb
 from heavybandits.online import linear_decisions
-from heavybandits.service.replica import Replica
+from heavybandits.service.maintenance.verification import verify
+from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.storage import Storage, open_storage
-from heavybandits.service.verification import verify
 
 pytestmark = pytest.mark.slow
 
@@ -278,7 +278,7 @@ def test_the_client_exports_reports_and_the_page_know_contexts(tmp_path: Path) -
 
 
 def test_the_page_makes_experiments_with_contexts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from heavybandits.service import learners
+    from heavybandits.service.replicas import learners
 
     monkeypatch.setitem(learners.DEFAULTS, ("linear", "mean"), "lin-ucb")  # the default takes a while to compile
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
@@ -306,7 +306,7 @@ def test_decisions_in_the_thousands_are_remembered_to_a_limit(tmp_path: Path, mo
 
 READ_AT_ONCE = """
 import os, sys, threading
-from heavybandits.service.linear_learner import LinearLearner
+from heavybandits.service.replicas.linear_learner import LinearLearner
 from heavybandits.service.spec import Arm, ContextRule, Experiment
 
 sys.setswitchinterval(1e-6)

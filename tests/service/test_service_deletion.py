@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from services import ARMS, FakeClock, Running, asked, running, threadless
 
-from heavybandits.service import deletion, verification
-from heavybandits.service.deletion import remains_removed
-from heavybandits.service.lane import Look
-from heavybandits.service.replica import Replica
-from heavybandits.service.retention import prune
+from heavybandits.service.experiments import deletion
+from heavybandits.service.experiments.deletion import remains_removed
+from heavybandits.service.log.lane import Look
+from heavybandits.service.maintenance import verification
+from heavybandits.service.maintenance.retention import prune
+from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.storage import Session, Storage
 from heavybandits.service.storage.session import OF_EXPERIMENT
 
@@ -37,7 +38,7 @@ def test_nothing_is_left_and_others_are_untouched(
     storage: Storage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(deletion, "CHUNK", 3)
-    monkeypatch.setattr("heavybandits.service.operations.remove_remains", lambda *_: None)  # the test does it
+    monkeypatch.setattr("heavybandits.service.http.operations.remove_remains", lambda *_: None)  # the test does it
     with running(storage, FakeClock()) as server:
         for name in ("x", "y"):
             assert server("PUT", f"/{name}", STICKY).status == 201
@@ -130,7 +131,7 @@ def test_an_interrupted_removal_is_finished_by_prune(storage: Storage, monkeypat
 
 
 def test_deleted_experiments_make_room_for_others(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heavybandits.service.creation.MAX_EXPERIMENTS", 1)
+    monkeypatch.setattr("heavybandits.service.experiments.creation.MAX_EXPERIMENTS", 1)
     spec: dict[str, Any] = {"arms": ARMS, "policy": "ucb"}
     with running(storage) as server:
         assert server("PUT", "/x", spec).status == 201

@@ -12,9 +12,9 @@ from packaging.requirements import Requirement
 from services import call, running
 
 import heavybandits as hb
-from heavybandits.service import learners, linear_learner
-from heavybandits.service.connections import DEFAULTS
-from heavybandits.service.downloads import MOST_DOWNLOADS
+from heavybandits.service.http.connections import DEFAULTS
+from heavybandits.service.http.downloads import MOST_DOWNLOADS
+from heavybandits.service.replicas import learners, linear_learner
 from heavybandits.service.storage import open_storage
 
 ROOT = Path(__file__).parents[2]

@@ -13,17 +13,17 @@ from services import SECOND, FakeClock, asked, follow, threadless
 
 from heavybandits import __version__
 from heavybandits.algorithms.registry import examples, policies
-from heavybandits.service.changes import Change, check
-from heavybandits.service.creation import create
-from heavybandits.service.decisions import Decide
-from heavybandits.service.log import Log
-from heavybandits.service.replica import Config, Replica
-from heavybandits.service.replicas import read
-from heavybandits.service.rewards import Cancel, Observe, Retract, Reward
+from heavybandits.service.experiments.changes import Change, check
+from heavybandits.service.experiments.creation import create
+from heavybandits.service.experiments.decisions import Decide
+from heavybandits.service.experiments.rewards import Cancel, Observe, Retract, Reward
+from heavybandits.service.log.log import Log
+from heavybandits.service.log.turn import Turn
+from heavybandits.service.maintenance.verification import verify
+from heavybandits.service.replicas.read import read
+from heavybandits.service.replicas.replica import Config, Replica
 from heavybandits.service.spec import DecisionAnswer, Experiment, State
 from heavybandits.service.storage import Session, open_storage
-from heavybandits.service.turn import Turn
-from heavybandits.service.verification import verify
 
 pytestmark = pytest.mark.slow
 

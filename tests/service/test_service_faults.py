@@ -14,10 +14,11 @@ import pytest
 from proxies import Proxy
 from services import ARMS, Process, call, new_database, running
 
-from heavybandits.service import app, lane, log
+from heavybandits.service.http import app
+from heavybandits.service.log import lane, log
+from heavybandits.service.maintenance.verification import verify
 from heavybandits.service.storage import Storage, open_storage
 from heavybandits.service.storage.session import Token
-from heavybandits.service.verification import verify
 
 pytestmark = pytest.mark.slow
 
@@ -172,7 +173,7 @@ def test_too_many_waiting_requests_are_turned_away(tmp_path: Path, monkeypatch: 
 def test_a_request_that_breaks_something_does_not_break_its_neighbours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heavybandits.service.rewards import Cancel
+    from heavybandits.service.experiments.rewards import Cancel
 
     def broken(self: Cancel, turn: Any) -> Any:
         turn.append("cancel", self.decision, "a")  # half of the work is done

@@ -25,13 +25,13 @@ from services import (
     threadless,
 )  # fmt: skip
 
-from heavybandits.service import lane, log
-from heavybandits.service.creation import create
-from heavybandits.service.decisions import Decide
-from heavybandits.service.linear_learner import LinearLearner
+from heavybandits.service.experiments.creation import create
+from heavybandits.service.experiments.decisions import Decide
+from heavybandits.service.log import lane, log
+from heavybandits.service.maintenance.verification import verify
+from heavybandits.service.replicas.linear_learner import LinearLearner
 from heavybandits.service.spec import Arm, Experiment, RewardRule
 from heavybandits.service.storage import Session, Storage, open_storage
-from heavybandits.service.verification import verify
 
 pytestmark = pytest.mark.slow
 

@@ -18,11 +18,11 @@ import pytest
 from services import ARMS, Process, Running, call, new_database, running
 from starlette.concurrency import run_in_threadpool
 
-from heavybandits.service.connections import Limits
-from heavybandits.service.decisions import Decide
-from heavybandits.service.downloads import MOST_DOWNLOADS
+from heavybandits.service.experiments.decisions import Decide
+from heavybandits.service.http.connections import Limits
+from heavybandits.service.http.downloads import MOST_DOWNLOADS
+from heavybandits.service.log.turn import Outcome
 from heavybandits.service.storage import Storage, open_storage
-from heavybandits.service.turn import Outcome
 
 pytestmark = pytest.mark.slow
 HALF = b"GET /health HTTP/1.1\r\nHost: local"
@@ -285,7 +285,7 @@ def test_a_reader_that_does_not_read_is_dropped(store: Storage) -> None:
 def test_an_export_whose_database_fails_has_no_end(
     store: Storage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, quiet: None
 ) -> None:
-    from heavybandits.service import export
+    from heavybandits.service.maintenance import export
     from heavybandits.service.storage import Session, StorageError
 
     events = Session.events

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from services import asked, replica_of, threadless
 
-from heavybandits.service.creation import create
-from heavybandits.service.decisions import Decide
-from heavybandits.service.lane import Look
-from heavybandits.service.replica import Replica
-from heavybandits.service.rewards import Cancel, Observe, Reward
+from heavybandits.service.experiments.creation import create
+from heavybandits.service.experiments.decisions import Decide
+from heavybandits.service.experiments.rewards import Cancel, Observe, Reward
+from heavybandits.service.log.lane import Look
+from heavybandits.service.maintenance.verification import verify
+from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.spec import Arm, Experiment
 from heavybandits.service.storage import Storage, open_storage
-from heavybandits.service.verification import verify
 
 KEYS = st.sampled_from(["k1", "k2", "k3", "k4"])
 VALUES = st.sampled_from([0.0, 1.0, -2.5, float("inf")])

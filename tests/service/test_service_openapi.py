@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from services import ARMS, Running, call, running
 
-from heavybandits.service.openapi import description
+from heavybandits.service.http.openapi import description
 from heavybandits.service.storage import open_storage
 
 SCHEMA = schemathesis.openapi.from_dict(description())

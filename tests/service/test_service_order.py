@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from services import SECOND, FakeClock, Running, replica_of, running
 
-from heavybandits.service.linear_learner import LinearLearner
+from heavybandits.service.maintenance.verification import verify
+from heavybandits.service.replicas.linear_learner import LinearLearner
 from heavybandits.service.storage import Storage, open_storage
 from heavybandits.service.storage.migrations import steps
-from heavybandits.service.verification import verify
 
 pytestmark = pytest.mark.slow
 

@@ -11,15 +11,16 @@ import pytest
 from services import ARMS, Running, asked, call, replica_of, running, threadless
 
 import heavybandits
-from heavybandits.service import lane, verification
 from heavybandits.service.events import Event, system_clock
-from heavybandits.service.lane import Look
-from heavybandits.service.replica import Replica
-from heavybandits.service.retention import prune
+from heavybandits.service.log import lane
+from heavybandits.service.log.lane import Look
+from heavybandits.service.maintenance import verification
+from heavybandits.service.maintenance.retention import prune
+from heavybandits.service.replicas.replica import Replica
+from heavybandits.service.replicas.totals import Totals
 from heavybandits.service.storage import Storage
 from heavybandits.service.storage.migrations import steps
 from heavybandits.service.storage.session import CHANGES
-from heavybandits.service.totals import Totals
 
 pytestmark = pytest.mark.slow
 

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from services import ARMS, Process, Running, call, running
 
-from heavybandits.service import commands, creation
-from heavybandits.service.auth import RateLimit, Tokens, new_token
-from heavybandits.service.replica import Replica
-from heavybandits.service.server import listen
+from heavybandits.service import commands
+from heavybandits.service.experiments import creation
+from heavybandits.service.http.auth import RateLimit, Tokens, new_token
+from heavybandits.service.http.server import listen
+from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.storage import Storage, StorageError, open_storage
 
 pytestmark = pytest.mark.slow
@@ -226,7 +227,7 @@ def test_every_line_of_the_log_is_json() -> None:
     program = """
 import threading, warnings
 import numpy as np
-from heavybandits.service.logs import write_to_stderr
+from heavybandits.service.http.logs import write_to_stderr
 write_to_stderr()
 warnings.warn("first\\nsecond")
 np.float64(1e308) * 10

@@ -14,10 +14,11 @@ import pytest
 from services import SECOND, FakeClock, Running, call, running
 
 import heavybandits as hb
-from heavybandits.service import commands, export, retention
-from heavybandits.service.retention import prune
+from heavybandits.service import commands
+from heavybandits.service.maintenance import export, retention
+from heavybandits.service.maintenance.retention import prune
+from heavybandits.service.maintenance.verification import verify
 from heavybandits.service.storage import Storage, StorageError, open_storage
-from heavybandits.service.verification import verify
 
 pytestmark = pytest.mark.slow
 

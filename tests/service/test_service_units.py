@@ -7,8 +7,8 @@ import re
 import pytest
 from services import ARMS, call, running
 
-from heavybandits.service.decisions import unit_hash
-from heavybandits.service.replica import Replica
+from heavybandits.service.experiments.decisions import unit_hash
+from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.storage import Storage
 
 pytestmark = pytest.mark.slow

@@ -13,19 +13,20 @@ from typing import Any
 import pytest
 from services import SECOND, FakeClock, asked, threadless
 
-from heavybandits.service import commands, lane
-from heavybandits.service.auth import new_token
-from heavybandits.service.changes import Change
-from heavybandits.service.creation import create
-from heavybandits.service.decisions import Decide
-from heavybandits.service.findings import Finding
-from heavybandits.service.log import Log
-from heavybandits.service.replica import Config
-from heavybandits.service.retention import prune
-from heavybandits.service.rewards import Cancel, Close, Observe, Reward
+from heavybandits.service import commands
+from heavybandits.service.experiments.changes import Change
+from heavybandits.service.experiments.creation import create
+from heavybandits.service.experiments.decisions import Decide
+from heavybandits.service.experiments.rewards import Cancel, Close, Observe, Reward
+from heavybandits.service.http.auth import new_token
+from heavybandits.service.log import lane
+from heavybandits.service.log.log import Log
+from heavybandits.service.maintenance.findings import Finding
+from heavybandits.service.maintenance.retention import prune
+from heavybandits.service.maintenance.verification import verify
+from heavybandits.service.replicas.replica import Config
 from heavybandits.service.spec import Arm, ContextRule, Experiment, RewardRule
 from heavybandits.service.storage import Session, Storage, open_storage
-from heavybandits.service.verification import verify
 
 pytestmark = pytest.mark.slow
 

@@ -40,7 +40,7 @@ def serve(
 
     Example: heavybandits serve --db sqlite:///checkout.db --port 8000
     """
-    run = _needs_extra("server").serve
+    run = _needs_extra("http.server").serve
     run(db, host, port, rate)
 
 
@@ -57,7 +57,7 @@ def export(
     """
     from ..online.replace import replacing
 
-    exports = _needs_extra("export")
+    exports = _needs_extra("maintenance.export")
     exports.check(form)
     with _session(db) as session:
         head = session.head(experiment)
@@ -77,7 +77,7 @@ def verify(db: Db = DEFAULT) -> None:
 
     Example: heavybandits verify --db sqlite:///checkout.db
     """
-    _go_through(db, _needs_extra("verification").verify, "verify: something is wrong with {}")
+    _go_through(db, _needs_extra("maintenance.verification").verify, "verify: something is wrong with {}")
 
 
 def prune(
@@ -89,7 +89,7 @@ def prune(
     Example: heavybandits prune --days 90
     """
     before = time.time_ns() // 1000 - round(days * 86_400e6)
-    work = _needs_extra("retention").prune
+    work = _needs_extra("maintenance.retention").prune
     _go_through(db, lambda session: work(session, before), "prune: nothing was removed from {}")
 
 
@@ -124,7 +124,7 @@ def create_token(
     name: Annotated[str, typer.Option(help="What the token is for.")] = "",
 ) -> None:
     """Create a token and print it once; only its hash is stored."""
-    secret, row = _needs_extra("auth").new_token(role, name, time.time_ns() // 1000)
+    secret, row = _needs_extra("http.auth").new_token(role, name, time.time_ns() // 1000)
     with _session(db, new=True) as session, session.transaction():
         session.put_token(row)
     print(f"Token {row.id} with role {role}.  Save the next line; it is not shown again.")

@@ -8,9 +8,9 @@ import sqlite3
 import sys
 from pathlib import Path
 
+from heavybandits.service.retention import prune
 from services import SECOND, FakeClock, Running, running
 
-from heavybandits.service.retention import prune
 from heavybandits.service.storage import open_storage
 
 ARMS = [{"name": "small"}, {"name": "large"}, {"name": "medium"}]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._format import number
 from ...protocols import FloatArray
-from ..report import ArmReport
+from ..replicas.report import ArmReport
 from .known import Known
 
 DRAWS = 4000  # from each law, if there are few

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...protocols import FloatArray
-from ..report import ExperimentReport, Taken, median, over_time, summary
+from ..replicas.report import ExperimentReport, Taken, median, over_time, summary
+from ..replicas.totals import Totals
 from ..spec import Experiment
-from ..totals import Totals
 
 CURVES = 8  # arms that are drawn, the busiest
 

@@ -20,18 +20,18 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from ..._validate import visible
-from ..changes import Change
-from ..operations import make
-from ..reading import changes_of, every_experiment
-from ..replica import Config
+from ..experiments.changes import Change
+from ..http.operations import make
+from ..http.reading import changes_of, every_experiment
+from ..http.web import Refused, check_names, contents, said
+from ..replicas.replica import Config
 from ..spec import Arm, Experiment, ExperimentView, Name, Problem, RewardRule, State
-from ..web import Refused, check_names, contents, said
 from .panels import leaderboard
 from .prepared import Preparations, Prepared, environment, rendered
 from .rivals import Rivals
 
 if TYPE_CHECKING:
-    from ..app import Service
+    from ..http.app import Service
 
 COOKIE = "hb_token"
 STATIC = Path(__file__).parent / "static"

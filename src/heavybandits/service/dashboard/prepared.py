@@ -12,9 +12,9 @@ from urllib.parse import quote
 from starlette.concurrency import run_in_threadpool
 
 from ..._format import plural
-from ..lane import Look
-from ..replica import Replica
-from ..report import Taken, taken
+from ..log.lane import Look
+from ..replicas.replica import Replica
+from ..replicas.report import Taken, taken
 from .judgement import Judgement, judge
 from .known import Known, known
 from .panels import delays, leaderboard, leading, noise, outliers, series

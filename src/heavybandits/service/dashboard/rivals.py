@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ..._format import number
 from ...protocols import FloatArray
-from ..learners import policy_of
+from ..replicas.learners import policy_of
 from .known import Known
 
 KEPT = 300.0  # seconds for which a replay is shown before it is made again

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..events import Event
-from ..links import seal
+from ..replicas.links import seal
 from . import migrations
 
 EVENT = ", ".join(Event._fields)

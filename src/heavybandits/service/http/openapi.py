@@ -1,0 +1,66 @@
+"""The OpenAPI description of the interface, made from the table of endpoints."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import msgspec
+
+from ... import __version__
+from ..spec import PARTS, Problem
+from .table import OPERATIONS, Operation
+
+
+@functools.cache
+def description() -> dict[str, Any]:
+    """Return the description.
+
+    Examples
+    --------
+    >>> description()["info"]["title"]
+    'heavybandits decision service'
+    """
+    types = [Problem, *PARTS.values()]
+    for item in OPERATIONS:
+        types += [kind for kind in (item.form, *item.answers.values(), *item.query.values()) if kind is not None]
+    unique = list({repr(kind): kind for kind in types}.values())
+    schemas, components = msgspec.json.schema_components(unique, ref_template="#/components/schemas/{name}")
+    known = {repr(kind): schema for kind, schema in zip(unique, schemas, strict=True)}
+    paths: dict[str, Any] = {}
+    for item in OPERATIONS:
+        paths.setdefault(item.path, {})[item.method.lower()] = _described(item, known)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "heavybandits decision service", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _described(item: Operation, known: dict[str, Any]) -> dict[str, Any]:
+    parameters = [
+        {"name": part, "in": "path", "required": True, "schema": known[repr(PARTS[part])]}
+        for part in re.findall(r"{(\w+)}", item.path)
+    ] + [{"name": name, "in": "query", "schema": known[repr(kind)]} for name, kind in item.query.items()]
+    problem = {"application/problem+json": {"schema": known[repr(Problem)]}}
+    found: dict[str, Any] = {
+        "operationId": item.handler.__name__,
+        "summary": str(item.handler.__doc__).strip(),
+        "parameters": parameters,
+        "responses": {"default": {"description": "An error.", "content": problem}},
+    }
+    for status, kind in item.answers.items():
+        content = {} if kind is None else {"content": {"application/json": {"schema": known[repr(kind)]}}}
+        found["responses"][str(status)] = {"description": "Created." if status == 201 else "Success."} | content
+    if item.form is not None:
+        found["requestBody"] = {"required": True, "content": {"application/json": {"schema": known[repr(item.form)]}}}
+    if item.role is not None:
+        found["security"] = [{"token": []}, {}]
+        others = "" if item.role == "admin" else " or admin"
+        found["description"] = f"Needs a token with role {item.role}{others}."
+    return found
