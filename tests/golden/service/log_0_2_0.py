@@ -8,7 +8,7 @@ import sqlite3
 import sys
 from pathlib import Path
 
-from heavybandits.service.retention import prune
+from heavybandits.service.retention import prune  # type: ignore[import-not-found]  # where 0.2.0 had it
 from services import SECOND, FakeClock, Running, running
 
 from heavybandits.service.storage import open_storage
