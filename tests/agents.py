@@ -51,9 +51,9 @@ def play(agent: hb.Agent, rng: np.random.Generator, rounds: int) -> list[Any]:
 
 def snapshot(agent: hb.Agent) -> tuple[Any, ...]:
     """Return everything that makes up an agent, but for caches, in a form that can be compared."""
-    state = [(path, array.dtype.str, array.shape, array.tobytes()) for path, array in arrays(agent._saved().state)]
+    state = [(path, array.dtype.str, array.shape, array.tobytes()) for path, array in arrays(agent._parts()["state"])]
     rng = None if agent._rng is None else repr(agent._rng.bit_generator.state)
-    return agent.policy, agent.horizon, agent.arms, agent.pulls, agent._seen, agent._arms.unused, rng, state
+    return agent.policy, agent.horizon, agent.arms, agent.pulls, agent._seen, agent._names.unused, rng, state
 
 
 def numbers(agent: hb.Agent, arm: Any) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 The values in ``golden/values.json`` change only on purpose, in the commit that changes a result, with the reason in the
 changelog.  To write them again: ``python tests/test_golden.py``, or ``python docs/generate.py --only NAME`` for those
-of one policy.  The files in ``golden/agents`` were saved by version 0.1.0 and are never written again: agents saved by
+of one policy.  The files in ``golden/agents`` were saved by version 0.2.0 and are never written again: agents saved by
 users must load for ever.
 """
 
@@ -159,7 +159,7 @@ def test_nothing_else_is_pinned() -> None:
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_an_agent_saved_by_the_first_version_decides_as_it_would_have(name: str) -> None:
+def test_an_agent_saved_by_an_earlier_version_decides_as_it_would_have(name: str) -> None:
     agent = hb.Agent.load(FOLDER / "agents" / f"{name}.hb")
     assert agent.pulls == VALUES["agents"][name]["pulls"]
     assert decisions_of(agent) == VALUES["agents"][name]["decisions"]

@@ -41,12 +41,10 @@ OLD_CONSTANTS = {
     "MOST",
     "MOST_BLOCKS",
     "MOST_STEPS",
-    "NEAR",
     "PATIENCE",
     "RIDGE",
     "ROUNDING",
     "SHORTEST",
-    "SHOWN",
     "SMALLEST",
     "STEADY",
     "STEEP",
@@ -58,14 +56,9 @@ OLD_CONSTANTS = {
 }
 # Still to be renamed, so that each means one thing.
 OLD_NAMES = {
-    "Arms",
-    "Awaited",
-    "Frozen",
     "Held",
     "Look",
     "Pending",
-    "Row",
-    "Rows",
     "Turn",
     "add",
     "check",

@@ -47,7 +47,7 @@ def arms_of_an_agent(policy: Any, delays: Delays, seed: int, replication: int) -
         for decision in np.flatnonzero(due == t).tolist():
             arm = chosen[decision]
             in_time = t - decision - 1 <= window
-            agent.update(arm, INSTANCE.means[arm] + noise[decision, arm], asked=in_time)
+            agent.update(arm, INSTANCE.means[arm] + noise[decision, arm], selected=in_time)
         if t > window and due[t - 1 - window] > t:
             agent.cancel(chosen[t - 1 - window])
         chosen.append(agent.select())
@@ -179,7 +179,7 @@ def rows_of_an_agent(policy: Any, delays: Delays, seed: int) -> list[int]:
         for decision in np.flatnonzero(due == t).tolist():
             row = chosen[decision]
             reward = ROWS[row] @ LINEAR.theta + noise[decision, row]
-            agent.update(ROWS[row], reward, asked=t - decision - 1 <= window)
+            agent.update(ROWS[row], reward, selected=t - decision - 1 <= window)
         if t > window and due[t - 1 - window] > t:
             agent.cancel(ROWS[chosen[t - 1 - window]])
         chosen.append(agent.select(ROWS))

@@ -48,7 +48,7 @@ class Call(NamedTuple):
 class OfArms:
     """Calls of an agent with named arms."""
 
-    CHANGES = ("select", "assign", "update", "update_many", "cancel", "correct_chance", "add_arm", "remove_arm", "play")
+    CHANGES = ("select", "assign", "update", "update_many", "cancel", "correct", "add_arm", "remove_arm", "play")
     READS = ("peek", "probabilities", "estimates", "str")
 
     @staticmethod
@@ -68,14 +68,14 @@ class OfArms:
                 return agent.assign(given, among, bytes(range(call.which, call.which + 32)) if call.which % 3 else None)
             case "update":
                 chance = None if call.which % 3 else 0.5
-                return agent.update(arm, call.rewards[0], asked=call.flag, chance=chance)
+                return agent.update(arm, call.rewards[0], selected=call.flag, propensity=chance)
             case "update_many":
                 pairs = list(zip(several, call.rewards, strict=False))
-                return agent.update_many([a for a, _ in pairs], [r for _, r in pairs], asked=call.flag)
+                return agent.update_many([a for a, _ in pairs], [r for _, r in pairs], selected=call.flag)
             case "cancel":
-                return agent.cancel(arm, chance=0.25 if call.which % 3 == 0 else None)
-            case "correct_chance":
-                return agent.correct_chance(arm, 0.25)
+                return agent.cancel(arm, propensity=0.25 if call.which % 3 == 0 else None)
+            case "correct":
+                return agent.correct_propensity(arm, 0.25)
             case "add_arm":
                 return agent.add_arm(f"{'zaM'[call.which % 3]}{len(arms)}" if call.flag else None)
             case "remove_arm":
@@ -112,10 +112,10 @@ class OfRows:
                 given = str(call.others[0]) if call.flag else None
                 return agent.assign(several, given, bytes(range(call.which, call.which + 32)))
             case "update":
-                return agent.update(row, call.rewards[0], asked=call.flag)
+                return agent.update(row, call.rewards[0], selected=call.flag)
             case "update_many":
                 rows = [ROWS[at % len(ROWS)] for at in call.others[: len(call.rewards)]]
-                return agent.update_many(rows, call.rewards[: len(rows)], asked=call.flag)
+                return agent.update_many(rows, call.rewards[: len(rows)], selected=call.flag)
             case "cancel":
                 return agent.cancel(row)
             case "play":
@@ -147,10 +147,10 @@ class OfPoints:
             case "select":
                 return agent.select().tolist()
             case "update":
-                return agent.update(point, call.rewards[0], asked=call.flag)
+                return agent.update(point, call.rewards[0], selected=call.flag)
             case "update_many":
                 n = min(len(several), len(call.rewards))
-                return agent.update_many(several[:n], call.rewards[:n], asked=call.flag)
+                return agent.update_many(several[:n], call.rewards[:n], selected=call.flag)
             case "cancel":
                 return agent.cancel(point)
             case "play":

@@ -3,6 +3,8 @@
 import copy
 import math
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,8 +15,7 @@ from agents import POLICIES, Plain, every_policy, make_agent, reward_of, snapsho
 import heavybandits as hb
 from heavybandits.algorithms.estimators.clipped_sstm import ClippedSSTM
 from heavybandits.algorithms.policies.fo_ucb import FOUCB
-from heavybandits.online.agent_file import encoded, read
-from heavybandits.online.saved_arms import Saved, built
+from heavybandits.online.file import encoded
 
 
 def through_a_file(agent: hb.Agent, folder: Path) -> hb.Agent:
@@ -113,9 +114,10 @@ def test_names_that_cannot_be_saved_are_refused(tmp_path: Path) -> None:
      FOUCB(ClippedSSTM(a=3.0)), hb.make("rucb-catoni", v=1.0, eps=0.5)],
 )  # fmt: skip
 def test_parameters_come_back(policy: Any, tmp_path: Path) -> None:
-    saved = Saved(policy, 100, ["a"], 0, [0], 0, np.random.default_rng(), policy.init(1, 100), [0], [])
-    (tmp_path / "agent").write_bytes(encoded(saved))
-    assert read(tmp_path / "agent", "arms", built).policy == policy
+    agent = hb.Agent(hb.UCB(), 1, horizon=100, seed=1)
+    changes = {"policy": policy, "rng": np.random.default_rng(1), "state": policy.init(1, 100)}
+    (tmp_path / "agent").write_bytes(encoded({**agent._parts(), **changes}))
+    assert hb.Agent.load(tmp_path / "agent").policy == policy
 
 
 def test_numbers_of_removed_arms_stay_used(tmp_path: Path) -> None:
@@ -139,6 +141,24 @@ def test_a_file_is_as_large_as_what_is_known_whatever_the_horizon(name: str, tmp
     agent.add_arm()
     agent.save(tmp_path / "agent")
     assert (tmp_path / "agent").stat().st_size < 50_000
+
+
+ONLY_ITS_OWN_POLICY = """
+import sys
+import heavybandits as hb
+agent = hb.Agent.load({path!r})
+agent.update(agent.select(), 1.0)
+folder = "heavybandits.algorithms.policies."
+print(sorted(name.removeprefix(folder) for name in sys.modules if name.startswith(folder)))
+"""
+
+
+@pytest.mark.slow
+def test_loading_imports_the_code_of_no_other_policy(tmp_path: Path) -> None:
+    hb.Agent(hb.UCB(), n_arms=2).save(tmp_path / "agent")
+    command = [sys.executable, "-c", ONLY_ITS_OWN_POLICY.format(path=str(tmp_path / "agent"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "['ucb']\n"
 
 
 # What your own policy needs

@@ -71,8 +71,9 @@ def test_any_damage_is_noticed(good: bytes, tmp_path: Path, data: st.DataObject)
         (b"PK\x03\x04" + bytes(100), "not a saved agent"),
         (pickle.dumps({"policy": "ucb"}), "not a saved agent"),
         (b"heavybandits-agent", "not a saved agent"),
-        (b"heavybandits-agent 3 " + b"0" * 64 + b"\nanything", "saved in format '3', but .* reads only formats 1 to 2"),
-        (b"heavybandits-agent 1 " + b"0" * 64 + b"\nanything", "the file is damaged"),
+        (b"heavybandits-agent 3 " + b"0" * 64 + b"\nanything", "saved in format '3', but .* reads only format 2"),
+        (b"heavybandits-agent 1 " + b"0" * 64 + b"\nanything", "saved in format '1', but .* reads only format 2"),
+        (b"heavybandits-agent 2 " + b"0" * 64 + b"\nanything", "the file is damaged"),
         (bytes(10**6), "not a saved agent"),
     ],
 )

@@ -61,7 +61,7 @@ def test_a_division_by_zero_in_code_that_was_never_loaded_is_shown_as_it_is() ->
 
 
 def test_arms_of_a_file_have_names_that_it_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heavybandits.online.saved_arms.NAMES", (str, type(None)))
+    monkeypatch.setattr("heavybandits.online.file.NAME_TYPES", (str, type(None)))
     contents = hb.Agent(hb.UCB(), arms=["red", None]).dumps()
     monkeypatch.undo()
     with pytest.raises(ValueError, match=r"arms must be named by text or numbers, got \['red', None\]"):

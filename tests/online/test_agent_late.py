@@ -10,7 +10,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.choice.pending import find_pending
-from heavybandits.online.decisions import KEPT, Awaited
+from heavybandits.online.pending import MOST_PROPENSITIES, PendingArms
 
 
 def counts(agent: hb.Agent) -> list[list[int]]:
@@ -35,8 +35,8 @@ def test_a_decision_is_pending_until_its_reward_comes() -> None:
 def test_rewards_that_nobody_asked_for_settle_nothing() -> None:
     agent = hb.Agent(hb.UCB(), n_arms=2)
     agent.select()
-    agent.update(0, 1.0, asked=False)
-    agent.update_many([0, 0], [1.0, 2.0], asked=False)
+    agent.update(0, 1.0, selected=False)
+    agent.update_many([0, 0], [1.0, 2.0], selected=False)
     assert agent.pending == {0: 1, 1: 0}
     assert agent.pulls == {0: 3, 1: 0}
     assert counts(agent)[1] == [1, 0]
@@ -113,12 +113,12 @@ def test_pending_decisions_stay_with_their_arms() -> None:
         agent = hb.Agent(policy, arms=["a", "b", "c"], seed=0)
         while not all(agent.pending.values()):
             agent.select()
-        before, chances = agent.pending, dict(agent._awaited.chances)
+        before, chances = agent.pending, dict(agent._awaited.propensities)
         agent.remove_arm("b")
         agent.add_arm("d")
         assert agent.pending == {"a": before["a"], "c": before["c"], "d": 0}
         if chances:
-            assert dict(agent._awaited.chances) == {0: chances[0], 1: chances[2]}
+            assert dict(agent._awaited.propensities) == {0: chances[0], 1: chances[2]}
         agent.cancel("c")
         assert agent.pending["c"] == before["c"] - 1
 
@@ -130,7 +130,7 @@ def test_a_late_reward_is_weighed_by_the_probability_of_its_decision() -> None:
         arm = agent.select()
         drawn[arm].append(float(agent._state.draws.awaited[arm]))
         if t % 2:
-            agent.update(1, -1.0, asked=False)  # moves the probabilities
+            agent.update(1, -1.0, selected=False)  # moves the probabilities
     assert len(set(drawn[0])) > 3
     for expected in drawn[0]:
         losses = agent._state.draws.loss.copy()
@@ -139,16 +139,16 @@ def test_a_late_reward_is_weighed_by_the_probability_of_its_decision() -> None:
 
 
 def test_probabilities_of_lost_rewards_do_not_pile_up() -> None:
-    awaited, chance = Awaited([0]), np.ones(1)
-    for i in range(KEPT + 5):
+    awaited, chance = PendingArms([0]), np.ones(1)
+    for i in range(MOST_PROPENSITIES + 5):
         chance[0] = i
         awaited.add(0, chance)
-    assert awaited.pending == [KEPT + 5]
-    assert len(awaited.chances[0][1]) == KEPT
-    for _ in range(KEPT + 5):
+    assert awaited.counts == [MOST_PROPENSITIES + 5]
+    assert len(awaited.propensities[0][1]) == MOST_PROPENSITIES
+    for _ in range(MOST_PROPENSITIES + 5):
         awaited.take(0, chance)
-    assert awaited.pending == [0]
-    assert chance[0] == KEPT + 4
+    assert awaited.counts == [0]
+    assert chance[0] == MOST_PROPENSITIES + 4
 
 
 @pytest.mark.parametrize("policy", [hb.UCB(), hb.ThompsonGaussian(), hb.TsallisINF()])
@@ -169,9 +169,9 @@ def test_repeating_assignments_leads_to_the_same_bits(policy: Any) -> None:
 def test_an_assigned_decision_is_pending_whatever_the_policy_would_pull() -> None:
     agent = hb.Agent(hb.UCB(), arms=["a", "b"])
     made = agent.assign("b")
-    assert (made.arm, made.chosen, made.chance) == ("b", "a", 0.0)
+    assert (made.arm, made.chosen, made.propensity) == ("b", "a", 0.0)
     assert agent.pending == {"a": 0, "b": 1}
-    assert agent.assign().chance == 1.0
+    assert agent.assign().propensity == 1.0
     before = agent.dumps()
     with pytest.raises(ValueError, match="arm must be one of"):
         agent.assign("nobody")
@@ -192,31 +192,31 @@ def test_draws_depend_on_the_key_alone() -> None:
 def test_a_corrected_probability_weighs_the_reward() -> None:
     plain, corrected = (hb.Agent(hb.TsallisINF(), arms=["a", "b"], seed=0) for _ in range(2))
     for agent in (plain, corrected):
-        assert agent.assign("a").chance == 0.5
-    corrected.correct_chance("a", 1.0)
+        assert agent.assign("a").propensity == 0.5
+    corrected.correct_propensity("a", 1.0)
     for agent in (plain, corrected):
         agent.update("a", 0.0)  # a loss, which counts twice where the probability was one half
     assert plain.probabilities()["a"] < corrected.probabilities()["a"] < 0.5
-    with pytest.raises(ValueError, match="probability must be"):
-        plain.correct_chance("a", 1.5)
+    with pytest.raises(ValueError, match="propensity must be"):
+        plain.correct_propensity("a", 1.5)
 
 
 def test_a_reward_whose_chance_is_given_settles_that_very_decision() -> None:
     agent = hb.Agent(hb.TsallisINF(), arms=["a", "b"], seed=0)
     for chance in (0.5, 0.25, 0.125):
         agent.assign("a")
-        agent.correct_chance("a", chance)
+        agent.correct_propensity("a", chance)
     for given, left in ((0.25, [0.5, 0.125]), (0.9, [0.5, 0.125]), (None, [0.125])):
         before = agent._state.draws.loss[0]
-        agent.update("a", -1.0, chance=given)
+        agent.update("a", -1.0, propensity=given)
         assert agent._state.draws.loss[0] - before == pytest.approx(1.0 / (given or 0.5), rel=1e-9)
-        assert agent._awaited.chances == [(0, left)]
+        assert agent._awaited.propensities == [(0, left)]
     assert agent.pending["a"] == 0
     before_all = agent.dumps()
-    with pytest.raises(ValueError, match="chance must be"):
-        agent.update("a", 1.0, chance=1.5)
-    with pytest.raises(ValueError, match="chance must be"):
-        agent.cancel("a", chance=-0.5)
+    with pytest.raises(ValueError, match="propensity must be"):
+        agent.update("a", 1.0, propensity=1.5)
+    with pytest.raises(ValueError, match="propensity must be"):
+        agent.cancel("a", propensity=-0.5)
     assert agent.dumps() == before_all
 
 
@@ -224,13 +224,13 @@ def test_a_cancelled_decision_takes_its_own_chance_along() -> None:
     agent = hb.Agent(hb.TsallisINF(), arms=["a", "b"], seed=0)
     for chance in (0.5, 0.25):
         agent.assign("a")
-        agent.correct_chance("a", chance)
-    agent.cancel("a", chance=0.25)
-    assert agent._awaited.chances == [(0, [0.5])]
+        agent.correct_propensity("a", chance)
+    agent.cancel("a", propensity=0.25)
+    assert agent._awaited.propensities == [(0, [0.5])]
 
 
 def test_chances_are_those_among_the_open_arms() -> None:
     agent = hb.Agent(hb.TsallisINF(), arms=["a", "b", "c"], seed=0)
-    assert agent.assign("a", among=["a", "b"]).chance == 0.5
-    assert agent.assign("c", among=["a", "b"]).chance == 0.0
-    assert hb.Agent(hb.ThompsonGaussian(), arms=["a", "b"], seed=0).assign("a").chance is None
+    assert agent.assign("a", among=["a", "b"]).propensity == 0.5
+    assert agent.assign("c", among=["a", "b"]).propensity == 0.0
+    assert hb.Agent(hb.ThompsonGaussian(), arms=["a", "b"], seed=0).assign("a").propensity is None

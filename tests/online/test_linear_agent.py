@@ -17,7 +17,7 @@ from rows import Gamble, Ridge
 import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.registry import examples
-from heavybandits.online import linear_decisions
+from heavybandits.online import file, pending
 from heavybandits.protocols import is_randomised
 
 ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
@@ -97,7 +97,7 @@ def test_rewards_that_nobody_asked_for_settle_nothing() -> None:
     agent = trained()
     agent.select(ROWS[:1])
     agent.update(ROWS[1], 1.0)  # another row
-    agent.update(ROWS[0], 1.0, asked=False)
+    agent.update(ROWS[0], 1.0, selected=False)
     assert agent.pending == 1
     agent.update(ROWS[0], 1.0)
     assert agent.pending == 0
@@ -115,7 +115,7 @@ def test_equal_rows_settle_each_other() -> None:
 
 
 def test_the_oldest_of_too_many_decisions_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_decisions, "KEPT", 4)
+    monkeypatch.setattr(pending, "MOST_PENDING_ROWS", 4)
     agent = hb.LinearAgent(Ridge(), n_features=1)
     for x in range(1, 8):
         agent.select([[float(x)]])
@@ -237,10 +237,7 @@ def test_files_of_other_agents_are_refused(tmp_path: Path) -> None:
 
 def edited(agent: hb.LinearAgent, **changes: Any) -> bytes:
     """Return the bytes of an agent with other values in its header."""
-    saved = agent._saved()._replace(**changes)
-    from heavybandits.online.agent_file import encoded
-
-    return encoded(saved)
+    return file.encoded({**agent._parts(), **changes})
 
 
 @pytest.mark.parametrize(
@@ -351,7 +348,7 @@ def test_repeating_assignments_leads_to_the_same_bits(policy: Any) -> None:
         given, key = "b" if i % 7 == 3 else None, bytes([i]) * 32
         made = first.assign(rows, given, key)
         assert given is None or made.arm == given
-        assert made.chance == (None if is_randomised(policy) else float(made.arm == made.chosen))
+        assert made.propensity == (None if is_randomised(policy) else float(made.arm == made.chosen))
         assert again.assign(rows, made.arm, key) == made
         if i % 3:
             for agent in (first, again):

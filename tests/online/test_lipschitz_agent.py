@@ -75,7 +75,7 @@ def test_cancelled_decisions_are_pending_no_more() -> None:
 def test_rewards_nobody_asked_for_settle_nothing() -> None:
     agent = agent_of()
     x = agent.select()
-    agent.update(x, 1.0, asked=False)
+    agent.update(x, 1.0, selected=False)
     assert agent.pending == 1
     agent.update(x, 1.0)
     assert agent.pending == 0
@@ -83,7 +83,7 @@ def test_rewards_nobody_asked_for_settle_nothing() -> None:
 
 def test_points_of_others_count_for_the_nearest_point() -> None:
     agent = agent_of()
-    agent.update_many([0.07, 0.95, 0.5], [1.0, 2.0, 3.0], asked=False)
+    agent.update_many([0.07, 0.95, 0.5], [1.0, 2.0, 3.0], selected=False)
     assert sorted(agent.estimates["x0"].round(4)) == [0.0556, 0.5, 0.9444]
 
 

@@ -14,7 +14,7 @@ import pytest
 from services import ARMS, SECOND, FakeClock, Process, call, running
 
 import heavybandits as hb
-from heavybandits.online import linear_decisions
+from heavybandits.online import pending
 from heavybandits.service.maintenance.verification import verify
 from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.storage import Storage, open_storage
@@ -182,7 +182,7 @@ def test_windows_cancellations_and_observations_learn_from_features(storage: Sto
         assert server("POST", "/x/observations", {**seen, "context": [2, 3]}).status == 409
         assert server("POST", "/x/observations", {"arm": "a", "value": 7, "context": [2]}).status == 422
         assert server("POST", "/x/observations", {"arm": "a", "value": 7}).status == 422
-        agent.update([2, 2], 7, asked=False)
+        agent.update([2, 2], 7, selected=False)
         clock.now += 10 * SECOND
         while server("GET", "/x/report").body["pending"]:  # the server ends windows by itself, in the order of keys
             time.sleep(0.02)
@@ -294,7 +294,7 @@ def test_the_page_makes_experiments_with_contexts(tmp_path: Path, monkeypatch: p
 
 
 def test_decisions_in_the_thousands_are_remembered_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_decisions, "KEPT", 3)
+    monkeypatch.setattr(pending, "MOST_PENDING_ROWS", 3)
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
         made(server)
         for i in range(5):

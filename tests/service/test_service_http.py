@@ -170,15 +170,15 @@ def test_rewards_are_weighed_by_the_probabilities_that_the_log_has(server: Fresh
     decided = [server("POST", "/x/decisions", {"id": key, "unit": f"u{i % 8}"}).body for i, key in enumerate(keys)]
     for answer in decided:  # the agent gets the probabilities in the answers
         agent.assign(answer["arm"])
-        agent.correct_chance(answer["arm"], answer["p"])
+        agent.correct_propensity(answer["arm"], answer["p"])
     assert {answer["reason"] for answer in decided} == {"policy", "sticky"}
     for i in range(8, 12):
         assert (decided[i]["arm"], decided[i]["p"]) == (decided[i - 8]["arm"], decided[i - 8]["p"])
     for i in (7, 0, 11, 3, 5):  # rewards come in another order
         server("PUT", f"/x/decisions/d{i}/reward", {"value": i})
-        agent.update(decided[i]["arm"], i, chance=decided[i]["p"])
+        agent.update(decided[i]["arm"], i, propensity=decided[i]["p"])
         after = server("POST", "/x/decisions", {"id": f"after{i}"}).body
-        assert after["p"] == pytest.approx(agent.assign(after["arm"]).chance, rel=1e-12)
+        assert after["p"] == pytest.approx(agent.assign(after["arm"]).propensity, rel=1e-12)
 
 
 def test_a_log_without_probabilities_is_noted(server: Fresh) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..protocols import COMPILABLE, copy_into
 from .backend import path_in_use
+from .stopping import checkpoint
 
 
 def register(path: ModuleType, classes: Iterable[type]) -> None:
@@ -30,6 +31,7 @@ def _register_function(path: ModuleType, function: Callable[..., Any]) -> None:
     extending: Any = importlib.import_module("numba.extending")
 
     def resolve(*_: Any, **__: Any) -> Any:
+        checkpoint()
         return function if path_in_use() == path.__name__ else None
 
     extending.overload(function, jit_options=path.part_options(function), strict=False)(resolve)

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import copy
+import heapq
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from reprlib import repr as brief
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._validate import count, in_range
-from ..algorithms.parts.choice.pending import give_up
-from ..algorithms.policies.restarting import Restarting
-from ..protocols import Policy
-from .arms import Arms, listed
-from .assigning import Assigning
-from .given import policy_of, reward_of
-from .known_arms import Arm
-from .saved_arms import Saved
+import numpy as np
+
+from .._format import plural
+from .._validate import count, in_range, whole
+from ..algorithms.parts.choice.kinetic_tree import SCAN
+from ..algorithms.parts.choice.pending import find_pending, give_up
+from ..algorithms.parts.choice.tournament import with_trees, without_caches
+from ..algorithms.parts.state.tree import carried, find_draws, find_open, fresh_state
+from ..jit.randomness import set_key
+from ..protocols import IntArray, Policy
+from .arguments import ArmNames, listed, plan_of, policy_of, renamed, reward_of
+from .background_compile import code_at_hand, compile_ahead
+from .base import BaseAgent
+from .estimates import MOST_PRINTED_ROWS, ArmEstimate, as_frame, as_text
+from .file import NAME_TYPES, Contents, counted
+from .pending import Assigned, PendingArms
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Arm = Hashable
+FEWEST_ARMS_TO_COMPILE_AHEAD = 48  # from these on, the code for more than SCAN arms is compiled in the background
 
 
-class Agent(Assigning):
+class Agent(BaseAgent):
     """An agent that chooses arms and learns from rewards, one decision at a time.
 
     Rewards may come late, in any order, in bulk, or for arms that were never selected (logged data).  Several decisions
@@ -56,6 +72,8 @@ class Agent(Assigning):
     green      1        1         3  3.833
     """
 
+    _kind = "arms"
+
     def __init__(
         self,
         policy: Policy[Any],
@@ -66,21 +84,73 @@ class Agent(Assigning):
         seed: int | None = None,
         drift: bool = False,
     ) -> None:
-        policy = Restarting(policy_of("Agent", "arms", policy)) if drift else policy_of("Agent", "arms", policy)
+        policy = policy_of("Agent", "arms", policy)
+        if drift:
+            from ..algorithms.policies.restarting import Restarting
+
+            policy = Restarting(policy)
         if (n_arms is None) == (arms is None):
             given = f"n_arms={n_arms!r} and arms={brief(arms)}"
             raise TypeError(f"Agent: exactly one of n_arms and arms must be given, got {given}")
         try:
-            names = Arms(range(count("Agent", "n_arms", n_arms)) if arms is None else listed("arms", arms))
+            names = ArmNames(range(count("Agent", "n_arms", n_arms)) if arms is None else listed("arms", arms))
         except (MemoryError, OverflowError):
             given = f"n_arms={n_arms}" if arms is None else f"arms={brief(arms)}"
             raise ValueError(f"Agent: arms must fit into memory, got {given}") from None
-        none = [0] * len(names.labels)
-        start = self._start(policy, len(names.labels), horizon, seed)
-        self.__setstate__(Saved(
-            policy=policy, horizon=start.horizon, labels=names.labels, unused=names.unused, pulls=none, seen=0,
-            rng=start.rng, state=start.state, pending=[*none], chances=[],
-        ))  # fmt: skip
+        n = len(names.labels)
+        horizon, seed = plan_of("Agent", horizon, seed)
+        self._start(policy, horizon, seed, fresh_state(policy, n, horizon))
+        self._name_arms(names, [0] * n, PendingArms([0] * n))
+
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy, "horizon": self.horizon, "labels": self._labels, "unused": self._names.unused,
+            "pulls": self._pulls, "seen": self._seen, "rng": self._rng,
+            "state": without_caches(self._state),  # which depend on the code in use
+            "pending": self._awaited.counts, "chances": self._awaited.propensities,
+        }  # fmt: skip
+
+    @staticmethod
+    def _checked(contents: Contents) -> dict[str, Any]:
+        contents.require("labels", "unused", "pulls", "pending", "chances")
+        header, labels = contents.header, contents.header["labels"]
+        whole("agent", "unused", header["unused"])
+        counted(header["seen"], *header["pulls"], *header["pending"])
+        if not all(isinstance(label, NAME_TYPES) for label in labels):
+            raise ValueError(f"arms must be named by text or numbers, got {labels}")
+        if not len(set(labels)) == len(header["pulls"]) == len(header["pending"]):
+            raise ValueError("there must be as many labels as pulls and as pending decisions")
+        chances = [(whole("agent", "arm", arm), list(map(float, queue))) for arm, queue in header["chances"]]
+        if not all(arm < len(labels) and all(0.0 <= p <= 1.0 for p in queue) for arm, queue in chances):
+            raise ValueError("probabilities of pending decisions must belong to arms and lie between 0 and 1")
+        state = contents.state(fresh_state(contents.policy, len(labels), contents.horizon), len(labels))
+        return contents.parts(state=state, chances=chances)
+
+    def __setstate__(self, parts: dict[str, Any]) -> None:
+        self._go_on(parts["policy"], parts["horizon"], parts["seen"], parts["rng"], parts["state"])
+        pending = PendingArms(parts["pending"], parts["chances"])
+        self._name_arms(ArmNames(parts["labels"], parts["unused"]), parts["pulls"], pending)
+
+    def _adopt(self, state: Any) -> None:
+        found = code_at_hand(self._bare, state, self._rng)
+        super()._adopt(found.state)
+        self._decide, self._learn_from = self._guarded(found.code.decide), self._guarded(found.code.learn)
+        self._better_code = found.better
+        self._pending, self._draws = find_pending(self._state), find_draws(self._state)
+
+    def _make_ready(self) -> None:
+        """Give the state room for another reward, and use better code if there is some by now."""
+        self._make_room()
+        if self._better_code is not None and self._better_code.is_set():
+            self._adopt(self._state)
+
+    def _name_arms(self, names: ArmNames, pulls: list[int], awaited: PendingArms) -> None:
+        """Use these arms, to which the state belongs."""
+        self._names, self._pulls, self._awaited = names, pulls, awaited
+        self._labels, self._slot = names.labels, names.slot
+        self._acquire, self._release = self._lock.acquire, self._lock.release  # takes half the time of a with statement
+        if FEWEST_ARMS_TO_COMPILE_AHEAD <= len(names.labels) <= SCAN:
+            compile_ahead(self._bare, with_trees(self._state, beyond=0), self._rng)
 
     def select(self, among: Iterable[Arm] | None = None) -> Any:
         """Return the arm to pull next; if only some are available now, name them in ``among``.
@@ -106,37 +176,153 @@ class Agent(Assigning):
         finally:
             self._release()
 
-    def cancel(self, arm: Arm, *, chance: float | None = None) -> None:
-        """Give up a pending decision for the arm, whose reward will never come.
+    def assign(self, arm: Arm | None = None, among: Iterable[Arm] | None = None, key: bytes | None = None) -> Assigned:
+        """Make a decision for this arm, whatever the policy would pull, or for the policy's own choice if None.
 
-        Decisions that stay pending make the agent select the arm less often, so cancel those that take too long.
-        ``chance`` is as in :meth:`update`.
+        The policy is consulted either way, so repeating the calls of an agent, with the arms that it returned, leads to
+        the same state.  With a ``key`` of 32 bytes, the draws of a randomised policy depend on that alone.
 
         Examples
         --------
         >>> import heavybandits as hb
-        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
-        >>> agent.cancel(agent.select())
-        >>> agent.cancel(0)
-        Traceback (most recent call last):
-            ...
-        ValueError: Agent: arm must have a pending decision to be cancelled, got 0 without one
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> agent.assign("green")
+        Assigned(arm='green', chosen='red', propensity=0.0)
+        >>> agent.pending
+        {'red': 0, 'green': 1}
         """
-        if chance is not None:
-            in_range("Agent", "chance", chance, 0, 1)
+        names, restrict = None if among is None else listed("among", among), None
         with self._lock:
-            slot = self._slot(arm)
-            if self._awaited.pending[slot] == 0:
-                raise ValueError(f"Agent: arm must have a pending decision to be cancelled, got {arm!r} without one")
-            self._awaited.take(slot, None, chance)
-            give_up(self._pending, slot)
+            given = -1 if arm is None else self._slot(arm)
+            try:
+                if names is not None:
+                    restrict = self._restrict(names, self._state)
+                if key is not None and self._rng is not None:
+                    set_key(self._rng, key)
+                n_arms = len(self._labels)
+                slot = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, n_arms, given)
+                chosen = self._label(slot)
+                given = slot if given < 0 else given
+                propensity = self._propensity(given, slot)
+            finally:
+                if restrict is not None:
+                    restrict(None)
+            self._awaited.add(given, self._pending.awaited)
+            if propensity is not None and self._draws is not None:
+                self._awaited.correct(given, propensity)
+            return Assigned(arm=self._labels[given], chosen=chosen, propensity=propensity)
 
-    def update(self, arm: Arm, reward: float, *, asked: bool = True, chance: float | None = None) -> None:
+    def _propensity(self, slot: int, chosen: int) -> float | None:
+        """Return the probability with which the policy selected this arm just now; None if it is not known."""
+        draws = self._draws
+        if draws is None:
+            return None if self._rng is not None else float(slot == chosen)
+        return float(draws.drawn[slot])
+
+    @property
+    def draws(self) -> bool:
+        """Whether the policy draws arms by probabilities, and weights rewards by them.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> [hb.Agent(hb.make(name), n_arms=2).draws for name in ("ucb", "tsallis-inf")]
+        [False, True]
+        """
+        return self._draws is not None
+
+    def correct_propensity(self, arm: Arm, propensity: float) -> None:
+        """Correct the propensity of the arm's latest decision, if the policy did not make it alone.
+
+        Policies that draw arms by probabilities weight the reward by it.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.TsallisINF(), arms=["red", "green"], seed=0)
+        >>> agent.assign("red").propensity
+        0.5
+        >>> agent.correct_propensity("red", 0.75)  # if half of all decisions are fixed to this arm
+        """
+        with self._lock:
+            self._awaited.correct(self._slot(arm), in_range("Agent", "propensity", propensity, 0, 1))
+
+    def correct_chance(self, arm: Arm, probability: float) -> None:
+        """Do what :meth:`correct_propensity` does, under its old name."""
+        message = "Agent: correct_chance is called correct_propensity now; the old name goes with the next version"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        self.correct_propensity(arm, probability)
+
+    def probabilities(self) -> dict[Any, float]:
+        """Return the probability of each arm in the next draw, for policies that draw arms by probabilities.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.TsallisINF(), arms=["red", "green"], seed=0)
+        >>> agent.probabilities()
+        {'red': 0.5, 'green': 0.5}
+        >>> agent.update("red", 1.0)
+        >>> agent.update("green", 0.0)
+        >>> agent.probabilities()["red"] > 0.5
+        True
+        """
+        with self._lock:
+            _, state = self._look_ahead(None)  # a policy computes them when it draws
+            draws = find_draws(state)
+            if draws is None:
+                raise TypeError(f"Agent: {type(self.policy).__name__} does not draw arms by probabilities")
+            return dict(zip(self._labels, draws.drawn.tolist(), strict=True))
+
+    def peek(self, among: Iterable[Arm] | None = None) -> Any:
+        """Return the arm that :meth:`select` would return, without making a decision.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=3)
+        >>> agent.peek(), agent.peek(), agent.select(), agent.peek()
+        (0, 0, 0, 1)
+        """
+        names = None if among is None else listed("among", among)
+        with self._lock:
+            slot, _ = self._look_ahead(names)
+            return self._label(slot)
+
+    def _look_ahead(self, among: list[Any] | None) -> tuple[int, Any]:
+        """Return the slot that the policy would select, and a copy of the state after that."""
+        state, rng = copy.deepcopy((self._state, self._rng))
+        if among is not None:
+            self._restrict(among, state)
+        slot = self._decide(self._bare, state, find_pending(state), self._seen, rng, len(self._labels), -1)
+        return slot, state
+
+    def _restrict(self, names: list[Any], state: Any) -> Callable[[IntArray | None], None]:
+        """Let only these arms be chosen, and return the function that lifts this again."""
+        slots = sorted({self._slot(arm) for arm in names})
+        if not slots:
+            raise ValueError("Agent: among must name at least one arm, got none")
+        restrict = find_open(state)
+        if restrict is None:
+            raise TypeError(f"Agent: among must be None for {self.policy!r}, whose state has no field 'open'")
+        restrict(np.array(slots))
+        return restrict
+
+    def _label(self, slot: int) -> Any:
+        """Return the name of the arm that a policy has selected."""
+        try:
+            return self._labels[slot if slot >= 0 else len(self._labels)]
+        except (IndexError, TypeError):
+            owner, last = type(self.policy).__name__, len(self._labels) - 1
+            raise TypeError(f"Agent: {owner}.select must return an arm from 0 to {last}, got {slot!r}") from None
+
+    @renamed(asked="selected", chance="propensity")
+    def update(self, arm: Arm, reward: float, *, selected: bool = True, propensity: float | None = None) -> None:
         """Learn from a reward.
 
-        It settles a pending decision for the arm, if there is one.  Pass ``asked=False`` if no selection led to it.
+        It settles a pending decision for the arm, if there is one.  Pass ``selected=False`` if no selection led to it.
         Policies that draw arms at random weight the reward by the probability of its decision.  If you know that, pass
-        it as ``chance``; otherwise the reward is taken to belong to the oldest pending decision.
+        it as ``propensity``; otherwise the reward is taken to belong to the oldest pending decision.
 
         Examples
         --------
@@ -150,18 +336,19 @@ class Agent(Assigning):
         """
         if type(reward) is not float or reward != reward:  # a float that is a number needs no call
             reward = reward_of(reward)
-        if chance is not None:
-            in_range("Agent", "chance", chance, 0, 1)
+        if propensity is not None:
+            in_range("Agent", "propensity", propensity, 0, 1)
         self._acquire()
         try:
-            self._learn(self._slot(arm), reward, bool(asked), chance)
+            self._learn(self._slot(arm), reward, bool(selected), propensity)
         finally:
             self._release()
 
-    def update_many(self, arms: Iterable[Arm], rewards: Iterable[float], *, asked: bool = True) -> None:
+    @renamed(asked="selected")
+    def update_many(self, arms: Iterable[Arm], rewards: Iterable[float], *, selected: bool = True) -> None:
         """Learn from many rewards, in this order: from all of them or, if one is refused, from none.
 
-        ``asked`` is as in :meth:`update`, and the same for all of them.
+        ``selected`` is as in :meth:`update`, and the same for all of them.
 
         Examples
         --------
@@ -179,15 +366,187 @@ class Agent(Assigning):
                 given = f"{len(slots)} and {len(values)}"
                 raise ValueError(f"Agent: arms and rewards must have the same length, got {given}")
             for slot, value in zip(slots, values, strict=True):
-                self._learn(slot, value, bool(asked))
+                self._learn(slot, value, bool(selected))
 
-    def _learn(self, slot: int, reward: float, asked: bool, chance: float | None = None) -> None:
+    def _learn(self, slot: int, reward: float, selected: bool, propensity: float | None = None) -> None:
         if self._pools or self._better_code is not None:
             self._make_ready()
-        if asked:
-            self._awaited.take(slot, self._pending.awaited, chance)
+        if selected:
+            self._awaited.take(slot, self._pending.awaited, propensity)
         elif self._pending.awaited is not None:
             self._pending.awaited[slot] = 0.0  # nobody drew the arm for this reward
-        self._learn_from(self._bare, self._state, self._pending, slot, reward, asked)
+        self._learn_from(self._bare, self._state, self._pending, slot, reward, selected)
         self._pulls[slot] += 1
         self._seen += 1
+
+    @renamed(chance="propensity")
+    def cancel(self, arm: Arm, *, propensity: float | None = None) -> None:
+        """Give up a pending decision for the arm, whose reward will never come.
+
+        Decisions that stay pending make the agent select the arm less often, so cancel those that take too long.
+        ``propensity`` is as in :meth:`update`.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.cancel(agent.select())
+        >>> agent.cancel(0)
+        Traceback (most recent call last):
+            ...
+        ValueError: Agent: arm must have a pending decision to be cancelled, got 0 without one
+        """
+        if propensity is not None:
+            in_range("Agent", "propensity", propensity, 0, 1)
+        with self._lock:
+            slot = self._slot(arm)
+            if self._awaited.counts[slot] == 0:
+                raise ValueError(f"Agent: arm must have a pending decision to be cancelled, got {arm!r} without one")
+            self._awaited.take(slot, None, propensity)
+            give_up(self._pending, slot)
+
+    @property
+    def arms(self) -> list[Any]:
+        """Names of the arms, in order.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> hb.Agent(hb.UCB(), n_arms=3).arms
+        [0, 1, 2]
+        """
+        return list(self._labels)
+
+    @property
+    def pulls(self) -> dict[Any, int]:
+        """Number of rewards seen per arm.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> agent.update("green", 1.0)
+        >>> agent.pulls
+        {'red': 0, 'green': 1}
+        """
+        with self._lock:
+            return dict(zip(self._labels, self._pulls, strict=True))
+
+    @property
+    def pending(self) -> dict[Any, int]:
+        """Number of decisions per arm whose rewards have not come.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> agent.select()
+        'red'
+        >>> agent.pending
+        {'red': 1, 'green': 0}
+        """
+        with self._lock:
+            return dict(zip(self._labels, self._awaited.counts, strict=True))
+
+    def add_arm(self, name: Arm | None = None) -> Any:
+        """Add an arm without any rewards, and return its name, by default the first number never used.
+
+        From the 65th arm on, other code is faster, which an agent with 48 arms or more compiles in the background.
+        Until then, the agent decides as well with the code it has.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.update_many([0, 1], [1.0, 3.0])
+        >>> agent.add_arm()
+        2
+        >>> agent.select()
+        2
+        """
+        with self._lock:
+            names = ArmNames([*self._labels, self._names.unused if name is None else name], self._names.unused)
+            self._resize(names, np.arange(len(self._labels)))
+            return names.labels[-1]
+
+    def remove_arm(self, arm: Arm) -> None:
+        """Forget an arm; the others keep their names and what is known about them.  Its late rewards are refused.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=3)
+        >>> agent.remove_arm(1)
+        >>> agent.arms
+        [0, 2]
+        """
+        with self._lock:
+            slot = self._slot(arm)
+            if len(self._labels) == 1:
+                raise ValueError(f"Agent: arm must not be the only one left, got {arm!r}")
+            kept = np.delete(np.arange(len(self._labels)), slot)
+            self._resize(ArmNames([self._labels[i] for i in kept], self._names.unused), kept)
+
+    def _resize(self, names: ArmNames, kept: IntArray) -> None:
+        """Use these arms, the first of which are now in the slots ``kept``."""
+        n_arms = len(names.labels)
+        same, fresh = (fresh_state(self.policy, len(labels), self.horizon) for labels in (self._labels, names.labels))
+        pulls = [self._pulls[slot] for slot in kept] + [0] * (n_arms - len(kept))
+        awaited = self._awaited.resized(kept.tolist(), n_arms)
+        with np.errstate(all="ignore"):  # as silent as compiled code
+            state = carried(self._state, same, fresh, kept)
+        self._adopt(state)
+        self._name_arms(names, pulls, awaited)
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """What is known about the arms, one row per arm.
+
+        ``pulls`` is the number of rewards seen, and ``share`` its share of all arms' pulls.  ``pending`` is the number
+        of decisions whose rewards have not come.  ``estimate`` and ``index`` are missing (NaN) if the policy has none.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> agent.update_many(["red", "red", "red", "green"], [1.0, 2.0, 3.0, 3.0])
+        >>> agent.estimates[["arm", "pulls", "estimate", "share"]]
+             arm  pulls  estimate  share
+        0    red      3       2.0   0.75
+        1  green      1       3.0   0.25
+        """
+        return as_frame(self.rows())
+
+    def rows(self) -> list[ArmEstimate]:
+        """Return what is known about each arm: :attr:`estimates` without a data frame.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> agent.update_many(["red", "green"], [1.0, 3.0])
+        >>> {row.arm: row.estimate for row in agent.rows()}
+        {'red': 1.0, 'green': 3.0}
+        """
+        with self._lock:
+            return self._estimates(range(len(self._labels)))
+
+    def _estimates(self, slots: Sequence[int]) -> list[ArmEstimate]:
+        """Return what is known about some arms; needs the lock."""
+        known = self._known()
+        return [
+            ArmEstimate(self._labels[slot], self._pulls[slot], self._awaited.counts[slot], value, index)
+            for slot, value, index in zip(slots, known.values(slots), known.indices(slots), strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        return f"Agent({self.policy!r}, {len(self._labels)} arms, {self._seen} rewards)"
+
+    def _table(self) -> tuple[str, list[list[str]]]:
+        """Return a title for all arms, and a table of those that were pulled most."""
+        with self._lock:
+            n_arms = len(self._labels)
+            rows = self._estimates(sorted(heapq.nlargest(MOST_PRINTED_ROWS, range(n_arms), self._pulls.__getitem__)))
+            goal = f", arms compared by {self.policy.goal(self._state)}" if hasattr(self.policy, "goal") else ""
+            more = f"; the {MOST_PRINTED_ROWS} most pulled of {n_arms} arms" if n_arms > MOST_PRINTED_ROWS else ""
+            return f"{plural(self._seen, 'reward')}{goal}{more}", as_text(rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -11,23 +10,33 @@ import numpy as np
 
 from .._format import plural
 from .._validate import count
-from ..algorithms.parts.state.tree import find_asking, with_rows
+from ..algorithms.parts.state.tree import find_asking, fresh_state, with_rows
 from ..jit.compiled import compiled
 from ..jit.randomness import set_key
 from ..protocols import FloatArray, LinearPolicy
-from .any_agent import AnyAgent, bounds
-from .arm_table import SHOWN
-from .decisions import Assigned
-from .given import policy_of, reward_of
-from .linear_decisions import REFUSED, AwaitedRows, Row, decide, learn
-from .rows import Rows, are_usable, culprit, culprit_of, row_of, rows_of
-from .saved_linear import SavedLinear, built
+from .arguments import (
+    ALLOWED_FEATURES,
+    FeatureRows,
+    are_usable,
+    culprit,
+    culprit_of,
+    plan_of,
+    policy_of,
+    renamed,
+    reward_of,
+    row_of,
+    rows_of,
+)  # fmt: skip
+from .base import BaseAgent
+from .estimates import MOST_PRINTED_ROWS, cell
+from .file import Contents, counted
+from .pending import REFUSED, Assigned, FeatureRow, PendingRows, decide_row, learn_row
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class LinearAgent(AnyAgent):
+class LinearAgent(BaseAgent):
     """An agent that chooses rows of features and learns from rewards that are linear in them, one decision at a time.
 
     Rewards may come late, in any order, in bulk, or for rows that were never selected (logged data).  Several decisions
@@ -58,38 +67,46 @@ class LinearAgent(AnyAgent):
     'green'
     """
 
-    _kind, _built = "linear", staticmethod(built)
+    _kind = "linear"
 
     def __init__(
         self, policy: LinearPolicy[Any], n_features: int, *, horizon: int | None = None, seed: int | None = None
     ) -> None:
         policy = policy_of("LinearAgent", "linear", policy)
-        n_features = count("LinearAgent", "n_features", n_features)
-        start = self._start(policy, n_features, horizon, seed)
-        self.__setstate__(SavedLinear(
-            policy=policy, horizon=start.horizon, n_features=n_features, n_rows=1, seen=0, rng=start.rng,
-            state=with_rows(start.state, 1), pending=[],
-        ))  # fmt: skip
+        self.n_features = count("LinearAgent", "n_features", n_features)
+        self._n_rows, self._awaited = 1, PendingRows()
+        horizon, seed = plan_of("LinearAgent", horizon, seed)
+        self._start(policy, horizon, seed, with_rows(fresh_state(policy, self.n_features, horizon), self._n_rows))
 
-    def _saved(self) -> SavedLinear:
-        return SavedLinear(
-            policy=self.policy, horizon=self.horizon, n_features=self.n_features, n_rows=self._n_rows, seen=self._seen,
-            rng=self._rng, state=self._state,
-            pending=self._awaited.rows,
-        )  # fmt: skip
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy, "horizon": self.horizon, "n_features": self.n_features, "n_rows": self._n_rows,
+            "seen": self._seen, "rng": self._rng, "state": self._state, "pending": self._awaited.rows,
+        }  # fmt: skip
 
-    def __setstate__(self, agent: SavedLinear) -> None:
-        super().__setstate__(agent)
-        self.n_features, self._n_rows = agent.n_features, agent.n_rows
-        self._awaited = AwaitedRows(agent.pending)
-        asking, row = self._asking, np.zeros(self.n_features)
-        deciding = compiled(decide, self._bare, agent.state, asking, row[None], 0, self._rng, 0)
-        learning = compiled(learn, self._bare, agent.state, asking, row, 0.0, True)
-        self._decide, self._learn = self._guarded(deciding), self._guarded(learning)
+    @staticmethod
+    def _checked(contents: Contents) -> dict[str, Any]:
+        contents.require("n_features", "n_rows", "pending")
+        header = contents.header
+        n_features, n_rows = (count("agent", name, header[name]) for name in ("n_features", "n_rows"))
+        counted(header["seen"])
+        pending = [list(map(float, row)) for row in header["pending"]]
+        if not all(len(row) == n_features and are_usable(np.array(row)) for row in pending):
+            raise ValueError(f"pending rows must have {n_features} numbers {ALLOWED_FEATURES} each")
+        template = with_rows(fresh_state(contents.policy, n_features, contents.horizon), n_rows)
+        return contents.parts(state=contents.state(template, n_rows), pending=pending)
+
+    def __setstate__(self, parts: dict[str, Any]) -> None:
+        self.n_features, self._n_rows = parts["n_features"], parts["n_rows"]
+        self._awaited = PendingRows(parts["pending"])
+        self._go_on(parts["policy"], parts["horizon"], parts["seen"], parts["rng"], parts["state"])
 
     def _adopt(self, state: Any) -> None:
         super()._adopt(state)
-        self._asking = find_asking(state)
+        self._pending, row = find_asking(state), np.zeros(self.n_features)
+        deciding = compiled(decide_row, self._bare, state, self._pending, row[None], 0, self._rng, 0)
+        learning = compiled(learn_row, self._bare, state, self._pending, row, 0.0, True)
+        self._decide, self._learn_from = self._guarded(deciding), self._guarded(learning)
 
     def select(self, features: Any) -> Any:
         """Return which row to play next: its number, or its name if ``features`` have names.
@@ -122,7 +139,7 @@ class LinearAgent(AnyAgent):
         >>> import heavybandits as hb
         >>> agent = hb.LinearAgent(hb.make("lin-ucb"), n_features=1)
         >>> agent.assign({"red": [1.0], "green": [2.0]}, "red")
-        Assigned(arm='red', chosen='green', chance=0.0)
+        Assigned(arm='red', chosen='green', propensity=0.0)
         """
         rows = rows_of(features, self.n_features)
         if row is not None and row not in rows.names:
@@ -132,12 +149,12 @@ class LinearAgent(AnyAgent):
             self._make_room_for(rows)
             if key is not None and self._rng is not None:
                 set_key(self._rng, key)
-            chosen = self._decide(self._bare, self._state, self._asking, rows.features, self._seen, self._rng, given)
+            chosen = self._decide(self._bare, self._state, self._pending, rows.features, self._seen, self._rng, given)
             name, played = self._name(chosen, rows), chosen if given < 0 else given
             if lost := self._awaited.add(tuple(rows.features[played].tolist())):
                 self._give_up(lost)
-            chance = None if self._rng is not None else float(played == chosen)
-            return Assigned(arm=rows.names[played], chosen=name, chance=chance)
+            propensity = None if self._rng is not None else float(played == chosen)
+            return Assigned(arm=rows.names[played], chosen=name, propensity=propensity)
 
     def peek(self, features: Any) -> Any:
         """Return the row that :meth:`select` would return, without making a decision.
@@ -156,7 +173,7 @@ class LinearAgent(AnyAgent):
             row = self._decide(self._bare, state, find_asking(state), rows.features, self._seen, rng, -1)
             return self._name(row, rows)
 
-    def _make_room_for(self, rows: Rows) -> None:
+    def _make_room_for(self, rows: FeatureRows) -> None:
         """Give the state room for what it keeps per row; refuse unusable rows before anything changes."""
         n_rows = len(rows.features)
         if n_rows > self._n_rows:
@@ -165,7 +182,7 @@ class LinearAgent(AnyAgent):
             self._adopt(with_rows(self._state, n_rows))
             self._n_rows = n_rows
 
-    def _name(self, row: int, rows: Rows) -> Any:
+    def _name(self, row: int, rows: FeatureRows) -> Any:
         if row == REFUSED:
             raise culprit(rows)
         try:
@@ -174,10 +191,12 @@ class LinearAgent(AnyAgent):
             owner, last = type(self.policy).__name__, len(rows.names) - 1
             raise TypeError(f"LinearAgent: {owner}.select must return a row from 0 to {last}, got {row!r}") from None
 
-    def update(self, x: Any, reward: float, *, asked: bool = True) -> None:
+    @renamed(asked="selected")
+    def update(self, x: Any, reward: float, *, selected: bool = True) -> None:
         """Learn from the reward of a row.
 
-        It settles a pending decision for an equal row, if there is one.  Pass ``asked=False`` if it was not selected.
+        It settles a pending decision for an equal row, if there is one.  Pass ``selected=False`` if no selection led to
+        it.
 
         Examples
         --------
@@ -191,9 +210,10 @@ class LinearAgent(AnyAgent):
         """
         row, value = row_of(x, self.n_features), reward_of(reward, "LinearAgent")
         with self._lock:
-            self._take_in(row, value, asked)
+            self._take_in(row, value, selected)
 
-    def update_many(self, rows: Any, rewards: Iterable[float], *, asked: bool = True) -> None:
+    @renamed(asked="selected")
+    def update_many(self, rows: Any, rewards: Iterable[float], *, selected: bool = True) -> None:
         """Learn from the rewards of several rows: from all of them or, if one is refused, from none.
 
         Examples
@@ -213,14 +233,14 @@ class LinearAgent(AnyAgent):
             raise ValueError(f"LinearAgent: there must be a reward per row, got {len(values)} for {len(table)} rows")
         with self._lock:
             for row, value in zip(table, values, strict=True):
-                self._take_in(row, value, asked)
+                self._take_in(row, value, selected)
 
-    def _take_in(self, x: FloatArray, reward: float, asked: bool) -> None:
+    def _take_in(self, x: FloatArray, reward: float, selected: bool) -> None:
         if self._pools:
             self._make_room()
         row = tuple(x.tolist())
-        settles = asked and row in self._awaited.times
-        if not self._learn(self._bare, self._state, self._asking, x, reward, settles):
+        settles = selected and row in self._awaited.times
+        if not self._learn_from(self._bare, self._state, self._pending, x, reward, settles):
             raise culprit_of(x)
         self._seen += 1
         if settles:
@@ -249,11 +269,11 @@ class LinearAgent(AnyAgent):
                 )
             self._give_up(row)
 
-    def _give_up(self, row: Row) -> None:
+    def _give_up(self, row: FeatureRow) -> None:
         self._awaited.take(row)
-        if self._asking is not None:
+        if self._pending is not None:
             with np.errstate(all="ignore"):  # as silent as compiled code
-                self._asking.settle(np.array(row))
+                self._pending.settle(np.array(row))
 
     @property
     def pending(self) -> int:
@@ -282,9 +302,8 @@ class LinearAgent(AnyAgent):
         if not are_usable(rows.features):
             raise culprit(rows)
         with self._lock:
-            state = copy.deepcopy(self._state)
-            shown = [self._shown(x, state) for x in rows.features]
-        return pd.DataFrame({"arm": list(rows.names), **bounds(shown)})
+            bounds = self._known(copy.deepcopy(self._state)).bounds(rows.features)
+        return pd.DataFrame({"arm": list(rows.names), **bounds})
 
     def __repr__(self) -> str:
         return f"LinearAgent({self.policy!r}, {self.n_features} features, {self._seen} rewards)"
@@ -292,11 +311,10 @@ class LinearAgent(AnyAgent):
     def _table(self) -> tuple[str, list[list[str]]]:
         """Return a title, and the effects of the first features: how much a unit of each adds."""
         with self._lock:
-            state = copy.deepcopy(self._state)
-            nothing, _ = self._shown(np.zeros(self.n_features), state)
-            effects = [self._shown(row, state)[0] - nothing for row in np.eye(self.n_features)[:SHOWN]]
-            more = f"; the first {SHOWN} of {self.n_features} features" if self.n_features > SHOWN else ""
+            known = self._known(copy.deepcopy(self._state))
+            nothing, *values = known.values([np.zeros(self.n_features), *np.eye(self.n_features)[:MOST_PRINTED_ROWS]])
+            all_shown = self.n_features <= MOST_PRINTED_ROWS
+            more = "" if all_shown else f"; the first {MOST_PRINTED_ROWS} of {self.n_features} features"
             waiting = f", {self._awaited.total} pending" if self._awaited.total else ""
             title = f"{plural(self._seen, 'reward')}{waiting}{more}"
-        cells = [[str(i), "-" if math.isnan(effect) else f"{effect:.4g}"] for i, effect in enumerate(effects)]
-        return title, [["feature", "effect"], *cells]
+        return title, [["feature", "effect"], *([str(i), cell(value - nothing)] for i, value in enumerate(values))]

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._format import plural
-from .._validate import LARGEST_COUNT, count
+from .._validate import LARGEST_COUNT, count, whole
 from ..algorithms.parts.choice.pending import find_pending, give_up
+from ..algorithms.parts.state.tree import fresh_state
 from ..protocols import FloatArray, LipschitzPolicy
-from .any_agent import AnyAgent, bounds
-from .arm_table import SHOWN
-from .decisions import compiled_for
-from .given import policy_of, reward_of
-from .saved_lipschitz import SavedLipschitz, built, room_for
+from .arguments import plan_of, policy_of, renamed, reward_of
+from .background_compile import compiled_for
+from .base import BaseAgent
+from .estimates import MOST_PRINTED_ROWS, cell
+from .file import Contents, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Point = tuple[float, ...]
 
 
-class LipschitzAgent(AnyAgent):
+class LipschitzAgent(BaseAgent):
     """An agent that chooses points of the cube [0, 1]^dim and learns from rewards, one decision at a time.
 
     Rewards may come late, in any order, in bulk, or for points that were never selected: those count for the nearest
@@ -55,29 +56,42 @@ class LipschitzAgent(AnyAgent):
     True
     """
 
-    _kind, _built = "lipschitz", staticmethod(built)
+    _kind = "lipschitz"
 
     def __init__(
         self, policy: LipschitzPolicy[Any], dim: int, *, horizon: int | None = None, seed: int | None = None
     ) -> None:
         policy = policy_of("LipschitzAgent", "lipschitz", policy)
-        dim = count("LipschitzAgent", "dim", dim)
-        start = self._start(policy, dim, horizon, seed)
-        self.__setstate__(SavedLipschitz(
-            policy=policy, horizon=start.horizon, dim=dim, seen=0, rng=start.rng, state=start.state, pulls=[],
-            pending=[],
-        ))  # fmt: skip
+        self._name_points(count("LipschitzAgent", "dim", dim), Counter(), Counter())
+        horizon, seed = plan_of("LipschitzAgent", horizon, seed)
+        self._start(policy, horizon, seed, fresh_state(policy, self.dim, horizon))
 
-    def _saved(self) -> SavedLipschitz:
-        return SavedLipschitz(
-            policy=self.policy, horizon=self.horizon, dim=self.dim, seen=self._seen, rng=self._rng, state=self._state,
-            pulls=sorted(self._pulls.items()), pending=sorted(self._waiting.items()),
-        )  # fmt: skip
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy, "horizon": self.horizon, "dim": self.dim, "seen": self._seen, "rng": self._rng,
+            "state": self._state, "pulls": sorted(self._pulls.items()), "pending": sorted(self._awaited.items()),
+        }  # fmt: skip
 
-    def __setstate__(self, agent: SavedLipschitz) -> None:
-        super().__setstate__(agent)
-        self.dim = agent.dim
-        self._pulls, self._waiting = Counter(dict(agent.pulls)), Counter(dict(agent.pending))
+    @staticmethod
+    def _checked(contents: Contents) -> dict[str, Any]:
+        contents.require("dim", "pulls", "pending")
+        header, policy = contents.header, contents.policy
+        template = fresh_state(policy, count("agent", "dim", header["dim"]), contents.horizon)
+        state = contents.state(template, _room_for(template) or policy.n_cells(template))
+        n_cells = policy.n_cells(state)
+        pulls, pending = ([(whole("agent", "cell", i), n) for i, n in header[name]] for name in ("pulls", "pending"))
+        counted(header["seen"], *(n for _, n in [*pulls, *pending]))
+        if any(cell >= n_cells for cell, _ in [*pulls, *pending]):
+            raise ValueError(f"rewards and pending decisions must belong to the {n_cells} cells")
+        return contents.parts(state=state, pulls=pulls, pending=pending)
+
+    def __setstate__(self, parts: dict[str, Any]) -> None:
+        self._name_points(parts["dim"], Counter(dict(parts["pulls"])), Counter(dict(parts["pending"])))
+        self._go_on(parts["policy"], parts["horizon"], parts["seen"], parts["rng"], parts["state"])
+
+    def _name_points(self, dim: int, pulls: Counter[int], awaited: Counter[int]) -> None:
+        """Use points with this many coordinates; rewards and pending decisions are counted by cell."""
+        self.dim, self._pulls, self._awaited = dim, pulls, awaited
         self._cells: dict[Point, int] = {}  # by point
         self._looked_at = 0  # cells among these, as many as were needed so far
 
@@ -85,7 +99,7 @@ class LipschitzAgent(AnyAgent):
         code = compiled_for(self._bare, state, self._rng)
         self._decide, self._learn_from = self._guarded(code.decide), self._guarded(code.learn)
         super()._adopt(state)
-        self._pending, self._room = find_pending(state), room_for(state) or LARGEST_COUNT
+        self._pending, self._room = find_pending(state), _room_for(state) or LARGEST_COUNT
 
     def select(self) -> FloatArray:
         """Return the point to play next, an array of ``dim`` numbers.
@@ -101,7 +115,7 @@ class LipschitzAgent(AnyAgent):
         with self._lock:
             cell = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, self._room, -1)
             point = self._point(self._state, cell)
-            self._waiting[cell] += 1
+            self._awaited[cell] += 1
             return point
 
     def peek(self) -> FloatArray:
@@ -127,7 +141,8 @@ class LipschitzAgent(AnyAgent):
             raise TypeError(f"LipschitzAgent: {owner}.select must return a cell from 0 to {n_cells - 1}, got {cell!r}")
         return np.array(self.policy.point(state, cell), dtype=float)
 
-    def update(self, x: Any, reward: float, *, asked: bool = True) -> None:
+    @renamed(asked="selected")
+    def update(self, x: Any, reward: float, *, selected: bool = True) -> None:
         """Learn from the reward of a point.
 
         It settles a pending decision for the point, if there is one.
@@ -138,7 +153,7 @@ class LipschitzAgent(AnyAgent):
             ``dim`` numbers from 0 to 1; for one dimension a number will do.
         reward
             Any number but NaN.
-        asked
+        selected
             Whether a selection led to the reward.
 
         Examples
@@ -153,9 +168,10 @@ class LipschitzAgent(AnyAgent):
         """
         point, value = self._given_point(x), reward_of(reward, "LipschitzAgent")
         with self._lock:
-            self._learn(self._cell_at(point), value, bool(asked))
+            self._learn(self._cell_at(point), value, bool(selected))
 
-    def update_many(self, points: Iterable[Any], rewards: Iterable[float], *, asked: bool = True) -> None:
+    @renamed(asked="selected")
+    def update_many(self, points: Iterable[Any], rewards: Iterable[float], *, selected: bool = True) -> None:
         """Learn from the rewards of several points: from all of them or, if one is refused, from none.
 
         Examples
@@ -171,7 +187,7 @@ class LipschitzAgent(AnyAgent):
             raise ValueError(f"LipschitzAgent: there must be a reward per point, got {len(values)} for {len(given)}")
         with self._lock:
             for point, value in zip(given, values, strict=True):
-                self._learn(self._cell_at(point), value, bool(asked))
+                self._learn(self._cell_at(point), value, bool(selected))
 
     def _given_point(self, x: Any) -> Point:
         try:
@@ -195,18 +211,18 @@ class LipschitzAgent(AnyAgent):
             return list(self._cells.values())[int(np.abs(points - x).max(axis=1).argmin())]
         return self._cells[x]
 
-    def _learn(self, cell: int, reward: float, asked: bool) -> None:
+    def _learn(self, cell: int, reward: float, selected: bool) -> None:
         if self._pools:
             self._make_room()
-        self._learn_from(self._bare, self._state, self._pending, cell, reward, asked)
+        self._learn_from(self._bare, self._state, self._pending, cell, reward, selected)
         self._pulls[cell] += 1
         self._seen += 1
-        if asked:
+        if selected:
             self._settle(cell)
 
     def _settle(self, cell: int) -> None:
         """Remove a pending decision, if there is one."""
-        self._waiting -= Counter({cell: 1})
+        self._awaited -= Counter({cell: 1})
 
     def cancel(self, x: Any) -> None:
         """Give up a pending decision for a point, whose reward will never come.
@@ -224,7 +240,7 @@ class LipschitzAgent(AnyAgent):
         point = self._given_point(x)
         with self._lock:
             cell = self._cell_at(point)
-            if self._waiting[cell] == 0:
+            if self._awaited[cell] == 0:
                 raise ValueError(
                     f"LipschitzAgent: x must have a pending decision to be cancelled, got {x!r} without one"
                 )
@@ -235,7 +251,7 @@ class LipschitzAgent(AnyAgent):
     def pending(self) -> int:
         """Number of decisions whose rewards have not come."""
         with self._lock:
-            return self._waiting.total()
+            return self._awaited.total()
 
     @property
     def estimates(self) -> pd.DataFrame:
@@ -256,12 +272,12 @@ class LipschitzAgent(AnyAgent):
         import pandas as pd
 
         with self._lock:
-            cells = sorted({*self._pulls, *self._waiting}, key=lambda cell: (-self._pulls[cell], cell))
+            cells = sorted({*self._pulls, *self._awaited}, key=lambda cell: (-self._pulls[cell], cell))
             points = np.array([self._point(self._state, cell) for cell in cells]).reshape(len(cells), self.dim)
-            shown = [self._shown(cell) for cell in cells]
-            pulls, pending = ([counts[cell] for cell in cells] for counts in (self._pulls, self._waiting))
+            bounds = self._known().bounds(cells)
+            pulls, pending = ([counts[cell] for cell in cells] for counts in (self._pulls, self._awaited))
         axes = {f"x{axis}": points[:, axis] for axis in range(self.dim)}
-        return pd.DataFrame({**axes, "pulls": pulls, "pending": pending, **bounds(shown)})
+        return pd.DataFrame({**axes, "pulls": pulls, "pending": pending, **bounds})
 
     def __repr__(self) -> str:
         return f"LipschitzAgent({self.policy!r}, dim={self.dim}, {self._seen} rewards)"
@@ -269,6 +285,12 @@ class LipschitzAgent(AnyAgent):
     def _table(self) -> tuple[str, list[list[str]]]:
         """Return a title, and a table of the points that were played most."""
         table = self.estimates.drop(columns="low").rename(columns={"high": "index"})
-        more = f"; the {SHOWN} most played of {len(table)} points" if len(table) > SHOWN else ""
-        rows = [[f"{number:.4g}" if number == number else "-" for number in row] for row in table.to_numpy()[:SHOWN]]
+        more = f"; the {MOST_PRINTED_ROWS} most played of {len(table)} points" if len(table) > MOST_PRINTED_ROWS else ""
+        rows = [list(map(cell, row)) for row in table.to_numpy()[:MOST_PRINTED_ROWS].tolist()]
         return f"{plural(self._seen, 'reward')}{more}", [list(table.columns), *rows]
+
+
+def _room_for(state: Any) -> int | None:
+    """Return how many cells a state has room for; None if it does not say."""
+    pulls = find_pending(state).pulls
+    return None if pulls is None else len(pulls)

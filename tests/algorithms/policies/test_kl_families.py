@@ -11,10 +11,8 @@ from playing import play
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.choice.estimates import index_of
-from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.policies.kl_ucb import exponential_bound, poisson_bound
 from heavybandits.algorithms.registry import make, to_spec
-from heavybandits.online.agent_file_v1 import converted
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -152,11 +150,6 @@ def test_a_family_is_saved_with_the_agent_and_missing_in_older_files() -> None:
     loaded = hb.Agent.loads(agent.dumps())
     assert loaded.policy == agent.policy
     assert [loaded.select() for _ in range(5)] == [agent.select() for _ in range(5)]
-    today = dict(arrays(hb.KLUCB().init(3, None)))
-    first_version = {path: array for path, array in today.items() if path != "state.family" and ".late." not in path}
-    assert {path: array.tolist() for path, array in converted(first_version, today).items()} == {
-        path: array.tolist() for path, array in today.items()
-    }
     older = {key: value for key, value in to_spec(hb.KLUCB(c=1.0)).items() if key != "family"}
     assert make(**older) == hb.KLUCB(c=1.0, family="bernoulli")
 

@@ -67,7 +67,7 @@ class Decide(NamedTuple):
         reason, given, p = self._given(turn, unit, open_arms)
         assigned = replica.assign(self.id, given, among, self.context)
         if reason in ("policy", "floor"):
-            p = _mixed(replica, open_arms, assigned.arm, assigned.chance)
+            p = _mixed(replica, open_arms, assigned.arm, assigned.propensity)
         event = turn.append("decision", self.id, assigned.arm, p=p, reason=reason, body=body)
         if unit is not None and replica.spec.sticky and reason in ("policy", "floor", "only"):
             turn.assign_unit(UnitArm(unit, assigned.arm, p))

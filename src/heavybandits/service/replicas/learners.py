@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from ...algorithms.registry import all_policies, estimators, make, policies
 from ...online.agent import Agent
-from ...online.arm_table import Row
-from ...online.decisions import Assigned
+from ...online.estimates import ArmEstimate
+from ...online.pending import Assigned
 from ..events import Event
 from ..spec import Context, Experiment
 
@@ -46,10 +46,10 @@ class Learner(Protocol):
     def remove_arm(self, name: str) -> None:
         """Take in that an arm is retired."""
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ArmEstimate]:
         """Return what is known about each arm that is not retired."""
 
-    def rows_later(self, indices: bool) -> Callable[[], list[Row]]:
+    def rows_later(self, indices: bool) -> Callable[[], list[ArmEstimate]]:
         """Return a function with which another thread finds the rows as they are now, with indices only if asked."""
 
     def dumps(self) -> bytes:
@@ -131,18 +131,18 @@ class ArmsLearner:
     def decided(self, event: Event) -> None:
         """Use the probability in the log, which accounts for floors and units."""
         if self.draws and event.p is not None:
-            self.agent.correct_chance(event.arm, event.p)
+            self.agent.correct_propensity(event.arm, event.p)
 
     def learn(self, event: Event) -> None:
         """Let the agent learn, with the probability of the reward's own decision."""
         if event.arm in self._arms:
-            chance = event.p if self.draws else None
-            self.agent.update(event.arm, event.value or 0.0, asked=event.kind != "observe", chance=chance)
+            propensity = event.p if self.draws else None
+            self.agent.update(event.arm, event.value or 0.0, selected=event.kind != "observe", propensity=propensity)
 
     def give_up(self, event: Event) -> None:
         """Let the agent cancel the decision."""
         if event.arm in self._arms:
-            self.agent.cancel(event.arm, chance=event.p if self.draws else None)
+            self.agent.cancel(event.arm, propensity=event.p if self.draws else None)
 
     def add_arm(self, name: str) -> None:
         """Add an arm to the agent."""
@@ -154,19 +154,19 @@ class ArmsLearner:
         self.agent.remove_arm(name)
         self._arms.remove(name)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ArmEstimate]:
         """Return what the agent knows about each arm."""
         return self.agent.rows()
 
-    def rows_later(self, indices: bool) -> Callable[[], list[Row]]:
+    def rows_later(self, indices: bool) -> Callable[[], list[ArmEstimate]]:
         """Copy what the agent knows: working out estimates and indices takes a hundred times as long."""
         pulls, pending, frozen = self.agent.pulls, self.agent.pending, self.agent.frozen()
 
-        def rows() -> list[Row]:
+        def rows() -> list[ArmEstimate]:
             slots = range(len(pulls))
             heights = frozen.indices(slots) if indices else [math.nan] * len(pulls)
             shown = zip(pulls, frozen.values(slots), heights, strict=True)
-            return [Row(arm, pulls[arm], pending[arm], value, height) for arm, value, height in shown]
+            return [ArmEstimate(arm, pulls[arm], pending[arm], value, height) for arm, value, height in shown]
 
         return rows
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
-from ...online.arm_table import Row
-from ...online.decisions import Assigned
+from ...online.estimates import ArmEstimate
 from ...online.linear_agent import LinearAgent
+from ...online.pending import Assigned
 from ...protocols import FloatArray
 from ...world.contexts import blocks
 from ..events import Event
@@ -158,13 +158,13 @@ class LinearLearner:
 
     def learn(self, event: Event) -> None:
         """Let the agent learn from the reward of a row."""
-        sums, asked = self._arms[str(event.arm)], event.kind != "observe"
+        sums, selected = self._arms[str(event.arm)], event.kind != "observe"
         if not sums.retired:
             agent, row = self._settled(event)
-            agent.update(row, event.value or 0.0, asked=asked)
+            agent.update(row, event.value or 0.0, selected=selected)
             sums.pulls += 1
-            sums.pending -= asked
-        elif asked:
+            sums.pending -= selected
+        elif selected:
             self.give_up(event)
 
     def give_up(self, event: Event) -> None:
@@ -182,22 +182,22 @@ class LinearLearner:
         """Stop learning the arm's rewards."""
         self._arms[name].retired = True
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ArmEstimate]:
         """Return what is known about each arm at its average features, over the decisions in which it was offered."""
         return self.rows_later(indices=False)()
 
-    def rows_later(self, indices: bool) -> Callable[[], list[Row]]:
+    def rows_later(self, indices: bool) -> Callable[[], list[ArmEstimate]]:
         """Copy what is known; there are never indices, which with d features take d times as long as estimates."""
         counts = {arm: (sums.pulls, sums.pending) for arm, sums in self._arms.items() if not sums.retired}
         averages = {arm: self._arms[arm].average for arm in counts if self._arms[arm].offered}
         frozen = None if self.agent is None else self.agent.frozen()
 
-        def rows() -> list[Row]:
+        def rows() -> list[ArmEstimate]:
             values = dict[str, float]()
             if frozen is not None:
                 at = [self._rows(at if self._shared else {arm: at}, [arm])[arm] for arm, at in averages.items()]
                 values = dict(zip(averages, frozen.values(at), strict=True))
-            return [Row(arm, *counted, values.get(arm, math.nan), math.nan) for arm, counted in counts.items()]
+            return [ArmEstimate(arm, *counted, values.get(arm, math.nan), math.nan) for arm, counted in counts.items()]
 
         return rows
 

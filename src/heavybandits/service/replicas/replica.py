@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ... import __version__
-from ...online.decisions import Assigned
+from ...online.pending import Assigned
 from ..events import Event
 from ..spec import ArmView, Context, Experiment, ExperimentView, State
 from .learners import ArmsLearner, Learner

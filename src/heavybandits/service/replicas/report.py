@@ -16,14 +16,14 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from ... import __version__
-from ...online.arm_table import Row
+from ...online.estimates import ArmEstimate
 from ..events import iso
 from ..spec import ArmState, ArmView, Experiment, ExperimentView, as_json
 from .replica import SHOWN, Replica
 from .totals import ArmTotals, Totals
 
 _checksums: WeakKeyDictionary[Replica, tuple[int, str]] = WeakKeyDictionary()  # with the events that they are of
-RETIRED = Row(None, 0, 0, math.nan, math.nan)  # what an agent knows about an arm that it no longer has
+RETIRED = ArmEstimate(None, 0, 0, math.nan, math.nan)  # what an agent knows about an arm that it no longer has
 
 
 class Taken(NamedTuple):
@@ -33,7 +33,7 @@ class Taken(NamedTuple):
     spec: Experiment
     view: ExperimentView
     totals: Totals
-    rows: Callable[[], list[Row]]
+    rows: Callable[[], list[ArmEstimate]]
 
 
 def taken(replica: Replica, indices: bool = False) -> Taken:
@@ -94,7 +94,7 @@ class ExperimentReport(Struct):
     largest: list[LargeReward]
 
 
-def summary(of: Taken, rows: list[Row]) -> ExperimentReport:
+def summary(of: Taken, rows: list[ArmEstimate]) -> ExperimentReport:
     """Return what a report and a page both show."""
     totals, known = of.totals, {row.arm: row for row in rows}
     decisions = sum(arm.decisions for arm in totals.arms.values())
@@ -104,7 +104,7 @@ def summary(of: Taken, rows: list[Row]) -> ExperimentReport:
     return ExperimentReport(of.view, decisions, rewards, pending, of.view.notes, arms, largest)
 
 
-def _of_arm(arm: ArmView, totals: ArmTotals, row: Row, decisions: int) -> ArmReport:
+def _of_arm(arm: ArmView, totals: ArmTotals, row: ArmEstimate, decisions: int) -> ArmReport:
     finite = totals.rewards - totals.infinite
     return ArmReport(
         arm.name, arm.state, arm.payload, totals.decisions, totals.by_policy, totals.decisions / max(decisions, 1),
@@ -137,7 +137,7 @@ def report(of: Taken, checksum: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def over_time(totals: Totals, rows: list[Row]) -> list[dict[str, float]]:
+def over_time(totals: Totals, rows: list[ArmEstimate]) -> list[dict[str, float]]:
     """Return the estimates at the end of each span of time; the last one is not over, and has those of now."""
     kept = len(rows) <= SHOWN
     now = {row.arm: row.estimate for row in rows if kept and row.estimate == row.estimate}

@@ -18,9 +18,11 @@ from heavybandits.algorithms.parts.choice.pending import find_pending
 from heavybandits.algorithms.parts.choice.tournament import Tournament, with_trees
 from heavybandits.algorithms.parts.state.tree import reseed, streams
 from heavybandits.algorithms.registry import examples
-from heavybandits.jit import backend
-from heavybandits.online import ahead, known_arms
-from heavybandits.online.decisions import Code, compiled_already_for, compiled_for, decide, learn
+from heavybandits.jit import backend, stopping
+from heavybandits.online import agent as agents
+from heavybandits.online import background_compile
+from heavybandits.online.background_compile import Code, compiled_already_for, compiled_for
+from heavybandits.online.pending import decide, learn
 from heavybandits.protocols import is_named_tuple
 
 
@@ -63,9 +65,9 @@ class Compiler:
 def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
     """Return the compiler that agents wait for from now on."""
     made = Compiler()
-    monkeypatch.setattr(ahead, "compile_ahead", made.compile_ahead)
-    monkeypatch.setattr(known_arms, "compile_ahead", made.compile_ahead)
-    monkeypatch.setattr(ahead, "compiled_already_for", made.compiled_already_for)
+    monkeypatch.setattr(background_compile, "compile_ahead", made.compile_ahead)
+    monkeypatch.setattr(agents, "compile_ahead", made.compile_ahead)
+    monkeypatch.setattr(background_compile, "compiled_already_for", made.compiled_already_for)
     return made
 
 
@@ -88,7 +90,7 @@ def played(name: str, compiler: Compiler, moment: int | None) -> tuple[list[Any]
             chosen.append(agent.select())
         coin, arm = float(rng.integers(2)), agent.arms[rng.integers(len(agent.arms))]
         if rng.random() < 0.2:
-            agent.update(arm, coin, asked=False)
+            agent.update(arm, coin, selected=False)
         elif waiting:
             agent.update(waiting[rng.integers(len(waiting))], coin)
         if i == 150:
@@ -134,9 +136,10 @@ def test_scanning_and_matches_decide_the_same(name: str, rewards: str) -> None:
             if rng.random() < 0.7:
                 chosen.append(int(decide(policy, state, pending, seen, own, n_arms, -1)))
                 waiting.append(chosen[-1])
-            asked, other, reward = rng.random() < 0.75, int(rng.integers(n_arms)), draw[rewards](rng)
-            if waiting or not asked:
-                learn(policy, state, pending, waiting.pop(other % len(waiting)) if asked else other, reward, asked)
+            selected, other, reward = rng.random() < 0.75, int(rng.integers(n_arms)), draw[rewards](rng)
+            if waiting or not selected:
+                arm = waiting.pop(other % len(waiting)) if selected else other
+                learn(policy, state, pending, arm, reward, selected)
                 seen += 1
         return chosen
 
@@ -159,7 +162,7 @@ def test_an_agent_with_many_arms_is_saved_the_same_way_whatever_code_it_uses() -
     agent = hb.Agent(hb.UCB(), n_arms=64)
     agent.add_arm()
     assert scans(agent)
-    assert agent._saved().state.tournament.tree.shape == (130, 4)
+    assert agent._parts()["state"].tournament.tree.shape == (130, 4)
     assert hb.Agent.loads(agent.dumps()).arms == agent.arms
 
 
@@ -169,8 +172,8 @@ def test_an_agent_that_loses_arms_does_not_wait_for_code(monkeypatch: pytest.Mon
     def code_for_many(policy: Any, state: Any, rng: Any) -> Code | None:
         return compiled_for(policy, state, rng) if state.tournament.tree is not None or done.is_set() else None
 
-    monkeypatch.setattr(ahead, "compile_ahead", lambda *arguments: done)
-    monkeypatch.setattr(ahead, "compiled_already_for", code_for_many)
+    monkeypatch.setattr(background_compile, "compile_ahead", lambda *arguments: done)
+    monkeypatch.setattr(background_compile, "compiled_already_for", code_for_many)
     agent = hb.Agent(hb.UCB(), n_arms=65)
     agent.remove_arm(0)
     agent.update(1, 1.0)
@@ -197,11 +200,11 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.T
             threads.append(self)
             super().start()
 
-    monkeypatch.setattr(ahead, "_begun", {})
+    monkeypatch.setattr(background_compile, "_begun", {})
     monkeypatch.setattr(threading, "Thread", Thread)
     state = hb.UCB().init(SCAN + 1, None)
-    done = ahead.compile_ahead(hb.UCB(), state, None)
-    assert ahead.compile_ahead(hb.UCB(c=2.0), state, None) is done
+    done = background_compile.compile_ahead(hb.UCB(), state, None)
+    assert background_compile.compile_ahead(hb.UCB(c=2.0), state, None) is done
     (thread,) = threads
     return done, thread
 
@@ -225,7 +228,7 @@ def test_errors_in_the_background_are_harmless(monkeypatch: pytest.MonkeyPatch) 
     def fail(*arguments: Any) -> None:
         raise RuntimeError("no compiler today")
 
-    monkeypatch.setattr(ahead, "compiled_for", fail)
+    monkeypatch.setattr(background_compile, "compiled_for", fail)
     done, thread = begun(monkeypatch)
     thread.join()
     assert not done.is_set()
@@ -237,12 +240,14 @@ def test_compiling_is_given_up_at_the_end(monkeypatch: pytest.MonkeyPatch) -> No
     def compile_for_ever(*arguments: Any) -> None:
         while True:
             started.set()
+            stopping.checkpoint()
 
-    monkeypatch.setattr(ahead, "compiled_for", compile_for_ever)
-    monkeypatch.setattr(ahead, "_threads", [])
+    monkeypatch.setattr(background_compile, "compiled_for", compile_for_ever)
+    monkeypatch.setattr(background_compile, "_threads", [])
+    monkeypatch.setattr(stopping, "_stopping", threading.Event())
     done, thread = begun(monkeypatch)
     started.wait()
-    ahead.give_up()
+    background_compile.give_up()
     assert not thread.is_alive()
     assert not done.is_set()
 

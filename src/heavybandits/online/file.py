@@ -12,43 +12,20 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .._validate import LARGEST_COUNT, count, whole
 from ..algorithms.parts.state.tree import arrays, check_state, rebuilt
-from ..algorithms.registry import all_policies, estimators, make, to_spec
+from ..algorithms.registry import is_registered, make, to_spec
 from ..protocols import is_randomised, kind_of
-from . import agent_file_v1
 
-FORMAT, VERSION = "heavybandits-agent", 2
+FILE_FORMAT, FILE_VERSION = "heavybandits-agent", 2
+NAME_TYPES = (str, int, float)  # types of names of arms that a file can hold
 
 Made = TypeVar("Made")
-
-
-class Storable(Protocol):
-    """Everything that makes up an agent."""
-
-    @property
-    def policy(self) -> Any:
-        """The policy."""
-        ...
-
-    @property
-    def rng(self) -> np.random.Generator | None:
-        """The generator, if the policy draws random numbers."""
-        ...
-
-    @property
-    def state(self) -> Any:
-        """The policy's state."""
-        ...
-
-    def header(self) -> dict[str, Any]:
-        """Return the rest in JSON types."""
-        ...
 
 
 class Contents(NamedTuple):
@@ -58,7 +35,12 @@ class Contents(NamedTuple):
     policy: Any
     rng: np.random.Generator | None
     values: dict[str, npt.NDArray[Any]]  # arrays by their path in the state
-    version: str
+
+    def require(self, *names: str) -> None:
+        """Refuse a header that has not these entries besides those of every agent, or has others."""
+        expected = {"policy", "horizon", "seen", "rng", "state", *names}
+        if self.header.keys() != expected:
+            raise ValueError(f"it must hold {sorted(expected)}, got {sorted(self.header)}")
 
     @property
     def horizon(self) -> int | None:
@@ -68,14 +50,15 @@ class Contents(NamedTuple):
 
     def state(self, template: Any, n_arms: int) -> Any:
         """Return the state, which must have the arrays of ``template``, a fresh state."""
-        today, values = dict(arrays(template)), self.values
-        if self.version == "1":
-            values = agent_file_v1.converted(values, today)
-        if list(values) != list(today):
+        if list(self.values) != list(dict(arrays(template))):
             raise ValueError(f"its state is from another version of {self.header['policy']['kind']}")
-        state = rebuilt(template, values)
+        state = rebuilt(template, self.values)
         check_state(state, template, n_arms)
         return state
+
+    def parts(self, **checked: Any) -> dict[str, Any]:
+        """Return the parts of an agent: those that were checked, and the rest as it stands in the file."""
+        return {**self.header, "policy": self.policy, "rng": self.rng, **checked}
 
 
 def counted(*numbers: Any) -> None:
@@ -85,32 +68,33 @@ def counted(*numbers: Any) -> None:
             raise ValueError(f"pulls must be at most {LARGEST_COUNT}, got {n}")
 
 
-def encoded(agent: Storable) -> bytes:
-    """Return the agent as a file holds it."""
-    layout = [(path, array.dtype.str, array.shape) for path, array in arrays(agent.state)]
-    rng = None if agent.rng is None else agent.rng.bit_generator.state
-    header = {**agent.header(), "policy": _described(agent.policy), "rng": rng, "state": layout}
-    parts = [json.dumps(header).encode() + b"\n", *(array.tobytes() for _, array in arrays(agent.state))]
-    digest = hashlib.sha256(f"{FORMAT} {VERSION}\n".encode())
-    for part in parts:
+def encoded(parts: dict[str, Any]) -> bytes:
+    """Return the agent with these parts as a file holds it: policy, generator and state encoded, the rest in JSON."""
+    for label in parts.get("labels", ()):
+        if not isinstance(label, NAME_TYPES):
+            raise TypeError(f"Agent: to be saved, arms must be named by text or numbers, got {label!r}")
+    layout = [(path, array.dtype.str, array.shape) for path, array in arrays(parts["state"])]
+    rng = None if parts["rng"] is None else parts["rng"].bit_generator.state
+    header = {**parts, "policy": _described(parts["policy"]), "rng": rng, "state": layout}
+    body = [json.dumps(header).encode() + b"\n", *(array.tobytes() for _, array in arrays(parts["state"]))]
+    digest = hashlib.sha256(f"{FILE_FORMAT} {FILE_VERSION}\n".encode())
+    for part in body:
         digest.update(part)
-    return b"".join([f"{FORMAT} {VERSION} {digest.hexdigest()}\n".encode(), *parts])
+    return b"".join([f"{FILE_FORMAT} {FILE_VERSION} {digest.hexdigest()}\n".encode(), *body])
 
 
 def decoded(
-    source: str | Path, contents: bytes, kind: str, built: Callable[[Contents], Made], policy: Any = None
+    source: str | Path, contents: bytes, kind: str, checked: Callable[[Contents], Made], policy: Any = None
 ) -> Made:
-    """Return the agent of this kind that a file holds; give ``policy`` if the saved one is a user's own."""
+    """Return what ``checked`` makes of a file with an agent of this kind; give ``policy`` if it is a user's own."""
     first, _, body = contents.partition(b"\n")
     words = first.split(b" ")
-    if len(words) != 3 or words[0] != FORMAT.encode():
+    if len(words) != 3 or words[0] != FILE_FORMAT.encode():
         raise ValueError(f"{source}: this is not a saved agent")
-    version = words[1].decode(errors="replace")
-    if version not in ("1", str(VERSION)):
-        raise ValueError(f"{source}: the agent is saved in format {version!r}, but this version of heavybandits "
-                         f"reads only formats 1 to {VERSION}")  # fmt: skip
-    head = b"" if version == "1" else b" ".join(words[:2]) + b"\n"
-    if words[2] != hashlib.sha256(head + body).hexdigest().encode():
+    if words[1] != str(FILE_VERSION).encode():
+        raise ValueError(f"{source}: the agent is saved in format {words[1].decode(errors='replace')!r}, but this "
+                         f"version of heavybandits reads only format {FILE_VERSION}")  # fmt: skip
+    if words[2] != hashlib.sha256(b" ".join(words[:2]) + b"\n" + body).hexdigest().encode():
         raise ValueError(f"{source}: the file is damaged: its contents do not match its checksum")
     text, _, data = body.partition(b"\n")
     try:
@@ -118,17 +102,17 @@ def decoded(
         policy = _policy(header["policy"], policy)
         if kind_of(policy) != kind:
             raise ValueError(f"its policy is of kind {kind_of(policy)!r}, this agent is for {kind!r}")
-        return built(Contents(header, policy, _rng(header, policy), _values(header, data), version))
+        return checked(Contents(header, policy, _rng(header, policy), _values(header, data)))
     except Exception as error:  # the file is whole, so it is of another version, or not written by `encoded`
         reason = str(error) if type(error) is ValueError else f"{type(error).__name__} {error}"
         raise ValueError(f"{source}: cannot use the agent saved here: {reason}") from error
 
 
-def read(path: Path, kind: str, built: Callable[[Contents], Made], policy: Any = None) -> Made:
-    """Read and check a file."""
+def read(path: Path) -> bytes:
+    """Return the contents of a file; of a huge file of another kind only the start."""
     with path.open("rb") as file:
-        start = file.read(len(FORMAT))  # so that a huge file of another kind is not read in full
-        return decoded(path, start + (file.read() if start == FORMAT.encode() else b""), kind, built, policy)
+        start = file.read(len(FILE_FORMAT))
+        return start + (file.read() if start == FILE_FORMAT.encode() else b"")
 
 
 def _rng(header: dict[str, Any], policy: Any) -> np.random.Generator | None:
@@ -154,7 +138,7 @@ def _policy(spec: dict[str, Any], policy: Any) -> Any:
     """Return the saved policy: made by name if all of it is ours, else the one given."""
     if policy is None:
         for kind in _kinds(spec):
-            if kind not in all_policies() and kind not in estimators():
+            if not is_registered(kind):
                 name = kind.removeprefix(":")
                 raise ValueError(f"{name} is not part of this package; pass the policy: Agent.load(path, policy=...)")
         return make(**spec)

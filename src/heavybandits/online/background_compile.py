@@ -1,4 +1,4 @@
-"""Code at hand: an agent with more arms than before goes on with the code it has while other code is compiled.
+"""Background compile: an agent with more arms than before goes on with the code it has while other code is compiled.
 
 Policies that play a tournament have code for few arms, which scans them, and code for many.  Both make the same
 decisions, at other speeds.  So an agent never waits for one while it has the other.
@@ -8,17 +8,42 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..algorithms.parts.choice.late import MANY
+from ..algorithms.parts.choice.pending import find_pending
 from ..algorithms.parts.choice.tournament import with_trees
-from ..jit.compiled import key_of
-from .decisions import Code, compiled_already_for, compiled_for
+from ..jit.compiled import compiled, compiled_already, key_of
+from ..jit.stopping import Stopped, stop, stoppable
+from .pending import decide, learn
 
 _begun: dict[Any, threading.Event] = {}  # by what the code is compiled for
 _threads: list[threading.Thread] = []
+
+
+class Code(NamedTuple):
+    """:func:`.decide` and :func:`.learn`, compiled for a policy without text parameters and its state."""
+
+    decide: Callable[..., int]
+    learn: Callable[..., None]
+
+
+def compiled_for(policy: Any, state: Any, rng: Any) -> Code:
+    """Return the compiled code for this policy, state and generator."""
+    return Code(*(compiled(*call) for call in _calls(policy, state, rng)))
+
+
+def compiled_already_for(policy: Any, state: Any, rng: Any) -> Code | None:
+    """Return the compiled code if that takes no compiling, else None."""
+    found = [compiled_already(*call) for call in _calls(policy, state, rng)]
+    return None if None in found else Code(*found)  # type: ignore[arg-type]
+
+
+def _calls(policy: Any, state: Any, rng: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    pending = find_pending(state)
+    return (decide, policy, state, pending, 0, rng, 0, 0), (learn, policy, state, pending, 0, 0.0, True)
 
 
 class AtHand(NamedTuple):
@@ -29,7 +54,7 @@ class AtHand(NamedTuple):
     better: threading.Event | None  # set once there is faster code; None if this is the fastest
 
 
-def at_hand(policy: Any, state: Any, rng: Any) -> AtHand:
+def code_at_hand(policy: Any, state: Any, rng: Any) -> AtHand:
     """Return the state in the form that suits its number of arms best, or in one for which code is already compiled.
 
     In the second case, the better code is compiled in the background.  If none is compiled yet, this compiles the best.
@@ -37,7 +62,7 @@ def at_hand(policy: Any, state: Any, rng: Any) -> AtHand:
     Examples
     --------
     >>> import heavybandits as hb
-    >>> found = at_hand(hb.UCB(), hb.UCB().init(n_arms=3, horizon=None), None)
+    >>> found = code_at_hand(hb.UCB(), hb.UCB().init(n_arms=3, horizon=None), None)
     >>> found.state.tournament.tree is None
     True
     """
@@ -65,12 +90,12 @@ def compile_ahead(policy: Any, state: Any, rng: Any) -> threading.Event:
     begun = _begun.setdefault(key_of(compile_ahead, policy, state, rng), done)
 
     def work() -> None:
-        with contextlib.suppress(Exception, SystemExit):
+        with contextlib.suppress(Exception, Stopped), stoppable():
             compiled_for(policy, state, rng)
             done.set()
 
     if begun is done:
-        thread = threading.Thread(target=work, name="heavybandits-compile-ahead", daemon=True)
+        thread = threading.Thread(target=work, name="heavybandits-compile", daemon=True)
         _threads.append(thread)
         thread.start()
     return begun
@@ -79,8 +104,6 @@ def compile_ahead(policy: Any, state: Any, rng: Any) -> threading.Event:
 @atexit.register
 def give_up() -> None:
     """Stop all threads that compile: a process that ends while another thread is in the compiler may crash."""
-    for thread in _threads:
-        if thread.ident is not None and thread.is_alive():
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+    stop()
     for thread in _threads:
         thread.join()

@@ -1,0 +1,222 @@
+"""What agents of all kinds share: a policy at work, its state, and how agents are copied, saved, loaded and shown.
+
+No lock of an agent is held while the process forks.  A child has only the thread that forked.  A lock that another
+thread held would never be released in it, and the agent behind that lock would have made half a call.  So a fork waits
+for the calls that are under way, and calls wait for it.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import threading
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from reprlib import repr as brief
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+
+from .._format import html_table, text_table
+from ..algorithms.parts.state.tree import SMOOTHING, pools, reseed, streams, with_room
+from ..algorithms.registry import names_of
+from ..jit.compiled import without_text
+from ..protocols import is_randomised
+from . import file
+from .arguments import policy_of
+from .estimates import FrozenAgent
+from .replace import replacing
+
+Answer = TypeVar("Answer")
+
+_agents: weakref.WeakSet[BaseAgent] = weakref.WeakSet()
+_listing = threading.Lock()  # held while the list of agents is used
+_held: list[threading.Lock] = []  # by a fork
+
+
+class BaseAgent(ABC):
+    """A policy, its state, its random numbers, its lock, and the number of rewards it has learned from."""
+
+    _kind: ClassVar[str]  # of its policies
+    _loaded = False  # from a file, or from bytes
+
+    def _start(self, policy: Any, horizon: int | None, seed: int | None, state: Any) -> None:
+        """Begin with this fresh state."""
+        reseed(streams(state), np.random.SeedSequence(seed, spawn_key=SMOOTHING))
+        self._go_on(policy, horizon, 0, np.random.default_rng(seed) if is_randomised(policy) else None, state)
+
+    def _go_on(self, policy: Any, horizon: int | None, seen: int, rng: np.random.Generator | None, state: Any) -> None:
+        """Go on from this state."""
+        self._lock = threading.Lock()
+        with _listing:
+            _agents.add(self)
+        self.policy, self.horizon, self._seen, self._rng = policy, horizon, seen, rng
+        self._bare = without_text(policy)
+        self._adopt(state)
+
+    def _adopt(self, state: Any) -> None:
+        """Use this state from now on."""
+        self._state, self._pools = state, list(pools(state))
+
+    def _make_room(self) -> None:
+        """Give the state room for another reward, if it has none left."""
+        if any(pool.grown() is not pool for pool in self._pools):
+            self._adopt(with_room(self._state))
+
+    @abstractmethod
+    def _parts(self) -> dict[str, Any]:
+        """Return everything that makes up the agent, in the order of its file; needs the lock."""
+
+    @staticmethod
+    @abstractmethod
+    def _checked(contents: file.Contents) -> dict[str, Any]:
+        """Check what a file holds, and return the parts of the agent."""
+
+    @abstractmethod
+    def __setstate__(self, parts: dict[str, Any]) -> None:
+        """Become the agent with these parts."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return a copy of everything that makes up the agent."""
+        with self._lock:
+            return copy.deepcopy(self._parts())
+
+    def save(self, path: str | Path) -> None:
+        """Write the agent to a file; a crash while writing leaves the old file as it was.
+
+        The file's mode is kept.  Pipes, devices and folders are refused.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), arms=["red", "green"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     agent.save(f"{folder}/agent")
+        ...     hb.Agent.load(f"{folder}/agent")
+        Agent(UCB(c=1.0), 2 arms, 0 rewards)
+        """
+        contents = self.dumps()
+        with replacing(Path(path)) as new:
+            new.write(contents)
+
+    @classmethod
+    def load(cls, path: str | Path, policy: Any = None) -> Self:
+        """Read an agent that decides exactly as the saved one would have; see :meth:`save`.
+
+        Reading a file never runs code that it names, so give a policy of your own again as ``policy``.
+        """
+        given = cls._given(policy)
+        return cls._restored(path, file.read(Path(path)), given)
+
+    def dumps(self) -> bytes:
+        """Return the agent as bytes: what :meth:`save` writes to a file.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.update(1, 5.0)
+        >>> hb.Agent.loads(agent.dumps()).pulls
+        {0: 0, 1: 1}
+        """
+        with self._lock:
+            return file.encoded(self._parts())
+
+    @classmethod
+    def loads(cls, contents: bytes, policy: Any = None) -> Self:
+        """Return the agent from the bytes that :meth:`dumps` returned; ``policy`` is as in :meth:`load`."""
+        if not isinstance(contents, bytes):
+            raise TypeError(f"{cls.__name__}: contents must be bytes, got {brief(contents)}")
+        return cls._restored("contents", contents, cls._given(policy))
+
+    @classmethod
+    def _given(cls, policy: Any) -> Any:
+        return None if policy is None else policy_of(cls.__name__, cls._kind, policy)
+
+    @classmethod
+    def _restored(cls, source: str | Path, contents: bytes, policy: Any) -> Self:
+        agent = cls.__new__(cls)
+        agent._loaded = True
+        agent.__setstate__(file.decoded(source, contents, cls._kind, cls._checked, policy))
+        return agent
+
+    def _guarded(self, code: Callable[..., Answer]) -> Callable[..., Answer]:
+        """Return compiled code that refuses to go on from numbers that a policy never reaches.
+
+        Loading checks all numbers that decide which memory is used.  Others that were forged may still make the policy
+        divide by zero.
+        """
+        if not self._loaded:
+            return code
+        owner = type(self).__name__
+
+        def guarded(*arguments: Any) -> Answer:
+            try:
+                return code(*arguments)
+            except ZeroDivisionError as error:
+                raise ValueError(f"{owner}: cannot go on: the numbers that were loaded make the policy divide by zero, "
+                                 "so `save` did not write them") from error  # fmt: skip
+
+        return guarded
+
+    @property
+    def seen(self) -> int:
+        """Number of rewards seen."""
+        return self._seen
+
+    def frozen(self) -> FrozenAgent:
+        """Return what the agent knows now, for another thread to look at while the agent goes on.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.update(1, 5.0)
+        >>> before = agent.frozen()
+        >>> agent.update(1, 7.0)
+        >>> before.values([0, 1]), agent.frozen().values([0, 1])
+        ([nan, 5.0], [nan, 6.0])
+        """
+        with self._lock:
+            return FrozenAgent(self.policy, copy.deepcopy(self._state), self._seen)
+
+    def _known(self, state: Any = None) -> FrozenAgent:
+        """Return what is known, to be asked at once; needs the lock.
+
+        Pass a copy of the state if the policy may change it when it is asked.
+        """
+        return FrozenAgent(self.policy, self._state if state is None else state, self._seen)
+
+    @abstractmethod
+    def _table(self) -> tuple[str, list[list[str]]]:
+        """Return a title, and a table with its head."""
+
+    def __str__(self) -> str:
+        """Return what is known, as a table."""
+        title, (head, *rows) = self._table()
+        return f"{names_of(self.policy)}, {title}\n{text_table(head, rows)}"
+
+    def _repr_html_(self) -> str:
+        """Show what is known in a notebook."""
+        title, (head, *rows) = self._table()
+        return html_table(f"{names_of(self.policy)}, {title}", head, rows)
+
+
+def _hold() -> None:
+    _listing.acquire()
+    for agent in list(_agents):
+        agent._lock.acquire()
+        _held.append(agent._lock)
+
+
+def _release() -> None:
+    while _held:
+        _held.pop().release()
+    _listing.release()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
+    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_release)
