@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,31 @@ def browser() -> Iterator[Any]:
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """Return the path of Node on this machine; with CI=true its absence is an error."""
+    found = shutil.which("node")
+    if not found:
+        assert not os.environ.get("CI"), "CI must install node"
+        pytest.skip("there is no node on this machine")
+    return found
+
+
+@pytest.fixture(scope="session")
+def node_modules(node: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the packages that tests in JavaScript need; with CI=true they must be there."""
+    folder = tmp_path_factory.mktemp("javascript")
+    shutil.copy(Path(__file__).parent / "service" / "javascript" / "package.json", folder)
+    npm = shutil.which("npm")
+    command = [str(npm), "install", "--no-audit", "--no-fund", "--loglevel", "error"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False) if npm else None
+    if done is None or done.returncode != 0:
+        why = "there is no npm" if done is None else f"npm cannot install packages: {done.stderr}"
+        assert not os.environ.get("CI"), why
+        pytest.skip(why)
+    return folder / "node_modules"
 
 
 @pytest.fixture(scope="session")
