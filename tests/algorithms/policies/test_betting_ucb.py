@@ -63,10 +63,10 @@ def test_the_scale_is_the_median_distance_of_successive_rewards(law: str, size: 
     x = rng.standard_normal(20_000) if law == "normal" else rng.standard_cauchy(20_000)
     ints = [np.zeros(1, np.int64), np.zeros(1, np.int64)]
     scales = Scales(np.zeros(1), np.zeros(1), ints[0], np.zeros(9), np.zeros(1), ints[1])
-    assert scale_of(scales, 0) == 0.0
+    assert scale_of(scales, np.zeros(1, np.int64), 0) == 0.0
     for i, reward in enumerate((1e6 + 50.0 * x).tolist()):
         learn_scale(scales, 0, reward, i + 1)
-    assert scale_of(scales, 0) / 50.0 == pytest.approx(size, rel=0.05)
+    assert scale_of(scales, np.array([20_000]), 0) / 50.0 == pytest.approx(size, rel=0.05)
     assert math.exp(scales.pooled[0]) / 50.0 == pytest.approx(size, rel=0.05)
 
 
@@ -91,6 +91,29 @@ def test_an_old_index_is_brought_up_to_date_when_arms_or_time_have_grown() -> No
     assert state.bound[1] == before[1]
     policy.select(state, 145, None)
     assert state.bound[1] > before[1]
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (-3.0, 5.0, 4.0), (1e-300, 0.0), (-1.7e308, 1.7e308)])
+def test_the_best_of_arms_that_always_pay_the_same_is_found(values: tuple[float, ...]) -> None:
+    """Rewards that never differ within an arm tell no scale; those of other arms do."""
+    arms = play(hb.BettingUCB(), np.tile(values, (1500, 1)))
+    assert np.count_nonzero(arms != np.argmax(values)) < 0.2 * 1500
+
+
+def test_arms_that_all_pay_the_same_take_turns() -> None:
+    assert np.bincount(play(hb.BettingUCB(), np.ones((30, 3)))).tolist() == [10, 10, 10]
+
+
+def test_an_arm_keeps_its_bound_when_those_that_told_its_scale_are_gone() -> None:
+    policy = hb.BettingUCB()
+    state = policy.init(2, None)
+    for t in range(120):
+        policy.update(state, t % 2, float(t % 2))
+    after = carried(state, policy.init(2, None), policy.init(1, None), np.array([0]))
+    for t in range(120, 300):
+        assert policy.select(after, t, None) == 0
+        policy.update(after, 0, 0.0)
+    assert 0.0 < after.bound[0] < 3.0
 
 
 def test_a_removed_arm_leaves_the_others_bounds() -> None:
@@ -132,7 +155,7 @@ def test_scales_beyond_the_floats_neither_overflow_nor_stop_the_search(rewards: 
     state, agent = policy.init(2, 1000), hb.Agent(policy, 2, horizon=1000)
     for t, reward in enumerate(drawn):
         arm = policy.select(state, t, None)
-        assert 1e-300 <= scale_of(state.scales, arm) <= 1e300 or state.scales.seen[0] == 0
+        assert 1e-300 <= scale_of(state.scales, state.pulls, arm) <= 1e300 or state.scales.seen[0] == 0
         assert arm == agent.select()
         policy.update(state, arm, reward)
         agent.update(arm, reward)

@@ -12,9 +12,11 @@ from each keeps betting a share :math:`\lambda` on rewards below :math:`\theta`.
 .. math::  M_n(\theta) = \frac18 \sum_{\lambda} \prod_{j \le n} \Bigl(1 - \lambda\,\psi\Bigl(\frac{r_j - \theta}{s_j}
            \Bigr)\Bigr), \qquad \lambda \in \{0.003, 0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 0.95\}.
 
-The index is :math:`U = \inf\{\theta : M_n(\theta) \ge e^\ell\}` with :math:`\ell = c\,(\ln t + 2 \ln\ln t)`.  At the
-true centre the wealth is a martingale, so by Ville's inequality U ever falls below it with probability at most
-:math:`e^{-\ell}`.  See ``docs/betting.md`` for the proof.
+While every arm repeats a value of its own, the scale is the range of these values.
+
+The index is :math:`U = \inf\{\theta : M_n(\theta) \ge e^\ell\}` with :math:`\ell = c\,(\ln t + 2 \ln\ln t)`, rounded up
+by at most :math:`0.02 s/\sqrt n`.  At the true centre the wealth is a martingale, so by Ville's inequality U ever falls
+below it with probability at most :math:`e^{-\ell}`.  See ``docs/betting.md`` for the proof.
 
 *Cost*: an index is recomputed, in O(n), when the arm has a sixteenth more rewards or t has grown by an eighth.  That is
 O(1) amortised per reward, with a large constant, and O(K) per choice; at most 64 bytes per reward.  An old index is as
@@ -76,11 +78,23 @@ class BettingUCBState(NamedTuple):
 
 
 @compilable
-def scale_of(scales: Scales, arm: int) -> float:
+def scale_of(scales: Scales, pulls: IntArray, arm: int) -> float:
     """Return the scale for the arm's next reward; 0 if nothing is known about it yet."""
     if scales.learned[arm] > 0:
         return math.exp(clip(scales.own[arm], EXTREME))
-    return math.exp(clip(scales.pooled[0], EXTREME)) if scales.seen[0] > 0 else 0.0
+    if scales.seen[0] > 0:
+        return math.exp(clip(scales.pooled[0], EXTREME))
+    return range_of_arms(scales, pulls) if pulls[arm] > 1 else 0.0
+
+
+@compilable
+def range_of_arms(scales: Scales, pulls: IntArray) -> float:
+    """Return how far apart arms are that have each paid one value only; 0 if all values are equal."""
+    low, high = math.inf, -math.inf
+    for arm in range(len(pulls)):
+        if pulls[arm] > 0:
+            low, high = min(low, scales.last[arm]), max(high, scales.last[arm])
+    return math.exp(clip(math.log(saturate(high - low)), EXTREME)) if low < high else 0.0
 
 
 @compilable
@@ -159,6 +173,8 @@ def upper_bound(rewards: Pool, scratch: FloatArray, arm: int, level: float, star
     n = rewards.size[arm]
     if n * math.log(1.95) - math.log(len(BETS)) < level:  # not even if all rewards were far below theta
         return math.inf
+    if scale == 0.0:  # the other arms, from whose values it was known, are gone
+        scale = rewards.records[rewards.start[arm] + 2 * n - 1]
     step = 2.0 * scale / math.sqrt(n)
     low = high = start
     if log_wealth(rewards, scratch, arm, start) >= level:
@@ -192,7 +208,8 @@ def upper_bound(rewards: Pool, scratch: FloatArray, arm: int, level: float, star
     needs="symmetry",
     memory="64 n bytes",
     cost="O(1) amortised, O(K)",
-    regret="sum_a Delta_a ln T/max_lambda E ln(1 - lambda psi((r_a - mu*)/s_a)) asymptotically; see docs/betting.md",
+    regret="17/16 sum_a Delta_a ln T/max_lambda E ln(1 - lambda psi((r_a - mu*)/s_a)) asymptotically; see "
+    "docs/betting.md",
     reference="this library",
     example={"c": 0.5},
     look="purple long",
@@ -254,14 +271,14 @@ class BettingUCB(NamedTuple):
             if state.open[arm] and n > 0 and (t >= state.until[arm] or 16 * (n - before) >= before):
                 until = t + t // 8 + 1
                 begin = state.bound[arm] if abs(state.bound[arm]) < math.inf else state.scales.last[arm]
-                scale = scale_of(state.scales, arm)
+                scale = scale_of(state.scales, state.pulls, arm)
                 state.bound[arm] = upper_bound(state.rewards, state.scratch, arm, self.log_term(until), begin, scale)
                 state.size[arm], state.until[arm] = n, until
         return scan(self, state, t)
 
     def update(self, state: BettingUCBState, arm: int, reward: float) -> None:
         """Bet on the reward, and learn the scale for the next."""
-        x, scale = saturate(reward), scale_of(state.scales, arm)
+        x, scale = saturate(reward), scale_of(state.scales, state.pulls, arm)
         state.pulls[arm] += 1
         if scale > 0.0:
             at = append(state.rewards, arm)
