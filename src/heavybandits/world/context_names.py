@@ -6,7 +6,8 @@ from dataclasses import fields
 from typing import Any
 
 from .._validate import unknown
-from .contexts import Cube, Disjoint, Frozen, Held, Logged, Sphere
+from . import contexts as _registers  # noqa: F401
+from .registered import CONTEXTS
 
 
 def contexts() -> dict[str, Any]:
@@ -17,7 +18,7 @@ def contexts() -> dict[str, Any]:
     >>> list(contexts())
     ['sphere', 'cube', 'disjoint', 'frozen', 'held', 'logged']
     """
-    return {"sphere": Sphere, "cube": Cube, "disjoint": Disjoint, "frozen": Frozen, "held": Held, "logged": Logged}
+    return dict(CONTEXTS)
 
 
 def make_contexts(kind: str, **parameters: Any) -> Any:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from .._validate import count, finite
 from ..protocols import FloatArray
+from .registered import register_contexts
 
 
 class Contexts(Protocol):
@@ -27,6 +28,7 @@ class Contexts(Protocol):
         ...
 
 
+@register_contexts("sphere")
 @dataclass(frozen=True)
 class Sphere:
     """Rows that are uniform on the unit sphere.
@@ -54,6 +56,7 @@ class Sphere:
         return _normalised(rng.standard_normal((size, self.n_arms, self.n_features)))
 
 
+@register_contexts("cube")
 @dataclass(frozen=True)
 class Cube:
     """Rows that are uniform in a cube, by default projected onto the unit sphere.
@@ -97,6 +100,7 @@ class Cube:
         return _normalised(rows) if self.normalised else rows
 
 
+@register_contexts("disjoint")
 @dataclass(frozen=True)
 class Disjoint:
     """One context per round, for arms that each have a model of their own; see :func:`blocks`.
@@ -129,6 +133,7 @@ class Disjoint:
         return blocks(drawn[:, 0], self.n_arms)
 
 
+@register_contexts("frozen")
 @dataclass(frozen=True)
 class Frozen:
     """Rows that are drawn once for each replication and then stay the same.
@@ -155,6 +160,7 @@ class Frozen:
         return drawn
 
 
+@register_contexts("held")
 @dataclass(frozen=True)
 class Held:
     """Rows that stay the same for some rounds before they are drawn again.
@@ -188,6 +194,7 @@ class Held:
         return np.repeat(drawn, self.rounds, axis=0)[:size]
 
 
+@register_contexts("logged")
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Logged:
     """A table of logged contexts, from which rounds are drawn with replacement.

@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 
 from ..._validate import unknown
-from .adaptor import ScipyNoise
+from ..registered import NOISES
+from . import adaptor, counts, empirical, mixtures, skewed, symmetric, transformed
+from .adaptor import *  # noqa: F403
 from .base import Noise
-from .counts import Bernoulli, NegativeBinomial, Poisson
-from .empirical import Empirical
-from .mixtures import CauchyExponential, CauchyPareto, Mixture
-from .skewed import Beta, Exponential, Frechet, LogNormal, Pareto
-from .symmetric import Cauchy, Gaussian, Laplace, StudentT, SymmetricStable
-from .transformed import Negative, Shifted, ZeroInflated
+from .counts import *  # noqa: F403
+from .empirical import *  # noqa: F403
+from .mixtures import *  # noqa: F403
+from .skewed import *  # noqa: F403
+from .symmetric import *  # noqa: F403
+from .transformed import *  # noqa: F403
 
-__all__ = [
-    "Bernoulli", "Beta", "Cauchy", "CauchyExponential", "CauchyPareto", "Empirical", "Exponential", "Frechet",
-    "Gaussian", "Laplace", "LogNormal", "Mixture", "Negative", "NegativeBinomial", "Noise", "Pareto", "Poisson",
-    "ScipyNoise", "Shifted", "StudentT", "SymmetricStable", "ZeroInflated", "make_noise", "noise_spec", "noises",
-]  # fmt: skip
+__all__ = ["Noise", "make_noise", "noise_spec", "noises"]
+__all__ += adaptor.__all__ + counts.__all__ + empirical.__all__ + mixtures.__all__
+__all__ += skewed.__all__ + symmetric.__all__ + transformed.__all__
 
 
 def noises() -> dict[str, type[Noise]]:
@@ -38,29 +38,7 @@ def noises() -> dict[str, type[Noise]]:
     >>> noises()["student-t"]
     <class 'heavybandits.world.noises.symmetric.StudentT'>
     """
-    return {
-        "cauchy": Cauchy,
-        "frechet": Frechet,
-        "cauchy-exponential": CauchyExponential,
-        "cauchy-pareto": CauchyPareto,
-        "gaussian": Gaussian,
-        "student-t": StudentT,
-        "symmetric-stable": SymmetricStable,
-        "pareto": Pareto,
-        "log-normal": LogNormal,
-        "laplace": Laplace,
-        "exponential": Exponential,
-        "beta": Beta,
-        "bernoulli": Bernoulli,
-        "poisson": Poisson,
-        "negative-binomial": NegativeBinomial,
-        "empirical": Empirical,
-        "negative": Negative,
-        "shifted": Shifted,
-        "zero-inflated": ZeroInflated,
-        "mixture": Mixture,
-        "scipy": ScipyNoise,
-    }
+    return dict(sorted(NOISES.items()))
 
 
 def make_noise(kind: str, **parameters: Any) -> Noise:
@@ -115,7 +93,7 @@ def noise_spec(noise: Noise) -> dict[str, Any]:
     kinds = {cls: kind for kind, cls in noises().items()}
     if type(noise) not in kinds:
         raise ValueError(f"noise must be one of {', '.join(noises())}, got {noise!r}")
-    if isinstance(noise, ScipyNoise):
+    if isinstance(noise, adaptor.ScipyNoise):
         return {"kind": "scipy", "law": noise.frozen.dist.name, **noise._parameters()}
     values = {field.name: getattr(noise, field.name) for field in fields(noise)}  # type: ignore[arg-type]
     return {"kind": kinds[type(noise)], **{name: _plain(value) for name, value in values.items()}}
@@ -130,7 +108,7 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _make_scipy(law: str = "", **parameters: Any) -> ScipyNoise:
+def _make_scipy(law: str = "", **parameters: Any) -> adaptor.ScipyNoise:
     import scipy.stats
 
     kinds = scipy.stats.rv_continuous | scipy.stats.rv_discrete
@@ -138,6 +116,6 @@ def _make_scipy(law: str = "", **parameters: Any) -> ScipyNoise:
     if law not in laws:
         raise ValueError(f"scipy: {unknown('law', law, sorted(laws))}")
     try:
-        return ScipyNoise(getattr(scipy.stats, law)(**parameters))
+        return adaptor.ScipyNoise(getattr(scipy.stats, law)(**parameters))
     except TypeError as error:
         raise ValueError(f"scipy: {law} cannot be made with {parameters}: {error}") from error

@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import finite
+from ..registered import register_noise
 from .base import Noise, Size, checked_probability, finite_or_none
 from .integrals import Floats
 
+__all__ = ["ScipyNoise"]
 
+
+@register_noise("scipy")
 @dataclass(frozen=True, repr=False, eq=False)
 class ScipyNoise(Noise):
     """Any law of ``scipy.stats``; the ``pdf`` of a discrete one is its probability mass.

@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import LARGEST_COUNT, finite, in_range, positive
+from ..registered import register_noise
 from .base import Noise, Size, check, checked_probability, special
 from .integrals import Floats, invert_cdf
+
+__all__ = ["Bernoulli", "NegativeBinomial", "Poisson"]
 
 
 class _Counts(Noise):
@@ -32,6 +35,7 @@ class _Counts(Noise):
         return float(self.pdf(values) @ function(values))
 
 
+@register_noise("bernoulli")
 @dataclass(frozen=True)
 class Bernoulli(_Counts):
     """Success or failure: 1 with probability ``p``, else 0.
@@ -72,6 +76,7 @@ class Bernoulli(_Counts):
             return np.log(np.where(x == 0, 1 - self.p, np.where(x == 1, self.p, 0.0)))
 
 
+@register_noise("poisson")
 @dataclass(frozen=True)
 class Poisson(_Counts):
     """Number of independent events, such as clicks in an hour.
@@ -108,6 +113,7 @@ class Poisson(_Counts):
         return np.where(is_count, k * math.log(self.rate) - self.rate - special("gammaln")(k + 1), -np.inf)
 
 
+@register_noise("negative-binomial")
 @dataclass(frozen=True)
 class NegativeBinomial(_Counts):
     r"""Number of failures before the ``n``-th success: counts that vary more than Poisson's.

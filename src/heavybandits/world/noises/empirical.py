@@ -11,13 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...protocols import Sampler
+from ..registered import register_noise
 from .base import Noise, Size, checked_probability, finite_or_none
 from .integrals import Floats
 from .transformed import before
 
+__all__ = ["Empirical"]
+
 SPELLED_OUT = 10  # at most: values that ``repr`` spells out; for more it has a digest
 
 
+@register_noise("empirical")
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Empirical(Noise):
     """Data as a law: each draw is one of the observed values.

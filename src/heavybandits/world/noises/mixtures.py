@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import in_range, positive
+from ..registered import register_noise
 from .base import Noise, Size, check, checked_probability, finite_or_none
 from .integrals import Floats, invert_cdf
 from .skewed import Exponential, Pareto
 from .symmetric import Cauchy
 from .transformed import Shifted, inner
+
+__all__ = ["CauchyExponential", "CauchyPareto", "Mixture"]
 
 
 class _Mixed(Noise):
@@ -85,6 +88,7 @@ class _CauchyAnd(_Mixed):
         return [part for part in parts if part[0] > 0]
 
 
+@register_noise("cauchy-exponential")
 @dataclass(frozen=True)
 class CauchyExponential(_CauchyAnd):
     r"""Standard Cauchy noise mixed with an exponential law: asymmetric, without a mean.
@@ -106,6 +110,7 @@ class CauchyExponential(_CauchyAnd):
         return Shifted(Exponential(), -1.0)
 
 
+@register_noise("cauchy-pareto")
 @dataclass(frozen=True)
 class CauchyPareto(_CauchyAnd):
     r"""Standard Cauchy noise mixed with a Pareto law: asymmetric, without a mean.
@@ -127,6 +132,7 @@ class CauchyPareto(_CauchyAnd):
         return Shifted(Pareto(3.0), -1.5)
 
 
+@register_noise("mixture")
 @dataclass(frozen=True)
 class Mixture(_Mixed):
     """A mixture of any laws.

@@ -7,11 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import positive
+from ..registered import register_noise
 from .base import HALF_STEP, Noise, Size, bounded_exp, check, checked_probability, finite_or_none, special
 from .integrals import Floats
 from .symmetric import Gaussian
 
+__all__ = ["Beta", "Exponential", "Frechet", "LogNormal", "Pareto"]
 
+
+@register_noise("frechet")
 @dataclass(frozen=True)
 class Frechet(Noise):
     r"""Fréchet noise: positive, with moments of all orders below :math:`\alpha`.
@@ -68,6 +72,7 @@ class Frechet(Noise):
         return np.where(x > 0, inside, -np.inf)
 
 
+@register_noise("pareto")
 @dataclass(frozen=True)
 class Pareto(Noise):
     r"""Pareto noise: :math:`P(X > x) = (s/x)^a` for :math:`x > s`, with moments of orders below :math:`a`.
@@ -120,6 +125,7 @@ class Pareto(Noise):
         return np.where(ratio >= 1, inside, -np.inf)
 
 
+@register_noise("log-normal")
 @dataclass(frozen=True)
 class LogNormal(Noise):
     r"""Log-normal noise :math:`e^{\sigma Z}`: positive, with median 1 and all moments, yet heavy in practice.
@@ -164,6 +170,7 @@ class LogNormal(Noise):
             return np.where(x > 0, Gaussian(self.sigma).log_pdf(np.log(x)) - np.log(x), -np.inf)
 
 
+@register_noise("exponential")
 @dataclass(frozen=True)
 class Exponential(Noise):
     """Exponential noise: positive, with a density that is highest at zero.
@@ -207,6 +214,7 @@ class Exponential(Noise):
         return np.where(z >= 0, -z - math.log(self.scale), -np.inf)
 
 
+@register_noise("beta")
 @dataclass(frozen=True)
 class Beta(Noise):
     r"""Beta law: numbers between 0 and 1, with density proportional to :math:`x^{a-1} (1-x)^{b-1}`.

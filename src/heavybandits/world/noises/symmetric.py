@@ -10,10 +10,14 @@ from numpy.typing import ArrayLike
 
 from ..._validate import finite, in_range, positive
 from ...numerics import LARGEST_FLOAT
+from ..registered import register_noise
 from .base import HALF_STEP, Noise, Size, bounded_exp, check, checked_probability, special
 from .integrals import Floats, cotangent, integrate, invert_cdf, log_hypot, stable_tail
 
+__all__ = ["Cauchy", "Gaussian", "Laplace", "StudentT", "SymmetricStable"]
 
+
+@register_noise("cauchy")
 @dataclass(frozen=True)
 class Cauchy(Noise):
     """Cauchy noise: symmetric, without a mean.
@@ -64,6 +68,7 @@ class Cauchy(Noise):
         return math.log1p((finite("Cauchy", "d", d) / (2 * self.scale)) ** 2)
 
 
+@register_noise("gaussian")
 @dataclass(frozen=True)
 class Gaussian(Noise):
     """Gaussian noise.
@@ -105,6 +110,7 @@ class Gaussian(Noise):
         return 0.5 * (finite("Gaussian", "d", d) / self.scale) ** 2
 
 
+@register_noise("laplace")
 @dataclass(frozen=True)
 class Laplace(Noise):
     """Laplace noise, the two-sided exponential law.
@@ -153,6 +159,7 @@ class Laplace(Noise):
         return ratio + math.expm1(-ratio)
 
 
+@register_noise("student-t")
 @dataclass(frozen=True)
 class StudentT(Noise):
     """Student noise: symmetric, with moments of all orders below ``df``.
@@ -194,6 +201,7 @@ class StudentT(Noise):
         return peak - (self.df + 1) * log_hypot(np.asarray(x, float) / math.sqrt(self.df))
 
 
+@register_noise("symmetric-stable")
 @dataclass(frozen=True)
 class SymmetricStable(Noise):
     r"""Symmetric stable noise, with characteristic function :math:`\exp(-|c t|^\alpha)`.

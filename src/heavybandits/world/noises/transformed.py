@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._validate import finite, in_range
+from ..registered import register_noise
 from .base import Noise, Size, check, checked_probability, finite_or_none
 from .integrals import Floats
+
+__all__ = ["Negative", "Shifted", "ZeroInflated"]
 
 
 def inner(owner: str, name: str, value: Any) -> Noise:
@@ -37,6 +40,7 @@ class _Transformed(Noise):
         return self.law.has_density
 
 
+@register_noise("shifted")
 @dataclass(frozen=True)
 class Shifted(_Transformed):
     """Another law, shifted by a constant.
@@ -84,6 +88,7 @@ class Shifted(_Transformed):
         return self.law.kl_shift(d)
 
 
+@register_noise("negative")
 @dataclass(frozen=True)
 class Negative(_Transformed):
     """The negative of another law: costs, delays or losses as rewards.
@@ -137,6 +142,7 @@ class Negative(_Transformed):
         return self.law.kl_shift(-finite("Negative", "d", d))
 
 
+@register_noise("zero-inflated")
 @dataclass(frozen=True)
 class ZeroInflated(_Transformed):
     """Mostly zero, and now and then a draw from another law: revenue per visitor, claims per contract.
