@@ -37,7 +37,7 @@ class Verdict(NamedTuple):
     measure: Measure  # what the verdict is about: the widest clip with a winner, else the narrowest
     leader: int  # -1 if no arm has rewards that count
     is_winner: bool
-    logs: FloatArray  # log-evidence that the leader beats each arm, at its highest so far; infinite for the leader
+    logs: FloatArray  # log-evidence that the leader beats each arm, at its highest so far; NaN for those not looked at
     need: float  # what a winner needs against every rival
     rival: int  # the one with the least evidence against it, or -1
     is_close: bool  # no arm is better than the leader by eps
@@ -89,9 +89,13 @@ class _Rung:
 
 
 def judge(
-    tally: Tally, ladder: list[Measure], delta: float, eps: float | None = None, peaks: Peaks | None = None
-) -> Verdict:
-    """Look at the arms, and note what is now known in ``peaks``: what has been shown once stays shown."""
+    tally: Tally, ladder: list[Measure], delta: float, eps: float | None = None, peaks: Peaks | None = None,
+    closest: int | None = None,
+) -> Verdict:  # fmt: skip
+    """Look at the arms, and note what is now known in ``peaks``: what has been shown once stays shown.
+
+    Evidence against each rival takes time; with many arms it is enough to look at the ``closest``.
+    """
     n_arms, winner = len(tally.n), -1
     peaks = {} if peaks is None else peaks
     for number in reversed(range(len(ladder))):
@@ -104,14 +108,16 @@ def judge(
         return Verdict(measure, leader, False, np.full(n_arms, math.inf), need, -1, False, None)
     rivals = rung.rivals(leader)
     logs = np.full(n_arms, math.inf)
-    logs[rivals] = [rung.look(leader, arm) for arm in rivals]
-    rival = int(np.argmin(logs))
+    logs[rivals] = math.nan
+    looked_at = rivals[:closest]
+    logs[looked_at] = [rung.look(leader, arm) for arm in looked_at]
+    rival = int(np.nanargmin(logs))
     is_close = eps is not None and all(
         measure.log_evidence(leader, arm, eps=eps, below=need, above=need) >= need for arm in rivals
     )
     forecast = None
     if winner < 0 and logs[rival] >= TOO_EARLY:
-        slowest = sorted(rivals, key=lambda arm: float(logs[arm]))[:CLOSEST_RIVALS]
+        slowest = sorted(looked_at, key=lambda arm: float(logs[arm]))[:CLOSEST_RIVALS]
         forecast = _forecast(tally, measure, leader, slowest, need)
     return Verdict(measure, leader, winner >= 0, logs, need, rival, is_close, forecast)
 
