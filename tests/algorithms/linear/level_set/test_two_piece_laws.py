@@ -17,6 +17,8 @@ from heavybandits.algorithms.linear._level_set.two_piece_laws import (
     NORM,
     RATIO,
     SHARPNESS,
+    SLACK,
+    TAIL,
     WEIGHT,
     log_likelihood,
     loss_at,
@@ -47,6 +49,18 @@ def test_what_follows_from_a_law_agrees_with_integration(law: FloatArray) -> Non
     assert expectation(law, lambda z: (weight_at(law, z) * z) ** 2) == pytest.approx(law[INFORMATION], rel=1e-5)
     sharpness = expectation(law, lambda z: (weight_at(law, z) * z * z - 1.0) ** 2)
     assert sharpness == pytest.approx(law[SHARPNESS], rel=1e-3)
+
+
+@pytest.mark.parametrize("law", TABLE[:-1], ids=str)
+def test_the_slack_averages_both_sides_and_the_width_has_the_lower_tail(law: FloatArray) -> None:
+    slack = expectation(law, lambda z: 1.5 / ((law[BELOW] if z < 0.0 else law[ABOVE]) + 1.0))
+    assert slack == pytest.approx(law[SLACK], rel=1e-5)
+    assert law[TAIL] == law[BELOW] + 1.0
+
+
+def test_the_slacks_of_the_contaminated_law_and_of_least_squares() -> None:
+    assert (TABLE[-1, SLACK], TABLE[-1, TAIL]) == (1.5 / 4.0, 4.0)
+    assert two_piece_table([LEAST_SQUARES])[0, SLACK] == 0.05
 
 
 @pytest.mark.parametrize("law", TABLE, ids=str)

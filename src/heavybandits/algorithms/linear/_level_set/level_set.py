@@ -7,8 +7,9 @@ leverage :math:`h = (x - \bar x)'P(x - \bar x)` replaces 1/n, and the number D o
            \ell = \frac{1}{1 - kh}\ln\bigl(1 + c\,a\,(0.3 + u(1 + \tfrac{2k}{3}\ln^2(1 + u)))\bigr),\qquad
            w(h) = s\,\sqrt{\frac{\nu_- + 1}{I}\Bigl(e^{2\ell h/(\nu_- + 1)} - 1\Bigr)},
 
-where a = min(1, 12/D), I is the information of the law and k its slack.  As :math:`w(h)/\sqrt h` grows with h, one
-exact width bounds the widths at all smaller leverages, and few rows need their own.
+where a = min(1, 12/D), I is the information of the law and k its slack (see :mod:`.two_piece_laws`).  As
+:math:`w(h)/\sqrt h` grows with h, one exact width bounds the widths at all smaller leverages, and few rows need their
+own.
 
 Rows are scored in blocks, one SIMD lane each.  Rows that stay the same from decision to decision keep their leverages
 and predictions, which then cost O(d) each per reward instead of O(d²) per decision.

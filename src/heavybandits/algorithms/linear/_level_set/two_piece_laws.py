@@ -6,13 +6,20 @@ below.  Its loss and weight at z, a residual in units of the lower scale, are
 .. math::  \rho(z) = \tfrac{\nu + 1}{2} \ln(1 + y^2/\nu), \qquad
            w(z) = \rho'(z)/z = \frac{\nu + 1}{(\nu + y^2)\,q_\pm^2}
 
-with the :math:`\nu` of its side, :math:`y = z/q_\pm`, and :math:`q_\pm` = 1 below and q above.
+with the :math:`\nu` of its side, :math:`y = z/q_\pm`, and :math:`q_\pm` = 1 below and q above.  With the probabilities
+:math:`p_\pm` of its sides, its *slack* is
+
+.. math::  k = \frac32 \Bigl(\frac{p_-}{\nu_- + 1} + \frac{p_+}{\nu_+ + 1}\Bigr),
+
+but 0.05 for least squares.
 
 One more law is *contaminated*: normal noise, a share of which is replaced by gross errors, Cauchy noise of 5 scales.
 No Student law resembles it, because it is normal in the middle however heavy its tails are.  With g the height of the
 gross errors relative to that of the normal noise at 0,
 
 .. math::  \rho(z) = -\ln\Bigl(e^{-z^2/2} + \frac{g}{1 + z^2/25}\Bigr).
+
+In its width and its slack :math:`\nu + 1` is 4.
 
 Each law is a row of a table, which also holds constants derived from these numbers.
 """
