@@ -205,12 +205,11 @@ def test_run_goes_on_and_reports(tmp_path: Path) -> None:
     assert page.exists()
 
 
-@pytest.mark.slow
-def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
-    (tmp_path / "two.toml").write_text(STUDY)
+def on_a_terminal(*arguments: str, cwd: Path) -> str:
+    """Return all that a command shows on a terminal, bars that go again included."""
     leader, follower = pty.openpty()
-    process = subprocess.Popen([sys.executable, "-m", "heavybandits", "run", "two.toml"], cwd=tmp_path,
-                               stdout=follower, stderr=follower, env={**os.environ, "TERM": "xterm"})  # fmt: skip
+    process = subprocess.Popen([sys.executable, "-m", "heavybandits", *arguments], cwd=cwd, stdout=follower,
+                               stderr=follower, env={**os.environ, "TERM": "xterm"})  # fmt: skip
     os.close(follower)
     shown = b""
     try:
@@ -218,9 +217,30 @@ def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
             shown += piece
     except OSError:  # how Linux says that the other end is closed
         pass
+    os.close(leader)
     assert process.wait() == 0
-    assert "━".encode() in shown
-    assert b" pulls/s" in shown
+    return shown.decode()
+
+
+@pytest.mark.slow
+def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(STUDY)
+    shown = on_a_terminal("run", "two.toml", cwd=tmp_path)
+    assert "━" in shown
+    assert "compiling two: pair" in shown
+    assert " pulls/s" in shown
+
+
+@pytest.mark.slow
+def test_on_a_terminal_diagnose_says_what_it_does(tmp_path: Path) -> None:
+    lines = [f"{i % 2},{i * i % 17}" for i in range(60)]
+    (tmp_path / "log.csv").write_text("\n".join(["arm,reward", *lines]))
+    shown = on_a_terminal("diagnose", "log.csv", cwd=tmp_path)
+    said = ["starting", "reading rewards", "measuring tails", "compiling ", "60 rewards of 2 arms"]
+    assert sorted(map(shown.index, said)) == list(map(shown.index, said))
+    silent = tool("diagnose", "log.csv", cwd=tmp_path)
+    assert silent.stdout.startswith("log.csv: 60 rewards of 2 arms")
+    assert not silent.stderr
 
 
 @pytest.mark.slow

@@ -137,13 +137,17 @@ def diagnose(
 
     Example: heavybandits diagnose latencies.csv --minimise --arm-column server --reward-column ms
     """
-    from .diagnosis import diagnose as look
+    from .engine.progress import bar_shown, say
 
     chosen: Any = goal  # the library checks it
-    found = look(
-        rewards, goal=chosen, minimise=minimise, arm_column=arm_column, reward_column=reward_column,
-        feature_columns=feature_column or (), plots=plots,
-    )  # fmt: skip
+    with bar_shown():
+        say("starting")
+        from .diagnosis import diagnose as look
+
+        found = look(
+            rewards, goal=chosen, minimise=minimise, arm_column=arm_column, reward_column=reward_column,
+            feature_columns=feature_column or (), plots=plots,
+        )  # fmt: skip
     print(visible(found.text()), end="")
 
 

@@ -111,6 +111,7 @@ def test_a_simulation_shows_its_progress_on_a_terminal_only(
     monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=file, force_terminal=True))
     shown = hb.simulate(instance, policies, horizon=10, replications=3, progress=True)
     assert "3 of 3" in file.getvalue()
+    assert "compiling UCB" in file.getvalue()
     drawn = len(file.getvalue())
     monkeypatch.setenv("JPY_PARENT_PID", "1")  # a command that a notebook runs
     hb.simulate(instance, policies, horizon=10, replications=3, progress=True)

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..engine.progress import say
 from ..evidence.read import Rewards, Source, read_rewards
 from ..numerics import LARGEST_FLOAT
 from ..protocols import FloatArray
@@ -69,9 +70,11 @@ def diagnose(
     """
     if goal not in (None, "mean", "location"):
         raise ValueError(f"diagnose: goal must be 'mean' or 'location', got {goal!r}")
+    say("reading rewards")
     rewards = read_rewards(
         source, arm_column=arm_column, reward_column=reward_column, minimise=minimise, feature_columns=feature_columns
     )
+    say("measuring tails")
     by_arm = rewards.by_arm
     medians = np.array([level(values, "location") for values in by_arm])
     residuals = _residuals(rewards, medians)

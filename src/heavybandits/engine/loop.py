@@ -34,7 +34,7 @@ from .late_linear_game import LateLinearGame
 from .linear_game import LinearGame
 from .lipschitz_game import LipschitzGame
 from .memory import Memory
-from .progress import progress_bar
+from .progress import bar_shown, counter, say
 from .streams import generator, seeds, stream_key
 
 GAMES: dict[type, Callable[[Any], Game]] = {
@@ -109,9 +109,14 @@ def simulate(
     seed = whole("simulate", "seed", seed)
     workers = (os.cpu_count() or 1) if workers is None else count("simulate", "workers", workers)
     rounds = checkpoint_rounds(horizon, checkpoints)
-    runs = {label: Run(game, policy, horizon, rounds, seed) for label, policy in policies.items()}
-    with progress_bar(replications) if progress else nullcontext(_nothing) as advance:
-        played = play_chunk(game, list(runs.values()), horizon, seed, range(replications), workers, advance)
+    with bar_shown(replications) if progress else nullcontext() as bar:
+        runs = {}
+        for label, policy in policies.items():
+            say(f"compiling {label}")
+            runs[label] = Run(game, policy, horizon, rounds, seed)
+        say("playing")
+        done = counter(bar, replications)
+        played = play_chunk(game, list(runs.values()), horizon, seed, range(replications), workers, done)
     return Result(
         instance, labels=tuple(runs), rounds=rounds, regret=played.regret, pulls=played.pulls,
         wall_time=played.wall_time, horizon=horizon, seed=seed,

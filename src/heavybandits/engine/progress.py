@@ -1,4 +1,7 @@
-"""Progress bars, in a terminal or a notebook; in a notebook they are HTML that needs neither widgets nor JavaScript."""
+"""Progress bars, in a terminal or a notebook; in a notebook they are HTML that needs neither widgets nor JavaScript.
+
+While a bar is shown, whatever takes its time may :func:`say` what it does.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 SECONDS_BETWEEN_DRAWINGS = 0.2  # in a notebook
+
+_shown: ContextVar[Bar | None] = ContextVar("_shown", default=None)
 
 
 class Bar(Protocol):
@@ -33,7 +39,7 @@ class Bar(Protocol):
 class TerminalBar:
     """A bar in a terminal, which goes when it stops."""
 
-    def __init__(self, console: Console, total: int) -> None:
+    def __init__(self, console: Console, total: int | None) -> None:
         from rich.progress import BarColumn, Progress, TextColumn
         from rich.table import Column
 
@@ -41,11 +47,13 @@ class TerminalBar:
         bar = BarColumn(20, table_column=Column(no_wrap=True))  # or texts would take its place in narrow terminals
         self._bar = Progress(before, bar, after, console=console, transient=True)
         self._task = self._bar.add_task("", total=total, before="", after="")
+        self._before = ""
         self._bar.start()
 
     def show(self, done: int, before: str, after: str) -> None:
-        """Draw how much is done."""
-        self._bar.update(self._task, completed=done, before=before, after=after)
+        """Draw how much is done, at the bar's own pace; what is new and may take long is drawn at once."""
+        is_new, self._before = before != self._before, before
+        self._bar.update(self._task, completed=done, before=before, after=after, refresh=is_new)
 
     def stop(self) -> None:
         """Take the bar away."""
@@ -55,17 +63,20 @@ class TerminalBar:
 class NotebookBar:
     """A bar in a notebook, which stays."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int | None) -> None:
         display: Any = importlib.import_module("IPython.display").display  # which has no types
         self._total, self._last, self._next = total, (0, "", ""), 0.0
         self._lock = threading.Lock()
         self._handle = display({"text/html": ""}, raw=True, display_id=True)
 
     def show(self, done: int, before: str, after: str) -> None:
-        """Draw how much is done, unless something was drawn just now."""
+        """Draw how much is done, unless something was drawn just now; what is new and may take long is always drawn."""
         with self._lock:
-            self._last = max(self._last, (done, before, after))
-            if time.monotonic() >= self._next:
+            if done < self._last[0]:  # a thread that was late
+                return
+            is_new = before != self._last[1] and done == self._last[0]
+            self._last = done, before, after
+            if is_new or time.monotonic() >= self._next:
                 self._draw()
                 self._next = time.monotonic() + SECONDS_BETWEEN_DRAWINGS
 
@@ -75,15 +86,17 @@ class NotebookBar:
 
     def _draw(self) -> None:
         done, before, after = self._last
-        bar = f'<progress value="{done}" max="{self._total}" style="width:16em"></progress>'
+        known = f' value="{done}" max="{self._total}"' if self._total else ""
+        bar = f'<progress{known} style="width:16em"></progress>'
         shown = f"{html.escape(before)} {bar} {html.escape(after)}"
         self._handle.update({"text/html": shown, "text/plain": f"{before}: {after}"}, raw=True)
 
 
-def bar_on(console: Console, total: int) -> Bar | None:
+def bar_on(console: Console, total: int | None) -> Bar | None:
     """Return a bar on a console; None if it is neither a terminal nor a notebook.
 
-    The terminal of a command in a notebook, ``!heavybandits run``, gets none: such output keeps every drawing.
+    Without a ``total``, it only shows that something goes on.  The terminal of a command in a notebook,
+    ``!heavybandits run``, gets none: such output keeps every drawing.
 
     Examples
     --------
@@ -99,32 +112,57 @@ def bar_on(console: Console, total: int) -> Bar | None:
 
 
 @contextmanager
-def progress_bar(total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar, and yield a function that moves it by one replication; threads may share it.
+def bar_shown(total: int | None = None) -> Iterator[Bar | None]:
+    """Show a bar on standard error, for everything that :func:`say` is called with meanwhile.
 
-    If a bar cannot be drawn, as when output goes to a file, nothing is shown.
+    If a bar cannot be drawn, as when output goes to a file, nothing is shown, and this yields None.
 
     Examples
     --------
-    >>> with progress_bar(2) as advance:
-    ...     advance()
+    >>> with bar_shown():
+    ...     say("thinking")
     """
     from rich.console import Console
 
-    bar, done, start = bar_on(Console(stderr=True), total), itertools.count(1), time.monotonic()
-    if bar is None:
-        yield lambda: None
-        return
+    bar = bar_on(Console(stderr=True), total)
+    outer = _shown.set(bar)
+    try:
+        yield bar
+    finally:
+        _shown.reset(outer)
+        if bar is not None:
+            bar.stop()
+
+
+def say(what: str) -> None:
+    """Say what begins now beside the bar, if one is shown.
+
+    Examples
+    --------
+    >>> say("compiling UCB")
+    """
+    bar = _shown.get()
+    if bar is not None:
+        bar.show(0, what, "")
+
+
+def counter(bar: Bar | None, total: int) -> Callable[[], None]:
+    """Return a function that moves the bar, if there is one, by one replication; the clock starts now.
+
+    Examples
+    --------
+    >>> with bar_shown(2) as bar:
+    ...     advance = counter(bar, 2)
+    ...     advance()
+    """
+    done, start = itertools.count(1), time.monotonic()
 
     def advance() -> None:
         number = next(done)
-        bar.show(number, "replications", f"{number:,} of {total:,}, {time_of(start, number, total)}")
+        if bar is not None:
+            bar.show(number, "replications", f"{number:,} of {total:,}, {time_of(start, number, total)}")
 
-    bar.show(0, "compiling", "")
-    try:
-        yield advance
-    finally:
-        bar.stop()
+    return advance
 
 
 def time_of(start: float, done: int, total: int) -> str:

@@ -15,7 +15,7 @@ SECONDS_BETWEEN_LINES = 5.0
 class RunStep(NamedTuple):
     """How far a run has got."""
 
-    last: str  # what was finished last
+    last: str  # what was finished last, or what comes first
     pulls: int  # done in this session
     total: int  # of this session
 
@@ -39,7 +39,7 @@ class RunProgress:
         if not self._started:
             self._started, self._bar = True, bar_on(Console(), step.total)
         if self._bar is not None:
-            self._bar.show(step.pulls, step.last if step.pulls else "compiling", self._words(step))
+            self._bar.show(step.pulls, step.last if step.pulls else f"compiling {step.last}", self._words(step))
         elif step.pulls and (time.monotonic() - self._shown > SECONDS_BETWEEN_LINES or step.pulls == step.total):
             self._shown = time.monotonic()
             print(f"{step.last}: {self._words(step)}", flush=True)

@@ -137,7 +137,7 @@ def _run(
         work += [(store, item) for item in missing]
         damaged += [f"{store.record.name}: {item}" for item in broken]
     total = sum(_pulls(store, item) for store, item in work)
-    watch(RunStep("", 0, total))
+    watch(RunStep(f"{work[0][0].record.name}: {work[0][1].case}" if work else "", 0, total))
     done: Counter[Writer] = Counter()  # pulls
     left = Counter(store for store, _ in work)  # items
     # Not concurrent.futures.wait, which holds the locks of all futures for a while: Ctrl-C at that moment would hang.
