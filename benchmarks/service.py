@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import functools
+import itertools
 import json
 import os
 import shutil
@@ -145,6 +146,20 @@ def decisions_and_rewards(number: int, run: str) -> Iterator[bytes]:
         yield request("PUT", f"/v1/experiments/x/decisions/{key}/reward", {"value": float(count % 7)})
 
 
+def decisions(number: int, run: str) -> Iterator[bytes]:
+    """Yield requests for decisions, each for another unit."""
+    for count in itertools.count():
+        key = f"{run}-{number}-{count}"
+        yield request("POST", "/v1/experiments/x/decisions", {"id": key, "unit": key})
+
+
+def flags(number: int, run: str) -> Iterator[bytes]:
+    """Yield requests for the same as flags of OpenFeature."""
+    for count in itertools.count():
+        context = {"targetingKey": f"{run}-{number}-{count}"}
+        yield request("POST", "/ofrep/v1/evaluate/flags/x", {"context": context})
+
+
 def nothing(number: int, run: str) -> Iterator[bytes]:
     """Yield requests for the empty handler."""
     while True:
@@ -220,6 +235,17 @@ def throughput(folder: Path, postgres: str | None, seconds: float, rounds: int) 
         rate, p99, cpu = (statistics.median(values) for values in zip(*runs, strict=True))
         ratios = f"{rate / base[0]:.2f} | {1e3 * p99:.0f} ms | {p99 / base[1]:.1f}"
         print(f"| {name} | {rate:,.0f} | {ratios} | {1e3 * cpu:.3f} ms |")
+
+
+def openfeature(folder: Path, seconds: float, rounds: int) -> None:
+    """Print how flags of OpenFeature compare with decisions."""
+    with serve(f"sqlite:///{folder}/flags.db", folder) as sqlite:
+        make_experiment(sqlite[0])
+        seen = turns({"decisions": ([sqlite], decisions), "flags": ([sqlite], flags)}, seconds, rounds)
+    print("\n| flags of OpenFeature, of decisions | |\n|---|---|")
+    for number, what in enumerate(("requests/s", "p99", "processor time per request")):
+        ratios = [flag[number] / own[number] for flag, own in zip(seen["flags"], seen["decisions"], strict=True)]
+        print(f"| {what} | {statistics.median(ratios):.2f} |")
 
 
 def turns(cases: dict[str, tuple[Any, Any]], seconds: float, rounds: int) -> dict[str, list[Measured]]:
@@ -437,7 +463,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--events", type=int, default=1_000_000)
-    parser.add_argument("--only", choices=["throughput", "recovery", "pages", "chain", "memory"])
+    parser.add_argument("--only", choices=["throughput", "recovery", "pages", "chain", "memory", "openfeature"])
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -455,6 +481,8 @@ def main() -> None:
             pages(folder, chosen.seconds)
         if chosen.only in (None, "chain"):
             chain(folder, chosen.rounds)
+        if chosen.only == "openfeature":
+            openfeature(folder, chosen.seconds, chosen.rounds)
         if chosen.only == "memory":
             memory(folder, chosen.events)
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heavybandits.service.http import operations, reading  # noqa: F401, whose endpoints are described
 from heavybandits.service.http.openapi import description
 
 FOLDER = Path(__file__).parent
@@ -55,8 +54,9 @@ class Endpoint(NamedTuple):
 
 
 def endpoints() -> Iterator[Endpoint]:
-    """Yield the endpoints of the service's own interface."""
-    for path, methods in description()["paths"].items():
+    """Yield the endpoints of the service's own interface, without those of OpenFeature."""
+    own = {path: methods for path, methods in description()["paths"].items() if not path.startswith("/ofrep")}
+    for path, methods in own.items():
         for verb, item in methods.items():
             name = re.sub(r"_(\w)", lambda found: found[1].upper(), item["operationId"])
             form = item.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
@@ -132,7 +132,7 @@ def method(item: Endpoint) -> str:
 
 def files() -> dict[str, str]:
     """Return the files by name."""
-    schemas = description()["components"]["schemas"]
+    schemas = {name: kind for name, kind in description()["components"]["schemas"].items() if name[:4] != "Flag"}
     types = "".join(interface(name, schema) for name, schema in sorted(schemas.items()))
     return {
         "index.js": NOTE + JS + "\n".join(map(method, endpoints())) + "}\n",

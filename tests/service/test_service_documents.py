@@ -39,7 +39,7 @@ def test_the_snippets_of_the_documents_run(
         for name in ("README.md", "docs/service.md"):
             text = (ROOT / name).read_text()
             blocks = [each for each in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "client" in each]
-            assert len(blocks) == (3 if name.startswith("docs") else 1)
+            assert len(blocks) == (4 if name.startswith("docs") else 1)
             names: dict[str, Any] = {}
             for block in blocks:
                 exec(compile(block.replace("127.0.0.1:8765", server.address), name, "exec"), names)

@@ -29,7 +29,9 @@ def test_it_is_small_and_complete() -> None:
     listed = json.loads((FOLDER / "package.json").read_text())["files"]
     assert sum((FOLDER / name).stat().st_size for name in listed) < 20_000
     found = runpy.run_path(str(FOLDER / "generate.py"))["endpoints"]()
-    served = {(verb.upper(), path) for path, verbs in description()["paths"].items() for verb in verbs}
+    served = {
+        (verb.upper(), path) for path, verbs in description()["paths"].items() for verb in verbs if "ofrep" not in path
+    }
     assert {(item.method, item.path) for item in found} == served
 
 

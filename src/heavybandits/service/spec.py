@@ -16,7 +16,8 @@ LONGEST_WINDOW = 366 * 86_400  # seconds
 # "$" also matches before a final line break, which (?!\n) excludes.
 Name = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f-\x9f/\\]{1,64}$(?!\n)", max_length=64)]
 Key = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f-\x9f/\\]{1,128}$(?!\n)", max_length=128)]
-PARTS = {"experiment": Name, "arm": Name, "decision": Key, "reward": Key}  # of paths
+Flag = Annotated[str, Meta(min_length=1)]  # which gets OpenFeature's own error if no experiment can have this name
+PARTS = {"experiment": Name, "arm": Name, "decision": Key, "reward": Key, "flag": Flag}  # of paths
 Unit = Annotated[str, Meta(min_length=1, max_length=1024)]
 Number = float | Literal["Infinity", "-Infinity"]  # JSON has no infinite numbers
 Goal = Literal["mean", "location"]

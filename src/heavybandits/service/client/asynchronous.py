@@ -67,7 +67,7 @@ class AsyncClient(Settings):
         super().__init__(url, token, timeout, patience)
         self._root = f"{self.calls.parts.scheme}://{self.calls.parts.netloc}"
         self._http = httpx.AsyncClient(
-            headers=self._headers, timeout=None, limits=httpx.Limits(max_connections=None), trust_env=False
+            headers=self.headers, timeout=None, limits=httpx.Limits(max_connections=None), trust_env=False
         )
         self._late: set[asyncio.Task[None]] = set()
 

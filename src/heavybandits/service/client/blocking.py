@@ -147,7 +147,7 @@ class Client(Settings):
         connection, is_new = self._connection()
         connection.response_class = partial(_Response, time.monotonic() + self.timeout)  # type: ignore[assignment]
         try:
-            connection.request(call.method, call.path, call.content, self._headers)
+            connection.request(call.method, call.path, call.content, self.headers)
             response = connection.getresponse()
             text = response.read()
         except BaseException as error:

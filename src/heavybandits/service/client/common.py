@@ -24,7 +24,7 @@ class Settings:
         self.url = self.calls.url
         self.timeout = positive("Client", "timeout", timeout)
         self.patience = non_negative("Client", "patience", patience)
-        self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        self.headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._breakers: dict[str, Breaker] = {}  # one per experiment: none makes the decisions of others fall back
 
     def __repr__(self) -> str:

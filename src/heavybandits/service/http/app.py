@@ -24,6 +24,7 @@ from ..log.log import Log, log
 from ..log.turn import Outcome, problem
 from ..spec import Problem
 from ..storage import Storage
+from . import openfeature as openfeature  # which adds to the table of endpoints
 from .auth import LOOPBACK, RateLimit, Tokens, allows
 from .downloads import Downloads
 from .metrics import Metrics

@@ -22,14 +22,18 @@ def description() -> dict[str, Any]:
     >>> description()["info"]["title"]
     'heavybandits decision service'
     """
+    from . import openfeature, operations, reading  # which fill the table, in the order in which they are imported
+
+    modules = [module.__name__ for module in (operations, reading, openfeature)]
+    items = sorted(OPERATIONS, key=lambda item: modules.index(item.handler.__module__))
     types = [Problem, *PARTS.values()]
-    for item in OPERATIONS:
+    for item in items:
         types += [kind for kind in (item.form, *item.answers.values(), *item.query.values()) if kind is not None]
     unique = list({repr(kind): kind for kind in types}.values())
     schemas, components = msgspec.json.schema_components(unique, ref_template="#/components/schemas/{name}")
     known = {repr(kind): schema for kind, schema in zip(unique, schemas, strict=True)}
     paths: dict[str, Any] = {}
-    for item in OPERATIONS:
+    for item in items:
         paths.setdefault(item.path, {})[item.method.lower()] = _described(item, known)
     return {
         "openapi": "3.1.0",
@@ -56,7 +60,8 @@ def _described(item: Operation, known: dict[str, Any]) -> dict[str, Any]:
     }
     for status, kind in item.answers.items():
         content = {} if kind is None else {"content": {"application/json": {"schema": known[repr(kind)]}}}
-        found["responses"][str(status)] = {"description": "Created." if status == 201 else "Success."} | content
+        what = "Created." if status == 201 else "Success." if status < 300 else "An error."
+        found["responses"][str(status)] = {"description": what} | content
     if item.form is not None:
         found["requestBody"] = {"required": True, "content": {"application/json": {"schema": known[repr(item.form)]}}}
     if item.role is not None:

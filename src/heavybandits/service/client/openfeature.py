@@ -1,0 +1,83 @@
+"""A provider for OpenFeature that also reports rewards, which OpenFeature's remote evaluation protocol cannot."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+try:
+    from openfeature.contrib.provider.ofrep import OFREPProvider
+    from openfeature.evaluation_context import EvaluationContext
+    from openfeature.flag_evaluation import FlagEvaluationDetails
+    from openfeature.hook import Hook, HookContext, HookHints
+    from openfeature.track import TrackingEventDetails
+except ModuleNotFoundError as error:
+    message = "BanditProvider needs OpenFeature: pip install 'heavybandits[openfeature]'"
+    raise ModuleNotFoundError(message, name=error.name) from error
+
+from .blocking import Client
+from .calls import log
+
+MOST_DECISIONS = 100_000  # that a provider remembers
+
+
+class BanditProvider(OFREPProvider):
+    """A provider whose ``track(experiment, ...)`` reports the reward of the unit's last decision.
+
+    Parameters
+    ----------
+    client
+        Reports the rewards; flags are evaluated by the service that it belongs to.
+    timeout
+        Seconds to wait for a flag; after that, OpenFeature returns the default.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> from heavybandits.service.client.openfeature import BanditProvider
+    >>> BanditProvider(hb.Client("http://127.0.0.1:1")).get_metadata().name
+    'heavybandits'
+    """
+
+    def __init__(self, client: Client, *, timeout: float = 1.0) -> None:
+        super().__init__(client.url, headers_factory=client.headers.copy, timeout=timeout)
+        self._client, self._memory = client, _Memory()
+
+    def get_metadata(self) -> Any:
+        """Return the name of the provider."""
+        found = super().get_metadata()
+        found.name = "heavybandits"
+        return found
+
+    def get_provider_hooks(self) -> list[Hook]:
+        """Return what remembers decisions."""
+        return [self._memory]
+
+    def track(
+        self,
+        tracking_event_name: str,
+        evaluation_context: EvaluationContext | None = None,
+        tracking_event_details: TrackingEventDetails | None = None,
+    ) -> None:
+        """Report the value of the event as the reward of the unit's last decision in the experiment of this name."""
+        unit = None if evaluation_context is None else evaluation_context.targeting_key
+        decision = self._memory.decisions.get((tracking_event_name, unit))
+        value = None if tracking_event_details is None else tracking_event_details.value
+        if decision is None or value is None:
+            log.warning("a reward of %s is dropped: it needs a value, and a unit that got a flag", tracking_event_name)
+            return
+        self._client.reward(tracking_event_name, decision, value)
+
+
+class _Memory(Hook):
+    """The last decision of each experiment and unit."""
+
+    def __init__(self) -> None:
+        self.decisions: OrderedDict[tuple[str, str | None], str] = OrderedDict()
+
+    def after(self, hook_context: HookContext, details: FlagEvaluationDetails[Any], hints: HookHints) -> None:
+        decision = details.flag_metadata.get("decision")
+        if decision is not None:
+            self.decisions[hook_context.flag_key, hook_context.evaluation_context.targeting_key] = str(decision)
+            if len(self.decisions) > MOST_DECISIONS:
+                self.decisions.popitem(last=False)
