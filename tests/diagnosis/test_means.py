@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
-from heavybandits.diagnosis.means import levels
+from heavybandits.diagnosis.means import levels, median_interval
 from heavybandits.protocols import FloatArray
 
 
@@ -35,11 +36,37 @@ def test_intervals_of_means_hold_the_truth(
     assert (above > 1.1 * below) == (truth in (1.0, 0.1))
 
 
+@pytest.mark.parametrize("size", [4, 5, 6, 7, 8, 9, 10, 11, 13, 16, 20, 30, 40])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, n: rng.standard_cauchy(n),
+        lambda rng, n: rng.pareto(0.7, n) + 1.0 - 2.0 ** (1 / 0.7),
+        lambda rng, n: np.round(rng.standard_t(1.5, n)),
+    ],
+    ids=["Cauchy", "Pareto", "rounded"],
+)
 @pytest.mark.slow
-def test_intervals_of_medians_hold_the_truth() -> None:
-    rng = np.random.default_rng(0)
-    found = [levels([rng.standard_cauchy(60)], "location").arms[0].median for _ in range(400)]
-    assert 0.91 <= np.mean([one.low <= 0 <= one.high for one in found]) <= 0.985
+def test_intervals_of_medians_hold_the_truth(draw: Callable[[np.random.Generator, int], FloatArray], size: int) -> None:
+    """The median is 0; three standard errors are allowed.  With ties intervals hold it more often."""
+    rng = np.random.default_rng(size)
+    found = [levels([draw(rng, size)], "location").arms[0].median for _ in range(600)]
+    held = np.mean([one.low <= 0 <= one.high for one in found])
+    assert 0.95 - 3 * math.sqrt(0.95 * 0.05 / 600) < held
+
+
+@pytest.mark.parametrize("size", [*range(6, 41), 1000])
+def test_intervals_of_medians_are_as_short_as_they_may_be(size: int) -> None:
+    """The next shorter one would hold the median in fewer than 95% of samples."""
+    low, high = median_interval(np.arange(size, dtype=float))
+    assert low + high == size - 1
+    assert 2 * binom.cdf(low, size, 0.5) <= 0.05 < 2 * binom.cdf(low + 1, size, 0.5)
+
+
+def test_too_few_rewards_have_no_interval_of_the_median() -> None:
+    found = levels([np.arange(5.0), np.arange(5.0) + 100.0], "location")
+    assert found.arms[0].median == (2.0, -math.inf, math.inf)
+    assert found.pulls_needed == math.inf
 
 
 @pytest.mark.slow

@@ -10,11 +10,15 @@ are consistent with the rewards; the interval is the middle 95% of them.  An arm
 pay something else with a probability of about 1/n; its draws assume that this would be what the other arms pay on
 average when they pay something else.
 
-*Medians* are drawn as order statistics whose levels have the beta law of the sample median's level, for any noise.
+*Medians* have the interval from the k-th smallest reward to the k-th largest.  The number of rewards below the median
+is binomial, so for any noise the interval holds the median with probability :math:`1 - 2 P(B_n < k)`, or more where
+rewards tie; k is the largest for which that is at least 95%.  It is 96.9% for six rewards and 97.9% for ten, and close
+to 95% for many.  Fewer than six rewards have no such interval: it is infinite.
 
-An arm's *chance of being best* is the share of draws in which it is.  The intervals held the true mean in 95% of
-samples of 50 exponential rewards, 94% of samples of 200 log-normal ones, and 98% of samples of 200 coins with a chance
-of 5%.  If the variance is infinite, no interval for a mean is honest, and these are too short.
+An arm's *chance of being best* is the share of draws in which it is.  For this, medians are drawn as order statistics
+whose levels have the beta law of the sample median's level.  The intervals held the true mean in 95% of samples of 50
+exponential rewards, 94% of samples of 200 log-normal ones, and 98% of samples of 200 coins with a chance of 5%.  If the
+variance is infinite, no interval for a mean is honest, and these are too short.
 """
 
 from __future__ import annotations
@@ -31,6 +35,7 @@ from .tails import Estimate
 
 LEVEL_DRAWS = 4000
 INTERVAL = 2 * 1.959964  # standard deviations in a 95% interval
+MISSED = 0.025  # largest probability that an interval lies above the truth, or below it
 TELL_APART = (1.959964 + 0.841621) ** 2  # normal quantiles: a test at 5% that finds the difference four times in five
 
 
@@ -83,7 +88,8 @@ def levels(by_arm: list[FloatArray], goal: str) -> Levels:
     ranked = sorted(range(len(by_arm)), key=lambda arm: [_known(values[one][arm]) for one in (goal, "mean")])
     best, second = ranked[-1], ranked[max(0, len(ranked) - 2)]
     arms = tuple(
-        Level(_estimate(values["mean"][arm], means[arm]), _estimate(values["location"][arm], medians[arm]),
+        Level(_estimate(values["mean"][arm], means[arm]),
+              Estimate(float(values["location"][arm]), *median_interval(rewards)),
               float(np.mean(rewards == 0)), _mean_of_others(rewards), float(chances[arm]))
         for arm, rewards in enumerate(by_arm)
     )  # fmt: skip
@@ -129,6 +135,23 @@ def _mean_draws(by_arm: list[FloatArray], arm: int, rng: np.random.Generator) ->
     if abs(lean) > 1e-6:
         score = (np.cbrt(1 + 3 * lean * (score - lean / 2)) - 1) / lean
     return np.asarray(first + unit * (mean - sd * math.sqrt(1 / (n - 1)) * score))
+
+
+def median_interval(rewards: FloatArray) -> tuple[float, float]:
+    """Return two numbers with the median between them in at least 95% of samples, whatever the noise.
+
+    Examples
+    --------
+    >>> median_interval(np.array([3.0, 1.0, 9.0, 4.0, 5.0, 2.0])), median_interval(np.ones(5))
+    ((1.0, 9.0), (-inf, inf))
+    """
+    from scipy import special
+
+    n, ordered = len(rewards), np.sort(rewards)
+    if special.bdtr(0, n, 0.5) > MISSED:
+        return -math.inf, math.inf
+    outside = int(special.bdtrik(MISSED, n, 0.5))  # how many rewards lie outside, on either side
+    return float(ordered[outside]), float(ordered[n - 1 - outside])
 
 
 def _median_draws(rewards: FloatArray, rng: np.random.Generator) -> FloatArray:
