@@ -23,7 +23,7 @@ from heavybandits.algorithms.registry import all_policies
 PACKAGE = Path(hb.__file__).parent
 # What stores, draws and compiles: none of it may change a number, and other tests hold it to that.
 BESIDE = ("jit", "palette", "report", "results.plot", *(f"studies.{name}" for name in
-          ("executors", "progress", "record", "run", "store", "writer")))  # fmt: skip
+          ("executors", "places", "progress", "record", "run", "store", "writer")))  # fmt: skip
 PLAYED = (("engine.loop", "Run"), ("engine.loop", "game_of"), ("engine.loop", "play_chunk"), ("studies.study", "Study"))
 REGISTRY = "heavybandits.algorithms.registry"
 Key = tuple[str, str]  # a module, and a name in it

@@ -15,10 +15,11 @@ from distributed import Client
 
 import heavybandits as hb
 from heavybandits.studies.executors import workers
+from heavybandits.studies.places import StoreError, has_results
 from heavybandits.studies.progress import RunStep
 from heavybandits.studies.run import play_item, run_studies
 from heavybandits.studies.schema import StudyError
-from heavybandits.studies.store import Store, StoreError
+from heavybandits.studies.store import Store
 from heavybandits.studies.study import read_study
 from heavybandits.studies.writer import reserved
 
@@ -135,7 +136,7 @@ def test_a_worker_that_joins_late_is_refused_too(tmp_path: Path) -> None:
         item = next(store.record.items())
         with pytest.raises(StudyError, match=rf"a worker has heavybandits {hb.__version__}, this run needs 9\.9"):
             play_item("9.9", store.location, study, item)
-        assert not store.has_results
+        assert not has_results(store.location)
         head = study.spec.study.model_copy(update={"seed": study.spec.study.seed + 1})
         changed = dataclasses.replace(study, spec=study.spec.model_copy(update={"study": head}))
         with pytest.raises(StoreError, match="was made from another study"):  # the worker has other files

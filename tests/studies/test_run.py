@@ -9,9 +9,9 @@ from stores import TEXT, same
 import heavybandits as hb
 from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
+from heavybandits.studies.places import StoreError
 from heavybandits.studies.run import run_studies
 from heavybandits.studies.schema import StudyError
-from heavybandits.studies.store import StoreError
 from heavybandits.studies.study import Study, read_study
 
 MINE = """

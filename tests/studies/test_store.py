@@ -14,8 +14,9 @@ import heavybandits as hb
 from heavybandits.results.result import Chunk
 from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
+from heavybandits.studies.places import StoreError
 from heavybandits.studies.run import run_studies
-from heavybandits.studies.store import Store, StoreError
+from heavybandits.studies.store import Store
 from heavybandits.studies.study import Study, read_study
 from heavybandits.studies.writer import reserved
 

@@ -16,7 +16,8 @@ import pytest
 from stores import run, same
 
 from heavybandits.results.study_result import StudyResult
-from heavybandits.studies.store import Store, StoreError
+from heavybandits.studies.places import StoreError
+from heavybandits.studies.store import Store
 from heavybandits.studies.study import Study, read_study
 from heavybandits.studies.writer import reserved
 

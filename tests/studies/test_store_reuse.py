@@ -6,8 +6,9 @@ import pytest
 from stores import run, same
 
 from heavybandits.results.study_result import StudyResult
+from heavybandits.studies.places import StoreError
 from heavybandits.studies.schema import StudyFile
-from heavybandits.studies.store import Store, StoreError
+from heavybandits.studies.store import Store
 from heavybandits.studies.study import Study
 from heavybandits.studies.writer import reserved
 

@@ -14,9 +14,10 @@ import heavybandits as hb
 from heavybandits.report.folder import report_folder
 from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
+from heavybandits.studies.places import StoreError
 from heavybandits.studies.progress import RunStep
 from heavybandits.studies.run import run_studies
-from heavybandits.studies.store import Store, StoreError
+from heavybandits.studies.store import Store
 from heavybandits.studies.study import read_study
 from heavybandits.studies.writer import reserved
 

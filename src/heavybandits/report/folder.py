@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from ..results.study_result import StudyResult
 from ..studies.executors import workers
+from ..studies.places import absolute, find_stores
 from ..studies.progress import RunProgress
 from ..studies.run import resumable, run_studies
-from ..studies.store import Store, absolute, find_stores
+from ..studies.store import Store
 from ..studies.study import Study
 from .artist import Artist
 from .page import write_page

@@ -9,7 +9,8 @@ from types import MappingProxyType
 from ..report.folder import Reported, stored_sections
 from ..report.page import write_page
 from ..report.section import Section
-from ..studies.store import Store, find_stores
+from ..studies.places import find_stores
+from ..studies.store import Store
 from .further import load_further
 from .headline import closing
 from .page import claims_opening

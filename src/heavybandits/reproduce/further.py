@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..results.study_result import StudyResult
+from ..studies.places import StoreError, absolute, find_stores
 from ..studies.progress import RunProgress
 from ..studies.run import run_studies
 from ..studies.schema import StudyFile
-from ..studies.store import Store, StoreError, absolute, find_stores
+from ..studies.store import Store
 from ..studies.study import Study
 from .comparisons import MOST_LOOKS
 from .verdicts import verdicts

@@ -20,6 +20,7 @@ from .._version import __version__
 from ..engine.loop import Run, game_of, play_chunk
 from ..results.study_result import StudyResult
 from .executors import workers as opened_workers
+from .places import has_results
 from .progress import RunProgress, RunStep
 from .record import Item
 from .schema import StudyError
@@ -101,7 +102,7 @@ def run_studies(
     """
     with ExitStack() as stack:
         stores = {stack.enter_context(reserved(location, study)): study for location, study in studies.items()}
-        with resumable(lambda: any(store.has_results for store in stores)):
+        with resumable(lambda: any(has_results(store.location) for store in stores)):
             return _run(stores, executor, watch, finished)
 
 

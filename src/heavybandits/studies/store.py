@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ import zarr
 
 from ..results.result import Chunk, Result
 from ..results.study_result import StudyResult
+from .places import StoreError, absolute, find_stores
 from .record import Item, RecordError, StudyRecord
 
 ARRAYS = Chunk._fields
@@ -36,10 +36,6 @@ def accept_consolidation() -> None:
 
 
 accept_consolidation()  # for all threads: one could undo a filter that another sets temporarily
-
-
-class StoreError(ValueError):
-    """A store that cannot be used; the message says which, why, and what to do."""
 
 
 class Store:
@@ -173,42 +169,6 @@ def checksum(digest: str, item: Item, chunk: Chunk) -> int:
     for values in chunk:
         found.update(np.ascontiguousarray(values).tobytes())
     return int.from_bytes(found.digest()[:8], "little") | 1
-
-
-def absolute(location: str | Path) -> str:
-    """Return a folder as an absolute path, which means the same to all workers; any other address is left as it is."""
-    path = re.sub("^(file|local)://", "", str(location))
-    if "://" not in path:
-        return os.path.abspath(path)
-    file_system(path)  # refuses an address that nothing here can open
-    return path
-
-
-def file_system(address: str) -> Any:
-    """Return the file system of an address that is not a folder of this machine."""
-    try:
-        import fsspec
-
-        return fsspec.url_to_fs(address)[0]
-    except ImportError as error:
-        raise StoreError(f"{address}: {error}; such an address needs fsspec and the package that it asks for") from None
-    except ValueError as error:
-        raise StoreError(f"{address}: {error}; choose a folder, or another address") from None
-
-
-def find_stores(location: str | Path) -> list[str]:
-    """Return the stores in a folder, or at an address that fsspec understands."""
-    location = absolute(location)
-    if "://" in location:
-        files = file_system(location)
-        found = [files.unstrip_protocol(path) for path in files.glob(f"{location}/*.zarr")]
-    else:
-        if not Path(location).is_dir():
-            raise StoreError(f"there is no folder {location}")
-        found = [str(path) for path in Path(location).glob("*.zarr")]
-    if not found:
-        raise StoreError(f"{location}: no results yet; run the study first")
-    return sorted(found)
 
 
 def load_study(folder: str | Path) -> StudyResult:

@@ -14,6 +14,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -94,7 +95,7 @@ class Study:
     @cached_property
     def cases(self) -> dict[str, Case]:
         """The cases by label."""
-        cases, labels = {}, _Labels(self.name, "instance", str.casefold)
+        cases, labels = {}, _Labels(self.name, "instance")
         for base, table in self.spec.instance.items():
             with _located(self.name, f"instance.{base}"):
                 for label, swept, values in choices(base, table.model_dump(exclude_none=True)):
@@ -110,7 +111,7 @@ class Study:
     @cached_property
     def choices(self) -> dict[str, PolicyChoice]:
         """The policies by label, before oracle parameters are filled in."""
-        found, labels = {}, _Labels(self.name, "policy", str)
+        found, labels = {}, _Labels(self.name, "policy")
         for family, table in self.spec.policy.items():
             with _located(self.name, f"policy.{family}"):
                 for label, swept, values in choices(family, table.model_dump()):
@@ -145,18 +146,17 @@ class Study:
 
     def with_replications(self, replications: int) -> Study:
         """Return the same study with at most this many replications."""
-        spec = self.spec.plain()
-        for table in (spec["study"], *spec["instance"].values()):
-            if "replications" in table:
-                table["replications"] = min(table["replications"], replications)
-        return Study(self.name, StudyFile.checked(self.name, spec), self.folder)
+        return self._with_replications(lambda own: min(own, replications))
 
     def repeated(self, times: int) -> Study:
         """Return the same study with this many times the replications; the first of them stay the same."""
+        return self._with_replications(lambda own: own * times)
+
+    def _with_replications(self, change: Callable[[int], int]) -> Study:
         spec = self.spec.plain()
         for table in (spec["study"], *spec["instance"].values()):
             if "replications" in table:
-                table["replications"] *= times
+                table["replications"] = change(table["replications"])
         return Study(self.name, StudyFile.checked(self.name, spec), self.folder)
 
     def only(self, labels: Collection[str]) -> Study:
@@ -193,14 +193,10 @@ class Study:
 
 
 class _Labels:
-    """The labels of a study's cases or policies.
+    """The labels of a study's cases or policies; those of cases name folders, and some file systems ignore case."""
 
-    Those of cases name folders, and some file systems ignore case: labels with the same ``key`` count as equal.
-    """
-
-    def __init__(self, name: str, table: str, key: Callable[[str], str]) -> None:
-        self._name, self._table, self._key = name, table, key
-        self._taken: dict[str, tuple[str, str]] = {}
+    def __init__(self, name: str, table: str) -> None:
+        self._name, self._table, self._taken = name, table, dict[str, tuple[str, str]]()
 
     def add(self, label: str, base: str) -> None:
         """Refuse a label that cannot be used; ``base`` is the name of its table."""
@@ -209,7 +205,7 @@ class _Labels:
             raise StudyError(f"{self._name}: a label {rule}, got {label!r}")
         if len(label.encode()) > LONGEST_LABEL:
             raise StudyError(f"{self._name}: a label must have at most {LONGEST_LABEL} bytes, got {label!r}")
-        key = self._key(label)
+        key = label.casefold() if self._table == "instance" else label
         if self._table == "instance" and key in RESERVED_LABELS:
             raise StudyError(f"{self._name}: instance.{base}: the store uses {label!r} itself; choose another label")
         if key in self._taken:
@@ -225,20 +221,16 @@ def _restored(name: str, spec: str, folder: str) -> Study:
     return Study(name, StudyFile.checked(name, json.loads(spec)), folder)
 
 
-class _located:
-    """A context in which errors say where in the file they come from."""
-
-    def __init__(self, name: str, key: str) -> None:
-        self.where = f"{name}: {key}"
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, traceback: object) -> None:
-        if not isinstance(error, Exception) or isinstance(error, StudyError | RecursionError):
-            return
+@contextmanager
+def _located(name: str, key: str) -> Iterator[None]:
+    """Let errors say where in the file they come from."""
+    try:
+        yield
+    except (StudyError, RecursionError):
+        raise
+    except Exception as error:
         kind = "" if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: "  # a user's code
-        raise StudyError(f"{self.where}: {kind}{error}") from None
+        raise StudyError(f"{name}: {key}: {kind}{error}") from None
 
 
 def read_study(source: str | Path) -> Study:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import platform
-import shutil
 import sys
 import warnings
 from collections.abc import Iterator
@@ -20,18 +19,9 @@ import zarr
 from .._files import named
 from ..results.result import Chunk
 from ..results.stored_instance import noise_of
+from .places import StoreError, absolute, clear, delete, has_results, is_empty, is_folder
 from .record import CaseRecord, Item, PolicyRecord, RecordError, StudyRecord, differences
-from .store import (
-    ARRAYS,
-    DAMAGE,
-    Store,
-    StoreError,
-    absolute,
-    accept_consolidation,
-    checksum,
-    coordinate_arrays,
-    file_system,
-)
+from .store import ARRAYS, DAMAGE, Store, accept_consolidation, checksum, coordinate_arrays
 from .study import Study
 
 if sys.platform != "win32":
@@ -71,11 +61,6 @@ class Writer(Store):
             _write_attributes(self.location, self.record.sealed())
             _consolidate(self.location)
 
-    @property
-    def has_results(self) -> bool:
-        """Whether any chunk is stored."""
-        return _has_results(self.location)
-
 
 @contextmanager
 def reserved(location: str | Path, study: Study) -> Iterator[Writer]:
@@ -105,7 +90,7 @@ def reserved(location: str | Path, study: Study) -> Iterator[Writer]:
 @contextmanager
 def _locked(location: str) -> Iterator[None]:
     """Keep other runs on this machine out of a folder until the block or the process ends."""
-    if sys.platform == "win32" or "://" in location:
+    if sys.platform == "win32" or not is_folder(location):
         yield
         return
     os.makedirs(location, exist_ok=True)
@@ -132,13 +117,13 @@ def _settled(location: str, study: Study) -> StudyRecord:
         found = StudyRecord.unsealed(zarr.open_group(location, mode="r").attrs.asdict())
     except (*DAMAGE, FileNotFoundError) as error:
         made = record_of(study)
-        if _is_empty(location) or _holds_some(location, made):
+        if is_empty(location) or _holds_some(location, made):
             return made
         reason = str(error) if isinstance(error, RecordError) else f"is not the store of a study: {error}"
         raise StoreError(f"{location}: {reason}, and holds no results of this study; "
                          "choose another folder, or delete it") from None  # fmt: skip
-    if not _has_results(location):
-        _clear(location)
+    if not has_results(location):
+        clear(location)
         return record_of(study)
     if found.digest != study.digest:
         raise _another(location, found, study)
@@ -188,7 +173,7 @@ def _write_attributes(location: str, attributes: Any) -> None:
     except FileNotFoundError:
         zarr.create_group(location, attributes=attributes)
     except DAMAGE:
-        _delete(f"{location}/zarr.json")
+        delete(f"{location}/zarr.json")
         zarr.create_group(location, attributes=attributes)
     else:
         if group.attrs.asdict() != attributes:
@@ -272,21 +257,6 @@ def _consolidate(location: str) -> None:
                              "delete that, or choose another folder") from None  # fmt: skip
 
 
-def _has_results(location: str) -> bool:
-    """Return whether any chunk is stored, of any study."""
-    pattern = "*/checksum/c/*"
-    if "://" not in location:
-        return any(Path(location).glob(pattern))
-    return bool(file_system(location).glob(f"{location}/{pattern}"))
-
-
-def _is_empty(location: str) -> bool:
-    """Return whether there is nothing there, except perhaps files that were never finished."""
-    if "://" not in location:
-        return all(entry.suffix == ".partial" for entry in Path(location).iterdir())
-    return not file_system(location).find(location)
-
-
 def _holds_some(location: str, record: StudyRecord) -> bool:
     """Return whether at least one chunk belongs to the study with this record."""
     cases = _Cases(location, record)
@@ -301,22 +271,6 @@ class _Cases(Store):
 
     def _array(self, case: str, name: str) -> Any:
         return zarr.open_array(f"{self.location}/{case}/{name}", mode="r")
-
-
-def _delete(file: str) -> None:
-    if "://" not in file:
-        Path(file).unlink()
-    else:
-        file_system(file).rm_file(file)
-
-
-def _clear(location: str) -> None:
-    """Delete what is in a store; its folder, which is locked, stays."""
-    if "://" not in location:
-        for entry in Path(location).iterdir():
-            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        return
-    file_system(location).rm(location, recursive=True)
 
 
 def _versions() -> dict[str, str]:
