@@ -29,15 +29,15 @@ def number(value: Any) -> str:
     return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 
 
-def plural(count: int, noun: str) -> str:
+def plural(count: int, noun: str, several: str = "") -> str:
     """Return a count with its noun, in the plural unless the count is 1.
 
     Examples
     --------
-    >>> plural(1, "reward"), plural(1500, "reward")
-    ('1 reward', '1,500 rewards')
+    >>> plural(1, "reward"), plural(1500, "reward"), plural(2, "study", "studies")
+    ('1 reward', '1,500 rewards', '2 studies')
     """
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+    return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

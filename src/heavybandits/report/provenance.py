@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._format import plural
 from ..results.study_result import StudyResult
 
 
@@ -31,7 +32,7 @@ def missing(study: StudyResult) -> str:
     if study.provenance.get("complete", True):
         return ""
     absent = study.provenance.get("missing replications", 0)
-    return f"Not finished: {_count(absent, 'replication is', 'replications are')} missing."
+    return f"Not finished: {plural(absent, 'replication is', 'replications are')} missing."
 
 
 def what_was_run(studies: Sequence[StudyResult]) -> str:
@@ -42,8 +43,8 @@ def what_was_run(studies: Sequence[StudyResult]) -> str:
     machines = sorted({machine for machine, _ in sessions if machine})
     policies = len({label for study in studies for label in study.families})
     text = (
-        f"{_count(len(studies), 'study', 'studies')}: {_count(policies, 'policy', 'policies')} on "
-        f"{_count(len(results), 'instance', 'instances')}, {_count(runs, 'run', 'runs')} with "
+        f"{plural(len(studies), 'study', 'studies')}: {plural(policies, 'policy', 'policies')} on "
+        f"{plural(len(results), 'instance')}, {plural(runs, 'run')} with "
         f"{_pulls(studies):,} pulls in all"
     )
     if seconds := sum(sessions.values()):
@@ -62,7 +63,7 @@ def in_short(studies: Sequence[StudyResult]) -> list[str]:
     least, most = min(replications), max(replications)
     return [
         *([f"heavybandits {', '.join(versions)}"] if versions else []),
-        _count(most, "replication", "replications") if least == most else f"{least:,} to {most:,} replications",
+        plural(most, "replication") if least == most else f"{least:,} to {most:,} replications",
         f"{pulls / 1e6:,.0f} million pulls" if pulls >= 1e6 else f"{pulls:,} pulls",
         *([_duration(seconds)] if seconds else []),
         *([f"seed {', '.join(seeds)}"] if seeds else []),
@@ -83,11 +84,7 @@ def _sessions(studies: Sequence[StudyResult]) -> dict[tuple[str, str], float]:
     return sessions
 
 
-def _count(number_of: int, one: str, several: str) -> str:
-    return f"{number_of:,} {one if number_of == 1 else several}"
-
-
 def _duration(seconds: float) -> str:
     if seconds < 90:
-        return _count(max(1, round(seconds)), "second", "seconds")
+        return plural(max(1, round(seconds)), "second")
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -14,6 +14,7 @@ from .._files import named
 from .._format import number
 from ..palette import Look, look
 from ..results.study_result import StudyResult
+from ..results.summary import with_error
 from .drawing import PanelPicture, best_variants, picture, save, variable
 from .figures import draw_figure
 from .matrix import advice, ratio_matrix
@@ -124,9 +125,8 @@ def regret_sheet(study: StudyResult) -> Sheet | None:
             final, lost = result.regret.to_numpy()[row, :, -1], int(result.failed[row].sum())
             mean = float(means[instance][row])
             error = final.std(ddof=1) / math.sqrt(len(final)) if len(final) > 1 else math.nan
-            text = f"{number(mean)} ± {number(float(error))}" if len(final) > 1 else number(mean)
             note = f"{lost} of {len(final)} failed" if lost else ""
-            cells.append(Cell(text, mean, note, best=bool(mean == best[instance])))
+            cells.append(Cell(with_error(mean, float(error)), mean, note, best=bool(mean == best[instance])))
         rows.append(cells)
     title = f"Regret after {_horizons(study)} pulls, in units of reward (mean ± standard error)"
     note = "A replication failed if its regret still grew linearly at the end."

@@ -154,8 +154,7 @@ CLAIMS: tuple[PaperClaim, ...] = (
     ),
     PaperClaim(
         "Under heavy tails three initial pulls of each arm are better than one.",
-        "Section 3", "remarks-cauchy", below([("SGD-UCB", "SGD-UCB (p=1)")], ALL_INSTANCES, LOG_REGRET),
-        (UNSHOWN,),
+        "Section 3", "remarks-cauchy", below([("SGD-UCB", "SGD-UCB (p=1)")], ALL_INSTANCES, LOG_REGRET), (UNSHOWN,),
     ),
     _converges("Cauchy noise, which has no mean", "cauchy", "Section 4"),
     PaperClaim(
@@ -258,8 +257,7 @@ CLAIMS: tuple[PaperClaim, ...] = (
     ),
     PaperClaim(
         "Under Gaussian noise one initial pull of each arm is better than three.",
-        "Section 3", "remarks-gaussian", below([("SGD-UCB", "SGD-UCB (p=3)")], ALL_INSTANCES, LOG_REGRET),
-        (UNSHOWN,),
+        "Section 3", "remarks-gaussian", below([("SGD-UCB", "SGD-UCB (p=3)")], ALL_INSTANCES, LOG_REGRET), (UNSHOWN,),
     ),
     # Arms that are hard to tell apart
     PaperClaim(

@@ -117,11 +117,6 @@ class StudyEvidence:
                 for label, result in self.study.results.items()}  # fmt: skip
 
     @property
-    def swept(self) -> dict[str, dict[str, float]]:
-        """The parameters that were swept to make each case, by label."""
-        return self.study.swept
-
-    @property
     def played(self) -> int:
         """How many replications were played."""
         last = self.further or self.study
@@ -272,7 +267,7 @@ def environments(*numbers: int) -> Where:
 
 def _deltas(low: float, high: float) -> Callable[[StudyEvidence], list[list[str]]]:
     def group(study: StudyEvidence) -> list[list[str]]:
-        deltas = {label: study.swept[label]["delta"] for label in study.results}
+        deltas = _delta_of(study)
         top = max(deltas.values())
         chosen = [label for label, delta in deltas.items() if low * top < delta <= high * top]
         if not chosen:
@@ -282,8 +277,12 @@ def _deltas(low: float, high: float) -> Callable[[StudyEvidence], list[list[str]
     return group
 
 
+def _delta_of(study: StudyEvidence) -> dict[str, float]:
+    return {label: study.study.swept[label]["delta"] for label in study.results}
+
+
 def _closest(study: StudyEvidence) -> list[list[str]]:
-    deltas = {label: study.swept[label]["delta"] for label in study.results}
+    deltas = _delta_of(study)
     above_zero = sorted((label for label in deltas if deltas[label] > 0), key=deltas.__getitem__)
     return [[label] for label in above_zero[:2]]
 

@@ -99,7 +99,7 @@ class StudyResult:
         return dict(zip(self.families, scores.tolist(), strict=True))
 
     def __repr__(self) -> str:
-        policies = f"{len(self.families)} {'policy' if len(self.families) == 1 else 'policies'}"
+        policies = plural(len(self.families), "policy", "policies")
         return f"StudyResult({self.name}; {plural(len(self.results), 'case')}, {policies})"
 
     def _repr_html_(self) -> str:
