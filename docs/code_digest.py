@@ -131,7 +131,8 @@ class Reader:
         here = self.module(module)
         if name in here.definitions:
             return module, name
-        return self.found(*here.imports[name]) if all(here.imports.get(name, [""])) else None
+        base, imported = here.imports.get(name, ("", ""))
+        return self.found(base, imported) if imported and not is_ours(f"{base}.{imported}") else None
 
     def _text(self, key: Key, named: bool) -> str:
         """Return a definition as text, with those that it names replaced by digests of their text, or by nothing."""

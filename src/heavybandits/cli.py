@@ -63,15 +63,15 @@ def reproduce(
 
     Example: heavybandits reproduce --only cauchy --only runtime --out paper
     """
-    from .reproduce import EXPERIMENTS
+    from .reproduce import PAPER_EXPERIMENTS
     from .reproduce.further import decide_further
     from .studies.study import read_study
 
     for name in only or ():
-        if name not in EXPERIMENTS:
-            raise ValueError(unknown("experiment", name, EXPERIMENTS))
-    names = only or [name for name in EXPERIMENTS if not (quick and name.startswith("remarks"))]
-    chosen = [read_study(name) for name in EXPERIMENTS if name in names]
+        if name not in PAPER_EXPERIMENTS:
+            raise ValueError(unknown("experiment", name, PAPER_EXPERIMENTS))
+    names = only or [name for name in PAPER_EXPERIMENTS if not (quick and name.startswith("remarks"))]
+    chosen = [read_study(name) for name in PAPER_EXPERIMENTS if name in names]
     if quick:
         chosen = [study.with_replications(study.spec.study.replications // 20) for study in chosen]
     if paper_only:

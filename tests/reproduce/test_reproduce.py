@@ -22,7 +22,7 @@ from worlds import (
     sweep,
 )
 
-from heavybandits.reproduce import DIFFERENCES, EXPERIMENTS, verdicts
+from heavybandits.reproduce import DIFFERENCES, PAPER_EXPERIMENTS, verdicts
 from heavybandits.reproduce.claims import CLAIMS
 from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.study import read_study
@@ -65,7 +65,7 @@ def test_the_printed_rate_of_clipped_sgd_fails_between_the_first_and_the_last_st
 def test_claims_are_listed_once_and_cover_every_experiment_in_order() -> None:
     assert len({claim.words for claim in CLAIMS}) == len(CLAIMS)
     assert len({(claim.study, claim.rule.words) for claim in CLAIMS}) == len(CLAIMS)
-    assert tuple(dict.fromkeys(claim.study for claim in CLAIMS)) == EXPERIMENTS
+    assert tuple(dict.fromkeys(claim.study for claim in CLAIMS)) == PAPER_EXPERIMENTS
 
 
 def test_claims_on_studies_that_were_not_run_are_left_out() -> None:
@@ -105,7 +105,7 @@ def test_the_best_variant_stands_for_its_family_and_is_named() -> None:
 
 @pytest.mark.slow
 def test_notes_say_where_text_and_code_differ() -> None:
-    assert {name for difference in DIFFERENCES for name in difference.studies} < set(EXPERIMENTS)
+    assert {name for difference in DIFFERENCES for name in difference.studies} < set(PAPER_EXPERIMENTS)
     decided = verdicts(papers_world())
     for difference in DIFFERENCES:
         for verdict in decided:

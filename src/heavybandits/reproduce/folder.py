@@ -14,7 +14,7 @@ from ..studies.store import Store
 from .further import load_further
 from .headline import closing
 from .page import claims_opening
-from .paper import EXPERIMENTS
+from .paper import PAPER_EXPERIMENTS
 from .verdicts import verdicts
 
 
@@ -22,7 +22,7 @@ def report_paper(
     folder: Path, store: str | None = None, drawn: Mapping[str, Section] = MappingProxyType({})
 ) -> Reported:
     """Write the report on a folder: its claims first, then its studies, then others; see :func:`.report_folder`."""
-    order = {name: number for number, name in enumerate(EXPERIMENTS)}
+    order = {name: number for number, name in enumerate(PAPER_EXPERIMENTS)}
     sections = sorted(
         stored_sections(folder, store, drawn), key=lambda section: order.get(section.study.name, len(order))
     )
@@ -33,4 +33,4 @@ def report_paper(
 
 def holds_paper(folder: str | Path) -> bool:
     """Return whether a folder, or an address, holds studies of the paper."""
-    return any(Store(location).record.name in EXPERIMENTS for location in find_stores(folder))
+    return any(Store(location).record.name in PAPER_EXPERIMENTS for location in find_stores(folder))

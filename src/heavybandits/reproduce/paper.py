@@ -26,7 +26,7 @@ PAPER = Paper(
     ),
 )  # fmt: skip
 
-EXPERIMENTS = (
+PAPER_EXPERIMENTS = (
     "cauchy", "remarks-cauchy", "runtime", "remarks-cost", "frechet-1.25", "remarks-growth", "gaussian",
     "remarks-gaussian", "delta-gaussian", "delta-cauchy", "frechet-1", "cauchy-exp", "cauchy-pareto",
 )  # fmt: skip

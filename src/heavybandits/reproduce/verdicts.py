@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from ..results.study_result import StudyResult
-from .claims import CLAIMS, MEDIAN, PaperClaim
+from .claims import CLAIMS, RUCB_MEDIAN, PaperClaim
 from .comparisons import Comparison, growth_needed
 from .differences import DIFFERENCES, Difference
 from .measures import NotRunError, StudyEvidence
@@ -103,7 +103,7 @@ def verdicts(
     Parameters
     ----------
     studies
-        Results by the name of the study, one of :data:`~heavybandits.reproduce.EXPERIMENTS`; others are ignored.
+        Results by the name of the study, one of :data:`~heavybandits.reproduce.PAPER_EXPERIMENTS`; others are ignored.
     further
         More replications of the best policies of some studies, by the same names; see :mod:`.further`.
 
@@ -135,9 +135,9 @@ def verdict_on(claim: PaperClaim, studies: Mapping[str, StudyEvidence]) -> Claim
     study = studies[claim.study]
     comparisons, lack = _compared(claim, studies)
     notes, best = claim.notes, study.study.best
-    if MEDIAN in claim.rule.families and MEDIAN in best:
-        greedy = f"The text gives {MEDIAN} a bonus, but the published code makes it greedy"
-        notes = (*notes, f"{greedy}; the best variant here is {best[MEDIAN]!r}.")
+    if RUCB_MEDIAN in claim.rule.families and RUCB_MEDIAN in best:
+        greedy = f"The text gives {RUCB_MEDIAN} a bonus, but the published code makes it greedy"
+        notes = (*notes, f"{greedy}; the best variant here is {best[RUCB_MEDIAN]!r}.")
     differences = tuple(difference for difference in DIFFERENCES if claim.study in difference.studies)
     return ClaimVerdict(claim, comparisons, lack, study.played, notes, differences)
 

@@ -72,7 +72,7 @@ def is_empty(location: str) -> bool:
     return not file_system(location).find(location)
 
 
-def delete(file: str) -> None:
+def delete_file(file: str) -> None:
     """Delete a file."""
     Path(file).unlink() if is_folder(file) else file_system(file).rm_file(file)
 

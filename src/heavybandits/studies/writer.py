@@ -19,7 +19,7 @@ import zarr
 from .._files import named
 from ..results.result import Chunk
 from ..results.stored_instance import noise_of
-from .places import StoreError, absolute, clear, delete, has_results, is_empty, is_folder
+from .places import StoreError, absolute, clear, delete_file, has_results, is_empty, is_folder
 from .record import CaseRecord, Item, PolicyRecord, RecordError, StudyRecord, differences
 from .store import ARRAYS, DAMAGE, Store, accept_consolidation, checksum, coordinate_arrays
 from .study import Study
@@ -173,7 +173,7 @@ def _write_attributes(location: str, attributes: Any) -> None:
     except FileNotFoundError:
         zarr.create_group(location, attributes=attributes)
     except DAMAGE:
-        delete(f"{location}/zarr.json")
+        delete_file(f"{location}/zarr.json")
         zarr.create_group(location, attributes=attributes)
     else:
         if group.attrs.asdict() != attributes:
