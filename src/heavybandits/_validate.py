@@ -5,6 +5,7 @@ sentence reads "Cauchy: scale must be a positive finite number, got -1".
 """
 
 import difflib
+import importlib.util
 import math
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
@@ -109,6 +110,21 @@ def visible(text: str) -> str:
     """
     return "".join(character if character.isprintable() or character == "\n" else ascii(character)[1:-1]
                    for character in text)  # fmt: skip
+
+
+def require_extra(extra: str, *packages: str) -> None:
+    """Refuse to go on without the packages that an extra installs.
+
+    Examples
+    --------
+    >>> require_extra("plot", "matplotlib_from_mars")
+    Traceback (most recent call last):
+        ...
+    ModuleNotFoundError: this needs matplotlib_from_mars: pip install 'heavybandits[plot]'
+    """
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
+            raise ModuleNotFoundError(f"this needs {package}: pip install 'heavybandits[{extra}]'", name=package)
 
 
 def _real(owner: str, name: str, value: object, rule: str, test: Callable[[float], bool]) -> float:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
-from ._validate import unknown, visible
+from ._validate import require_extra, unknown, visible
 from ._version import __version__
 from .service import commands as service_commands
 
@@ -217,11 +217,12 @@ service_commands.add_to(app)
 def _listed(what: str) -> dict[str, dict[str, str]]:
     """Return a line about each name, in groups by title."""
     from .algorithms.registry import TITLES, estimators, policies
-    from .studies.study import studies
     from .world.environments import instances
     from .world.noises import noises
 
     if what == "studies":
+        from .studies.study import studies
+
         files = {name: tomllib.loads(path.read_text("utf-8")) for name, path in studies().items()}
         return {"": {name: file["study"]["title"] for name, file in files.items()}}
     known: dict[str, Any] = {"estimators": estimators, "noises": noises, "instances": instances}
@@ -277,6 +278,7 @@ def _run(
 
 def _report(folder: Path, store: str | None, *drawn: Any) -> Reported:
     """Write the report on a folder, with the paper's claims if it holds studies of the paper."""
+    require_extra("studies", "jinja2")
     from .report.folder import report_folder
     from .reproduce.folder import holds_paper, report_paper
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from .._validate import require_extra
 from ..engine.progress import say
 from ..evidence.read import Rewards, Source, read_rewards
 from ..numerics import LARGEST_FLOAT
@@ -70,6 +71,8 @@ def diagnose(
     """
     if goal not in (None, "mean", "location"):
         raise ValueError(f"diagnose: goal must be 'mean' or 'location', got {goal!r}")
+    if plots is not None:
+        require_extra("plot", "matplotlib")
     say("reading rewards")
     rewards = read_rewards(
         source, arm_column=arm_column, reward_column=reward_column, minimise=minimise, feature_columns=feature_columns

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._format import html_table, number, text_table
-from .._validate import visible
+from .._validate import require_extra, visible
 from .measures import Measure, measures
 from .tally import Tally, is_sized_up
 from .verdict import Forecast, Peaks, Verdict, judge
@@ -189,6 +189,7 @@ class Evidence:
 
     def plot(self) -> NotebookFigure:
         """Return a figure with the estimates and intervals of the arms."""
+        require_extra("plot", "matplotlib")
         from .picture import plot_intervals
 
         return plot_intervals(self.table, self.winner, self._label())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from .._format import html_table, number, plural
-from .._validate import unknown
+from .._validate import require_extra, unknown
 from ..palette import look
 from ..protocols import FloatArray, IntArray
 from .stored_instance import PlayedInstance
@@ -217,6 +217,7 @@ class Result:
         >>> figure.axes[0].get_ylabel()
         'mean regret'
         """
+        require_extra("plot", "matplotlib")
         from .plot import NotebookFigure, plot_regret
 
         if scale not in ("linear", "log"):
