@@ -1,4 +1,4 @@
-"""Figures, tables and one HTML page from stored results; nothing here runs a simulation."""
+"""Figures, tables and one HTML page from stored results; only :mod:`.folder` runs studies before it reports on them."""
 
 from .page import write_report
 

@@ -24,6 +24,8 @@ MOST_DOTS = 300  # replications shown per policy
 
 def draw_curves(study: StudyResult) -> Drawing:
     """Draw regret over rounds, a panel per instance."""
+    from ..results.plot import limit_shown
+
     names, instances = best_variants(study), list(study.results.items())[:MOST_PANELS]
     strips = len(names) if len(names) <= MOST_STRIPS else 0
     band = banded(study)
@@ -41,7 +43,9 @@ def draw_curves(study: StudyResult) -> Drawing:
     if strips:
         text += " Below: the final regret of each replication, with a bar at the median."
     text += " An arrow marks a policy that leaves the panel, with its last value."
-    if any(limit_shown(study, result) for _, result in instances):
+    rows = [list(study.families).index(label) for label in names]
+    thin = [(*thinned(result), result.lai_robbins_slope) for _, result in instances]
+    if any(limit_shown(rounds, regret[rows].mean(axis=1), slope) for rounds, regret, slope in thin):
         text += " The dotted line has the slope that no policy can beat as the horizon grows (Lai and Robbins)."
     if len(study.results) > MOST_PANELS:
         text += f" Only the first {MOST_PANELS} of {len(study.results)} instances are drawn."
@@ -55,15 +59,6 @@ def banded(study: StudyResult) -> list[str]:
              for family, label in study.best.items()}  # fmt: skip
     order = sorted(final, key=final.__getitem__)
     return by_fame(order)[:1] + [name for name in order if name != by_fame(order)[0]][:1]
-
-
-def limit_shown(study: StudyResult, result: Result) -> bool:
-    """Return whether the Lai-Robbins line lies below all curves of an instance."""
-    rounds, regret = thinned(result)
-    late = rounds >= rounds[-1] // 10
-    order = list(study.families)
-    means = regret[[order.index(label) for label in best_variants(study)]].mean(axis=1)[:, late]
-    return bool((result.lai_robbins_slope * np.log(rounds[late]) <= means).all())  # False for NaN
 
 
 def _draw_panel(

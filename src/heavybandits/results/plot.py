@@ -79,14 +79,26 @@ def plot_regret(
         axes.set(xscale="log", yscale="log")
     else:
         axes.set(xlim=(0, rounds[-1]), ylim=(0, visible_top([float(mean[-1]) for mean in means.values()])))
-    late = rounds >= rounds[-1] // 10
-    bound = limit * np.log(rounds)
-    if math.isfinite(limit) and all((bound[late] <= mean[late]).all() for mean in means.values()):
+    if limit_shown(rounds, list(means.values()), limit):
+        bound = limit * np.log(rounds)
         lines += axes.plot(
             rounds[bound > 0], bound[bound > 0], color=INK, linestyle=":", linewidth=1, label="Lai-Robbins", zorder=2
         )
     tidy(axes)
     name_lines(axes, lines)
+
+
+def limit_shown(rounds: IntArray, means: Sequence[FloatArray], limit: float) -> bool:
+    """Return whether the Lai-Robbins limit is known and lies below all curves after the first tenth of the rounds.
+
+    Examples
+    --------
+    >>> rounds = np.array([1, 10, 100])
+    >>> [limit_shown(rounds, [np.array([0.0, 3.0, 5.0])], limit) for limit in (1.0, 2.0, math.nan)]
+    [True, False, False]
+    """
+    late = rounds >= rounds[-1] // 10
+    return math.isfinite(limit) and all((limit * np.log(rounds[late]) <= mean[late]).all() for mean in means)
 
 
 def visible_top(ends: Sequence[float]) -> float:
