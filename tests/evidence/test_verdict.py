@@ -71,6 +71,26 @@ def test_the_promise_holds_at_a_level_that_can_be_seen(rule: Rule, n_arms: int) 
         assert false_winners(law, rule, n_arms, 100, 1500, 0.5) < 0.65
 
 
+def test_intervals_and_lifts_are_rarely_ever_wrong() -> None:
+    alpha, wrong, runs = 0.2, np.zeros(3), 60
+    for run in range(runs):
+        rng, tally = np.random.default_rng([1, run]), new_tally(2)
+        missed = np.zeros(3)
+        for _ in range(25):
+            arms = np.where(rng.random(100) < 0.8, 1, 0)
+            add(tally, arms, rng.exponential(1.0 + 0.5 * arms))
+            one = measures(tally)[0]
+            cap = one.limits[1]
+            true = [scale * -math.expm1(-cap / scale) for scale in (1.0, 1.5)]  # means of what is counted
+            for arm in range(2):
+                low, high = one.interval(arm, alpha)
+                missed[arm] += not low <= true[arm] <= high
+            missed[2] += one.least_ratio(1, 0, -math.log(alpha)) > true[1] / true[0]
+        wrong += missed > 0
+    # 21 of 60 or more have a probability of 0.4% if each has at most 20%.
+    assert (wrong <= 20).all()
+
+
 def judged(*columns: FloatArray, peaks: Peaks | None = None, eps: float | None = None, cap: float = 1.0) -> Verdict:
     tally = new_tally(len(columns), limits=(0.0, cap))
     for arm, rewards in enumerate(columns):

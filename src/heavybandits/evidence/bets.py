@@ -100,8 +100,8 @@ def new_work(bets: Bets) -> Work:
     """Return room for computing evidence with these bets."""
     octaves = len(bets.joint)
     return Work(
-        np.empty((MOST, 2)), np.empty(MOST), np.empty((2, MOST, octaves)), np.empty((2, 2, MOST, octaves)),
-        np.empty((2, COLUMNS)), np.empty((2, COLUMNS)), np.zeros(2, np.int64),
+        np.zeros((MOST, 2)), np.zeros(MOST), np.zeros((2, MOST, octaves)), np.zeros((2, 2, MOST, octaves)),
+        np.zeros((2, COLUMNS)), np.zeros((2, COLUMNS)), np.zeros(2, np.int64),
     )  # fmt: skip
 
 
@@ -222,6 +222,7 @@ def _quick_bound(bets: Bets, work: Work, i: int, above: bool, claim: Claim) -> f
     return bound
 
 
+@rarely_called
 def log_evidence(
     bets: Bets, work: Work, rows: FloatArray, clip: Clip, b: int, a: int, claim: Claim, times: float,
     mirrored: bool, below: float, above: float,

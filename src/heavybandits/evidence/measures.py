@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from functools import cache
+from typing import Protocol
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ..jit.compiled import compiled
 from ..protocols import FloatArray
 from .bets import HIGHER, RATIO_BLOCK, SIZED_UP, STATED, Claim, log_evidence, lowest_mean, new_work
 from .quantiles import gains, log_quantile_evidence, quantile_limits, roundest, shifted_slots
-from .scale import CAPS, RUNGS, TAU, Clip, ladder
+from .scale import CAPS, COLUMNS, RUNGS, TAU, Clip, ladder
 from .tally import Tally, counts_in_full, points_of
 
 SHARES = (0.80, 0.08, 0.05, 0.04, 0.03)  # of delta, for each clip: most for the first, which needs the fewest rewards
@@ -49,6 +50,14 @@ class Measure(Protocol):
         ...
 
 
+@cache
+def _compiled_bets() -> tuple[Callable[..., float], Callable[..., float]]:
+    """Return :func:`log_evidence` and :func:`lowest_mean`, compiled; the types of their arguments never change."""
+    common = SIZED_UP, new_work(SIZED_UP), np.zeros((1, COLUMNS)), Clip(0, COLUMNS - 1, 1.0)
+    evidence = compiled(log_evidence, *common, 0, 0, HIGHER, 1.0, False, 0.0, 0.0)
+    return evidence, compiled(lowest_mean, *common, 0, False, 0.0)
+
+
 class ClippedMean:
     """The mean of rewards, counted from one limit to another."""
 
@@ -57,14 +66,10 @@ class ClippedMean:
         self.limits = clip.limits(tally.scale)
         self._bets = STATED if tally.scale[RUNGS] < CAPS else SIZED_UP
         self._work = new_work(self._bets)
-        self._evidence: Callable[..., float] = self._compiled(log_evidence, 0, 0, HIGHER, 1.0, False, 0.0, 0.0)
-        self._lowest: Callable[..., float] = self._compiled(lowest_mean, 0, False, 0.0)
+        self._evidence, self._lowest = _compiled_bets()
         low, high = self.limits
         self._is_cost = high <= 0.0
         self._origin = -high / (high - low) if self._is_cost else low / (high - low)
-
-    def _compiled(self, function: Callable[..., float], *arguments: Any) -> Callable[..., float]:
-        return compiled(function, self._bets, self._work, self.tally.rows, self.clip, *arguments)
 
     def estimates(self) -> FloatArray:
         """Return the means; NaN without rewards."""
