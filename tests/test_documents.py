@@ -53,6 +53,11 @@ def test_production_tutorial_runs(
     assert capsys.readouterr().out.startswith("{'bargains': 0, 'classics': 0, 'luxury': 0}\n")
 
 
+def test_the_page_on_evidence_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(python_blocks("docs/evidence.md")[0], "evidence.py", "exec"), {})
+    assert capsys.readouterr().out.startswith("green is the winner: counting at most 150 per decision, it earns more")
+
+
 @pytest.mark.slow
 def test_tutorial_on_contexts_runs(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
