@@ -36,7 +36,7 @@ def names() -> str:
     public = {name for group in stub.public().values() for name in group}
     classes = {entry.make.__name__: name for name, entry in entries.items() if entry.preset_of is None}
     inside = {cls: name for cls, name in classes.items() if cls not in public}
-    return HEAD + listed("FILES", files) + listed("LOOKS", looks) + listed("CLASSES", inside)
+    return HEAD + listed("MODULES", files) + listed("LOOKS", looks) + listed("CLASSES", inside)
 
 
 def listed(name: str, texts: dict[str, str]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import streams
-from heavybandits.algorithms.registry import KINDS, TITLES, examples, facts
+from heavybandits.algorithms.registry import POLICY_FOLDERS, TITLES, examples, facts
 from heavybandits.protocols import is_randomised
 
 ROOT = Path(__file__).parent.parent
@@ -67,7 +67,7 @@ policies/*
 def page() -> str:
     """Return the page: a table for each kind of policy."""
     tables = []
-    for kind in KINDS:
+    for kind in POLICY_FOLDERS:
         if facts(kind):
             title = f"{TITLES[kind][0].upper()}{TITLES[kind][1:]}"
             tables.append(f"## {title}\n\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows(kind)))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.algorithms.parts.regression.design import Design, dot, init_design, learn, leverage
+from heavybandits.algorithms.parts.regression.design import Design, add_row, dot, init_design, leverage
 from heavybandits.protocols import FloatArray, IntArray
 
 
@@ -35,7 +35,7 @@ class Ridge(NamedTuple):
 
     def update(self, state: RidgeState, x: FloatArray, reward: float) -> None:
         error = min(max(reward, -1e100), 1e100) - dot(x, state.theta)
-        grown = 1.0 + learn(state.design, x, 1.0)
+        grown = 1.0 + add_row(state.design, x, 1.0)
         for i in range(len(x)):
             state.theta[i] += error / grown * state.design.product[i]
         state.seen[0] += 1

@@ -13,7 +13,7 @@ import pytest
 
 import heavybandits
 from heavybandits import cli
-from heavybandits.algorithms.registry import KINDS, TITLES
+from heavybandits.algorithms.registry import POLICY_FOLDERS, TITLES
 from heavybandits.studies.store import Store
 from heavybandits.studies.study import studies
 from heavybandits.world.environments import instances
@@ -160,7 +160,7 @@ runpy.run_module("heavybandits", run_name="__main__")
 
 def test_lists() -> None:
     for what, known in (
-        ("policies", [name for kind in KINDS for name in (f"# {TITLES[kind]}", *heavybandits.policies(kind))]),
+        ("policies", [name for kind in POLICY_FOLDERS for name in (f"# {TITLES[kind]}", *heavybandits.policies(kind))]),
         ("estimators", heavybandits.estimators()),
         ("noises", heavybandits.noises()),
         ("instances", instances()),

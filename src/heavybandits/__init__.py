@@ -15,7 +15,7 @@ from typing import Any
 import lazy_loader
 
 from ._version import __version__ as __version__
-from .names import CLASSES, FILES
+from .names import CLASSES, MODULES
 
 # The stub beside this file lists the public names.  Each is imported when it is first used, so importing the package
 # is quick, and a process that plays one policy does not load all of them.
@@ -26,7 +26,7 @@ _INSTANCES = ("delta_cauchy", "delta_gaussian", "gaussian_env1", "gaussian_env2"
 def __getattr__(name: str) -> Any:
     """Return a public name, or with a warning one that was public until version 0.2."""
     if name in CLASSES:
-        module, advice = f"algorithms.{FILES[CLASSES[name]]}", f"hb.make({CLASSES[name]!r}), or "
+        module, advice = f"algorithms.{MODULES[CLASSES[name]]}", f"hb.make({CLASSES[name]!r}), or "
     elif name in _INSTANCES:
         module, advice = "world.environments", ""
     else:

@@ -3,7 +3,7 @@
 Written by ``python docs/generate.py``.
 """
 
-FILES = {
+MODULES = {
     "ada-oful": "linear.ada_oful", "ada-tinf": "policies.ada_tinf", "adaptive-level-set-ucb": "policies.level_set_ucb",
     "adar-ucb": "policies.adar_ucb", "admm": "lipschitz.admm", "adtm": "lipschitz.adtm", "ape2": "policies.ape2",
     "auto": "policies.auto", "auto-mean": "policies.auto_mean", "betting-ucb": "policies.betting_ucb",

@@ -111,7 +111,7 @@ def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     for kind, name in NAMES.items():
-        folder = tmp_path / "src/heavybandits/algorithms" / registry.KINDS[kind]
+        folder = tmp_path / "src/heavybandits/algorithms" / registry.POLICY_FOLDERS[kind]
         (folder / f"{name.replace('-', '_')}.py").write_text(HEAD + NEW[kind])
     # Interpreted, because compiling takes long and does not depend on where the file is.
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "NUMBA_DISABLE_JIT": "1"}
@@ -125,7 +125,8 @@ def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
                 assert f"{name}, 0 rewards\n" in done.stdout
     names, studies = (tmp_path / "src/heavybandits" / part for part in ("names.py", "studies/files"))
     for kind, name in NAMES.items():
-        assert f'"{name}": "{registry.KINDS[kind]}.{name.replace("-", "_")}"' in names.read_text(encoding="utf-8")
+        module = f"{registry.POLICY_FOLDERS[kind]}.{name.replace('-', '_')}"
+        assert f'"{name}": "{module}"' in names.read_text(encoding="utf-8")
     assert '[policy.round-robin]\nkind = "round-robin"\n' in (studies / "zoo.toml").read_text(encoding="utf-8")
     table = (tmp_path / "docs/policies.md").read_text(encoding="utf-8")
     for kind, name in NAMES.items():
@@ -166,7 +167,7 @@ def test_a_name_can_be_registered_once() -> None:
         register_estimator("ucb")(type(ClippedSGD()))
 
 
-@pytest.mark.parametrize("kind", registry.KINDS)
+@pytest.mark.parametrize("kind", registry.POLICY_FOLDERS)
 def test_every_policy_has_facts_and_is_of_its_kind(kind: str) -> None:
     assert set(registry.facts(kind)) == set(hb.policies(kind))
     for name in hb.policies(kind):
@@ -174,7 +175,7 @@ def test_every_policy_has_facts_and_is_of_its_kind(kind: str) -> None:
 
 
 def test_no_two_policies_share_a_name() -> None:
-    assert len(registry.all_policies()) == sum(len(hb.policies(kind)) for kind in registry.KINDS)
+    assert len(registry.all_policies()) == sum(len(hb.policies(kind)) for kind in registry.POLICY_FOLDERS)
 
 
 @pytest.mark.parametrize("name", sorted({*registry.all_policies()} - {"clipped-sgd-ucb", "robust-ucb"}))

@@ -20,13 +20,13 @@ from types import ModuleType
 from typing import Any
 
 from .._validate import unknown
-from ..names import FILES
+from ..names import MODULES
 from ..world.noises import noises
 from .entries import ENTRIES, Entry, Facts, entries_of
 
-KINDS = {"arms": "policies", "linear": "linear", "lipschitz": "lipschitz"}  # folders of policies
+POLICY_FOLDERS = {"arms": "policies", "linear": "linear", "lipschitz": "lipschitz"}  # folders of policies
 TITLES = {"arms": "K arms", "linear": "rewards linear in features", "lipschitz": "arms that are points"}
-FOLDERS = {**KINDS, "estimator": "estimators"}
+FOLDERS = {**POLICY_FOLDERS, "estimator": "estimators"}
 Factory = Callable[..., Any]
 
 
@@ -48,8 +48,8 @@ def policies(kind: str = "arms") -> dict[str, Factory]:
         ...
     ValueError: unknown kind of policies 'quadratic'; known: arms, linear, lipschitz
     """
-    if kind not in KINDS:
-        raise ValueError(unknown("kind of policies", kind, KINDS))
+    if kind not in POLICY_FOLDERS:
+        raise ValueError(unknown("kind of policies", kind, POLICY_FOLDERS))
     return {name: entry.make for name, entry in _listed(kind).items()}
 
 
@@ -61,7 +61,7 @@ def all_policies() -> dict[str, Factory]:
     >>> set(policies()) <= set(all_policies())
     True
     """
-    return {name: made for kind in KINDS for name, made in policies(kind).items()}
+    return {name: made for kind in POLICY_FOLDERS for name, made in policies(kind).items()}
 
 
 def estimators() -> dict[str, Factory]:
@@ -124,7 +124,7 @@ def is_registered(name: str) -> bool:
     >>> is_registered("ucb"), is_registered("catoni"), is_registered("mine.py:Mine")
     (True, True, False)
     """
-    return name in FILES
+    return name in MODULES
 
 
 def make(kind: str, **parameters: Any) -> Any:
@@ -175,7 +175,7 @@ def _factory(what: str, kind: object) -> Factory:
     if kind.endswith(".py"):
         raise ValueError(f"make: kind must also name a class in the file, as in {kind}:Mine, got {kind!r}")
     if is_registered(kind):
-        importlib.import_module(f"{__package__}.{FILES[kind]}")
+        importlib.import_module(f"{__package__}.{MODULES[kind]}")
         return ENTRIES[kind].make
     everything = {**estimators(), **all_policies()}  # a file may be newer than the list of names
     if kind not in everything:

@@ -24,7 +24,7 @@ from .common import (
     some_rewards,
 )
 
-WIDTH = 4  # features, where their number does not matter
+N_FEATURES = 4  # features, where their number does not matter
 ROUNDS = 40  # in each setting but the first two
 
 
@@ -33,8 +33,8 @@ def _settings(horizon: int) -> dict[str, FloatArray]:
     rng, n = np.random.default_rng(11), min(horizon, ROUNDS)
     normal = rng.standard_normal
     found = {
-        "rows that change": normal((horizon, 5, WIDTH)),
-        "rows that stay": np.tile(normal((1, 5, WIDTH)), (horizon, 1, 1)),
+        "rows that change": normal((horizon, 5, N_FEATURES)),
+        "rows that stay": np.tile(normal((1, 5, N_FEATURES)), (horizon, 1, 1)),
         "one row": normal((n, 1, 2)),
         "one feature": normal((n, 3, 1)),
         "more features than rounds": normal((min(n, 8), 3, 12)),
@@ -52,7 +52,7 @@ def _settings(horizon: int) -> dict[str, FloatArray]:
 
 def check_linear(policy: Any, name: str, horizon: int) -> Callable[[], None]:
     """Check an interpreted policy, and return a function that checks the compiled one against it."""
-    check_arrays(policy, name, *(policy.init(WIDTH, horizon) for _ in range(2)))
+    check_arrays(policy, name, *(policy.init(N_FEATURES, horizon) for _ in range(2)))
     settings = {setting: contexts for setting, contexts in _settings(horizon).items() if _takes(policy, contexts)}
     played = {setting: _check_repetition(policy, name, setting, contexts) for setting, contexts in settings.items()}
     changing, (chosen, _) = settings["rows that change"], played["rows that change"]
@@ -73,7 +73,7 @@ def _takes(policy: Any, contexts: FloatArray) -> bool:
     try:
         policy.init(contexts.shape[2], len(contexts))
     except ValueError as error:
-        if contexts.shape[2] == WIDTH or "n_features" not in str(error):
+        if contexts.shape[2] == N_FEATURES or "n_features" not in str(error):
             raise
         return False
     return True
@@ -153,7 +153,7 @@ def _check_wild_rewards(policy: Any, name: str, contexts: FloatArray) -> None:
 
 def _check_disorder(policy: Any, name: str, horizon: int) -> None:
     """Check rewards nobody asked for, pending decisions, rounds beyond the horizon, and a changing number of rows."""
-    bare, state, rng = without_text(policy), policy.init(WIDTH, horizon), rng_for(policy)
+    bare, state, rng = without_text(policy), policy.init(N_FEATURES, horizon), rng_for(policy)
     draw, rewards, t = np.random.default_rng(13), iter(some_rewards(6 * horizon).tolist()), 0
 
     def learn(x: FloatArray) -> None:
@@ -162,9 +162,9 @@ def _check_disorder(policy: Any, name: str, horizon: int) -> None:
         bare.update(state, x, next(rewards))
         t += 1
 
-    learn(draw.standard_normal(WIDTH))  # before anything was selected
+    learn(draw.standard_normal(N_FEATURES))  # before anything was selected
     for _ in range(horizon // 2):
-        features = draw.standard_normal((int(draw.integers(1, 9)), WIDTH))
+        features = draw.standard_normal((int(draw.integers(1, 9)), N_FEATURES))
         state = with_rows(state, len(features))
         waiting = []
         for _ in range(3):

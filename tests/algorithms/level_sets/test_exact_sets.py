@@ -8,14 +8,14 @@ from level_set_reference import slow_set
 
 import heavybandits as hb
 from heavybandits.algorithms.level_sets.exact_sets import minimiser, total, upper_end
-from heavybandits.algorithms.level_sets.level_set import KEPT
+from heavybandits.algorithms.level_sets.level_set import EXACT_REWARDS
 from heavybandits.algorithms.level_sets.loss_tables import BINS, tabulate
-from heavybandits.algorithms.policies.level_set_ucb import DOUBT, LAWS
+from heavybandits.algorithms.policies.level_set_ucb import DOUBT, LEARNED_LAWS
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")
 
-CAUCHY, LEARNED = tabulate((hb.Cauchy(),)), tabulate(LAWS, DOUBT)
+CAUCHY, LEARNED = tabulate((hb.Cauchy(),)), tabulate(LEARNED_LAWS, DOUBT)
 
 
 def upper_end_at(rewards: FloatArray, scale: float, x: float, level: float) -> float:
@@ -25,7 +25,7 @@ def upper_end_at(rewards: FloatArray, scale: float, x: float, level: float) -> f
 
 
 @settings(max_examples=40, derandomize=True)
-@given(st.lists(st.floats(-4, 4), min_size=1, max_size=KEPT), st.floats(0.3, 3.0), st.floats(0.3, 6.0))
+@given(st.lists(st.floats(-4, 4), min_size=1, max_size=EXACT_REWARDS), st.floats(0.3, 3.0), st.floats(0.3, 6.0))
 def test_upper_end_against_a_grid(rewards: list[float], scale: float, level: float) -> None:
     ordered = np.sort(np.array(rewards))
     x, upper = slow_set(ordered, scale, level)
@@ -63,13 +63,13 @@ def tabulated(law: int, rewards: FloatArray, thetas: FloatArray) -> FloatArray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", range(len(LAWS)))
+@pytest.mark.parametrize("law", range(len(LEARNED_LAWS)))
 def test_the_set_of_a_young_arm_is_that_of_a_dense_grid(law: int) -> None:
     """Whatever the rewards, the minimum is the global one, and no gap hides the upper end."""
     rng = np.random.default_rng(law)
     rho, score, mode = LEARNED.rho[law], LEARNED.score[law], float(LEARNED.mode[law])
     for _ in range(75):
-        n, level = int(rng.integers(1, KEPT + 1)), float(rng.uniform(0.5, 8.0))
+        n, level = int(rng.integers(1, EXACT_REWARDS + 1)), float(rng.uniform(0.5, 8.0))
         rewards = np.sort(rng.choice([1.0, 5.0]) * rng.standard_t(rng.choice([1.0, 2.0]), n))
         grid = np.sort(np.concatenate([np.arange(-8.0, 100.0, 0.02) + reward for reward in rewards]))
         losses = tabulated(law, rewards, grid)

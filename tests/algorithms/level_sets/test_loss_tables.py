@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 import heavybandits as hb
 from heavybandits.algorithms.level_sets.loss_tables import BINS, TwoPiece, at, footing, shift_of, tabulate, weigh
-from heavybandits.algorithms.policies.level_set_ucb import LAWS
+from heavybandits.algorithms.policies.level_set_ucb import LEARNED_LAWS
 
 pytestmark = pytest.mark.usefixtures("silent")
 
@@ -76,7 +76,7 @@ def _shifted_log_normal() -> Any:
     return scipy.stats.lognorm(s=0.5, loc=-7.0, scale=30.0)
 
 
-@pytest.mark.parametrize("law", LAWS, ids=repr)
+@pytest.mark.parametrize("law", LEARNED_LAWS, ids=repr)
 def test_two_pieces_make_a_density(law: TwoPiece) -> None:
     levels = np.linspace(0.01, 0.99, 99)
     x = law.quantile(levels)
@@ -87,6 +87,6 @@ def test_two_pieces_make_a_density(law: TwoPiece) -> None:
 
 
 def test_levels_are_corrected_for_heavy_lower_tails_alone() -> None:
-    slack = tabulate(LAWS).slack
+    slack = tabulate(LEARNED_LAWS).slack
     assert slack.tolist() == pytest.approx([0.75, 0.375, 0.0, 0.0, 0.75, 0.375, 0.75], abs=1e-3)
     assert tabulate((hb.Frechet(1.0), hb.SymmetricStable(0.5))).slack.tolist() == [0.0, 0.75]

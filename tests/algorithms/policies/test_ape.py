@@ -18,8 +18,13 @@ from playing import (
 from scipy import integrate, stats
 
 from heavybandits.algorithms.parts.choice.estimates import index_of
-from heavybandits.algorithms.parts.means.p_robust import GROWTH, influence_constant, init_p_robust, observe_p_robust
-from heavybandits.algorithms.parts.randomised.perturbed import LAWS, perturbation
+from heavybandits.algorithms.parts.means.p_robust import (
+    REFIT_GROWTH,
+    influence_constant,
+    init_p_robust,
+    observe_p_robust,
+)
+from heavybandits.algorithms.parts.randomised.perturbed import PERTURBATIONS, perturbation
 from heavybandits.algorithms.policies.ape2 import APE2
 from heavybandits.algorithms.policies.mr_ape import MRAPE
 from heavybandits.algorithms.policies.mr_ucb import MRUCB, minimax_width
@@ -82,7 +87,7 @@ def test_estimate_agrees_with_its_definition(seed: int, p: float, c: float) -> N
     anchor = 0
     for n, found in enumerate(estimates(rewards, p, c), 1):
         expected, unit = definition(rewards[:n], p, c)
-        if n >= GROWTH * anchor:
+        if n >= REFIT_GROWTH * anchor:
             anchor = n
             assert found == pytest.approx(expected, rel=1e-9, abs=1e-9 * unit)
         assert found == pytest.approx(expected, rel=1e-6, abs=2e-4 * n * unit)
@@ -125,7 +130,7 @@ def test_perturbations_follow_their_laws() -> None:
     shape, scale = 4.5, 1.5
     laws = {"exponential": stats.expon(), "gumbel": stats.gumbel_r(), "pareto": stats.pareto(shape, scale=scale),
             "frechet": stats.invweibull(shape, scale=scale), "uniform": stats.uniform(-1, 2)}  # fmt: skip
-    for number, name in enumerate(LAWS):
+    for number, name in enumerate(PERTURBATIONS):
         drawn = [perturbation(number, shape, scale, float(e)) for e in exponential]
         assert stats.kstest(drawn, laws[name].cdf).pvalue > 1e-3
         assert math.isfinite(perturbation(number, shape, scale, 0.0))

@@ -16,7 +16,13 @@ from playing import (
 )
 
 from heavybandits.algorithms.parts.state.tree import carried
-from heavybandits.algorithms.policies.force_mom import MOST_BLOCKS, ForceMOM, block_count, exploration, first_pulls
+from heavybandits.algorithms.policies.force_mom import (
+    MOST_FORCED_BLOCKS,
+    ForceMOM,
+    block_count,
+    exploration,
+    first_pulls,
+)
 from heavybandits.numerics import saturate
 from heavybandits.protocols import FloatArray
 
@@ -61,7 +67,7 @@ def test_numbers() -> None:
 def test_blocks_are_odd_and_fit(n_arms: int, n: int) -> None:
     q = block_count(n_arms, n)
     assert q % 2 == 1
-    assert 1 <= q <= min(n, MOST_BLOCKS)
+    assert 1 <= q <= min(n, MOST_FORCED_BLOCKS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

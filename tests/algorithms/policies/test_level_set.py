@@ -12,7 +12,7 @@ from level_set_reference import slow_set
 from playing import seeds
 
 import heavybandits as hb
-from heavybandits.algorithms.level_sets.level_set import KEPT
+from heavybandits.algorithms.level_sets.level_set import EXACT_REWARDS
 from heavybandits.algorithms.level_sets.loss_tables import footing
 from heavybandits.algorithms.parts.choice.estimates import index_of
 from heavybandits.algorithms.policies.level_set_ucb import LevelSetUCB
@@ -57,13 +57,13 @@ def test_indices_follow_the_formula() -> None:
         share = state.shared.clock[0] / (2 * n)
         level = math.log(1 + 3 / 2 * (1 + share * (1 + 0.5 * math.log(1 + share) ** 2))) * n / (n - 0.75)
         smooth, x = 2 * 2.0 * math.sqrt(math.exp(level / n) - 1), policy.value(state, 0)
-        if n <= KEPT:
+        if n <= EXACT_REWARDS:
             least, upper = slow_set(np.array(rewards[:n]), 2.0, level)
             if abs(x - least) < 0.1:
                 assert index_of(policy, state, 0, n) == pytest.approx(upper, abs=0.2)
             stretch = max(1.0, (index_of(policy, state, 0, n) - x) / smooth)
         else:
-            upper = x + smooth * (1 + (stretch - 1) * KEPT / n)
+            upper = x + smooth * (1 + (stretch - 1) * EXACT_REWARDS / n)
             assert index_of(policy, state, 0, n) == pytest.approx(upper, abs=0.05)
     assert stretch > 1.0
     assert state.shared.scale[0] == 2.0

@@ -11,7 +11,7 @@ from playing import play
 import heavybandits as hb
 from heavybandits.algorithms.parts.choice.pending import ask, find_pending
 from heavybandits.algorithms.parts.state.tree import arrays, carried, check_state, with_room
-from heavybandits.algorithms.policies._drift import BETS, CAPACITY, THRESHOLD, has_changed, init_detectors
+from heavybandits.algorithms.policies._drift import CAPACITY, DRIFT_BETS, THRESHOLD, has_changed, init_detectors
 from heavybandits.algorithms.policies._probes import PACE, QUIET
 from heavybandits.algorithms.policies.epsilon_greedy import EpsilonGreedy
 from heavybandits.algorithms.policies.sliding_window_ucb import SlidingWindowUCB
@@ -24,11 +24,11 @@ pytestmark = pytest.mark.usefixtures("silent")
 
 def reference_wealth(rewards: list[float]) -> FloatArray:
     """Return the wealth after the rewards of one arm, from ranks among all earlier ones."""
-    wealth = np.ones(len(BETS))
+    wealth = np.ones(len(DRIFT_BETS))
     for n, reward in enumerate(rewards):
         if n >= 5:
             rank = sum(x < reward for x in rewards[:n]) + 0.5 * sum(x == reward for x in rewards[:n]) + 0.5
-            wealth = np.maximum(1.0, wealth) * (1.0 + BETS * (2.0 * rank / (n + 1) - 1.0))
+            wealth = np.maximum(1.0, wealth) * (1.0 + DRIFT_BETS * (2.0 * rank / (n + 1) - 1.0))
     return wealth
 
 
@@ -39,7 +39,7 @@ def test_the_detector_bets_on_ranks(decimals: int) -> None:
     for n, reward in enumerate(rewards, start=1):
         has_changed(detectors, 1, reward)
         assert detectors.wealth[1] == pytest.approx(reference_wealth(rewards[:n]), rel=1e-12)
-    assert detectors.wealth[0].tolist() == [1.0] * len(BETS)
+    assert detectors.wealth[0].tolist() == [1.0] * len(DRIFT_BETS)
 
 
 def test_an_alarm_is_the_first_time_the_average_wealth_exceeds_its_threshold() -> None:

@@ -30,7 +30,7 @@ from ...protocols import FloatArray, IntArray, compilable
 from ..parts.means.influence import influence
 from ..parts.state.pool import Pool, append, init_pool
 
-GROWTH = 1.01  # of n or L, until the equation is solved anew
+SOLVE_GROWTH = 1.01  # of n or L, until the equation is solved anew
 
 
 class CatoniState(NamedTuple):
@@ -75,7 +75,7 @@ def refresh(mean: Any, state: CatoniState, arm: int, log_term: float, c: float, 
     enough = log_term < limit
     if not enough:  # show something, although nothing is proved about it
         log_term = 0.5 * limit
-    if n >= GROWTH * state.solved[arm] or log_term >= GROWTH * state.log_term[arm]:
+    if n >= SOLVE_GROWTH * state.solved[arm] or log_term >= SOLVE_GROWTH * state.log_term[arm]:
         solve(state, arm, mean.alpha(n, log_term), c, p)
         state.solved[arm], state.log_term[arm] = n, log_term
     return float(state.value[arm]) if enough else math.inf
@@ -85,7 +85,7 @@ def refresh(mean: Any, state: CatoniState, arm: int, log_term: float, c: float, 
 def until(mean: Any, state: CatoniState, arm: int, log_term: float) -> float:
     """Return the L at which the estimate changes if no reward comes."""
     limit = mean.log_limit(state.rewards.size[arm])
-    return float(min(limit, GROWTH * state.log_term[arm])) if log_term < limit else math.inf
+    return float(min(limit, SOLVE_GROWTH * state.log_term[arm])) if log_term < limit else math.inf
 
 
 @compilable

@@ -34,7 +34,7 @@ from ...numerics import clip, power, saturate
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_estimator
 from ..parameters import Positive
-from ..parts.means.median import Middle, add, fill, init_middle, knows_median, median_in_place, median_of
+from ..parts.means.median import Middle, add_number, fill, init_middle, knows_median, median_in_place, median_of
 from ..parts.state.pool import Pool, append, init_pool
 
 MOST_BLOCKS = 1399  # 1 + 8 L at delta = t^-4, t = 2^63
@@ -156,7 +156,7 @@ def renew(state: MedianOfMeansState, arm: int, k: int) -> float:
     one_more = length == state.length[arm] and k == middle.size[arm] + 1 and k > 1
     state.length[arm] = length
     if one_more:
-        add(middle, arm, _range_sum(state.sums, arm, (k - 1) * length, k * length) / length)
+        add_number(middle, arm, _range_sum(state.sums, arm, (k - 1) * length, k * length) / length)
     if not one_more or not knows_median(middle, arm):
         _block_means(state.sums, arm, k, state.means)
         fill(middle, arm, state.means, k)

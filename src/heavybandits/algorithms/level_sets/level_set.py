@@ -31,14 +31,14 @@ from .exact_sets import minimiser, upper_end
 from .loss_tables import Losses, at, shift_of, weigh
 from .spreads import Spreads, init_spreads, learn_spread, loudness
 
-KEPT = 16  # rewards of an arm up to which its level set is exact
+EXACT_REWARDS = 16  # rewards of an arm up to which its level set is exact
 FIRST_SIZES = 16  # the scale starts as the median of this many residuals
-ENOUGH = 5  # with fewer residuals, the scale comes from the differences between arms
+FEWEST_RESIDUALS = 5  # with fewer residuals, the scale comes from the differences between arms
 MEMORY = 1000  # residuals that the scale remembers, and from which the law is learned
-UP, DOWN = math.exp(1.5 / MEMORY), math.exp(-1.5 / MEMORY)  # steps of the scale after that many residuals
-GROWTH = 1.1  # factor by which t grows between two refreshes of all indices
-FAR = 10.0  # one or two rewards are not trusted if they are this many scales below the best arm
-STEADY = 32  # an arm's width and loudness are kept until its rewards have grown by one in this many
+SCALE_UP, SCALE_DOWN = math.exp(1.5 / MEMORY), math.exp(-1.5 / MEMORY)  # steps of the scale after that many residuals
+REFRESH_GROWTH = 1.1  # factor by which t grows between two refreshes of all indices
+FAR_BELOW_SCALES = 10.0  # one or two rewards are not trusted if they are this many scales below the best arm
+STEADY_REWARDS = 32  # an arm's width and loudness are kept until its rewards have grown by one in this many
 SAME = 0.05  # a relative change of the scale that hardly moves a minimiser
 STEP = 4.0  # longest step of x times n, in units of the scale
 DIFFERENCES, RESIDUALS = range(2)  # rows of Shared.sizes: differences between arms' first rewards, and residuals
@@ -69,11 +69,11 @@ class LevelSets(NamedTuple):
 
     pulls: IntArray
     x: FloatArray  # minimisers
-    kept: FloatArray  # (arm, KEPT): first rewards, sorted
+    kept: FloatArray  # (arm, EXACT_REWARDS): first rewards, sorted
     unit: FloatArray  # per arm: the scale for which the minimiser of its first rewards was found; 0 if it must be found
     stretch: FloatArray  # per arm: how much wider its last exact set was than its mean suggests
     loud: FloatArray  # per arm: its scale divided by that of all arms
-    width: FloatArray  # per arm with more than KEPT rewards: width of its bonus, in units of its scale
+    width: FloatArray  # per arm with more than EXACT_REWARDS rewards: width of its bonus, in units of its scale
     until: IntArray  # per arm: number of rewards at which these two are recomputed
     shared: Shared
     spreads: Spreads
@@ -86,7 +86,7 @@ def init_level_sets(n_arms: int, losses: Losses, evidence: FloatArray, scale: fl
     return LevelSets(
         pulls=np.zeros(n_arms, np.int64),
         x=np.zeros(n_arms),
-        kept=np.zeros((n_arms, KEPT)),
+        kept=np.zeros((n_arms, EXACT_REWARDS)),
         unit=np.zeros(n_arms),
         stretch=np.ones(n_arms),
         loud=np.ones(n_arms),
@@ -128,14 +128,18 @@ def learn_scale(shared: Shared, row: int, size: float) -> None:
     residuals = shared.seen[RESIDUALS]
     if seen < FIRST_SIZES:
         insert(sizes[row], seen, size)
-        if residuals < ENOUGH if row == DIFFERENCES else residuals >= ENOUGH or shared.seen[DIFFERENCES] == 0:
+        if (
+            residuals < FEWEST_RESIDUALS
+            if row == DIFFERENCES
+            else residuals >= FEWEST_RESIDUALS or shared.seen[DIFFERENCES] == 0
+        ):
             scale[0] = 0.5 * sizes[row, seen // 2] + 0.5 * sizes[row, (seen + 1) // 2]
     elif row == RESIDUALS:
         grows = size > scale[0]
         if residuals < MEMORY:
             factor = math.exp(1.5 / residuals if grows else -1.5 / residuals)
         else:
-            factor = UP if grows else DOWN
+            factor = SCALE_UP if grows else SCALE_DOWN
         scale[0] = min(max(scale[0] * factor, 1e-300), LARGEST_FLOAT)
 
 
@@ -153,23 +157,23 @@ def renew(state: LevelSets, arm: int, reward: float, c: float) -> None:
     level = math.log(1.0 + c / n_arms * (1.0 + share * caution)) * n / (n - slack)
     if scale == 0.0:  # all rewards so far are equal
         state.x[arm] = upper = reward
-    elif n <= 2 and state.kept[arm, n - 1] < shared.top[0] - FAR * scale:
+    elif n <= 2 and state.kept[arm, n - 1] < shared.top[0] - FAR_BELOW_SCALES * scale:
         state.x[arm], upper = state.kept[arm, n - 1], LARGEST_FLOAT  # look again: these may be outliers
-    elif n <= KEPT:
+    elif n <= EXACT_REWARDS:
         rho, score, mode, rewards = losses.rho[law], losses.score[law], losses.mode[law], state.kept[arm]
         if abs(scale - state.unit[arm]) > SAME * scale:
             guess = state.x[arm] if n > 1 else reward
             state.x[arm], state.unit[arm] = minimiser(rho, score, mode, rewards, n, scale, guess), scale
         upper = upper_end(rho, score, mode, rewards, n, scale, state.x[arm], level)
-        if n == KEPT:
+        if n == EXACT_REWARDS:
             # From here on the sum of losses is replaced by its mean, which knows nothing of how much these rewards
             # disagree.  The ratio remembers it.
             width = scale * shift_of(losses.divergence[law], level / n)
             state.stretch[arm] = max(1.0, (upper - state.x[arm]) / width)
     else:
-        wider = 1.0 + (state.stretch[arm] - 1.0) * KEPT / n
+        wider = 1.0 + (state.stretch[arm] - 1.0) * EXACT_REWARDS / n
         state.width[arm] = shift_of(losses.divergence[law], level / n) * wider
-        state.until[arm] = n + n // STEADY + 1
+        state.until[arm] = n + n // STEADY_REWARDS + 1
         upper = state.x[arm] + scale * state.width[arm]
     set_bound(state.tournament, arm, n, saturate(upper), state.x[arm])
 
@@ -198,7 +202,7 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
     # laws apart; weighing all of them at every reward would take longer than everything else.
     if n >= 3 and scale > 0.0 and len(evidence) > 1 and shared.seen[RESIDUALS] < MEMORY:
         weigh(evidence, losses.beside, residual / scale)
-    if n < KEPT:
+    if n < EXACT_REWARDS:
         insert(state.kept[arm], n, reward)
         state.unit[arm] = 0.0
     elif before > 0.0:  # the scale before this reward: waiting for the new one would double the time
@@ -219,7 +223,7 @@ def observe(state: LevelSets, arm: int, reward: float, c: float, learns_scale: b
 def refresh(state: LevelSets, arm: int, reward: float, c: float, learns_scale: bool) -> None:
     """Choose the likeliest law, and update all indices; ``reward`` is the arm's latest."""
     shared, evidence = state.shared, state.shared.evidence
-    shared.due[0] = max(GROWTH * shared.clock[0], shared.clock[0] + len(state.pulls))
+    shared.due[0] = max(REFRESH_GROWTH * shared.clock[0], shared.clock[0] + len(state.pulls))
     for i in range(len(evidence)):
         if evidence[i] > evidence[shared.law[0]]:
             shared.law[0] = i

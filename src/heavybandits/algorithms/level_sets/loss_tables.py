@@ -27,9 +27,9 @@ END = BINS - 1 - 1e-6  # |z| at which the bins end, a little early so that round
 ONE = np.uint64(1)  # compiled code takes half the time for indices that cannot be negative
 SHIFTS = 48
 SMALLEST_SHIFT, LARGEST_SHIFT = 0.02, 60.0
-MOST = 1.0  # limit on the information: a law with an edge has more, and steps by its inverse would be too short
+MOST_INFORMATION = 1.0  # of a law: one with an edge has more, and steps by its inverse would be too short
 BLUR = 0.25  # units over which the density of such a law is averaged, so that its score has no spike
-FARTHEST = 1e300  # residuals in units of the scale are clipped here, so that losses stay finite
+FARTHEST_RESIDUAL = 1e300  # residuals in units of the scale are clipped here, so that losses stay finite
 
 
 class Losses(NamedTuple):
@@ -37,8 +37,8 @@ class Losses(NamedTuple):
 
     rho: FloatArray  # (law, bin): the loss
     score: FloatArray  # (law, bin): its derivative
-    information: FloatArray  # (law,): mean of the squared score, at most MOST
-    divergence: FloatArray  # (law, shift): mean of rho(Z - d) - rho(Z), at most MOST d²/2, never decreasing in d
+    information: FloatArray  # (law,): mean of the squared score, at most MOST_INFORMATION
+    divergence: FloatArray  # (law, shift): mean of rho(Z - d) - rho(Z), at most d²/2, never decreasing in d
     slack: FloatArray  # (law,): h in the correction n/(n - h) of levels
     mode: FloatArray  # (law,): where the loss is least
     beside: FloatArray  # (bin, law): the losses again, with those of all laws side by side
@@ -61,7 +61,7 @@ def at(table: FloatArray, z: float, tail: float) -> float:
     """
     size = abs(z)
     if not size < END:  # NaN, from a scale without an inverse, counts as far
-        return float(table[0 if z < 0.0 else BINS - 1] + tail * math.log((1.0 + min(FARTHEST, size)) / BINS))
+        return float(table[0 if z < 0.0 else BINS - 1] + tail * math.log((1.0 + min(FARTHEST_RESIDUAL, size)) / BINS))
     position = z / (1.0 + size) * (BINS / 2) + MIDDLE
     left = np.uint64(position)
     return float(table[left] + (position - left) * (table[left + ONE] - table[left]))
@@ -72,7 +72,7 @@ def weigh(evidence: FloatArray, beside: FloatArray, z: float) -> None:
     """Subtract half of each law's loss at z from its evidence: half, since location and scale are not exact."""
     size = abs(z)
     if not size < END:
-        row, beyond = 0 if z < 0.0 else BINS - 1, 2.0 * math.log((1.0 + min(FARTHEST, size)) / BINS)
+        row, beyond = 0 if z < 0.0 else BINS - 1, 2.0 * math.log((1.0 + min(FARTHEST_RESIDUAL, size)) / BINS)
         for law in range(len(evidence)):
             evidence[law] -= 0.5 * (beside[row, law] + beyond)
         return
@@ -217,11 +217,11 @@ def _tables(law: Law, doubt: float, blur: float = 0.0) -> tuple[FloatArray, ...]
     weight = np.exp(-own) * (1.0 + np.abs(fine)) ** 2
     weight /= weight.sum()
     information = weight @ np.interp(fine, z, score) ** 2
-    if information > MOST and not blur:
+    if information > MOST_INFORMATION and not blur:
         return _tables(law, doubt, BLUR)
     means = np.array([weight @ (loss(fine - shift) - own) for shift in _SHIFT])
-    divergence = np.maximum.accumulate(np.clip(means, 1e-12, 0.5 * MOST * _SHIFT**2))
-    return rho, score, np.asarray(min(information, MOST)), divergence, np.asarray(_slack(law, centre, unit))
+    divergence = np.maximum.accumulate(np.clip(means, 1e-12, 0.5 * MOST_INFORMATION * _SHIFT**2))
+    return rho, score, np.asarray(min(information, MOST_INFORMATION)), divergence, np.asarray(_slack(law, centre, unit))
 
 
 def _points(n: int) -> FloatArray:

@@ -33,14 +33,14 @@ from ..._validate import require_within
 from ...numerics import LARGEST_FLOAT, saturate
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..parts.choice.tournament import Tournament, init_tournament, set_bound
-from .moments import FARTHEST, MEAN, SECOND, THIRD, Moments, init_moments, look
+from .moments import FARTHEST_REWARD, MEAN, SECOND, THIRD, Moments, init_moments, update_whole
 
 VARIANCE_WEIGHT = 1.0  # rewards that the pooled variance counts as in that of an arm
 JUMP_WEIGHT = 2.0  # rewards that the pooled jump counts as in that of an arm
-PATIENCE = 20.0  # rewards that one standard deviation counts as in a smaller jump: rare large rewards come late
+REWARDS_PER_DEVIATION = 20.0  # that it counts as in a smaller jump: rare large rewards come late
 LEAST_JUMP = 1e-3  # standard deviations: with smaller jumps the law is practically Gaussian
-GROWTH = 1.1  # factor by which t grows between two refreshes of all indices
-FEW = 5  # with fewer degrees of freedom, the variance within arms is not trusted
+REFRESH_GROWTH = 1.1  # factor by which t grows between two refreshes of all indices
+FEWEST_DEGREES = 5  # with fewer degrees of freedom, the variance within arms is not trusted
 DIGITS = 32  # binary digits of an index below the standard deviation: arms with the same rewards, in any order, tie
 
 
@@ -55,8 +55,8 @@ class Pooled(NamedTuple):
 
     def check(self, fresh: Pooled, n_arms: int) -> None:
         """Refuse negative variances, and values that no rewards lead to."""
-        require_within("variance", self.variance, 0.0, FARTHEST * FARTHEST * FARTHEST)
-        require_within("jump", self.jump, -10.0 * FARTHEST, 10.0 * FARTHEST)
+        require_within("variance", self.variance, 0.0, FARTHEST_REWARD * FARTHEST_REWARD * FARTHEST_REWARD)
+        require_within("jump", self.jump, -10.0 * FARTHEST_REWARD, 10.0 * FARTHEST_REWARD)
         require_within("coarse", self.coarse, 0.0, LARGEST_FLOAT)
 
 
@@ -144,7 +144,7 @@ def renew_means(pulls: IntArray, moments: Moments, pooled: Pooled, tournament: T
     if first_difference or pooled.clock[0] >= pooled.due[0]:
         refresh_means(pulls, moments, pooled, tournament, c)
     else:
-        look(moments, pulls, arm)
+        update_whole(moments, pulls, arm)
         renew_mean(pulls, moments, pooled, tournament, arm, c)
 
 
@@ -152,19 +152,19 @@ def renew_means(pulls: IntArray, moments: Moments, pooled: Pooled, tournament: T
 def refresh_means(pulls: IntArray, moments: Moments, pooled: Pooled, tournament: Tournament, c: float) -> None:
     """Pool variances and jumps, and update all indices."""
     n_arms, whole = len(pulls), moments.whole
-    pooled.due[0] = max(GROWTH * pooled.clock[0], pooled.clock[0] + n_arms)
+    pooled.due[0] = max(REFRESH_GROWTH * pooled.clock[0], pooled.clock[0] + n_arms)
     second, third, centre = 0.0, 0.0, 0.0
     freedom, seen = 0, 0
     for arm in range(n_arms):
         if pulls[arm] > 0:
-            look(moments, pulls, arm)
+            update_whole(moments, pulls, arm)
             second += pulls[arm] * whole[arm, SECOND]
             third += pulls[arm] * whole[arm, THIRD]
             freedom += pulls[arm] - 1
             seen += 1
             centre += (whole[arm, MEAN] - centre) / seen
-    if freedom < FEW or second == 0.0:  # differences between arms stand in
-        if freedom >= FEW:  # every arm repeats one value: more of the same says nothing about what it pays rarely
+    if freedom < FEWEST_DEGREES or second == 0.0:  # differences between arms stand in
+        if freedom >= FEWEST_DEGREES:  # all repeat one value, which says nothing about what they pay rarely
             freedom = 0
         for arm in range(n_arms):
             if pulls[arm] > 0:
@@ -211,7 +211,7 @@ def upper_mean(
     jump = (n * third + JUMP_WEIGHT * pooled_variance * pooled_jump) / (n * second + JUMP_WEIGHT * pooled_variance)
     deviation = math.sqrt(variance)
     if jump < deviation:
-        jump = deviation + n / (n + PATIENCE) * (jump - deviation)
+        jump = deviation + n / (n + REWARDS_PER_DEVIATION) * (jump - deviation)
     if abs(jump) < LEAST_JUMP * deviation:
         jump = LEAST_JUMP * deviation
     freedom = n + VARIANCE_WEIGHT

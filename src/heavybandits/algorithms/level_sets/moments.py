@@ -21,9 +21,9 @@ from ..._validate import require_within
 from ...numerics import LARGEST_FLOAT, clip, power_of_two
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 
-MOST = 40  # rewards in a list of extremes
-EVERY = 10  # at most one in this many rewards is in a list
-FARTHEST = 1e90  # rewards are clipped here, in units, so that cubes and their sums stay finite
+MOST_EXTREMES = 40  # rewards in a list of extremes
+REWARDS_PER_EXTREME = 10  # at most one in this many rewards is in a list
+FARTHEST_REWARD = 1e90  # rewards are clipped here, in units, so that cubes and their sums stay finite
 TOP, BOTTOM = range(2)  # rows of Extremes.values
 MEAN, SECOND, THIRD = range(3)  # columns of Moments.own and Moments.whole
 
@@ -31,15 +31,15 @@ MEAN, SECOND, THIRD = range(3)  # columns of Moments.own and Moments.whole
 class Extremes(NamedTuple):
     """The highest rewards of all arms (row 0) and the lowest, with their signs reversed (row 1)."""
 
-    values: FloatArray  # (2, MOST + 1): ascending, in units
-    arms: IntArray  # (2, MOST + 1): whose rewards they are
+    values: FloatArray  # (2, MOST_EXTREMES + 1): ascending, in units
+    arms: IntArray  # (2, MOST_EXTREMES + 1): whose rewards they are
     size: IntArray  # (2,)
     average: FloatArray  # (2,): of each list; that of the lowest has its original sign
 
     def check(self, fresh: Extremes, n_arms: int) -> None:
         """Refuse entries of arms that do not exist, and lists that are too long."""
         require_within("arms", self.arms, 0, n_arms - 1)
-        require_within("size", self.size, 0, MOST)
+        require_within("size", self.size, 0, MOST_EXTREMES)
 
     def carry(self, fresh: Extremes, rows: IntArray) -> Extremes:
         """Keep the entries of the arms ``rows``, which are renumbered 0, 1, ..."""
@@ -67,7 +67,7 @@ class Moments(NamedTuple):
     def check(self, fresh: Moments, n_arms: int) -> None:
         """Refuse counts of listed rewards that do not match the lists."""
         self.extremes.check(fresh.extremes, n_arms)
-        require_within("listed", self.listed, 0, MOST)
+        require_within("listed", self.listed, 0, MOST_EXTREMES)
         for row in (TOP, BOTTOM):
             listed = np.bincount(self.extremes.arms[row, : self.extremes.size[row]], minlength=n_arms)
             if not np.array_equal(listed, self.listed[:, row]):
@@ -81,8 +81,8 @@ def init_moments(n_arms: int) -> Moments:
         listed=np.zeros((n_arms, 2), np.int64),
         whole=np.zeros((n_arms, 3)),
         extremes=Extremes(
-            values=np.zeros((2, MOST + 1)),
-            arms=np.zeros((2, MOST + 1), np.int64),
+            values=np.zeros((2, MOST_EXTREMES + 1)),
+            arms=np.zeros((2, MOST_EXTREMES + 1), np.int64),
             size=np.zeros(2, np.int64),
             average=np.zeros(2),
         ),
@@ -107,7 +107,7 @@ def in_units(moments: Moments, reward: float) -> float:
         unit[0] = power_of_two(difference)
     if difference == 0.0:
         return 0.0
-    return clip(difference / unit[0] * doublings if unit[0] > 0.0 else difference * LARGEST_FLOAT, FARTHEST)
+    return clip(difference / unit[0] * doublings if unit[0] > 0.0 else difference * LARGEST_FLOAT, FARTHEST_REWARD)
 
 
 @compilable
@@ -120,10 +120,10 @@ def in_rewards(moments: Moments, x: float) -> float:
 
 
 @compilable
-def add(moments: Moments, pulls: IntArray, arm: int, reward: float, clock: int) -> None:
+def add_reward(moments: Moments, pulls: IntArray, arm: int, reward: float, clock: int) -> None:
     """Learn from a reward that is already counted in ``pulls`` and in ``clock``, the number of all rewards."""
     extremes, x = moments.extremes, in_units(moments, reward)
-    room = min(MOST, clock // EVERY)
+    room = min(MOST_EXTREMES, clock // REWARDS_PER_EXTREME)
     values, size = extremes.values, extremes.size
     if room > 0 and (size[TOP] == 0 or x > values[TOP, 0]):
         enter(moments, pulls, TOP, arm, x, room)
@@ -179,7 +179,7 @@ def add_own(moments: Moments, pulls: IntArray, arm: int, x: float) -> None:
 
 
 @compilable
-def look(moments: Moments, pulls: IntArray, arm: int) -> None:
+def update_whole(moments: Moments, pulls: IntArray, arm: int) -> None:
     """Update the moments of all rewards of an arm, where those in a list count as its average."""
     own, whole, average = moments.own, moments.whole, moments.extremes.average
     n, high, low = pulls[arm], moments.listed[arm, TOP], moments.listed[arm, BOTTOM]

@@ -25,16 +25,16 @@ from ...protocols import FloatArray, IntArray, compilable
 LOUDER, QUIETER = 2.0, 3.0  # standard errors beyond which an arm counts as louder or quieter
 OVERLAP = 1.5  # factor by which differences with a reward in common increase the variance of a mean
 LEAST_VARIANCE = 0.1
-MOST = 4.0  # largest log ratio of an arm's scale to that of all
-ENOUGH = 5  # differences after which outlying ones are clipped
+MOST_LOG_RATIO = 4.0  # largest log ratio of an arm's scale to that of all
+FEWEST_DIFFERENCES = 5  # differences after which outlying ones are clipped
 BELOW, ABOVE = 4.0, 6.0  # how far from the mean of all they are clipped
 FEWEST_PAIRS = 20  # pairs of successive rewards needed to tell whether rewards repeat
 EQUAL_SHARE = 0.1  # share of pairs that must be equal
 ATOM_SHARE = 2.0 / 3.0  # share of equal pairs, among those at most one step apart, that rounding does not reach
-SURE = 2.5  # standard deviations by which a share must be exceeded
+SURE_DEVIATIONS = 2.5  # standard deviations by which a share must be exceeded
 SLACK = 1e-3  # relative error of differences that are one step: multiples of 0.01 are not exact
 LIGHT = 0.3  # with light tails, the kurtosis of n differences is below this times the root of n
-FARTHEST = 1e70  # differences are clipped here, in units, so that sums of their fourth powers stay finite
+FARTHEST_DIFFERENCE = 1e70  # differences are clipped here, in units, so that sums of their fourth powers stay finite
 FREEDOM = 10  # degrees of freedom that W needs
 SECOND, FOURTH = range(2)  # rows of Spreads.powers
 
@@ -90,12 +90,12 @@ def learn_spread(spreads: Spreads, arm: int, reward: float) -> None:
             spreads.steps[0] += 1
         else:
             spreads.step[0], spreads.steps[0] = difference, 1
-    size = min(max(difference / spreads.unit[0], 1e-300), FARTHEST)
+    size = min(max(difference / spreads.unit[0], 1e-300), FARTHEST_DIFFERENCE)
     square = size * size
     spreads.powers[SECOND] += square
     spreads.powers[FOURTH] += square * square
     log = math.log(size)
-    if spreads.total[0] >= ENOUGH:
+    if spreads.total[0] >= FEWEST_DIFFERENCES:
         log = min(max(log, spreads.centre[0] - BELOW), spreads.centre[0] + ABOVE)
     spreads.seen[arm] += 1
     spreads.total[0] += 1
@@ -114,9 +114,9 @@ def loudness(spreads: Spreads, arm: int) -> float:
     distance = spreads.mean[arm] - spreads.centre[0]
     error = math.sqrt(OVERLAP * max(spreads.squares[0] / freedom, LEAST_VARIANCE) / seen)
     if distance > LOUDER * error:
-        return math.exp(min(distance - LOUDER * error, MOST))
+        return math.exp(min(distance - LOUDER * error, MOST_LOG_RATIO))
     if distance < -QUIETER * error:
-        return math.exp(max(distance + QUIETER * error, -MOST))
+        return math.exp(max(distance + QUIETER * error, -MOST_LOG_RATIO))
     return 1.0
 
 
@@ -142,4 +142,4 @@ def repeats(spreads: Spreads) -> bool:
 @compilable
 def exceeds(count: int, total: int, share: float) -> bool:
     """Return whether a count exceeds a share of the total by more than chance."""
-    return bool(count > share * total + SURE * math.sqrt(share * (1.0 - share) * total))
+    return bool(count > share * total + SURE_DEVIATIONS * math.sqrt(share * (1.0 - share) * total))

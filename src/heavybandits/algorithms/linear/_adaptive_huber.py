@@ -30,7 +30,7 @@ from ..parts.regression.design import dot, known_leverage
 from ..parts.regression.rows import Fit, init_fit, lift, step
 from ..parts.state.pool import Pool, append, init_pool
 
-GROWTH = 1.05  # refit when the number of rewards has grown by this factor
+REFIT_GROWTH = 1.05  # refit when the number of rewards has grown by this factor
 MOST_STEPS = 30
 PRECISE = 1e-12  # stop when a step gains less than this: it was shorter than a millionth of a width
 LEAST = 1e-150  # least width, so that a row of zeros causes no division by zero
@@ -122,7 +122,7 @@ def take_in(huber: AdaptiveHuber, y: float, scale: float, level: float, bound: f
     step(fit, error, 1.0 / (scale * scale))
     into_ball(fit.theta, fit.design.inverse, bound, huber.lower, huber.scratch)
     if fit.seen[0] >= huber.due[0]:
-        huber.due[0] = math.ceil(GROWTH * fit.seen[0])
+        huber.due[0] = math.ceil(REFIT_GROWTH * fit.seen[0])
         fit_all(huber, bound, soft)
 
 

@@ -31,7 +31,7 @@ from ...numerics import power
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, Fraction, NonNegative, Positive
-from ..parts.regression.rows import Fit, index_at, init_fit, learn, optimistic, value_at
+from ..parts.regression.rows import Fit, index_at, init_fit, learn_fit, optimistic, value_at
 
 
 class CRTState(NamedTuple):
@@ -108,7 +108,7 @@ class CRT(NamedTuple):
     def update(self, state: CRTState, x: FloatArray, reward: float) -> None:
         """Update the estimate with a reward, or with 0 if the reward is beyond the level."""
         level = power(state.fit.seen[0] + 1.0, 0.5 / (1.0 + self.eps))
-        learn(state.fit, x, reward if abs(reward) <= level else 0.0)
+        learn_fit(state.fit, x, reward if abs(reward) <= level else 0.0)
 
     def value(self, state: CRTState, x: FloatArray) -> float:
         """Return the estimated value."""

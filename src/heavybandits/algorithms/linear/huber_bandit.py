@@ -39,7 +39,7 @@ from ..parts.regression.design import absorb, dot, multiply
 from ..parts.regression.rows import lift, tame
 from ..parts.state.pool import Pool, append, init_pool
 
-GROWTH = 1.05  # refit when the number of samples has grown by this factor
+REFIT_GROWTH = 1.05  # refit when the number of samples has grown by this factor
 MOST_STEPS = 30
 PRECISE = 1e-12  # stop when a step gains less than this, in units of tau²
 RIDGE = 1e-6
@@ -229,7 +229,7 @@ class HuberBandit(NamedTuple):
         grown = 1.0 + multiply(state.inverse[number], context, state.product)
         absorb(state.inverse[number], context, state.product, 1.0, grown)
         if n >= state.due[number]:
-            state.due[number] = math.ceil(GROWTH * n)
+            state.due[number] = math.ceil(REFIT_GROWTH * n)
             refit(state, number, tau)
             return
         force = clip(y - dot(theta, context), tau)

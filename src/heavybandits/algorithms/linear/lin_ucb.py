@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, NonNegative, Positive
-from ..parts.regression.rows import Fit, index_at, init_fit, learn, optimistic, tame, value_at
+from ..parts.regression.rows import Fit, index_at, init_fit, learn_fit, optimistic, tame, value_at
 
 
 class LinUCBState(NamedTuple):
@@ -75,7 +75,7 @@ class LinUCB(NamedTuple):
 
     def update(self, state: LinUCBState, x: FloatArray, reward: float) -> None:
         """Update the least-squares estimate with a reward."""
-        learn(state.fit, x, tame(reward))
+        learn_fit(state.fit, x, tame(reward))
 
     def value(self, state: LinUCBState, x: FloatArray) -> float:
         """Return the estimated value."""

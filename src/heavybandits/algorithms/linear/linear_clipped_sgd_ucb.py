@@ -32,8 +32,7 @@ from ...protocols import FloatArray
 from ...theory import practical_step
 from ..entries import register_policy
 from ..parameters import Flag, NonNegative, Positive
-from ..parts.regression.design import dot
-from ..parts.regression.design import learn as learn_row
+from ..parts.regression.design import add_row, dot
 from ..parts.regression.rows import Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
 
 
@@ -110,7 +109,7 @@ class LinearClippedSGDUCB(NamedTuple):
         if gamma == 0.0:
             step(fit, error, 1.0)
             return
-        learn_row(fit.design, fit.row, 1.0)
+        add_row(fit.design, fit.row, 1.0)
         for i in range(len(fit.theta)):
             fit.theta[i] += gamma * error * fit.row[i]
 

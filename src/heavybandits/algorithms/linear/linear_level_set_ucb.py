@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 from ...protocols import FloatArray
 from ..entries import register_policy, register_preset
 from ..parameters import NonNegative, Positive
-from ._level_set.learning import learn, prepare
+from ._level_set.learning import learn_line, prepare_rows
 from ._level_set.level_set import best_row, half_width
 from ._level_set.robust_line import approach, predict
 from ._level_set.sets import LinearSets, compares_means, init_linear_sets, width_of
@@ -81,14 +81,14 @@ class LinearLevelSetUCB(NamedTuple):
 
     def select(self, state: LinearSets, features: FloatArray, t: int, rng: Any) -> int:
         """Return the row with the highest index; among infinite indices, the one with the highest leverage."""
-        prepare(state, features)
+        prepare_rows(state, features)
         model, is_exact = state.model, state.model.pending[0] == 0
         inverse = model.inverse if is_exact else model.asked
         return best_row(model.line, inverse, state.arms, features, width_of(state, self.c), is_exact)
 
     def update(self, state: LinearSets, x: FloatArray, reward: float) -> None:
         """Learn from the reward of a row."""
-        learn(state, x, reward)
+        learn_line(state, x, reward)
 
     def goal(self, state: LinearSets) -> str:
         """Return what rows are compared by at present, ``"location"`` or ``"mean"``."""

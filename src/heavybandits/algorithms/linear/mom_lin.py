@@ -35,7 +35,7 @@ from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, Fraction, NonNegative, Positive
 from ..parts.regression.repeats import Group, collect, init_group, repeated_row
-from ..parts.regression.rows import Fit, index_at, init_fit, learn, optimistic, value_at
+from ..parts.regression.rows import Fit, index_at, init_fit, learn_fit, optimistic, value_at
 
 
 class MomLinState(NamedTuple):
@@ -131,7 +131,7 @@ class MomLin(NamedTuple):
             blocks[k] = 0.0
             for i in range(k * length, (k + 1) * length):
                 blocks[k] += rewards[i] / length
-        learn(state.fit, state.group.mean, small_median(blocks, len(blocks)))
+        learn_fit(state.fit, state.group.mean, small_median(blocks, len(blocks)))
 
     def value(self, state: MomLinState, x: FloatArray) -> float:
         """Return the estimated value."""

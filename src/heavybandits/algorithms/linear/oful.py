@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, Fraction, NonNegative, Positive
-from ..parts.regression.rows import Fit, index_at, init_fit, learn, optimistic, tame, value_at
+from ..parts.regression.rows import Fit, index_at, init_fit, learn_fit, optimistic, tame, value_at
 
 
 class OFULState(NamedTuple):
@@ -96,7 +96,7 @@ class OFUL(NamedTuple):
 
     def update(self, state: OFULState, x: FloatArray, reward: float) -> None:
         """Update the least-squares estimate with a reward."""
-        learn(state.fit, x, tame(reward))
+        learn_fit(state.fit, x, tame(reward))
 
     def value(self, state: OFULState, x: FloatArray) -> float:
         """Return the estimated value."""

@@ -37,13 +37,13 @@ from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray, IntArray, rarely_called
 from ..entries import register_policy
 from ..parameters import Flag, Fraction, NonNegative, Positive
-from ..parts.regression.design import dot, learn
+from ..parts.regression.design import add_row, dot
 from ..parts.regression.rows import Fit, index_at, init_fit, lift, optimistic, tame, value_at
 from ..parts.state.pool import Pool, append, init_pool
 from ._growing_radius import GrowingRadius, growth, init_growing_radius, radius_at
 from ._roots import square_root
 
-GROWTH = 1.05  # recompute the estimate when the number of rewards has grown by this factor
+REFIT_GROWTH = 1.05  # recompute the estimate when the number of rewards has grown by this factor
 
 
 class TOFUState(NamedTuple):
@@ -172,10 +172,10 @@ class TOFU(NamedTuple):
         for i in range(size):
             records[at + i] = fit.row[i]
         records[at + size] = tame(reward)
-        learn(fit.design, fit.row, 1.0)
+        add_row(fit.design, fit.row, 1.0)
         fit.seen[0] += 1
         if fit.seen[0] >= state.due[0]:
-            state.due[0] = math.ceil(GROWTH * fit.seen[0])
+            state.due[0] = math.ceil(REFIT_GROWTH * fit.seen[0])
             truncated_fit(state, state.threshold[0] * growth(fit, self.eps))
 
     def value(self, state: TOFUState, x: FloatArray) -> float:

@@ -33,8 +33,8 @@ from ...protocols import FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import NonNegative, Positive
 
-MOST = 2**17  # boxes; once there are this many, none is halved
-DEEPEST = 1000
+MOST_HALVED_BOXES = 2**17  # boxes; once there are this many, none is halved
+DEEPEST_BOX = 1000
 
 
 def _ratio(owner: str, name: str, value: object) -> float:
@@ -58,7 +58,7 @@ class HOOState(NamedTuple):
         """Refuse boxes that do not exist, and links that do not form a tree."""
         room, size = len(self.pulls), int(self.size[0])
         require_within("size", self.size, 1, room)
-        require_within("depth", self.depth, 0, DEEPEST)
+        require_within("depth", self.depth, 0, DEEPEST_BOX)
         require_within("half", self.half, 0, max(size - 2, 0))
         require_within("parent", self.parent, 0, size - 1)
         require_within("pulls", self.pulls, 0, 2**53)
@@ -114,7 +114,7 @@ class HOO(NamedTuple):
         """Return a fresh state."""
         horizon = required_horizon("HOO", horizon, "depth")
         depth = self.deepest(math.log(horizon))
-        room = min(2 * horizon + 1, 2 ** min(depth + 1, 20), MOST)
+        room = min(2 * horizon + 1, 2 ** min(depth + 1, 20), MOST_HALVED_BOXES)
         return HOOState(
             centre=np.full((room, dim), 0.5),
             depth=np.zeros(room, np.int64),
@@ -130,7 +130,7 @@ class HOO(NamedTuple):
     def deepest(self, log_term: float) -> int:
         """Return the greatest depth, at least 1."""
         depth = math.ceil((0.5 * log_term + math.log(self.nu1)) / -math.log(self.rho))
-        return int(min(max(depth, 1), DEEPEST))
+        return int(min(max(depth, 1), DEEPEST_BOX))
 
     def select(self, state: HOOState, t: int, rng: Any) -> int:
         """Return the box reached by entering the half with the higher bound until there are no halves."""

@@ -42,15 +42,19 @@ from ..parameters import Positive
 from ..parts.choice.kinetic_tree import VALUE
 from ..parts.choice.late import Late
 from ..parts.choice.tournament import CENTRE, Tournament, choose, end_lead
-from ..policies.auto import Auto, AutoState, learn
+from ..policies.auto import Auto, AutoState, learn_reward
 from ._cells import Cells, cut, init_cells, longest_side
 
 ROOM = 513  # most boxes
 START = 9  # boxes at the start, at least
 KNOWN = 5  # rewards that a box needs for its estimate to count in the range of values
-FIRST, ALWAYS, EVERY = 3, 16, 4  # check whether to cut from the 3rd reward on, but only every 4th time after the 16th
+FIRST, ALWAYS, REWARDS_PER_CHECK = (
+    3,
+    16,
+    4,
+)  # whether to cut is checked from the 3rd reward on, after the 16th every 4th time
 SHARE = 0.5  # a box is known well enough if the uncertainty is below this share of the variation along its side
-SHORTEST = 1e-9  # a side this short is not cut
+SHORTEST_SIDE = 1e-9  # a side this short is not cut
 
 
 class LipschitzAutoState(NamedTuple):
@@ -107,7 +111,7 @@ def is_ripe(cells: Cells, arms: AutoState, cell: int) -> bool:
         elif pulls[other] > 0:
             low = min(low, base[other, VALUE])
     side = cells.sides[cell, longest_side(cells, cell)]
-    if not (side > SHORTEST and low < high):
+    if not (side > SHORTEST_SIDE and low < high):
         return False
     varies, upper = side * (high - low), base[cell, VALUE]
     return bool(upper - base[cell, CENTRE] < SHARE * varies and upper + varies >= best)
@@ -161,9 +165,9 @@ class LipschitzAuto(NamedTuple):
         """Learn from a reward, and cut the box if it is known well enough."""
         cells, size = state.cells, state.cells.size[0]
         arms = first_arms(state.arms, size)
-        learn(arms, cell, reward, self.c * size / START)
+        learn_reward(arms, cell, reward, self.c * size / START)
         n = arms.sets.pulls[cell]
-        asks = n >= FIRST and (n <= ALWAYS or n % EVERY == 0)
+        asks = n >= FIRST and (n <= ALWAYS or n % REWARDS_PER_CHECK == 0)
         if asks and size + 2 <= len(cells.centre) and is_ripe(cells, arms, cell):
             cut(cells, cell)
             end_lead(arms.sets.tournament)

@@ -31,7 +31,7 @@ from ..parts.choice.kinetic_tree import VALUE
 from ..parts.choice.tournament import choose
 from ..policies.robust_ucb import RobustUCB, RobustUCBState
 
-MOST = 2**16  # boxes
+MOST_EQUAL_BOXES = 2**16  # boxes
 
 
 class SDTMState(NamedTuple):
@@ -100,8 +100,8 @@ class SDTM(NamedTuple):
         sides = self.sides
         if sides == 0:
             sides = math.ceil(0.5 / self.box_radius(dim, required_horizon("SDTM", horizon, "number of boxes")))
-        if sides**dim > MOST:
-            raise ValueError(f"SDTM: there must be at most {MOST} boxes, got {sides} to the power of {dim}")
+        if sides**dim > MOST_EQUAL_BOXES:
+            raise ValueError(f"SDTM: there must be at most {MOST_EQUAL_BOXES} boxes, got {sides} to the power of {dim}")
         centre = np.array([*itertools.product((np.arange(sides) + 0.5) / sides, repeat=dim)])
         return SDTMState(centre, self.policy.init(len(centre), horizon))
 

@@ -27,9 +27,9 @@ from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 
 CAPACITY = 1024  # rewards in the sample of an arm
-FEW = 5  # rewards before the first bet
+REWARDS_BEFORE_BETS = 5  # rewards before the first bet
 THRESHOLD = 2e4  # A; measured: fewer than one false alarm in 1e5 rewards of a continuous law
-BETS = np.array([-0.8, -0.3, 0.3, 0.8])
+DRIFT_BETS = np.array([-0.8, -0.3, 0.3, 0.8])
 
 
 class Detectors(NamedTuple):
@@ -55,7 +55,7 @@ def init_detectors(n_arms: int) -> Detectors:
         size=np.zeros(n_arms, np.int64),
         seen=np.zeros(n_arms, np.int64),
         stride=np.ones(n_arms, np.int64),
-        wealth=np.ones((n_arms, len(BETS))),
+        wealth=np.ones((n_arms, len(DRIFT_BETS))),
     )
 
 
@@ -64,7 +64,7 @@ def begin_anew(detectors: Detectors) -> None:
     """Forget everything."""
     for arm in range(len(detectors.size)):
         detectors.size[arm], detectors.seen[arm], detectors.stride[arm] = 0, 0, 1
-        for i in range(len(BETS)):
+        for i in range(len(DRIFT_BETS)):
             detectors.wealth[arm, i] = 1.0
 
 
@@ -82,15 +82,15 @@ def has_changed(detectors: Detectors, arm: int, reward: float) -> bool:
     sample, size = detectors.sample[arm], detectors.size[arm]
     below, upto = position(sample, size, reward, False), position(sample, size, reward, True)
     total = 0.0
-    if size >= FEW:
+    if size >= REWARDS_BEFORE_BETS:
         u = (below + upto + 1.0) / (size + 1.0) - 1.0
-        for i in range(len(BETS)):
-            detectors.wealth[arm, i] = max(1.0, detectors.wealth[arm, i]) * (1.0 + BETS[i] * u)
+        for i in range(len(DRIFT_BETS)):
+            detectors.wealth[arm, i] = max(1.0, detectors.wealth[arm, i]) * (1.0 + DRIFT_BETS[i] * u)
             total += detectors.wealth[arm, i]
     detectors.seen[arm] += 1
     if detectors.seen[arm] % detectors.stride[arm] == 0:
         insert(detectors, arm, reward)
-    return total > THRESHOLD * len(BETS)
+    return total > THRESHOLD * len(DRIFT_BETS)
 
 
 @compilable

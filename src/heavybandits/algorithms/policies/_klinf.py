@@ -20,8 +20,8 @@ from ...protocols import FloatArray, rarely_called
 from ..parts.state.pool import Pool
 
 LAMBDA_1, LAMBDA_2, LOG_MEAN, OPTIMUM = range(4)  # columns of a table of optima; the last two: mean of ln z, and F
-ENOUGH = 1e-9  # decrement at which the quadratic model is exact to the last digits
-RIDGE = 1.0 + 1e-10  # keeps the Hessian regular: the covariance of two rewards has rank one
+EXACT_DECREMENT = 1e-9  # decrement at which the quadratic model is exact to the last digits
+HESSIAN_RIDGE = 1.0 + 1e-10  # keeps the Hessian regular: the covariance of two rewards has rank one
 
 
 @rarely_called
@@ -79,7 +79,7 @@ def solve(rewards: Pool, arm: int, optima: FloatArray, budget: float, eps: float
         if value <= -1.0:
             break
         slope_1, slope_2 = 1.0 - g * m1, 1.0 - g * m2
-        h11, h12, h22 = g * c11 * RIDGE + 1e-300, g * c12, g * c22 * RIDGE + 1e-300
+        h11, h12, h22 = g * c11 * HESSIAN_RIDGE + 1e-300, g * c12, g * c22 * HESSIAN_RIDGE + 1e-300
         y = (p * second) ** (-1.0 / eps)
         slack, steep = max(first - eps * y / p, 0.0), y**p
         determinant = h11 * h22 - h12 * h12
@@ -92,7 +92,7 @@ def solve(rewards: Pool, arm: int, optima: FloatArray, budget: float, eps: float
             step_2 = -(slope_2 - slope_1 * steep - slack * (h12 - h11 * steep)) / max(bend, 1e-300)
             step_1 = -slack - steep * step_2
         decrement = -(slope_1 * step_1 + slope_2 * step_2)
-        if decrement <= ENOUGH:
+        if decrement <= EXACT_DECREMENT:
             value -= 0.5 * max(decrement, 0.0)
             break
         part = min(1.0, shrink * second / max(-step_2, 1e-300), 4.0 * second / max(step_2, 1e-300))

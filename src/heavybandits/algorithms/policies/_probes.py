@@ -26,7 +26,7 @@ from ...protocols import IntArray, compilable
 from ._drift import Detectors
 
 QUIET = 40  # rewards per arm after a restart, before the first probe
-FEW = 3  # an arm with fewer rewards waits no longer than one with this many
+PROBED_REWARDS = 3  # an arm with fewer rewards waits no longer than one with this many
 PACE = 0.74  # larger values probe sooner, and cost more where nothing changes
 
 
@@ -86,7 +86,7 @@ def arm_to_probe(probes: Probes | None, detectors: Detectors, since: int) -> int
     >>> for since in range(1, 200):
     ...     arm = 1 if since < 9 else 0
     ...     changed = has_changed(detectors, arm, 1.0)
-    ...     judge(probes, detectors, arm, 1.0, since)
+    ...     judge_probe(probes, detectors, arm, 1.0, since)
     ...     if arm_to_probe(probes, detectors, since) == 1:
     ...         print("look at arm 1 after", since, "rewards")
     look at arm 1 after 81 rewards
@@ -97,7 +97,7 @@ def arm_to_probe(probes: Probes | None, detectors: Detectors, since: int) -> int
     arm = probes.suspect[0]
     if arm < 0:
         arm = since % len(probes.last)
-        waited = (since - probes.last[arm]) * PACE * math.sqrt(max(detectors.seen[arm], FEW))
+        waited = (since - probes.last[arm]) * PACE * math.sqrt(max(detectors.seen[arm], PROBED_REWARDS))
         if since < QUIET * len(probes.last) or waited < since or arm == probes.leader[0]:
             return -1
     if not probes.open[arm]:
@@ -109,7 +109,7 @@ def arm_to_probe(probes: Probes | None, detectors: Detectors, since: int) -> int
 
 
 @compilable
-def judge(probes: Probes | None, detectors: Detectors, arm: int, reward: float, since: int) -> None:
+def judge_probe(probes: Probes | None, detectors: Detectors, arm: int, reward: float, since: int) -> None:
     """Add a reward of the arm, the last of ``since``; if the arm is being probed, decide whether to look again."""
     if probes is None:
         return

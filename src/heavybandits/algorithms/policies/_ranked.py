@@ -12,7 +12,7 @@ import numpy as np
 from ...protocols import FloatArray, compilable, rarely_called
 from ..parts.state.pool import Pool, append, init_pool
 
-WIDTH = 3  # a record: the reward, and the sums of rewards and of squares up to it, without the settled ones
+RECORD_WIDTH = 3  # a record: the reward, and the sums of rewards and of squares up to it, without the settled ones
 
 
 class Ranked(NamedTuple):
@@ -31,7 +31,7 @@ def init_ranked(n_arms: int, horizon: int | None) -> Ranked:
     >>> init_ranked(n_arms=1, horizon=None).total
     array([0.])
     """
-    return Ranked(pool=init_pool(n_arms, horizon, WIDTH), total=np.zeros(n_arms), squares=np.zeros(n_arms))
+    return Ranked(pool=init_pool(n_arms, horizon, RECORD_WIDTH), total=np.zeros(n_arms), squares=np.zeros(n_arms))
 
 
 @compilable
@@ -52,21 +52,21 @@ def insert(ranked: Ranked, arm: int, x: float, limit: float) -> None:
         return
     append(ranked.pool, arm)
     records, start = ranked.pool.records, ranked.pool.start[arm]
-    at = start + WIDTH * (ranked.pool.size[arm] - 1)
-    while at > start and abs(records[at - WIDTH]) > abs(x):
-        records[at] = records[at - WIDTH]
-        records[at + 1] = records[at - WIDTH + 1] + x
-        records[at + 2] = records[at - WIDTH + 2] + x * x
-        at -= WIDTH
+    at = start + RECORD_WIDTH * (ranked.pool.size[arm] - 1)
+    while at > start and abs(records[at - RECORD_WIDTH]) > abs(x):
+        records[at] = records[at - RECORD_WIDTH]
+        records[at + 1] = records[at - RECORD_WIDTH + 1] + x
+        records[at + 2] = records[at - RECORD_WIDTH + 2] + x * x
+        at -= RECORD_WIDTH
     records[at] = x
-    records[at + 1] = x + (records[at - WIDTH + 1] if at > start else 0.0)
-    records[at + 2] = x * x + (records[at - WIDTH + 2] if at > start else 0.0)
+    records[at + 1] = x + (records[at - RECORD_WIDTH + 1] if at > start else 0.0)
+    records[at + 2] = x * x + (records[at - RECORD_WIDTH + 2] if at > start else 0.0)
 
 
 @compilable
 def magnitude(ranked: Ranked, arm: int, i: int) -> float:
     """Return the magnitude of the i-th record."""
-    return float(abs(ranked.pool.records[ranked.pool.start[arm] + WIDTH * i]))
+    return float(abs(ranked.pool.records[ranked.pool.start[arm] + RECORD_WIDTH * i]))
 
 
 @compilable
@@ -87,7 +87,7 @@ def sums(ranked: Ranked, arm: int, n: int) -> tuple[float, float]:
     """Return the sum of the settled rewards and the first n records, and the sum of their squares."""
     total, squares = ranked.total[arm], ranked.squares[arm]
     if n > 0:
-        at = ranked.pool.start[arm] + WIDTH * (n - 1)
+        at = ranked.pool.start[arm] + RECORD_WIDTH * (n - 1)
         total, squares = total + ranked.pool.records[at + 1], squares + ranked.pool.records[at + 2]
     return total, squares
 
@@ -112,7 +112,7 @@ def settle(ranked: Ranked, arm: int, limit: float) -> None:
     ranked.pool.size[arm] -= n
     total, squares = 0.0, 0.0
     for i in range(ranked.pool.size[arm]):  # differences of sums would be inexact, so add up again
-        x = records[start + WIDTH * (i + n)]
+        x = records[start + RECORD_WIDTH * (i + n)]
         total, squares = total + x, squares + x * x
-        at = start + WIDTH * i
+        at = start + RECORD_WIDTH * i
         records[at], records[at + 1], records[at + 2] = x, total, squares

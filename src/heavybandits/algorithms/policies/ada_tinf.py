@@ -34,7 +34,7 @@ from ..parameters import Finite
 from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from .htinf import skipping_factor
 
-FACTOR = skipping_factor(1.0)
+SKIPPING_FACTOR = skipping_factor(1.0)
 LARGEST_SCALE = 2.0**1000  # so that its products with times and losses stay finite
 
 
@@ -100,7 +100,7 @@ class AdaTINF(NamedTuple):
         draws, scale, costs, budget = state.draws, state.scale, state.costs, state.budget[0]
         loss, rate, p = saturate(self.offset - reward), draws.rate[0], probability(draws, arm)
         cost = loss
-        if abs(loss) <= FACTOR / rate * math.sqrt(p):
+        if abs(loss) <= SKIPPING_FACTOR / rate * math.sqrt(p):
             charge(draws, arm, loss / p)
             cost = 2.0 * rate * loss * (loss / math.sqrt(p))
         costs[0] = saturate(costs[0] + cost)

@@ -26,7 +26,7 @@ from ...protocols import IntArray, compilable
 from ..entries import register_policy
 from ..level_sets.level_set import LevelSets, observe
 from ..level_sets.mean_sets import Pooled, init_pooled, refresh_means, renew_means
-from ..level_sets.moments import MEAN, Moments, add, in_rewards, init_moments
+from ..level_sets.moments import MEAN, Moments, add_reward, in_rewards, init_moments
 from ..level_sets.spreads import repeats
 from ..parameters import Positive
 from ..parts.choice.estimates import standing
@@ -91,7 +91,7 @@ class Auto(NamedTuple):
 
     def update(self, state: AutoState, arm: int, reward: float) -> None:
         """Learn from the reward, and bring the arm's index up to date."""
-        learn(state, arm, reward, self.c)
+        learn_reward(state, arm, reward, self.c)
 
     def goal(self, state: AutoState) -> str:
         """Return what arms are currently compared by, ``"location"`` or ``"mean"``."""
@@ -112,13 +112,13 @@ class Auto(NamedTuple):
 
 
 @compilable
-def learn(state: AutoState, arm: int, reward: float, c: float) -> None:
+def learn_reward(state: AutoState, arm: int, reward: float, c: float) -> None:
     """Learn from a reward; the goal may change when all indices are refreshed."""
     sets, moments, pooled = state.sets, state.moments, state.pooled
     due = sets.shared.due[0]
     observe(sets, arm, reward, c, True)
     pooled.clock[0] += 1
-    add(moments, sets.pulls, arm, reward, pooled.clock[0])
+    add_reward(moments, sets.pulls, arm, reward, pooled.clock[0])
     if sets.shared.due[0] > due:
         state.by_means[0] = repeats(sets.spreads)
         if state.by_means[0]:

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 from ..entries import register_policy
 from ..level_sets.mean_sets import MeanSets, init_mean_sets, renew_means
-from ..level_sets.moments import MEAN, add, in_rewards
+from ..level_sets.moments import MEAN, add_reward, in_rewards
 from ..parameters import Positive
 from ..parts.choice.estimates import standing
 from ..parts.choice.tournament import choose
@@ -85,7 +85,7 @@ class AutoMean(NamedTuple):
         pulls, moments, pooled = state.pulls, state.moments, state.pooled
         pulls[arm] += 1
         pooled.clock[0] += 1
-        add(moments, pulls, arm, reward, pooled.clock[0])
+        add_reward(moments, pulls, arm, reward, pooled.clock[0])
         renew_means(pulls, moments, pooled, state.tournament, arm, self.c)
 
     def value(self, state: MeanSets, arm: int) -> float:

@@ -44,7 +44,7 @@ from ..parts.state.pool import Pool, append, init_pool
 
 BETS = np.array([0.003, 0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 0.95])
 BLOCK = 32  # factors that are multiplied before a logarithm is taken: each is between 0.05 and 1.95
-FEW = 9  # differences whose median starts the scale
+FIRST_DIFFERENCES = 9  # differences whose median starts the scale
 EXTREME = 690.0  # logarithm of the largest scale, and of the inverse of the smallest: none overflows or vanishes
 
 
@@ -107,7 +107,7 @@ def learn_scale(scales: Scales, arm: int, x: float, n: int) -> None:
     log, seen, count = math.log(away), scales.seen[0], scales.learned[arm]
     scales.seen[0] += 1
     scales.learned[arm] += 1
-    if seen < FEW:
+    if seen < FIRST_DIFFERENCES:
         scales.first[seen] = log
         scales.pooled[0] = small_median(scales.first, seen + 1)
     else:
@@ -132,7 +132,7 @@ def psi(z: float) -> float:
 
 
 @rarely_called
-def log_wealth(rewards: Pool, scratch: FloatArray, arm: int, theta: float) -> float:
+def wealth_of_bets(rewards: Pool, scratch: FloatArray, arm: int, theta: float) -> float:
     """Return the logarithm of the wealth gained by betting on rewards of the arm below theta.
 
     Examples
@@ -140,7 +140,7 @@ def log_wealth(rewards: Pool, scratch: FloatArray, arm: int, theta: float) -> fl
     >>> rewards = init_pool(n_arms=1, horizon=10, width=2)
     >>> at, scratch = append(rewards, 0), np.zeros((2, len(BETS)))
     >>> rewards.records[at : at + 2] = 0.0, 1.0
-    >>> [round(math.exp(log_wealth(rewards, scratch, 0, theta)), 3) for theta in (-0.75, 0.0, 0.75)]
+    >>> [round(math.exp(wealth_of_bets(rewards, scratch, 0, theta)), 3) for theta in (-0.75, 0.0, 0.75)]
     [0.822, 1.0, 1.178]
     """
     records, start, size = rewards.records, rewards.start[arm], rewards.size[arm]
@@ -177,10 +177,10 @@ def upper_bound(rewards: Pool, scratch: FloatArray, arm: int, level: float, star
         scale = rewards.records[rewards.start[arm] + 2 * n - 1]
     step = 2.0 * scale / math.sqrt(n)
     low = high = start
-    if log_wealth(rewards, scratch, arm, start) >= level:
+    if wealth_of_bets(rewards, scratch, arm, start) >= level:
         while True:
             low = saturate(high - step)
-            if low == -LARGEST_FLOAT or log_wealth(rewards, scratch, arm, low) < level:
+            if low == -LARGEST_FLOAT or wealth_of_bets(rewards, scratch, arm, low) < level:
                 break
             high, step = low, 2.0 * step
     else:
@@ -188,7 +188,7 @@ def upper_bound(rewards: Pool, scratch: FloatArray, arm: int, level: float, star
             high = saturate(low + step)
             if high == LARGEST_FLOAT:
                 return math.inf
-            if log_wealth(rewards, scratch, arm, high) >= level:
+            if wealth_of_bets(rewards, scratch, arm, high) >= level:
                 break
             low, step = high, 2.0 * step
     precise = 0.02 * scale / math.sqrt(n)
@@ -196,7 +196,7 @@ def upper_bound(rewards: Pool, scratch: FloatArray, arm: int, level: float, star
         if high - low <= precise:
             break
         middle = 0.5 * low + 0.5 * high
-        if log_wealth(rewards, scratch, arm, middle) >= level:
+        if wealth_of_bets(rewards, scratch, arm, middle) >= level:
             high = middle
         else:
             low = middle
@@ -240,7 +240,7 @@ class BettingUCB(NamedTuple):
             last=np.zeros(n_arms),
             own=np.zeros(n_arms),
             learned=np.zeros(n_arms, np.int64),
-            first=np.zeros(FEW),
+            first=np.zeros(FIRST_DIFFERENCES),
             pooled=np.zeros(1),
             seen=np.zeros(1, np.int64),
         )

@@ -40,7 +40,7 @@ from ..entries import register_policy
 from ..estimators.median_of_means import keep, median_of_blocks
 from ..parts.state.pool import Pool, init_pool
 
-MOST_BLOCKS = 256  # no number of arms and rewards needs more
+MOST_FORCED_BLOCKS = 256  # no number of arms and rewards needs more
 
 
 @compilable
@@ -142,7 +142,7 @@ class ForceMOM(NamedTuple):
             taken=np.zeros(n_arms, np.int64),
             sums=init_pool(n_arms, horizon, 2),
             estimate=np.full(n_arms, math.nan),
-            means=np.zeros(MOST_BLOCKS),
+            means=np.zeros(MOST_FORCED_BLOCKS),
             open=np.ones(n_arms, np.bool_),
         )
 

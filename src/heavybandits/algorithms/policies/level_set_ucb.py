@@ -42,7 +42,7 @@ from ..level_sets.loss_tables import TwoPiece, footing, tabulate
 from ..parameters import NonNegative, Positive
 from ..parts.choice.tournament import choose
 
-LAWS = (
+LEARNED_LAWS = (
     TwoPiece(1.0, 1.0), TwoPiece(3.0, 3.0), TwoPiece(math.inf, math.inf),
     TwoPiece(math.inf, 1.0, 3.0), TwoPiece(1.0, math.inf, 1 / 3), TwoPiece(3.0, 1.0, 2.0), TwoPiece(1.0, 3.0, 0.5),
 )  # fmt: skip
@@ -106,9 +106,9 @@ class LevelSetUCB(NamedTuple):
         """Return a fresh state."""
         if self.noise is not None:
             return init_level_sets(n_arms, tabulate((make_noise(**json.loads(self.noise)),)), np.zeros(1), self.scale)
-        evidence = np.zeros(len(LAWS))
+        evidence = np.zeros(len(LEARNED_LAWS))
         evidence[0] = HEAD_START
-        return init_level_sets(n_arms, tabulate(LAWS, DOUBT), evidence, self.scale)
+        return init_level_sets(n_arms, tabulate(LEARNED_LAWS, DOUBT), evidence, self.scale)
 
     def level(self, state: LevelSets, t: int) -> float:
         """Return zero: between refreshes, indices do not depend on t."""

@@ -32,7 +32,7 @@ from ..parameters import PolicyInside
 from ..parts.choice.estimates import index_of, value_of
 from ..parts.state.tree import find_draws, find_open, fresh_state
 from ._drift import Detectors, begin_anew, has_changed, init_detectors
-from ._probes import Probes, arm_to_probe, forget_probes, init_probes, judge
+from ._probes import Probes, arm_to_probe, forget_probes, init_probes, judge_probe
 
 
 def _every(owner: str, name: str, value: Any) -> int:
@@ -127,7 +127,7 @@ class Restarting(NamedTuple):
         self.policy.update(state.inner, arm, reward)
         state.since[0] += 1
         changed = has_changed(state.detectors, arm, reward)
-        judge(state.probes, state.detectors, arm, reward, state.since[0])
+        judge_probe(state.probes, state.detectors, arm, reward, state.since[0])
         if changed or (self.every > 0 and state.since[0] >= self.every):
             copy_into(state.inner, state.initial)
             begin_anew(state.detectors)

@@ -37,9 +37,9 @@ from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent
 from ..parts.choice.scan import waiting
 from ..parts.state.pool import Pool, append, init_pool
 
-GROWTH = 1.05  # of n, until the mode is found anew
-FEW = 16  # up to this many rewards the search begins at their median
-FAR = 1e70  # |z| is clipped to this, so that its fourth power stays finite
+REFIT_GROWTH = 1.05  # of n, until the mode is found anew
+FEW_REWARDS = 16  # up to this many rewards the search begins at their median
+LARGEST_Z = 1e70  # |z| is clipped to this, so that its fourth power stays finite
 
 
 class StudentThompsonState(NamedTuple):
@@ -102,7 +102,7 @@ class StudentThompson(NamedTuple):
             mode=np.zeros(n_arms),
             curvature=np.zeros(n_arms),
             anchor=np.zeros(n_arms, np.int64),
-            scratch=np.zeros(FEW),
+            scratch=np.zeros(FEW_REWARDS),
             open=np.ones(n_arms, np.bool_),
         )
 
@@ -134,7 +134,7 @@ class StudentThompson(NamedTuple):
         state.rewards.records[append(state.rewards, arm)] = x
         n = state.rewards.size[arm]
         state.pulls[arm] = n
-        if n >= GROWTH * state.anchor[arm]:
+        if n >= REFIT_GROWTH * state.anchor[arm]:
             find_mode(state, arm, self.df, self.scale)
             state.anchor[arm] = n
             return
@@ -156,7 +156,7 @@ def terms(x: float, mode: float, df: float, scale: float) -> tuple[float, float,
     >>> terms(x=3.0, mode=2.0, df=1.0, scale=1.0)
     (1.0, 0.0, 1.0)
     """
-    z = clip((x - mode) / scale, FAR)
+    z = clip((x - mode) / scale, LARGEST_Z)
     inverse = 1.0 / (df + z * z)
     weight = (df + 1.0) * inverse
     return weight * z, weight * (df - z * z) * inverse, weight
@@ -173,7 +173,7 @@ def find_mode(state: StudentThompsonState, arm: int, df: float, scale: float) ->
     """Climb to a mode from the last one or, if there are few rewards, from their median."""
     records, start, n = state.rewards.records, state.rewards.start[arm], state.rewards.size[arm]
     mode = float(state.mode[arm])
-    if n <= FEW:
+    if n <= FEW_REWARDS:
         for i in range(n):
             state.scratch[i] = records[start + i]
         mode = small_median(state.scratch, n)

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import heavybandits as hb
-from heavybandits.algorithms.parts.choice.late import PATIENCE, Late, bonus_factor, init_late
+from heavybandits.algorithms.parts.choice.late import WAITING_FACTOR, Late, bonus_factor, init_late
 from heavybandits.algorithms.parts.choice.pending import ask, find_pending, give_up, settle
 from heavybandits.algorithms.parts.choice.scan import due, scan, unseen, waiting
 from heavybandits.algorithms.parts.choice.tournament import Tournament, choose, init_tournament, set_bound, set_line
@@ -115,7 +115,7 @@ def test_an_arm_that_never_reports_is_asked_ever_less(n_arms: int) -> None:
         arm = policy.select(state, seen, None)
         if arm == silent and late.asked[silent] > 0:
             others = np.delete(late.asked, silent)
-            assert late.asked[silent] < PATIENCE * others.min()
+            assert late.asked[silent] < WAITING_FACTOR * others.min()
         ask(pending, arm)
         if arm != silent:
             settle(pending, arm)
@@ -237,7 +237,7 @@ def test_duels_begin_when_first_rewards_are_known(name: str) -> None:
             give_up(pending, arm)
         asked.append(arm)
     assert asked.count(0) > 0
-    assert 10 < asked.count(1) <= PATIENCE * asked.count(0)
+    assert 10 < asked.count(1) <= WAITING_FACTOR * asked.count(0)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heavybandits.algorithms.parts.means.median import (
     WINDOW,
-    add,
+    add_number,
     fill,
     init_middle,
     knows_median,
@@ -40,7 +40,7 @@ def test_the_median_is_that_of_all_numbers(start: int, kind: str) -> None:
         else:
             fill(middle, 1, numbers[:n].copy(), n)
             assert knows_median(middle, 1)
-        add(middle, 1, numbers[n])
+        add_number(middle, 1, numbers[n])
         assert middle.size[1] == n + 1
     assert known > 300 if kind in ("random", "tied", "alternating") else known > 200
     assert middle.size[0] == 0

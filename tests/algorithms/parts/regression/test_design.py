@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heavybandits.algorithms.parts.regression.design import (
+    add_row,
     add_rows,
     init_design,
     known_leverage,
-    learn,
     leverage,
     renew,
 )
@@ -28,7 +28,7 @@ def test_the_inverse_follows_rows_and_weights(seed: int, d: int, n: int, ridge: 
     weights = np.random.default_rng(seed).uniform(0.1, 2.0, n)
     for x, weight in zip(rows(seed, n, d), weights, strict=True):
         before = x @ np.linalg.inv(gram) @ x
-        assert learn(design, x, weight) == pytest.approx(before, rel=1e-6)
+        assert add_row(design, x, weight) == pytest.approx(before, rel=1e-6)
         assert np.allclose(design.product, np.linalg.solve(gram, x), rtol=1e-5, atol=1e-8)
         gram += weight * np.outer(x, x)
     assert np.allclose(design.inverse @ gram, np.eye(d), atol=1e-6)
@@ -52,7 +52,7 @@ def test_features_of_very_different_scale_do_no_harm(scales: tuple[float, ...], 
     for x in offers[:n_pending]:
         design.ask(x)
     for x in offers[rng.integers(5, size=200)]:
-        learn(design, x, 1.0)
+        add_row(design, x, 1.0)
         assert leverage(design, x) < most
     assert all(np.isfinite(array).all() for _, array in arrays(design))
     design.check(init_design(4, 1.0), 1)
@@ -61,8 +61,8 @@ def test_features_of_very_different_scale_do_no_harm(scales: tuple[float, ...], 
 def test_a_row_can_be_taken_out_again() -> None:
     design, table = init_design(3, 1.0), rows(1, 5, 3)
     for x in table:
-        learn(design, x, 1.0)
-    learn(design, table[2], -1.0)
+        add_row(design, x, 1.0)
+    add_row(design, table[2], -1.0)
     gram = np.eye(3) + sum(np.outer(x, x) for x in np.delete(table, 2, axis=0))
     assert np.allclose(design.inverse, np.linalg.inv(gram))
 
@@ -78,14 +78,14 @@ def test_pending_rows_narrow_widths_and_leave_no_trace(seed: int, steps: list[st
             design.ask(x)
             waiting.append(x)
         elif step == "stray":  # a reward without a decision
-            learn(design, x, 0.7)
-            learn(plain, x, 0.7)
+            add_row(design, x, 0.7)
+            add_row(plain, x, 0.7)
             known += 0.7 * np.outer(x, x)
         elif waiting:
             settled = waiting.pop(0)
             if step == "learn":
-                learn(design, settled, 0.3)
-                learn(plain, settled, 0.3)
+                add_row(design, settled, 0.3)
+                add_row(plain, settled, 0.3)
                 known += 0.3 * np.outer(settled, settled)
             design.settle(settled)
         assert np.array_equal(design.inverse, plain.inverse)
@@ -140,7 +140,7 @@ def test_rounding_leaves_no_negative_diagonal(scales: tuple[float, ...]) -> None
     for x in offers[rng.integers(2, size=200)]:
         design.ask(x)
         design.ask(offers[0])
-        learn(design, x, 1.0)
+        add_row(design, x, 1.0)
         design.settle(x)
         design.settle(offers[0])
         for inverse in (design.inverse, design.asked):
@@ -166,7 +166,7 @@ def test_a_saved_inverse_has_no_negative_diagonal(inverse: FloatArray, least: st
 def test_zeros_among_the_features_change_nothing() -> None:
     design = init_design(4, 1.0)
     for x in ([1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 3.0, 1.0], [0.0, 0.0, 0.0, 0.0]):
-        learn(design, np.array(x), 1.0)
+        add_row(design, np.array(x), 1.0)
     assert not design.inverse[:2, 2:].any()
     assert leverage(design, np.zeros(4)) == 0.0
     assert all(np.isfinite(array).all() for _, array in arrays(design))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heavybandits.algorithms.parts.regression.design import leverage
-from heavybandits.algorithms.parts.regression.rows import Fit, init_fit, learn, optimistic, value_at
+from heavybandits.algorithms.parts.regression.rows import Fit, init_fit, learn_fit, optimistic, value_at
 from heavybandits.protocols import FloatArray
 
 
@@ -13,7 +13,7 @@ def taught(seed: int, d: int, intercept: bool) -> tuple[Fit, FloatArray, FloatAr
     rng = np.random.default_rng(seed)
     rows, rewards, fit = rng.standard_normal((7, d)), rng.standard_normal(7), init_fit(d, intercept, 0.3)
     for x, y in zip(rows, rewards, strict=True):
-        learn(fit, x, y)
+        learn_fit(fit, x, y)
     return fit, rows, rewards
 
 
@@ -39,7 +39,7 @@ def test_an_intercept_is_a_feature_that_is_always_1() -> None:
     fit, rows, rewards = taught(0, 3, True)
     plain = init_fit(4, False, 0.3)
     for x, y in zip(rows, rewards, strict=True):
-        learn(plain, np.append(x, 1.0), y)
+        learn_fit(plain, np.append(x, 1.0), y)
     assert np.array_equal(fit.theta, plain.theta)
     assert value_at(fit, rows[0]) == value_at(plain, np.append(rows[0], 1.0))
 

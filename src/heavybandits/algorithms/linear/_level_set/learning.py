@@ -29,7 +29,7 @@ from .level_set import RENEWAL, update_kept
 from .line_fit import invert, keep, loss_of, reweigh, write_residuals, write_squares
 from .line_shrinkage import begin_shrinkage, renew_shrinkage
 from .robust_line import (
-    RIDGE,
+    RIDGE_SHARE,
     approach,
     begin,
     collect,
@@ -42,21 +42,31 @@ from .robust_line import (
     restrain,
 )
 from .sets import LARGEST_REWARD, LinearSets, compares_means
-from .two_piece_laws import FAR, GROSS, INFORMATION, RATIO, SHARPNESS, WEIGHT, log_likelihood, match, weight_at
+from .two_piece_laws import (
+    FARTHEST_SCALES,
+    GROSS,
+    INFORMATION,
+    RATIO,
+    SHARPNESS,
+    WEIGHT,
+    log_likelihood,
+    match,
+    weight_at,
+)
 
-SMALLEST, LARGEST_RATIO = 1e-300, 1e300
+SMALLEST_SCALE, LARGEST_RATIO = 1e-300, 1e300
 SPARE = 2.5  # rewards beyond the parameters at the first fit; not a whole number, as parameters are counted by a trace
-GROWTH = 1.25  # factor by which the rewards grow between two fits
+FIT_GROWTH = 1.25  # factor by which the rewards grow between two fits
 HEAD_START, PENALTY = 0.7, 1.0  # in log likelihood: of the first law, Cauchy, and of those that are no Student laws
 RICH = 20.0  # rewards per parameter that make a second start unnecessary
-ENOUGH = 60.0  # degrees of freedom at which the residuals alone determine the scale
+ENOUGH_DEGREES = 60.0  # degrees of freedom at which the residuals alone determine the scale
 LOCATION_PRIOR, MEAN_PRIOR = 5.0, 3.0  # how many residuals the spread of the rewards counts for
 FLOOR_SHARE = 1e-4  # the least scale, as a share of the spread of rewards
 CAUTION = 0.3  # share of the ridge that the size of the line suggests
 
 
 @compilable
-def prepare(state: LinearSets, features: FloatArray) -> None:
+def prepare_rows(state: LinearSets, features: FloatArray) -> None:
     """Take the scale of the features from the rows on offer, as long as there is no reward."""
     if state.numbers[0].clock == 0 and state.model.pending[0] == 0:
         forget(state.model)
@@ -66,7 +76,7 @@ def prepare(state: LinearSets, features: FloatArray) -> None:
 
 
 @compilable
-def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
+def learn_line(state: LinearSets, x: FloatArray, reward: float) -> None:
     """Learn from the reward of a row."""
     numbers = state.numbers[0]
     model = state.model
@@ -83,7 +93,7 @@ def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
         step = follow(model, leverage, residual, 1.0, 0.0)
     else:
         law = state.laws[numbers.law]
-        z = min(max(residual / numbers.scale, -FAR), FAR)
+        z = min(max(residual / numbers.scale, -FARTHEST_SCALES), FARTHEST_SCALES)
         w = weight_at(law, z)
         # The gain divides by the expected curvature, not by the observed one, which is negative for far residuals.
         step = follow(model, leverage, residual, w / law[WEIGHT], w / law[INFORMATION])
@@ -98,7 +108,7 @@ def learn(state: LinearSets, x: FloatArray, reward: float) -> None:
     learn_spread(state.spreads, 0, y)
     has_room = keep(state.rows, x, y)
     if numbers.clock >= numbers.due and numbers.clock >= dimension(model) + SPARE:
-        numbers.due = max(numbers.clock + 1.0, GROWTH * numbers.clock)
+        numbers.due = max(numbers.clock + 1.0, FIT_GROWTH * numbers.clock)
         by_means = numbers.only_means == 1 or repeats(state.spreads)
         if has_room or by_means != compares_means(state):
             fit(state, by_means)
@@ -134,7 +144,7 @@ def fit(state: LinearSets, by_means: bool) -> None:
     if spread == 0.0:  # half the rewards are equal
         for k in range(n):
             spread += rows.residuals[k] / n
-    spread = max(spread, SMALLEST)
+    spread = max(spread, SMALLEST_SCALE)
     numbers.floor = FLOOR_SHARE * spread
     begins = numbers.fitted == 0 or by_means != compares_means(state)
     if begins:
@@ -142,7 +152,7 @@ def fit(state: LinearSets, by_means: bool) -> None:
         line.slope[:] = 0.0
         line.level[0] = centre
         for i in range(len(model.ridge)):
-            model.ridge[i] = RIDGE * model.square[i] if model.square[i] > 0.0 else 1.0
+            model.ridge[i] = RIDGE_SHARE * model.square[i] if model.square[i] > 0.0 else 1.0
     if by_means:
         fit_means(state, n - parameters, spread)
     else:
@@ -202,9 +212,9 @@ def fit_locations(state: LinearSets, freedom: float, spread: float, begins: bool
 @compilable
 def shrink_scale(scale: float, guess: float, freedom: float, weight: float) -> float:
     """Return the scale, shrunk towards a guess while there are few residuals."""
-    if freedom >= ENOUGH:
+    if freedom >= ENOUGH_DEGREES:
         return scale
-    ratio = min(max(guess / scale, SMALLEST), LARGEST_RATIO)  # a scale of equal rewards may be next to 0
+    ratio = min(max(guess / scale, SMALLEST_SCALE), LARGEST_RATIO)  # a scale of equal rewards may be next to 0
     return scale * math.exp(weight * math.log(ratio) / (freedom + weight))
 
 
@@ -237,4 +247,4 @@ def learn_ridge(state: LinearSets, law: FloatArray) -> None:
         size += model.square[i] * (slope[i] * slope[i] + variance * model.inverse[i, i]) / d
     if 0.0 < size < math.inf:
         for i in range(d):
-            model.ridge[i] = max(RIDGE, CAUTION * variance / size) * model.square[i]
+            model.ridge[i] = max(RIDGE_SHARE, CAUTION * variance / size) * model.square[i]

@@ -31,8 +31,8 @@ LANES = 32  # rows that are scored together
 RENEWAL = 128  # rewards after which kept leverages are recomputed, against rounding
 NEW = 1e3  # a row with a larger leverage was unknown before
 WIDEST = 600.0  # beyond this exponent, widths count as infinite
-BASE = 0.3
-FEW = 12.0  # parameters beyond which each is explored less: a = min(1, FEW/D)
+EXPLORED_AT_FIRST = 0.3
+EXPLORED_PARAMETERS = 12.0  # parameters beyond which each is explored less: a = min(1, EXPLORED_PARAMETERS/D)
 
 
 class Width(NamedTuple):
@@ -89,11 +89,11 @@ def init_arms(n_features: int, room: int = LANES) -> Arms:
 @compilable
 def width_for(law: FloatArray, scale: float, t: float, parameters: float, c: float) -> Width:
     """Return what half widths depend on after t rewards."""
-    explore = c * min(1.0, FEW / parameters)
+    explore = c * min(1.0, EXPLORED_PARAMETERS / parameters)
     reach = scale * scale * law[TAIL] / law[INFORMATION]
     return Width(
         pace=t / parameters,
-        base=BASE * explore,
+        base=EXPLORED_AT_FIRST * explore,
         explore=explore,
         slack=law[SLACK],
         reach=reach,

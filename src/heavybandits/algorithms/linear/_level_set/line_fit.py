@@ -13,11 +13,13 @@ from ....protocols import FloatArray, IntArray, compilable, rarely_called
 from ...parts.regression.cholesky import factorise, solve_lower, solve_upper
 from ...parts.regression.rows import LARGEST_REWARD
 from .robust_line import Line, Model, init_line, predict
-from .two_piece_laws import FAR, WEIGHT, loss_at, weight_at
+from .two_piece_laws import FARTHEST_SCALES, WEIGHT, loss_at, weight_at
 
-ROUNDING = 1e-14  # centring leaves at least this share of the squares: less is rounding, as after one huge feature
+CENTRING_ROUNDING = (
+    1e-14  # share of the squares that centring leaves at least: less is rounding, as after one huge feature
+)
 REMOTE = 1e-4  # a variance below this share of the mean square: the feature lies far from 0, as a year or a time does
-STEADY = 1e-24  # a variance below this share may be rounding
+VARIANCE_ROUNDING = 1e-24  # a variance below this share may be rounding
 NEAR = 0.05  # scales within which least absolute deviations are smoothed
 SETTLED = 1e-3  # iterations end at a change below this share of a scale over the root of n
 
@@ -86,7 +88,7 @@ def write_squares(rows: Rows, square: FloatArray) -> None:
             mean += rows.x[k, i] / n
         for k in range(n):
             variance += (rows.x[k, i] - mean) * (rows.x[k, i] - mean) / n
-        if STEADY * square[i] < variance < REMOTE * square[i]:
+        if VARIANCE_ROUNDING * square[i] < variance < REMOTE * square[i]:
             square[i] = variance
 
 
@@ -127,7 +129,11 @@ def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float,
         mass, reward = 0.0, 0.0
         for k in range(n):
             z = (y[k] - predict(line, x[k])) / scale
-            w = 1.0 / min(max(abs(z), NEAR), FAR * FAR) if absolute else weight_at(law, z) / law[WEIGHT]
+            w = (
+                1.0 / min(max(abs(z), NEAR), FARTHEST_SCALES * FARTHEST_SCALES)
+                if absolute
+                else weight_at(law, z) / law[WEIGHT]
+            )
             mass += w
             reward += w * (y[k] - origin)
             for i in range(d):
@@ -138,7 +144,7 @@ def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float,
                     gram[i, j] += v * (x[k, j] - middle[j])
         for i in range(d):
             right[i] -= total[i] * reward / mass
-            noise = ROUNDING * gram[i, i]
+            noise = CENTRING_ROUNDING * gram[i, i]
             for j in range(i + 1):
                 gram[i, j] -= total[i] * total[j] / mass
             gram[i, i] = max(gram[i, i], noise) + model.ridge[i]

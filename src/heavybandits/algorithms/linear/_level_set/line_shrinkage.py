@@ -30,7 +30,7 @@ from ....protocols import FloatArray, compilable, copy_into, rarely_called
 from ...parts.regression.cholesky import factorise
 from ...parts.regression.design import dot, multiply
 from .line_fit import Rows, invert
-from .robust_line import RIDGE, Model
+from .robust_line import RIDGE_SHARE, Model
 
 LEAST_FACTOR = 0.01
 LEAST_GROWTH = 0.4
@@ -70,7 +70,7 @@ def begin_shrinkage(shrinkage: Shrinkage, rows: Rows, model: Model, is_first: bo
     shrinkage.factor[0] = 1.0
     shrinkage.prior[:] = 0.0
     write_inverse(rows, model.inverse, shrinkage.gram)
-    look(shrinkage, model)
+    note_gram(shrinkage, model)
 
 
 @rarely_called
@@ -116,12 +116,12 @@ def factor_for(excess: float, noise: float) -> float:
 
 
 @compilable
-def look(shrinkage: Shrinkage, model: Model) -> None:
+def note_gram(shrinkage: Shrinkage, model: Model) -> None:
     """Note the Gram matrix, with a ridge that grows with the weights, so that all directions of equal rows grow."""
     seen, gram, mass = shrinkage.seen, shrinkage.gram, model.line.mass[0]
     copy_into(seen, gram)
     for i in range(len(seen)):
-        seen[i, i] += RIDGE * mass * model.square[i] - model.ridge[i]
+        seen[i, i] += RIDGE_SHARE * mass * model.square[i] - model.ridge[i]
     shrinkage.mass[0] = mass
 
 
@@ -131,7 +131,7 @@ def growth(shrinkage: Shrinkage, rows: Rows, model: Model) -> float:
     seen, spare, lower, d = shrinkage.seen, shrinkage.spare, rows.gram, len(model.ridge)
     copy_into(spare, seen)
     share = 1.0 - shrinkage.mass[0] / model.line.mass[0]
-    look(shrinkage, model)
+    note_gram(shrinkage, model)
     if share < SLIGHT:
         return 0.0
     for i in range(d):

@@ -25,11 +25,11 @@ import numpy as np
 from ...._validate import LARGEST_COUNT, require_within
 from ....numerics import EXCESS
 from ....protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
-from ...parts.regression.design import FAR, absorb, add_far_row, add_outer, add_rows, multiply
+from ...parts.regression.design import LARGEST_LEVERAGE, absorb, add_far_row, add_outer, add_rows, multiply
 
-RIDGE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
+RIDGE_SHARE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
 LEAST_SQUARE = 1e-80  # if rows of 1e-100 set the ridge, a row of 1e100 would have an infinite leverage
-STEEP = 1e-6  # if removing a pending row leaves less than this share of its direction, the inverse is recomputed
+LEAST_LINE_REMAINDER = 1e-6  # if removing a pending row leaves less of its direction, the inverse is recomputed
 
 
 class Line(NamedTuple):
@@ -123,7 +123,7 @@ def begin(model: Model) -> None:
     """Set the ridge to a small share of the features' mean squares, and the inverse to that of the ridge."""
     fill_squares(model.square)
     for i in range(len(model.ridge)):
-        model.ridge[i] = RIDGE * model.square[i]
+        model.ridge[i] = RIDGE_SHARE * model.square[i]
         if model.ridge[i] > 0.0:
             model.inverse[i, i] = 1.0 / model.ridge[i]
 
@@ -188,7 +188,7 @@ def follow(model: Model, leverage: float, residual: float, weight: float, gain: 
     for i in range(len(shift)):
         line.slope[i] += along * pull[i]
         line.centre[i] += share * shift[i]
-    if pace * leverage > FAR:
+    if pace * leverage > LARGEST_LEVERAGE:
         add_far_row(model.inverse, shift, pull, pace, shrink)
     elif pace > 0.0:  # it is 0 for the first row
         add_outer(model.inverse, pull, -pace * shrink)
@@ -210,9 +210,9 @@ def dimension(model: Model) -> float:
 def add_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight: float) -> bool:
     """Update an inverse by a row, which a negative weight removes; return whether that is possible."""
     grown = 1.0 + weight * multiply(inverse, shift, product)
-    if grown > STEEP:
+    if grown > LEAST_LINE_REMAINDER:
         absorb(inverse, shift, product, weight, grown)
-    return grown > STEEP
+    return grown > LEAST_LINE_REMAINDER
 
 
 @rarely_called

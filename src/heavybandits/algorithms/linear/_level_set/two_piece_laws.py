@@ -50,9 +50,9 @@ BREADTH = 25.0  # squared scale of gross errors
 GROSS_TAIL = 4.0  # with this exponent, the divergence of the contaminated law is right within a fifth up to six scales
 MEAN_SLACK = 0.05  # slack of least squares
 THIN = 2e6  # tails with a larger exponent count as normal
-FAR = 1e100  # residuals beyond this many scales count as this many, so that their squares are finite
+FARTHEST_SCALES = 1e100  # residuals beyond this many scales count as this many, so that their squares are finite
 LARGE = 1e50  # products beyond this might soon be infinite
-STEPS = 12  # most iterations when matching the scale and shift of a law
+MOST_MATCHING_STEPS = 12  # most iterations when matching the scale and shift of a law
 
 
 def two_piece_table(laws: Sequence[tuple[float, ...]]) -> FloatArray:
@@ -138,14 +138,14 @@ def weight_at(law: FloatArray, z: float) -> float:
     (1.0, 2e-200)
     """
     if law[GROSS] > 0.0:
-        square = min(z * z, FAR * FAR)
+        square = min(z * z, FARTHEST_SCALES * FARTHEST_SCALES)
         core, gross = math.exp(-0.5 * square), law[GROSS] / (1.0 + square / BREADTH)
         usual = core / (core + gross)  # the chance that this is no gross error
         return float(usual + (1.0 - usual) * 2.0 / (BREADTH + square))
     if z < 0.0:
-        y = max(z, -FAR)
+        y = max(z, -FARTHEST_SCALES)
         return float((law[BELOW] + 1.0) / (law[BELOW] + y * y))
-    y = min(z, FAR) / law[RATIO]
+    y = min(z, FARTHEST_SCALES) / law[RATIO]
     return float((law[ABOVE] + 1.0) / (law[ABOVE] + y * y) / (law[RATIO] * law[RATIO]))
 
 
@@ -153,12 +153,12 @@ def weight_at(law: FloatArray, z: float) -> float:
 def loss_at(law: FloatArray, z: float) -> float:
     """Return the loss of a residual of z scales: minus the log density, up to a constant."""
     if law[GROSS] > 0.0:
-        square = min(z * z, FAR * FAR)
+        square = min(z * z, FARTHEST_SCALES * FARTHEST_SCALES)
         return -math.log(math.exp(-0.5 * square) + law[GROSS] / (1.0 + square / BREADTH))
     if z < 0.0:
-        y = max(z, -FAR)
+        y = max(z, -FARTHEST_SCALES)
         return float(0.5 * (law[BELOW] + 1.0) * math.log1p(y * y / law[BELOW]))
-    y = min(z, FAR) / law[RATIO]
+    y = min(z, FARTHEST_SCALES) / law[RATIO]
     return float(0.5 * (law[ABOVE] + 1.0) * math.log1p(y * y / law[ABOVE]))
 
 
@@ -171,7 +171,7 @@ def log_likelihood(law: FloatArray, residuals: FloatArray, n: int, shift: float,
     total = -n * (law[NORM] + math.log(scale / unit))
     below, above = 1.0, 1.0
     for i in range(n):
-        z = min(max((residuals[i] - shift) / scale, -FAR), FAR)
+        z = min(max((residuals[i] - shift) / scale, -FARTHEST_SCALES), FARTHEST_SCALES)
         if law[GROSS] > 0.0:
             total -= loss_at(law, z)
         elif z < 0.0:
@@ -199,10 +199,10 @@ def match(law: FloatArray, residuals: FloatArray, n: int, freedom: float, scale:
     (0.6, 2.4)
     """
     shift = 0.0
-    for _ in range(STEPS):
+    for _ in range(MOST_MATCHING_STEPS):
         weights, first, second = 0.0, 0.0, 0.0
         for i in range(n):
-            z = min(max((residuals[i] - shift) / scale, -FAR), FAR)
+            z = min(max((residuals[i] - shift) / scale, -FARTHEST_SCALES), FARTHEST_SCALES)
             w = weight_at(law, z)
             weights += w
             first += w * z

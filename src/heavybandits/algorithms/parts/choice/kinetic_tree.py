@@ -19,7 +19,7 @@ Flags = npt.NDArray[np.bool_]
 
 SCAN = 64  # up to this many arms, a scan is quicker than the tree
 VALUE, WIDTH, WINNER, EXPIRY = range(4)  # columns of the tree; lines have the first two
-ROUNDING = 2.0**-48  # indices are rounded by less than this fraction of their parts
+INDEX_ROUNDING = 2.0**-48  # indices are rounded by less than this fraction of their parts
 
 
 def new_tree(line: FloatArray, open: Flags) -> FloatArray:
@@ -77,8 +77,12 @@ def last_level(tree: FloatArray, winner: int, loser: int, level: float, lead: fl
     if tree[winner, VALUE] == tree[loser, VALUE] and tree[winner, WIDTH] == tree[loser, WIDTH]:
         return math.inf  # pulls decide, and a new pull expires the match
     widths = tree[winner, WIDTH] + tree[loser, WIDTH]
-    lead -= ROUNDING * abs(tree[winner, VALUE]) + ROUNDING * abs(tree[loser, VALUE]) + ROUNDING * abs(level) * widths
-    closing = tree[loser, WIDTH] - tree[winner, WIDTH] + ROUNDING * widths
+    lead -= (
+        INDEX_ROUNDING * abs(tree[winner, VALUE])
+        + INDEX_ROUNDING * abs(tree[loser, VALUE])
+        + INDEX_ROUNDING * abs(level) * widths
+    )
+    closing = tree[loser, WIDTH] - tree[winner, WIDTH] + INDEX_ROUNDING * widths
     if not lead > 0.0:
         return level
     return float(level + lead / closing) if closing > 0.0 else math.inf

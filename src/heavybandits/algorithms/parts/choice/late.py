@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from ....protocols import IntArray, compilable
 
-PATIENCE = 4  # an arm that waits is chosen less than this many times as often as the others
+WAITING_FACTOR = 4  # an arm that waits is chosen less than this many times as often as the others
 MANY = 2**40  # more decisions than there ever are
 
 
@@ -94,7 +94,7 @@ def is_silent(late: Late, arm: int, least: int) -> bool:
     True
     """
     asked, rewards = late.asked[arm], answered(late, arm)
-    return bool(asked > rewards and asked >= PATIENCE * max(least, len(late.asked) * rewards))
+    return bool(asked > rewards and asked >= WAITING_FACTOR * max(least, len(late.asked) * rewards))
 
 
 @compilable

@@ -66,14 +66,14 @@ def change(
 ) -> None:  # fmt: skip
     """Change the counts of an arm, and those of its groups if there are groups."""
     if outer is None:
-        add(late, arm, waiting, lost)
+        count_decisions(late, arm, waiting, lost)
         return
-    add(outer, arm, waiting, lost)
+    count_decisions(outer, arm, waiting, lost)
     regroup(late, outer, group, arm)
 
 
 @compilable
-def add(late: Late | None, arm: int, waiting: int, lost: int) -> None:
+def count_decisions(late: Late | None, arm: int, waiting: int, lost: int) -> None:
     """Change the counts of an arm, if there are any."""
     if late is None:
         return

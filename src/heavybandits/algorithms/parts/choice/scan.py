@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from ....protocols import compilable
-from .late import MANY, PATIENCE, bonus_factor, is_due
+from .late import MANY, WAITING_FACTOR, bonus_factor, is_due
 
 
 @compilable
@@ -38,7 +38,7 @@ def waiting(state: Any, initial: int) -> int:
             return -1
         elif asked < fewest:
             found, fewest = arm, asked
-    return found if fewest < PATIENCE * least else -1
+    return found if fewest < WAITING_FACTOR * least else -1
 
 
 @compilable
@@ -77,4 +77,4 @@ def scan(policy: Any, state: Any, t: int) -> int:
         index = narrowed(state, arm, policy.value(state, arm), index)
         if best < 0 or index > highest or (index == highest and pulls[arm] < pulls[best]):
             best, highest = arm, index
-    return found if fewest < PATIENCE * least else best
+    return found if fewest < WAITING_FACTOR * least else best

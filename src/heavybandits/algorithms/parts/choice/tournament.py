@@ -25,10 +25,10 @@ from ....protocols import FloatArray, IntArray, compilable, rarely_called
 from ....tree import changed
 from ..state.scalars import Scalars, init_scalars
 from .kinetic_tree import SCAN, VALUE, WIDTH, WINNER, Flags, enter, foresee, height, highest, new_tree, plant
-from .late import MANY, PATIENCE, Late, bonus_factor, init_late, is_due
+from .late import MANY, WAITING_FACTOR, Late, bonus_factor, init_late, is_due
 
 CENTRE = 2  # column of Tournament.base, after VALUE and WIDTH
-FEWEST = 3  # an arm of infinite index gets at least this many decisions
+FEWEST_DECISIONS = 3  # an arm of infinite index gets at least this many decisions
 _NEVER = -math.inf  # below every level: where the lead ends if there is none
 
 
@@ -239,7 +239,7 @@ def next_waiting(tournament: Tournament, pulls: IntArray, initial: int) -> int:
                 turn.least = min(turn.least, asked)
             elif late.pending[arm] > 0 or (unknown and late.lost[arm] > 0):
                 turn.found += 1
-                chosen = asked < max(initial if unknown else FEWEST, PATIENCE * turn.bar)
+                chosen = asked < max(initial if unknown else FEWEST_DECISIONS, WAITING_FACTOR * turn.bar)
         if turn.walk == len(pulls):
             turn.walk, turn.bar, turn.least, turn.waiting, turn.found = 0, turn.least, MANY, turn.found, 0
         if chosen:

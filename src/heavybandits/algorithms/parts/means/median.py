@@ -52,7 +52,7 @@ def fill(middle: Middle, row: int, numbers: FloatArray, n: int) -> None:
     --------
     >>> middle = init_middle(n_rows=1)
     >>> fill(middle, 0, np.array([5.0, 1.0, 3.0]), 3)
-    >>> add(middle, 0, 4.0)
+    >>> add_number(middle, 0, 4.0)
     >>> knows_median(middle, 0), median_of(middle, 0)
     (True, 3.5)
     """
@@ -68,7 +68,7 @@ def fill(middle: Middle, row: int, numbers: FloatArray, n: int) -> None:
 
 
 @compilable
-def add(middle: Middle, row: int, x: float) -> None:
+def add_number(middle: Middle, row: int, x: float) -> None:
     """Add a number to a set that is not empty."""
     values, kept, below, others = middle.values[row], middle.kept[row], middle.below[row], middle.size[row]
     middle.size[row] = others + 1

@@ -30,7 +30,7 @@ from ....protocols import FloatArray, IntArray, compilable
 from ..state.pool import Pool, append, init_pool
 from .influence import influence
 
-GROWTH = 1.05  # recompute the sum when n has grown by this factor
+REFIT_GROWTH = 1.05  # recompute the sum when n has grown by this factor
 
 
 class PRobustState(NamedTuple):
@@ -89,7 +89,7 @@ def observe_p_robust(state: PRobustState, arm: int, reward: float, p: float, c: 
     n, b = rewards.size[arm], influence_constant(p)
     first, last = rewards.start[arm] + n - 1, rewards.start[arm] + n
     total, slope = float(state.total[arm]), float(state.slope[arm])
-    if n >= GROWTH * state.anchor[arm]:
+    if n >= REFIT_GROWTH * state.anchor[arm]:
         state.anchor[arm] = n
         first, total, slope = rewards.start[arm], 0.0, 0.0
     scale = c * float(state.anchor[arm]) ** (1.0 / p)

@@ -56,11 +56,11 @@ def collect(waiting: Waiting, arm: int, reward: float, size: int) -> bool:
 @compilable
 def smoothed(waiting: Waiting, mean: float, theta: float) -> float:
     """Return the mean of a block, plus its noise."""
-    return saturate(saturate(mean) + noise(waiting.stream, theta))
+    return saturate(saturate(mean) + smoothing(waiting.stream, theta))
 
 
 @compilable
-def noise(stream: Stream | None, theta: float) -> float:
+def smoothing(stream: Stream | None, theta: float) -> float:
     """Return smoothing noise of this scale, or 0 without a generator."""
     return 0.0 if stream is None else theta * next_normal(stream)
 

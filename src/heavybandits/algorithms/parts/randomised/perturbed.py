@@ -20,13 +20,13 @@ from ..choice.late import Late, bonus_factor, init_late, is_due, is_silent, leas
 from ..choice.scan import waiting
 from ..means.p_robust import PRobustState, init_p_robust
 
-LAWS = ("exponential", "gumbel", "pareto", "frechet", "uniform")
+PERTURBATIONS = ("exponential", "gumbel", "pareto", "frechet", "uniform")
 
 
 class Law(NamedTuple):
     """The law of the perturbations; each field is an array of length one."""
 
-    number: IntArray  # position in LAWS
+    number: IntArray  # position in PERTURBATIONS
     shape: FloatArray
     scale: FloatArray
 
@@ -65,14 +65,14 @@ def init_perturbed(
         mean=init_p_robust(n_arms, horizon),
         width=np.full(n_arms, math.inf),
         open=np.ones(n_arms, np.bool_),
-        law=Law(number=np.array([LAWS.index(law)]), shape=np.array([shape]), scale=np.array([scale])),
+        law=Law(number=np.array([PERTURBATIONS.index(law)]), shape=np.array([shape]), scale=np.array([scale])),
         horizon=np.array([math.inf if horizon is None else float(horizon)]),
     )
 
 
 @compilable
 def perturbation(number: int, shape: float, scale: float, exponential: float) -> float:
-    """Turn a draw from the exponential law into one from the law of this number in ``LAWS``.
+    """Turn a draw from the exponential law into one from the law of this number in ``PERTURBATIONS``.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from ....protocols import FloatArray, rarely_called
 from .cholesky import factorise, solve_lower, solve_upper
 from .design import dot
 
-MOST_STEPS = 60
+MOST_BALL_STEPS = 60
 
 
 @rarely_called
@@ -37,7 +37,7 @@ def into_ball(theta: FloatArray, inverse: FloatArray, bound: float, lower: Float
     for i in range(n):
         start[i] = theta[i]
     m = 0.0
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_BALL_STEPS):
         for i in range(n):
             for j in range(i + 1):
                 lower[i, j] = m * inverse[i, j] + (1.0 if i == j else 0.0)

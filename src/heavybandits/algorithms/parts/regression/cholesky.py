@@ -7,9 +7,9 @@ import math
 from ....numerics import EXCESS
 from ....protocols import FloatArray, compilable, rarely_called
 
-SMALLEST, ROUNDING = 1e-300, 1e-18
+SMALLEST_PIVOT, LEAST_PIVOT_SHARE = 1e-300, 1e-18
 LARGEST_SOLUTION = 1e200  # rounding in the factor of a singular matrix could make solutions infinite, and then NaN
-STEEP = 1e4  # beyond this, rounding errors would grow too much in the quicker form of an update
+LARGEST_COSINE = 1e4  # beyond this, rounding errors would grow too much in the quicker form of an update
 
 
 @compilable
@@ -33,7 +33,7 @@ def add_to_factor(lower: FloatArray, x: FloatArray) -> None:
         grown = math.sqrt(pivot * pivot + x[k] * x[k])
         cosine, sine = grown / pivot, x[k] / pivot
         lower[k, k] = grown
-        if cosine < STEEP:
+        if cosine < LARGEST_COSINE:
             for i in range(k + 1, n):
                 lower[i, k] = (lower[i, k] + sine * x[i]) / cosine
                 x[i] = cosine * x[i] - sine * lower[i, k]
@@ -55,7 +55,8 @@ def factorise(lower: FloatArray) -> None:
     """Replace the lower triangle of a positive semidefinite matrix with its factor, in O(d³).
 
     Rounding may take over if the matrix is singular to the last digit, but it never makes the factor NaN: no pivot is
-    below a ``ROUNDING`` share of the diagonal, or ``SMALLEST``, and no entry exceeds the root of its row's diagonal.
+    below a share ``LEAST_PIVOT_SHARE`` of the diagonal, or ``SMALLEST_PIVOT``, and no entry exceeds the root of its
+    row's diagonal.
 
     Examples
     --------
@@ -73,7 +74,7 @@ def factorise(lower: FloatArray) -> None:
             for k in range(j):
                 total -= lower[i, k] * lower[j, k]
             if i == j:
-                lower[i, i] = math.sqrt(max(total, ROUNDING * lower[i, i], SMALLEST))
+                lower[i, i] = math.sqrt(max(total, LEAST_PIVOT_SHARE * lower[i, i], SMALLEST_PIVOT))
             else:
                 lower[i, j] = total / lower[j, j]
                 if lower[i, j] * lower[i, j] > EXCESS * lower[i, i]:

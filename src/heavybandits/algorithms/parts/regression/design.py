@@ -23,9 +23,9 @@ from ...._validate import require_within
 from ....numerics import EXCESS
 from ....protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
 
-FAR = 1e12  # a row with a larger leverage is added with care: a plain update would keep at most four digits
-ROUNDING = 1e-12  # a pivot below this share of the diagonal is nothing but rounding
-STEEP = 1e-4  # if removing a row leaves less than this share of its direction, the inverse is recomputed
+LARGEST_LEVERAGE = 1e12  # rows with a larger one are added with care: a plain update would keep at most four digits
+PIVOT_ROUNDING = 1e-12  # a pivot below this share of the diagonal is nothing but rounding
+LEAST_REMAINDER = 1e-4  # if removing a row leaves less than this share of its direction, the inverse is recomputed
 
 
 class Design(NamedTuple):
@@ -84,7 +84,7 @@ class Design(NamedTuple):
             return
         add_outer(self.waiting, x, -1.0)
         left = 1.0 - multiply(self.asked, x, self.product)
-        if left > STEEP:
+        if left > LEAST_REMAINDER:
             add_outer(self.asked, self.product, 1.0 / left)
         else:
             renew(self)
@@ -97,7 +97,7 @@ def init_design(n_features: int, ridge: float) -> Design:
     --------
     >>> design = init_design(2, ridge=1.0)
     >>> x = np.array([1.0, 0.0])
-    >>> float(learn(design, x, 1.0)), float(leverage(design, x))
+    >>> float(add_row(design, x, 1.0)), float(leverage(design, x))
     (1.0, 0.5)
     >>> design.ask(x)
     >>> float(leverage(design, x)), float(known_leverage(design, x))
@@ -120,7 +120,7 @@ def init_design(n_features: int, ridge: float) -> Design:
 
 
 @compilable
-def learn(design: Design, x: FloatArray, weight: float) -> float:
+def add_row(design: Design, x: FloatArray, weight: float) -> float:
     """Add a row with this weight, which may be negative, set ``product``, and return the row's leverage before."""
     if design.pending[0] > 0:
         grown = 1.0 + weight * multiply(design.asked, x, design.product)
@@ -219,7 +219,7 @@ def add_outer(matrix: FloatArray, x: FloatArray, scale: float) -> None:
 @compilable
 def absorb(inverse: FloatArray, x: FloatArray, product: FloatArray, weight: float, grown: float) -> None:
     """Update an inverse P by a row with this weight, given P x and what the determinant grows by, 1 + w x'P x."""
-    if grown > FAR:
+    if grown > LARGEST_LEVERAGE:
         add_far_row(inverse, x, product, weight, 1.0 / grown)
     else:
         add_outer(inverse, product, -weight / grown)
@@ -278,7 +278,7 @@ def add_rows(
     """
     for k in range(len(column)):  # each column of its Cholesky factor is a row to be added
         pivot = factor[k, k]
-        if pivot > ROUNDING * gram[k, k]:
+        if pivot > PIVOT_ROUNDING * gram[k, k]:
             for i in range(len(column)):
                 column[i] = factor[i, k] / math.sqrt(pivot) if i >= k else 0.0
             add_outer(factor, column, -1.0)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...._validate import require_within
 from ....protocols import FloatArray, IntArray, compilable
-from .design import dot, learn
+from .design import add_row, dot
 from .rows import Fit, lift, tame
 
 
@@ -95,7 +95,7 @@ def learn_each(fit: Fit, thetas: FloatArray, group: Group) -> None:
     """
     row, product = fit.row, fit.design.product
     lift(row, group.mean)
-    grown = 1.0 + learn(fit.design, row, 1.0)
+    grown = 1.0 + add_row(fit.design, row, 1.0)
     for j in range(len(thetas)):
         length = (group.rewards[j] - dot(thetas[j], row)) / grown
         for i in range(len(row)):

@@ -15,8 +15,7 @@ import numpy as np
 from ...._validate import require_within
 from ....numerics import LARGEST_FLOAT, clip
 from ....protocols import FloatArray, IntArray, compilable
-from .design import Design, dot, init_design, leverage
-from .design import learn as learn_row
+from .design import Design, add_row, dot, init_design, leverage
 
 LARGEST_REWARD = 1e150  # its square is still finite
 
@@ -100,7 +99,7 @@ def optimistic(fit: Fit, features: FloatArray, beta: float) -> int:
     Examples
     --------
     >>> fit = init_fit(n_features=2, intercept=False, ridge=1.0)
-    >>> learn(fit, np.array([1.0, 0.0]), 0.4)
+    >>> learn_fit(fit, np.array([1.0, 0.0]), 0.4)
     >>> optimistic(fit, np.eye(2), 0.0), optimistic(fit, np.eye(2), 1.0)
     (0, 1)
     """
@@ -136,14 +135,14 @@ def step(fit: Fit, error: float, weight: float) -> None:
     array([1., 0.])
     """
     theta, product = fit.theta, fit.design.product
-    length = error / (1.0 + weight * learn_row(fit.design, fit.row, weight))
+    length = error / (1.0 + weight * add_row(fit.design, fit.row, weight))
     for i in range(len(theta)):
         theta[i] += length * product[i]
     fit.seen[0] += 1
 
 
 @compilable
-def learn(fit: Fit, x: FloatArray, y: float) -> None:
+def learn_fit(fit: Fit, x: FloatArray, y: float) -> None:
     """Update the least-squares estimate with a row and its reward."""
     lift(fit.row, x)
     step(fit, y - dot(fit.theta, fit.row), 1.0)

@@ -12,7 +12,7 @@ from ....protocols import FloatArray, IntArray, compilable, rarely_called
 
 SEED = 1234567890123456789  # of a generator that has not been seeded; any number between 0 and the modulus will do
 _MULTIPLIER, _WORD = 1253407776, (1 << 31) - 1
-MODULUS = _MULTIPLIER * (_WORD + 1) - 1
+STREAM_MODULUS = _MULTIPLIER * (_WORD + 1) - 1
 
 
 class Stream(NamedTuple):
@@ -22,7 +22,7 @@ class Stream(NamedTuple):
 
     def check(self, fresh: Stream, n_arms: int) -> None:
         """Refuse a number from which the generator could not continue."""
-        require_within("number", self.number, 1, MODULUS - 1)
+        require_within("number", self.number, 1, STREAM_MODULUS - 1)
 
     def reseed(self, seed: int) -> None:
         """Restart from any whole number.
@@ -31,10 +31,10 @@ class Stream(NamedTuple):
         --------
         >>> stream = init_stream()
         >>> stream.reseed(2**64 - 1)
-        >>> bool(0 < stream.number[0] < MODULUS)
+        >>> bool(0 < stream.number[0] < STREAM_MODULUS)
         True
         """
-        self.number[0] = 1 + seed % (MODULUS - 1)
+        self.number[0] = 1 + seed % (STREAM_MODULUS - 1)
 
 
 def init_stream() -> Stream:
