@@ -128,6 +128,27 @@ def test_skeleton_of_a_policy_passes_the_checks(tmp_path: Path, monkeypatch: pyt
     assert agent.select(among=[2, 3]) == 2
 
 
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "ARCHITECTURE.md"])
+def test_what_a_document_for_developers_names_exists(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    paths = set(re.findall(r"`(?:python )?((?:src|docs|tests|clients|benchmarks)/[\w./-]*)", text))
+    assert paths or document == "ARCHITECTURE.md"
+    assert not {path for path in paths if not (ROOT / path).exists()} - {"docs/_build"}
+    package = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
+    for name in re.findall(r"`@(?:hb\.)?(\w+)\(", text):
+        assert re.search(rf"^(?:def {name}\(|.*\b{name}\b.* = )", package, re.MULTILINE), name
+
+
+def test_every_room_is_on_the_map() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = [
+        path for path in (ROOT / "src" / "heavybandits").iterdir() if path.name[0] != "_" and path.name != "py.typed"
+    ]
+    for room in rooms:
+        named = room.name if room.suffix else f"{room.name}/"
+        assert re.search(rf"^  {re.escape(named)}(?: |$)", text, re.MULTILINE), named
+
+
 @pytest.mark.slow
 def test_versions_agree() -> None:
     assert version("heavybandits") == hb.__version__

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -71,6 +72,13 @@ def test_no_public_name_is_a_module(name: str) -> None:
     assert name not in {module.partition(".")[0] for module in MODULES}
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module(f"heavybandits.{name}")
+
+
+def test_the_architecture_lists_the_floors() -> None:
+    text = (PACKAGE.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    floors = re.findall(r"^\d+\. (.*)", text.partition("## What may import what")[2].partition("## ")[0], re.MULTILINE)
+    listed = [set(re.findall(r"`(\w+)`", floor)) for floor in floors]
+    assert listed[::-1] == [{room for room in rooms if room[0] != "_"} for rooms in FLOORS]
 
 
 def test_the_root_has_few_modules() -> None:

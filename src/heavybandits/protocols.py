@@ -132,6 +132,10 @@ class Policy(Protocol[State]):
     ``select`` may change the state, for example to count initial pulls.  ``t`` is the number of rewards seen so far.
     A deterministic policy does not read ``rng`` and gets ``None`` for it.  ``update`` may be called for any arm at any
     time: rewards come late, in any order, or for arms that were never selected.
+
+    An agent shows what two more methods return, which policies of all kinds may have: ``value(state, arm)``, the
+    estimate of the arm's location, NaN before there is one, and ``index_of(state, arm, t)``, its index after t rewards,
+    infinite before there is one.  ``goal(state)`` says what arms are compared by, if that changes.
     """
 
     def init(self, n_arms: int, horizon: int | None) -> State:
@@ -144,18 +148,6 @@ class Policy(Protocol[State]):
 
     def update(self, state: State, arm: int, reward: float) -> None:
         """Learn from a reward, which is never NaN but may be infinite."""
-        ...
-
-
-class IndexPolicy(Policy[State], Protocol):
-    """A policy that plays the arm with the highest index, which the agent's table shows with the estimate."""
-
-    def value(self, state: State, arm: int) -> float:
-        """Return the estimate of the arm's location; NaN before there is one."""
-        ...
-
-    def index_of(self, state: State, arm: int, t: int) -> float:
-        """Return the arm's index after ``t`` rewards; infinite before the first estimate."""
         ...
 
 
@@ -182,18 +174,6 @@ class LinearPolicy(Protocol[State]):
 
     def update(self, state: State, x: FloatArray, reward: float) -> None:
         """Learn from the reward of the row ``x``, which is never NaN but may be infinite."""
-        ...
-
-
-class LinearIndexPolicy(LinearPolicy[State], Protocol):
-    """A linear policy that plays the row with the highest index, which the agent's table shows with the estimate."""
-
-    def value(self, state: State, x: FloatArray) -> float:
-        """Return the estimate of the row's expected reward; NaN before there is one."""
-        ...
-
-    def index_of(self, state: State, x: FloatArray, t: int) -> float:
-        """Return the row's index after ``t`` rewards; infinite before the first estimate."""
         ...
 
 
@@ -298,35 +278,6 @@ def require_kind(what: str, kind: str, policy: Any) -> None:
     if found != kind:
         hint = "" if hasattr(policy, "kind") else f"; a class of kind {kind!r} says so: @hb.policy(kind={kind!r})"
         raise TypeError(f"{what} must be of kind {kind!r} here, got one of kind {found!r}: {policy!r}{hint}")
-
-
-class Estimator(Protocol[State]):
-    """An estimator of each arm's location: a streaming optimiser or a robust mean."""
-
-    def init(self, n_arms: int, horizon: int | None) -> State:
-        """Return a fresh state."""
-        ...
-
-    def observe(self, state: State, arm: int, reward: float) -> None:
-        """Take in a reward.  An estimator that needs several for one step buffers them per arm."""
-        ...
-
-    def value(self, state: State, arm: int) -> float:
-        """Return the current estimate."""
-        ...
-
-
-class BoundedEstimator(Estimator[State], Protocol):
-    r"""An estimator with a convergence rate, which the templates turn into a policy.
-
-    The rate promises :math:`P\{f(x_k) - f^* \le g(k, \delta)\} \ge 1 - \delta` after k steps, for
-    :math:`f(x) = (x - \mu)^2/2` in :class:`.FOUCB` and :math:`f(x) = |x - \mu|` in
-    :class:`.ZOUCB`.
-    """
-
-    def bound(self, state: State, arm: int, delta: float) -> float:
-        """Return g(k, delta) at the arm's current number of steps k; infinite before the first."""
-        ...
 
 
 class Sampler(Protocol):

@@ -94,7 +94,7 @@ def register_policy(
     def registered(cls: Class) -> Class:
         facts = Facts(needs, memory, cost, regret, reference)
         _enter(Entry(name, cls, kind, example or {}, pinned or example or {}, zoo or {}, look, facts))
-        return validated(policy(kind=kind, randomised=randomised)(cls))
+        return _completed(policy(kind=kind, randomised=randomised)(cls))
 
     return registered
 
@@ -138,7 +138,7 @@ def register_estimator(name: str, *, example: Parameters | None = None) -> Calla
 
     def registered(cls: Class) -> Class:
         _enter(Entry(name, cls, "estimator", example or {}, {}, {}, "", None))
-        return validated(cls)
+        return _completed(cls)
 
     return registered
 
@@ -153,6 +153,12 @@ def entries_of(cls: type) -> list[Entry]:
     ['moss', 'moss-anytime']
     """
     return [entry for entry in ENTRIES.values() if cls in (entry.make, entry.preset_of)]
+
+
+def _completed(cls: Class) -> Class:
+    """Return the class with parameters that check themselves, and with words about ``init`` if it has none."""
+    cls.init.__doc__ = cls.init.__doc__ or "Return a fresh state."  # type: ignore[attr-defined]
+    return validated(cls)
 
 
 def _enter(entry: Entry) -> None:

@@ -103,7 +103,6 @@ class AdaOFUL(NamedTuple):
     intercept: Flag = False
 
     def init(self, n_features: int, horizon: int | None) -> AdaOFULState:
-        """Return a fresh state."""
         rounds = required_horizon("AdaOFUL", horizon, "scale")
         level = math.log(2.0 * rounds * rounds / self.delta)
         size = n_features + int(self.intercept)

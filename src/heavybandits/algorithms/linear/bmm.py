@@ -91,7 +91,6 @@ class BMM(NamedTuple):
     intercept: Flag = False
 
     def init(self, n_features: int, horizon: int | None) -> BMMState:
-        """Return a fresh state."""
         return BMMState(
             group=init_group(n_features, self.repeats),
             fit=init_fit(n_features, self.intercept, 1.0),

@@ -91,7 +91,6 @@ class CRT(NamedTuple):
     intercept: Flag = False
 
     def init(self, n_features: int, horizon: int | None) -> CRTState:
-        """Return a fresh state."""
         rounds = required_horizon("CRT", horizon, "radius")
         return CRTState(init_fit(n_features, self.intercept, 1.0), np.array([self.v * self.v * math.log(rounds)]))
 

@@ -115,7 +115,6 @@ class HeavyOFUL(NamedTuple):
     intercept: Flag = False
 
     def init(self, n_features: int, horizon: int | None) -> HeavyOFULState:
-        """Return a fresh state."""
         rounds = required_horizon("HeavyOFUL", horizon, "radius")
         size, order = n_features + int(self.intercept), 1.0 + self.eps
         ridge = self.ridge if self.ridge > 0.0 else float(size)

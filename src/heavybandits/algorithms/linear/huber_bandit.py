@@ -164,7 +164,6 @@ class HuberBandit(NamedTuple):
     intercept: Flag = False
 
     def init(self, n_features: int, horizon: int | None) -> HuberBanditState:
-        """Return a fresh state."""
         if n_features % self.n_arms != 0:
             raise ValueError(f"HuberBandit: n_features must be a multiple of n_arms={self.n_arms}, got {n_features}")
         size, sets = n_features // self.n_arms + int(self.intercept), 2 * self.n_arms

@@ -132,7 +132,6 @@ class HvtUCB(NamedTuple):
     intercept: Flag = False
 
     def init(self, n_features: int, horizon: int | None) -> HvtUCBState:
-        """Return a fresh state."""
         rounds = required_horizon("HvtUCB", horizon, "radius")
         size = n_features + int(self.intercept)
         ridge = self.ridge if self.ridge > 0.0 else float(size)

@@ -66,7 +66,6 @@ class LinUCB(NamedTuple):
     intercept: Flag = False
 
     def init(self, n_features: int, horizon: int | None) -> LinUCBState:
-        """Return a fresh state."""
         return LinUCBState(init_fit(n_features, self.intercept, self.ridge))
 
     def select(self, state: LinUCBState, features: FloatArray, t: int, rng: Any) -> int:

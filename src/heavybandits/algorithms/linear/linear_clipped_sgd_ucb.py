@@ -87,7 +87,6 @@ class LinearClippedSGDUCB(NamedTuple):
     intercept: Flag = False
 
     def init(self, n_features: int, horizon: int | None) -> LinearClippedSGDUCBState:
-        """Return a fresh state."""
         step = (
             practical_step(required_horizon("LinearClippedSGDUCB", horizon, "step")) if self.order == "first" else 0.0
         )

@@ -75,7 +75,6 @@ class LinearLevelSetUCB(NamedTuple):
     compares: Literal["either", "means"] = "either"
 
     def init(self, n_features: int, horizon: int | None) -> LinearSets:
-        """Return a fresh state."""
         laws = LEARNED if self.degrees == 0.0 else ((self.degrees, self.degrees, 1.0),)
         return init_linear_sets(n_features, horizon, laws, self.scale, self.compares == "means")
 

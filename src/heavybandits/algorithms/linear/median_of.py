@@ -73,7 +73,6 @@ class MedianOf(NamedTuple):
     m: Count = 2
 
     def init(self, n_features: int, horizon: int | None) -> MedianOfState:
-        """Return a fresh state."""
         size = 2 * self.m + 1
         return MedianOfState(
             group=init_group(n_features, size),

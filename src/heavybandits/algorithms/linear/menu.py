@@ -138,7 +138,6 @@ class MENU(NamedTuple):
             raise ValueError(f"MENU: repeats must be 0 or at least 3, got {self.repeats}")
 
     def init(self, n_features: int, horizon: int | None) -> MENUState:
-        """Return a fresh state."""
         size, repeats = n_features + int(self.intercept), self.repeats
         if repeats == 0:
             rounds = required_horizon("MENU", horizon, "number of repeats")

@@ -95,7 +95,6 @@ class MomLin(NamedTuple):
     intercept: Flag = False
 
     def init(self, n_features: int, horizon: int | None) -> MomLinState:
-        """Return a fresh state."""
         rounds = required_horizon("MomLin", horizon, "number of repeats")
         m = max(1, round(rounds ** (2.0 * self.eps / (1.0 + 3.0 * self.eps))))
         repeats = math.ceil(rounds / m)

@@ -82,7 +82,6 @@ class OFUL(NamedTuple):
     intercept: Flag = False
 
     def init(self, n_features: int, horizon: int | None) -> OFULState:
-        """Return a fresh state."""
         return OFULState(init_fit(n_features, self.intercept, self.ridge))
 
     def beta(self, state: OFULState) -> float:

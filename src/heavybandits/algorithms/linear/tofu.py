@@ -136,7 +136,6 @@ class TOFU(NamedTuple):
     intercept: Flag = False
 
     def init(self, n_features: int, horizon: int | None) -> TOFUState:
-        """Return a fresh state."""
         rounds = required_horizon("TOFU", horizon, "threshold")
         size, order = n_features + int(self.intercept), 1.0 + self.eps
         scale = self.u ** (1.0 / order)

@@ -77,16 +77,3 @@ def cut(cells: Cells, cell: int) -> None:
     cells.centre[new, axis] -= third
     cells.centre[new + 1, axis] += third
     cells.size[0] = new + 2
-
-
-def cell_at(cells: Cells, point: FloatArray) -> int:
-    """Return the box that contains a point of the unit cube; on a border, the first of those that do.
-
-    Examples
-    --------
-    >>> cell_at(init_cells(dim=1, least=3, room=10), np.array([0.9]))
-    2
-    """
-    size = int(cells.size[0])
-    away = (np.abs(point - cells.centre[:size]) / cells.sides[:size]).max(axis=1)
-    return int(away.argmin())

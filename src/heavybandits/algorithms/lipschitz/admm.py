@@ -88,7 +88,6 @@ class ADMM(NamedTuple):
     delta: Fraction = 0.1
 
     def init(self, dim: int, horizon: int | None) -> ADMMState:
-        """Return a fresh state."""
         horizon = required_horizon("ADMM", horizon, "radius")
         log_term = math.log(float(horizon) ** 2 / self.delta)
         return ADMMState(

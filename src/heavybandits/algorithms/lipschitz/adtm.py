@@ -83,7 +83,6 @@ class ADTM(NamedTuple):
     delta: Fraction = 0.1
 
     def init(self, dim: int, horizon: int | None) -> ADTMState:
-        """Return a fresh state."""
         horizon = required_horizon("ADTM", horizon, "radius")
         log_term = math.log(float(horizon) ** 2 / self.delta)
         return ADTMState(zoom=init_zoom(dim), log_term=np.array([log_term]))

@@ -111,7 +111,6 @@ class HOO(NamedTuple):
     c: NonNegative = 1.0
 
     def init(self, dim: int, horizon: int | None) -> HOOState:
-        """Return a fresh state."""
         horizon = required_horizon("HOO", horizon, "depth")
         depth = self.deepest(math.log(horizon))
         room = min(2 * horizon + 1, 2 ** min(depth + 1, 20), MOST_HALVED_BOXES)

@@ -147,7 +147,6 @@ class LipschitzAuto(NamedTuple):
     c: Positive = 4.0
 
     def init(self, dim: int, horizon: int | None) -> LipschitzAutoState:
-        """Return a fresh state."""
         cells, arms = init_cells(dim, START, ROOM), Auto(self.c).init(ROOM, horizon)
         arms.sets.shared.due[0] = arms.pooled.due[0] = float(cells.size[0])
         sets = arms.sets._replace(tournament=arms.sets.tournament._replace(tree=None))

@@ -96,7 +96,6 @@ class SDTM(NamedTuple):
         return float(ratio ** (p / (dim * eps + p)))
 
     def init(self, dim: int, horizon: int | None) -> SDTMState:
-        """Return a fresh state."""
         sides = self.sides
         if sides == 0:
             sides = math.ceil(0.5 / self.box_radius(dim, required_horizon("SDTM", horizon, "number of boxes")))

@@ -72,7 +72,6 @@ class Zooming(NamedTuple):
     scale: Positive = 1.0
 
     def init(self, dim: int, horizon: int | None) -> ZoomingState:
-        """Return a fresh state."""
         return ZoomingState(zoom=init_zoom(dim), clock=np.zeros(1, np.int64))
 
     def factor(self, t: int) -> float:

@@ -80,7 +80,6 @@ class AdaTINF(NamedTuple):
     offset: Finite
 
     def init(self, n_arms: int, horizon: int | None) -> AdaTINFState:
-        """Return a fresh state."""
         budget = math.sqrt(n_arms * (required_horizon("AdaTINF", horizon, "scale") + 1))
         return AdaTINFState(
             draws=init_draws(n_arms, 1.0),

@@ -109,7 +109,6 @@ class AdarUCB(NamedTuple):
     bonus: Positive = 10.0
 
     def init(self, n_arms: int, horizon: int | None) -> AdarUCBState:
-        """Return a fresh state."""
         return AdarUCBState(
             pulls=np.zeros(n_arms, np.int64),
             waiting=np.zeros(n_arms),

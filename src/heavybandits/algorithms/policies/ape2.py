@@ -68,7 +68,6 @@ class APE2(NamedTuple):
     perturbation: Literal["exponential", "gumbel", "pareto", "frechet"] = "exponential"
 
     def init(self, n_arms: int, horizon: int | None) -> PerturbedState:
-        """Return a fresh state."""
         shape, scale = self.p * self.p / (self.p - 1.0), 1.0
         if shape <= math.log(n_arms):
             shape = scale = math.log(n_arms)

@@ -75,7 +75,6 @@ class Auto(NamedTuple):
     c: Positive = 4.0
 
     def init(self, n_arms: int, horizon: int | None) -> AutoState:
-        """Return a fresh state."""
         sets = LevelSetUCB(noise=None).init(n_arms, horizon)
         return AutoState(
             sets=sets, moments=init_moments(n_arms), pooled=init_pooled(n_arms), by_means=np.zeros(1, np.int64)

@@ -69,7 +69,6 @@ class AutoMean(NamedTuple):
     c: Positive = 8.0
 
     def init(self, n_arms: int, horizon: int | None) -> MeanSets:
-        """Return a fresh state."""
         return init_mean_sets(n_arms)
 
     def level(self, state: MeanSets, t: int) -> float:

@@ -235,7 +235,6 @@ class BettingUCB(NamedTuple):
     c: Positive = 1.0
 
     def init(self, n_arms: int, horizon: int | None) -> BettingUCBState:
-        """Return a fresh state."""
         scales = Scales(
             last=np.zeros(n_arms),
             own=np.zeros(n_arms),

@@ -92,7 +92,6 @@ class ClippedSGDUCB(NamedTuple):
     schedule: Literal["practical", "theory"] = "practical"
 
     def init(self, n_arms: int, horizon: int | None) -> ClippedSGDUCBState:
-        """Return a fresh state."""
         horizon = required_horizon("ClippedSGDUCB", horizon, "step")
         if self.schedule == "practical":
             start, step, level, decay, rate = self.clip, practical_step(horizon), self.clip, 0.0, 0.0

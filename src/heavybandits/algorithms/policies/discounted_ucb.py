@@ -82,7 +82,6 @@ class DiscountedUCB(NamedTuple):
     xi: NonNegative = 0.6
 
     def init(self, n_arms: int, horizon: int | None) -> DiscountedUCBState:
-        """Return a fresh state."""
         return DiscountedUCBState(
             pulls=np.zeros(n_arms, np.int64),
             late=init_late(n_arms),

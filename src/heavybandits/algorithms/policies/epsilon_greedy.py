@@ -80,7 +80,6 @@ class EpsilonGreedy(NamedTuple):
     c: NonNegative = 0.0
 
     def init(self, n_arms: int, horizon: int | None) -> EpsilonGreedyState:
-        """Return a fresh state."""
         return EpsilonGreedyState(
             pulls=np.zeros(n_arms, np.int64),
             late=init_late(n_arms),

@@ -73,7 +73,6 @@ class Exp3(NamedTuple):
         require_range("Exp3", self.low, self.high)
 
     def init(self, n_arms: int, horizon: int | None) -> Exp3State:
-        """Return a fresh state."""
         horizon = required_horizon("Exp3", horizon, "rate")
         k = max(n_arms, 2)  # arms may be added to a single one
         return Exp3State(init_draws(n_arms, min(1.0, math.sqrt(k * math.log(k) / ((math.e - 1.0) * horizon)))))

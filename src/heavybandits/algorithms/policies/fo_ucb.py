@@ -38,7 +38,7 @@ class FOUCB(NamedTuple):
     Parameters
     ----------
     optimizer
-        An estimator with a method ``bound(state, arm, delta)`` (see :class:`.BoundedEstimator`), for instance
+        An estimator with a method ``bound`` (see :mod:`heavybandits.algorithms.estimators`), for instance
         :class:`.ClippedSGD` or your own.
 
     Examples
@@ -53,7 +53,6 @@ class FOUCB(NamedTuple):
     optimizer: Optimizer
 
     def init(self, n_arms: int, horizon: int | None) -> TemplateState:
-        """Return a fresh state."""
         return init_template("FOUCB", self.optimizer, n_arms, horizon)
 
     def radius(self, rate: float) -> float:

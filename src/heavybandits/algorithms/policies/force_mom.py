@@ -134,7 +134,6 @@ class ForceMOM(NamedTuple):
     rho: Annotated[float, functools.partial(in_range, low=0, high=1, ends="()")] = 0.5
 
     def init(self, n_arms: int, horizon: int | None) -> ForceMOMState:
-        """Return a fresh state."""
         return ForceMOMState(
             pulls=np.zeros(n_arms, np.int64),
             asked=np.zeros(n_arms, np.int64),

@@ -98,7 +98,6 @@ class HTINF(NamedTuple):
     offset: Finite
 
     def init(self, n_arms: int, horizon: int | None) -> HTINFState:
-        """Return a fresh state."""
         return HTINFState(init_draws(n_arms, 1.0 / self.scale), np.array([skipping_factor(self.eps)]))
 
     def select(self, state: HTINFState, t: int, rng: Any) -> int:

@@ -83,7 +83,6 @@ class INFClip(NamedTuple):
     offset: Finite
 
     def init(self, n_arms: int, horizon: int | None) -> INFClipState:
-        """Return a fresh state."""
         horizon, p = required_horizon("INFClip", horizon, "rate"), 1.0 + self.eps
         if self.eps == 1.0:
             level, bend = math.inf, 1.0

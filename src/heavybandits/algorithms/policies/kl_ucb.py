@@ -201,7 +201,6 @@ class KLUCB(NamedTuple):
             raise ValueError(f"KLUCB: low and high must be left out for the family {self.family!r}, got {given}")
 
     def init(self, n_arms: int, horizon: int | None) -> KLUCBState:
-        """Return a fresh state."""
         return KLUCBState(
             pulls=np.zeros(n_arms, np.int64),
             late=init_late(n_arms),

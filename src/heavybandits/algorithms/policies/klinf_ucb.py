@@ -108,7 +108,6 @@ class KLinfUCB(NamedTuple):
     threshold: Literal["practical", "theory"] = "practical"
 
     def init(self, n_arms: int, horizon: int | None) -> KLinfUCBState:
-        """Return a fresh state."""
         p = 1.0 + self.eps
         return KLinfUCBState(
             pulls=np.zeros(n_arms, np.int64),

@@ -103,7 +103,6 @@ class LevelSetUCB(NamedTuple):
     c: Positive = 4.0
 
     def init(self, n_arms: int, horizon: int | None) -> LevelSets:
-        """Return a fresh state."""
         if self.noise is not None:
             return init_level_sets(n_arms, tabulate((make_noise(**json.loads(self.noise)),)), np.zeros(1), self.scale)
         evidence = np.zeros(len(LEARNED_LAWS))

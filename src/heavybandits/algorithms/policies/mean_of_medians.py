@@ -89,7 +89,6 @@ class MeanOfMedians(NamedTuple):
     m: Count = 1
 
     def init(self, n_arms: int, horizon: int | None) -> MeanOfMediansState:
-        """Return a fresh state."""
         size = 2 * self.m + 1
         return MeanOfMediansState(
             pulls=np.zeros(n_arms, np.int64),

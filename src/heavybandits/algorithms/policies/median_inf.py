@@ -88,7 +88,6 @@ class MedianINF(NamedTuple):
     offset: Finite
 
     def init(self, n_arms: int, horizon: int | None) -> MedianINFState:
-        """Return a fresh state."""
         n_draws = required_horizon("MedianINF", horizon, "rate") / (2 * self.m + 1)
         return MedianINFState(
             draws=init_draws(n_arms, math.sqrt(2.0 / n_draws) / self.scale),

@@ -72,7 +72,6 @@ class MOSS(NamedTuple):
     anytime: Literal[False, True] = False
 
     def init(self, n_arms: int, horizon: int | None) -> MOSSState:
-        """Return a fresh state."""
         if horizon is None and not self.anytime:
             raise ValueError("MOSS: needs a horizon, or anytime=True")
         return MOSSState(

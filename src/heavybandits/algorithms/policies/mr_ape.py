@@ -62,7 +62,6 @@ class MRAPE(NamedTuple):
     c: Positive = 1.0
 
     def init(self, n_arms: int, horizon: int | None) -> PerturbedState:
-        """Return a fresh state."""
         horizon = required_horizon("MRAPE", horizon, "bonus")
         return init_perturbed(n_arms, horizon, "uniform")
 

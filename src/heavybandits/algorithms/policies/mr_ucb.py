@@ -88,7 +88,6 @@ class MRUCB(NamedTuple):
     c: Positive = 1.0
 
     def init(self, n_arms: int, horizon: int | None) -> MRUCBState:
-        """Return a fresh state."""
         horizon = required_horizon("MRUCB", horizon, "bonus")
         return MRUCBState(
             pulls=np.zeros(n_arms, np.int64),

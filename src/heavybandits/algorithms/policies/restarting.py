@@ -104,7 +104,6 @@ class Restarting(NamedTuple):
     every: Annotated[Any, _every] = None
 
     def init(self, n_arms: int, horizon: int | None) -> RestartingState:
-        """Return a fresh state."""
         inner = self.policy.init(n_arms, horizon)
         return RestartingState(
             inner=inner,

@@ -14,14 +14,14 @@ q = 4, and misses a factor: what it shows is
 *Cost*: the mean's, for the arm with a new reward; the others' estimates stay as they are until L passes a value known
 in advance.  O(log K) per choice, and O(K) when such an estimate is due.
 
-A *robust mean* is an estimator that also has the methods of :class:`RobustMean`.  Its estimate depends on L, and its
-radius is a product :math:`w(n)\,s(L)`, so that only s changes for arms that get no reward.
+A *robust mean* is an estimator with some more methods: see :mod:`heavybandits.algorithms.estimators`.  Its radius is a
+product :math:`w(n)\,s(L)`, so that only s changes for arms that get no reward.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -35,42 +35,6 @@ from ..estimators.order_statistic import OrderStatistic
 from ..estimators.truncated_mean import TruncatedMean
 from ..parameters import Positive, has_methods
 from ..parts.choice.tournament import Tournament, choose, init_tournament, set_line
-
-
-class RobustMean(Protocol):
-    """An estimator that :class:`RobustUCB` can use; ``log_term`` is L = ln(1/delta), which never decreases."""
-
-    def init(self, n_arms: int, horizon: int | None) -> Any:
-        """Return a fresh state."""
-        ...
-
-    def initial_pulls(self) -> int:
-        """Return how many pulls each arm gets before its index counts."""
-        ...
-
-    def observe(self, state: Any, arm: int, reward: float) -> None:
-        """Record a reward."""
-        ...
-
-    def value(self, state: Any, arm: int) -> float:
-        """Return the last estimate; NaN before the first."""
-        ...
-
-    def refresh(self, state: Any, arm: int, log_term: float) -> float:
-        """Bring the estimate up to date and return it; infinite if L needs more rewards than there are."""
-        ...
-
-    def until(self, state: Any, arm: int, log_term: float) -> float:
-        """Return the L up to which the estimate just refreshed stays as it is if no reward comes."""
-        ...
-
-    def width(self, n: int) -> float:
-        """Return the radius after n rewards, in units of the factor."""
-        ...
-
-    def factor(self, log_term: float) -> float:
-        """Return the common factor of the radii, which does not decrease with L."""
-        ...
 
 
 class RobustUCBState(NamedTuple):
@@ -124,7 +88,6 @@ class RobustUCB(NamedTuple):
     exponent: Positive = 2.0
 
     def init(self, n_arms: int, horizon: int | None) -> RobustUCBState:
-        """Return a fresh state."""
         return RobustUCBState(
             pulls=np.zeros(n_arms, np.int64),
             mean=self.estimator.init(n_arms, horizon),

@@ -172,7 +172,6 @@ class SlidingWindowUCB(NamedTuple):
     xi: NonNegative = 0.6
 
     def init(self, n_arms: int, horizon: int | None) -> SlidingWindowUCBState:
-        """Return a fresh state."""
         return SlidingWindowUCBState(
             pulls=np.zeros(n_arms, np.int64),
             late=init_late(n_arms),

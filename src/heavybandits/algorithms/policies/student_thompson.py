@@ -94,7 +94,6 @@ class StudentThompson(NamedTuple):
     scale: Positive
 
     def init(self, n_arms: int, horizon: int | None) -> StudentThompsonState:
-        """Return a fresh state."""
         return StudentThompsonState(
             pulls=np.zeros(n_arms, np.int64),
             late=init_late(n_arms),

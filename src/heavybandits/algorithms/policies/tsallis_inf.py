@@ -87,7 +87,6 @@ class TsallisINF(NamedTuple):
         require_range("TsallisINF", self.low, self.high)
 
     def init(self, n_arms: int, horizon: int | None) -> TsallisINFState:
-        """Return a fresh state."""
         reduced = self.estimator == "reduced-variance"
         return TsallisINFState(init_draws(n_arms, 2.0 if reduced else 1.0), np.array([reduced]))
 

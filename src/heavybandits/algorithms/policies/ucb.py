@@ -63,7 +63,6 @@ class UCB(NamedTuple):
     c: NonNegative = 1.0
 
     def init(self, n_arms: int, horizon: int | None) -> UCBState:
-        """Return a fresh state."""
         return UCBState(np.zeros(n_arms, np.int64), init_tournament(n_arms))
 
     def level(self, state: UCBState, t: int) -> float:

@@ -52,7 +52,6 @@ class UCBTuned(NamedTuple):
     width: Positive = 1.0
 
     def init(self, n_arms: int, horizon: int | None) -> Deviations:
-        """Return a fresh state."""
         return init_deviations(n_arms)
 
     def select(self, state: Deviations, t: int, rng: Any) -> int:

@@ -82,7 +82,6 @@ class UniINF(NamedTuple):
     offset: Finite
 
     def init(self, n_arms: int, horizon: int | None) -> UniINFState:
-        """Return a fresh state."""
         growth = n_arms * math.log(max(required_horizon("UniINF", horizon, "barrier"), 2))
         return UniINFState(
             draws=init_draws(n_arms, 0.25),

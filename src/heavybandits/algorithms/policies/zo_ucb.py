@@ -36,7 +36,7 @@ class ZOUCB(NamedTuple):
     Parameters
     ----------
     optimizer
-        An estimator with a method ``bound(state, arm, delta)`` (see :class:`.BoundedEstimator`), for instance
+        An estimator with a method ``bound`` (see :mod:`heavybandits.algorithms.estimators`), for instance
         :class:`.TwoPoint` or your own.
 
     Examples
@@ -50,7 +50,6 @@ class ZOUCB(NamedTuple):
     optimizer: Optimizer
 
     def init(self, n_arms: int, horizon: int | None) -> TemplateState:
-        """Return a fresh state."""
         return init_template("ZOUCB", self.optimizer, n_arms, horizon)
 
     def radius(self, rate: float) -> float:
