@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.algorithms.parts.regression.design import Design, add_row, dot, init_design, leverage
+from heavybandits.algorithms.linear._design import Design, add_row, dot, init_design, leverage
 from heavybandits.protocols import FloatArray, IntArray
 
 

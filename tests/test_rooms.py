@@ -81,6 +81,14 @@ def test_the_architecture_lists_the_floors() -> None:
     assert listed[::-1] == [{room for room in rooms if room[0] != "_"} for rooms in FLOORS]
 
 
+@pytest.mark.parametrize("part", [name for name in MODULES if re.fullmatch(r"algorithms\.parts\.\w+\.\w+", name)])
+def test_what_one_folder_of_policies_alone_uses_lies_in_it(part: str) -> None:
+    users = {other for other in MODULES if other and f"heavybandits.{part}" in imports(other)}
+    folders = {".".join(user.split(".")[:2]) for user in users}
+    assert users
+    assert len(folders) > 1 or folders == {"algorithms.parts"}, f"move it to {folders}, with a leading underscore"
+
+
 def test_the_root_has_few_modules() -> None:
     assert len(list(PACKAGE.glob("*.py"))) <= 13
 

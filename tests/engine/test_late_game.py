@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import heavybandits as hb
+from heavybandits.algorithms.parts.choice.ftrl import Draws, init_draws
 from heavybandits.algorithms.parts.choice.pending import Pending, find_pending
-from heavybandits.algorithms.parts.randomised.ftrl import Draws, init_draws
 from heavybandits.engine.arms_game import draw_noise
 from heavybandits.engine.checkpoints import checkpoint_rounds
 from heavybandits.engine.late_arms_game import LateArmsGame

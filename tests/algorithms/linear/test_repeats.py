@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.algorithms.linear._repeats import collect, init_group, repeated_row
 from heavybandits.algorithms.linear.lin_ucb import LinUCB
 from heavybandits.algorithms.linear.linear_clipped_sgd_ucb import LinearClippedSGDUCB
 from heavybandits.algorithms.linear.median_of import MedianOf
-from heavybandits.algorithms.parts.regression.repeats import collect, init_group, repeated_row
 from heavybandits.algorithms.registry import examples
 
 

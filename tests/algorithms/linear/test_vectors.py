@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from heavybandits.algorithms.linear._adaptive_huber import init_adaptive_huber, take_in, width_of
+from heavybandits.algorithms.linear._ball import into_ball
 from heavybandits.algorithms.linear._roots import square_root
+from heavybandits.algorithms.linear._rows import init_fit, lift
 from heavybandits.algorithms.linear.crt import CRT
 from heavybandits.algorithms.linear.heavy_oful import HeavyOFUL
 from heavybandits.algorithms.linear.huber_bandit import HuberBandit, forced_arm
@@ -15,8 +17,6 @@ from heavybandits.algorithms.linear.menu import MENU, most_central
 from heavybandits.algorithms.linear.mom_lin import MomLin
 from heavybandits.algorithms.linear.oful import OFUL
 from heavybandits.algorithms.linear.tofu import TOFU
-from heavybandits.algorithms.parts.regression.ball import into_ball
-from heavybandits.algorithms.parts.regression.rows import init_fit, lift
 
 ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [1.0, 0.0]])
 REWARDS = [0.5, 8.0, 0.9, -1.0]

@@ -9,7 +9,7 @@ import pytest
 from randomised import choose
 
 import heavybandits as hb
-from heavybandits.algorithms.parts.randomised.ftrl import draw, init_draws, probability
+from heavybandits.algorithms.parts.choice.ftrl import draw, init_draws, probability
 from heavybandits.algorithms.parts.state.tree import carried
 from heavybandits.algorithms.policies.ada_tinf import AdaTINF
 from heavybandits.algorithms.policies.htinf import HTINF

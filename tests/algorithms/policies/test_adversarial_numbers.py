@@ -10,7 +10,7 @@ from randomised import choose, solved
 from scipy import optimize
 
 import heavybandits as hb
-from heavybandits.algorithms.parts.randomised.ftrl import charge, init_draws, tsallis
+from heavybandits.algorithms.parts.choice.ftrl import charge, init_draws, tsallis
 from heavybandits.algorithms.policies.ada_tinf import AdaTINF
 from heavybandits.algorithms.policies.exp3 import Exp3
 from heavybandits.algorithms.policies.htinf import HTINF, skipping_factor

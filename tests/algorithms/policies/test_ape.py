@@ -18,13 +18,13 @@ from playing import (
 from scipy import integrate, stats
 
 from heavybandits.algorithms.parts.choice.estimates import index_of
-from heavybandits.algorithms.parts.means.p_robust import (
+from heavybandits.algorithms.policies._p_robust import (
     REFIT_GROWTH,
     influence_constant,
     init_p_robust,
     observe_p_robust,
 )
-from heavybandits.algorithms.parts.randomised.perturbed import PERTURBATIONS, perturbation
+from heavybandits.algorithms.policies._perturbed import PERTURBATIONS, perturbation
 from heavybandits.algorithms.policies.ape2 import APE2
 from heavybandits.algorithms.policies.mr_ape import MRAPE
 from heavybandits.algorithms.policies.mr_ucb import MRUCB, minimax_width

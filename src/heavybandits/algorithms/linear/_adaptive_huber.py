@@ -25,10 +25,10 @@ import numpy as np
 from ..._validate import require_same
 from ...numerics import clip
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..parts.regression.ball import into_ball
-from ..parts.regression.design import dot, known_leverage
-from ..parts.regression.rows import Fit, init_fit, lift, step
 from ..parts.state.pool import Pool, append, init_pool
+from ._ball import into_ball
+from ._design import dot, known_leverage
+from ._rows import Fit, init_fit, lift, step
 
 REFIT_GROWTH = 1.05  # refit when the number of rewards has grown by this factor
 MOST_STEPS = 30

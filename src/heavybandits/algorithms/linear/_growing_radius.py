@@ -17,7 +17,7 @@ import numpy as np
 from ..._validate import require_same
 from ...numerics import power
 from ...protocols import FloatArray, compilable
-from ..parts.regression.rows import Fit
+from ._rows import Fit
 
 
 class GrowingRadius(NamedTuple):
@@ -54,7 +54,7 @@ def radius_at(radius: GrowingRadius, fit: Fit, eps: float) -> float:
 
     Examples
     --------
-    >>> from heavybandits.algorithms.parts.regression.rows import init_fit
+    >>> from heavybandits.algorithms.linear._rows import init_fit
     >>> fit = init_fit(n_features=1, intercept=False, ridge=1.0)
     >>> fit.seen[0] = 64
     >>> radius_at(init_growing_radius(slope=3.0, constant=1.0), fit, eps=0.5)  # 3 * 64^(1/6) + 1

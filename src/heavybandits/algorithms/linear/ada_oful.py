@@ -32,7 +32,6 @@ from ..._validate import required_horizon
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, Fraction, NonNegative, Positive
-from ..parts.regression.rows import index_at, optimistic, tame, value_at
 from ._adaptive_huber import (
     AdaptiveHuber,
     Scales,
@@ -43,6 +42,7 @@ from ._adaptive_huber import (
     take_in,
     width_of,
 )
+from ._rows import index_at, optimistic, tame, value_at
 
 
 class AdaOFULState(NamedTuple):

@@ -2,7 +2,7 @@ r"""BMM: medians of several least-squares predictions (Xue, Wang, Wang, Zhang 20
 
 *Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`, and rows that stay the
 same.  *Must be told* :math:`\varepsilon`, a bound v on the central moment, and the number of repeats.  *When that
-fails*: if v is too small, a good row may be abandoned; if rows change, the nearest one is played (:mod:`.repeats`).
+fails*: if v is too small, a good row may be abandoned; if rows change, the nearest one is played (:mod:`._repeats`).
 
 *Formula*: in each epoch the chosen row is played r times.  The j-th rewards of all epochs make the j-th least-squares
 estimate :math:`\theta_j`, all with :math:`V = I + \sum x x'`.  After n epochs the row with the highest
@@ -31,9 +31,9 @@ from ...numerics import power, small_median
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Count, Flag, Fraction, NonNegative, Positive
-from ..parts.regression.design import dot, leverage
-from ..parts.regression.repeats import Group, collect, init_group, learn_each, repeated_row
-from ..parts.regression.rows import Fit, init_fit, lift, row_of_highest_index
+from ._design import dot, leverage
+from ._repeats import Group, collect, init_group, learn_each, repeated_row
+from ._rows import Fit, init_fit, lift, row_of_highest_index
 
 
 class BMMState(NamedTuple):

@@ -31,7 +31,7 @@ from ...numerics import power
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, Fraction, NonNegative, Positive
-from ..parts.regression.rows import Fit, index_at, init_fit, learn_fit, optimistic, value_at
+from ._rows import Fit, index_at, init_fit, learn_fit, optimistic, value_at
 
 
 class CRTState(NamedTuple):

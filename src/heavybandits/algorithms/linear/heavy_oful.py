@@ -40,7 +40,6 @@ from ...numerics import power
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, Fraction, NonNegative, Positive
-from ..parts.regression.rows import index_at, optimistic, tame, value_at
 from ._adaptive_huber import (
     AdaptiveHuber,
     Scales,
@@ -52,6 +51,7 @@ from ._adaptive_huber import (
     width_of,
 )
 from ._growing_radius import GrowingRadius, exponent, first_level, init_growing_radius, radius_at
+from ._rows import index_at, optimistic, tame, value_at
 
 
 class HeavyOFULState(NamedTuple):

@@ -35,9 +35,9 @@ from ...numerics import clip, power
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy
 from ..parameters import Count, Flag, Fraction, Positive
-from ..parts.regression.design import absorb, dot, multiply
-from ..parts.regression.rows import lift, tame
 from ..parts.state.pool import Pool, append, init_pool
+from ._design import absorb, dot, multiply
+from ._rows import lift, tame
 
 REFIT_GROWTH = 1.05  # refit when the number of samples has grown by this factor
 MOST_STEPS = 30

@@ -42,10 +42,10 @@ from ...numerics import clip, power
 from ...protocols import FloatArray, compilable
 from ..entries import register_policy
 from ..parameters import Flag, Fraction, NonNegative, Positive
-from ..parts.regression.ball import into_ball
-from ..parts.regression.design import dot, known_leverage
-from ..parts.regression.rows import LARGEST_REWARD, Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
+from ._ball import into_ball
+from ._design import dot, known_leverage
 from ._growing_radius import GrowingRadius, exponent, first_level, init_growing_radius, radius_at
+from ._rows import LARGEST_REWARD, Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
 
 ALPHA = 4.0
 LEAST = 1e-150  # least w, so that a row of zeros causes no division by zero

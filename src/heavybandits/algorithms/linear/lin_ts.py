@@ -24,9 +24,9 @@ from ...numerics import clip
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, NonNegative, Positive
-from ..parts.regression.cholesky import LARGEST_SOLUTION, add_to_factor, solve_lower, solve_upper
-from ..parts.regression.design import dot
-from ..parts.regression.rows import lift, row_of_highest_index, tame
+from ._cholesky import LARGEST_SOLUTION, add_to_factor, solve_lower, solve_upper
+from ._design import dot
+from ._rows import lift, row_of_highest_index, tame
 
 
 class LinTSState(NamedTuple):

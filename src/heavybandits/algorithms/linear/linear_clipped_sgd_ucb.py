@@ -32,8 +32,8 @@ from ...protocols import FloatArray
 from ...theory import practical_step
 from ..entries import register_policy
 from ..parameters import Flag, NonNegative, Positive
-from ..parts.regression.design import add_row, dot
-from ..parts.regression.rows import Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
+from ._design import add_row, dot
+from ._rows import Fit, index_at, init_fit, lift, optimistic, step, tame, value_at
 
 
 class LinearClippedSGDUCBState(NamedTuple):

@@ -7,7 +7,7 @@ noise); under skewed noise medians are off by a constant, which only an intercep
 
 *Formula*: the row that the policy selects is played 2m + 1 times, and the policy gets the median of the rewards as one
 reward; its clock and its horizon count medians.  If features change in the meantime, the row nearest to the mean of
-those already played is played, and that mean is passed on as the features: see :mod:`.repeats`.
+those already played is played, and that mean is passed on as the features: see :mod:`._repeats`.
 
 *Cost*: the policy's in one round out of 2m + 1, O(K d) in the others; 8 (2m + 1 + d) bytes on top of the policy's.
 
@@ -25,7 +25,7 @@ from ...numerics import small_median
 from ...protocols import FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Count, PolicyInside
-from ..parts.regression.repeats import Group, collect, init_group, repeated_row
+from ._repeats import Group, collect, init_group, repeated_row
 
 
 class MedianOfState(NamedTuple):

@@ -3,7 +3,7 @@ r"""MENU: median of means under OFU (Shao, Yu, King, Lyu 2018).
 *Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`, and rows that stay the
 same.  *Must be told* :math:`\varepsilon`, a bound v on the central moment, a bound S on :math:`|\theta|`, and either
 the horizon T or the number of repeats.  *When that fails*: if v is too small, a good row may be abandoned; if rows
-change, the nearest one is played (:mod:`.repeats`).
+change, the nearest one is played (:mod:`._repeats`).
 
 *Formula*: in each epoch the chosen row is played :math:`k = \lceil 24 \ln(eT/\delta) \rceil` times.  The j-th rewards
 of all epochs make the j-th least-squares estimate :math:`\theta_j`, all with :math:`V = \lambda I + \sum x x'`.  After
@@ -37,9 +37,9 @@ from ...protocols import FloatArray, rarely_called
 from ..entries import register_policy
 from ..parameters import Flag, Fraction, NonNegative, Positive, Whole
 from ..parts.means.median import median_in_place
-from ..parts.regression.cholesky import add_to_factor
-from ..parts.regression.repeats import Group, collect, init_group, learn_each, repeated_row
-from ..parts.regression.rows import Fit, index_at, init_fit, optimistic, value_at
+from ._cholesky import add_to_factor
+from ._repeats import Group, collect, init_group, learn_each, repeated_row
+from ._rows import Fit, index_at, init_fit, optimistic, value_at
 
 
 class MENUState(NamedTuple):

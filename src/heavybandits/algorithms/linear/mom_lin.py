@@ -3,7 +3,7 @@ r"""MoM: least squares on medians of means of repeated plays (Medina, Yang 2016)
 *Assumes* rewards :math:`x'\theta` plus noise with a moment of order :math:`1 + \varepsilon`, :math:`|x| \le 1`,
 :math:`|\theta| \le 1`, and rows that stay the same.  *Must be told* :math:`\varepsilon`, a bound v on the central
 moment, and the horizon T.  *When that fails*: if v is too small, a good row may be abandoned; if rows change, the
-nearest one is played (:mod:`.repeats`).
+nearest one is played (:mod:`._repeats`).
 
 *Formula*: the chosen row is played :math:`r = \lceil T/m \rceil` times, where m is
 :math:`T^{2\varepsilon/(1+3\varepsilon)}` rounded to a whole number.  The median of the means of
@@ -34,8 +34,8 @@ from ...numerics import small_median
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, Fraction, NonNegative, Positive
-from ..parts.regression.repeats import Group, collect, init_group, repeated_row
-from ..parts.regression.rows import Fit, index_at, init_fit, learn_fit, optimistic, value_at
+from ._repeats import Group, collect, init_group, repeated_row
+from ._rows import Fit, index_at, init_fit, learn_fit, optimistic, value_at
 
 
 class MomLinState(NamedTuple):

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, Fraction, NonNegative, Positive
-from ..parts.regression.rows import Fit, index_at, init_fit, learn_fit, optimistic, tame, value_at
+from ._rows import Fit, index_at, init_fit, learn_fit, optimistic, tame, value_at
 
 
 class OFULState(NamedTuple):

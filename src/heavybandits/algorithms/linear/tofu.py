@@ -37,11 +37,11 @@ from ..._validate import require_same, required_horizon
 from ...protocols import FloatArray, IntArray, rarely_called
 from ..entries import register_policy
 from ..parameters import Flag, Fraction, NonNegative, Positive
-from ..parts.regression.design import add_row, dot
-from ..parts.regression.rows import Fit, index_at, init_fit, lift, optimistic, tame, value_at
 from ..parts.state.pool import Pool, append, init_pool
+from ._design import add_row, dot
 from ._growing_radius import GrowingRadius, growth, init_growing_radius, radius_at
 from ._roots import square_root
+from ._rows import Fit, index_at, init_fit, lift, optimistic, tame, value_at
 
 REFIT_GROWTH = 1.05  # recompute the estimate when the number of rewards has grown by this factor
 

@@ -31,7 +31,7 @@ from ...numerics import saturate
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Finite
-from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
+from ..parts.choice.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from .htinf import skipping_factor
 
 SKIPPING_FACTOR = skipping_factor(1.0)

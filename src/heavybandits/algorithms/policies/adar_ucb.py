@@ -40,9 +40,9 @@ from ...protocols import FloatArray, IntArray, compilable
 from ..entries import register_policy
 from ..parameters import Positive
 from ..parts.choice.late import Late, init_late
-from ..parts.choice.scan import scan
-from ..parts.choice.turns import Turn, again, begin, init_turn
 from ._ranked import Ranked, init_ranked, insert, inside, magnitude, settle, sums
+from ._scan import scan
+from ._turns import Turn, again, begin, init_turn
 
 C = 3.0 + 2.0 * math.sqrt(2.0)
 _PAST = -1.0  # below every L

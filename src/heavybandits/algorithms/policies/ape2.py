@@ -4,7 +4,7 @@ r"""APE²: adaptively perturbed exploration with a p-robust estimator (Lee, Yang
 *When that fails*: with p too large, the estimate trusts large rewards too much; a c far from the scale of the rewards
 costs regret, but not the guarantee.
 
-*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`.p_robust`), pull each arm once, then
+*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`._p_robust`), pull each arm once, then
 
 .. math::  A_t = \arg\max_a\ Y_a + \frac{c}{n_a^{1-1/p}} G_a,
 
@@ -26,8 +26,8 @@ from typing import Any, Literal, NamedTuple
 
 from ..entries import register_policy
 from ..parameters import MomentOrder, Positive
-from ..parts.means.p_robust import observe_p_robust
-from ..parts.randomised.perturbed import PerturbedState, choose_perturbed, init_perturbed
+from ._p_robust import observe_p_robust
+from ._perturbed import PerturbedState, choose_perturbed, init_perturbed
 
 
 @register_policy(

@@ -39,8 +39,8 @@ from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy
 from ..parameters import Positive
 from ..parts.choice.late import Late, init_late
-from ..parts.choice.scan import due, scan
 from ..parts.state.pool import Pool, append, init_pool
+from ._scan import due, scan
 
 BETS = np.array([0.003, 0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 0.95])
 BLOCK = 32  # factors that are multiplied before a logarithm is taken: each is between 0.05 and 1.95

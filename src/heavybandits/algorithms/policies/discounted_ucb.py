@@ -28,7 +28,7 @@ from ...protocols import FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Fraction, NonNegative, Positive
 from ..parts.choice.late import Late, init_late
-from ..parts.choice.scan import due, scan
+from ._scan import due, scan
 
 
 class DiscountedUCBState(NamedTuple):

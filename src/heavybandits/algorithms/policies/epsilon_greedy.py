@@ -29,7 +29,7 @@ from ...protocols import FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import NonNegative
 from ..parts.choice.late import Late, init_late
-from ..parts.choice.scan import due, scan
+from ._scan import due, scan
 
 
 def _share(owner: str, name: str, value: Any) -> float:

@@ -25,7 +25,7 @@ from ..._validate import require_range, required_horizon
 from ...numerics import share
 from ..entries import register_policy
 from ..parameters import Finite
-from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, lowest, probability
+from ..parts.choice.ftrl import Draws, charge, draw, init_draws, lowest, probability
 
 
 class Exp3State(NamedTuple):

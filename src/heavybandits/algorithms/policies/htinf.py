@@ -33,7 +33,7 @@ from ...numerics import power
 from ...protocols import FloatArray
 from ..entries import register_policy, register_preset
 from ..parameters import Finite, Fraction, Positive
-from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
+from ..parts.choice.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 
 LARGEST_Q = 1e12  # beyond this all losses are skipped, and probabilities are lost in rounding
 

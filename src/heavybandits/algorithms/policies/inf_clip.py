@@ -35,7 +35,7 @@ from ...numerics import clip
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Finite, Fraction, Positive
-from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
+from ..parts.choice.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 
 
 class INFClipState(NamedTuple):

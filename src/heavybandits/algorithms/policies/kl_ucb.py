@@ -40,7 +40,7 @@ from ..entries import register_policy
 from ..level_sets.mean_sets import right_root
 from ..parameters import Finite, NonNegative
 from ..parts.choice.late import Late, init_late
-from ..parts.choice.scan import narrowed, unseen
+from ._scan import narrowed, unseen
 
 FAMILIES = ("bernoulli", "poisson", "exponential")
 BERNOULLI, POISSON, EXPONENTIAL = range(3)

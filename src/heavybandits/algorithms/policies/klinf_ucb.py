@@ -38,10 +38,10 @@ from ...protocols import FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Positive
 from ..parts.choice.late import Late, init_late
-from ..parts.choice.scan import narrowed, unseen
-from ..parts.choice.turns import Turn, again, begin, init_turn
 from ..parts.state.pool import Pool, append, init_pool
 from ._klinf import LAMBDA_1, LAMBDA_2, LOG_MEAN, OPTIMUM, solve
+from ._scan import narrowed, unseen
+from ._turns import Turn, again, begin, init_turn
 
 LARGEST_POWER = 1e250  # of a reward, in units of B
 

@@ -36,8 +36,8 @@ from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy, register_preset
 from ..parameters import PositiveOrInfinite
 from ..parts.choice.late import Late, init_late
-from ..parts.choice.scan import waiting
 from ..parts.state.pool import Pool, append, init_pool
+from ._scan import waiting
 
 
 class LBSDAState(NamedTuple):

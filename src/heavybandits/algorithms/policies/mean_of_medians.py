@@ -27,8 +27,8 @@ from ...protocols import FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Count, PolicyInside
 from ..parts.choice.late import Late, init_late
-from ..parts.choice.turns import Turn, again, begin, init_turn
 from ..parts.state.tree import find_open
+from ._turns import Turn, again, begin, init_turn
 
 
 class MeanOfMediansState(NamedTuple):

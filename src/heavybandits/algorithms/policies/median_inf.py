@@ -35,8 +35,8 @@ from ...numerics import clip, small_median
 from ...protocols import FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Finite, Positive, Whole
+from ..parts.choice.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 from ..parts.means.smom import Waiting, collect, init_waiting
-from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 
 
 class MedianINFState(NamedTuple):

@@ -27,7 +27,7 @@ from ...protocols import FloatArray, IntArray
 from ..entries import register_policy, register_preset
 from ..parameters import NonNegative
 from ..parts.choice.late import Late, init_late
-from ..parts.choice.scan import due, scan
+from ._scan import due, scan
 
 
 class MOSSState(NamedTuple):

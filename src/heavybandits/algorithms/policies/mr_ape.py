@@ -3,7 +3,7 @@ r"""MR-APE: MR-UCB with a random bonus (Lee, Lim 2022).
 *Assumes* a raw moment of order :math:`p \in (1, 2]`.  *Must be told* p, the horizon T and a scale c, but no bound on
 the moment.  *When that fails*: see :mod:`.mr_ucb`.
 
-*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`.p_robust`) and :math:`G_a` uniform on [-1, 1], drawn anew for
+*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`._p_robust`) and :math:`G_a` uniform on [-1, 1], drawn anew for
 each arm in each round, pull each arm once, then
 
 .. math::  A_t = \arg\max_a\ Y_a + \frac{c}{n_a^{1-1/p}} \max\Bigl(0, \ln\frac{T}{K n_a}\Bigr) G_a.
@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from ..._validate import required_horizon
 from ..entries import register_policy
 from ..parameters import MomentOrder, Positive
-from ..parts.means.p_robust import observe_p_robust
-from ..parts.randomised.perturbed import PerturbedState, choose_perturbed, init_perturbed
+from ._p_robust import observe_p_robust
+from ._perturbed import PerturbedState, choose_perturbed, init_perturbed
 from .mr_ucb import minimax_width
 
 

@@ -4,7 +4,7 @@ r"""MR-UCB: minimax optimal for heavy tails of unknown size (Lee, Lim 2022).
 the moment.  *When that fails*: with p too large, the estimate trusts large rewards too much; with c too small, arms are
 given up too early; with c too large, they are explored too long.
 
-*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`.p_robust`), pull each arm once, then
+*Formula*: with the p-robust estimate :math:`Y_a` (:mod:`._p_robust`), pull each arm once, then
 
 .. math::  A_t = \arg\max_a\ Y_a + \frac{c}{n_a^{1-1/p}} \max\Bigl(0, \ln\frac{T}{K n_a}\Bigr).
 
@@ -26,7 +26,7 @@ from ...protocols import FloatArray, IntArray, compilable
 from ..entries import register_policy
 from ..parameters import MomentOrder, Positive
 from ..parts.choice.tournament import Tournament, choose, init_tournament, set_line
-from ..parts.means.p_robust import PRobustState, init_p_robust, observe_p_robust
+from ._p_robust import PRobustState, init_p_robust, observe_p_robust
 
 
 @compilable

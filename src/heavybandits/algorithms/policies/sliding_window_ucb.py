@@ -30,7 +30,7 @@ from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy
 from ..parameters import Count, NonNegative, Positive
 from ..parts.choice.late import Late, init_late
-from ..parts.choice.scan import due, scan
+from ._scan import due, scan
 
 
 class Window(NamedTuple):

@@ -34,8 +34,8 @@ from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy
 from ..parameters import Positive
 from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
-from ..parts.choice.scan import waiting
 from ..parts.state.pool import Pool, append, init_pool
+from ._scan import waiting
 
 REFIT_GROWTH = 1.05  # of n, until the mode is found anew
 FEW_REWARDS = 16  # up to this many rewards the search begins at their median

@@ -24,7 +24,7 @@ from ...protocols import FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Finite, Positive, PositiveOrInfinite
 from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
-from ..parts.choice.scan import waiting
+from ._scan import waiting
 
 
 class ThompsonGaussianState(NamedTuple):

@@ -31,8 +31,8 @@ from ...numerics import saturate
 from ..entries import register_policy
 from ..parameters import Finite, NonNegative
 from ..parts.choice.late import bonus_factor, is_silent, least_asked
-from ..parts.choice.scan import unseen
-from ..parts.means.deviations import Deviations, init_deviations, take_in
+from ._deviations import Deviations, init_deviations, take_in
+from ._scan import unseen
 
 
 def _shape(owner: str, name: str, value: Any) -> float:

@@ -31,7 +31,7 @@ from ..._validate import require_range
 from ...numerics import share
 from ..entries import register_policy
 from ..parameters import Finite
-from ..parts.randomised.ftrl import Draws, charge, charge_likely, draw, init_draws, probability, tsallis
+from ..parts.choice.ftrl import Draws, charge, charge_likely, draw, init_draws, probability, tsallis
 
 
 class TsallisINFState(NamedTuple):

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from ..entries import register_policy
 from ..parameters import Positive
-from ..parts.choice.scan import due, scan
-from ..parts.means.deviations import Deviations, init_deviations, take_in
+from ._deviations import Deviations, init_deviations, take_in
+from ._scan import due, scan
 
 
 @register_policy(

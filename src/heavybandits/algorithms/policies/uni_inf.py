@@ -35,7 +35,7 @@ from ..._validate import required_horizon
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Finite
-from ..parts.randomised.ftrl import Draws, charge, draw, init_draws, probability, tsallis
+from ..parts.choice.ftrl import Draws, charge, draw, init_draws, probability, tsallis
 
 LARGEST_BARRIER = 1e150  # so that its square stays finite
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from heavybandits.algorithms.linear._design import add_far_row
 from heavybandits.algorithms.linear._level_set.robust_line import (
     Model,
     approach,
@@ -19,7 +20,6 @@ from heavybandits.algorithms.linear._level_set.robust_line import (
     predict,
     renew_pending,
 )
-from heavybandits.algorithms.parts.regression.design import add_far_row
 
 seeds = st.integers(0, 2**32 - 1)
 

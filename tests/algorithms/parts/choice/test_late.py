@@ -10,10 +10,10 @@ from numpy.testing import assert_array_equal
 import heavybandits as hb
 from heavybandits.algorithms.parts.choice.late import WAITING_FACTOR, Late, bonus_factor, init_late
 from heavybandits.algorithms.parts.choice.pending import ask, find_pending, give_up, settle
-from heavybandits.algorithms.parts.choice.scan import due, scan, unseen, waiting
 from heavybandits.algorithms.parts.choice.tournament import Tournament, choose, init_tournament, set_bound, set_line
 from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.policies._draws import draw_beta
+from heavybandits.algorithms.policies._scan import due, scan, unseen, waiting
 from heavybandits.algorithms.policies.moss import MOSS
 from heavybandits.algorithms.policies.student_thompson import StudentThompson
 from heavybandits.algorithms.policies.thompson_beta import ThompsonBeta

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import heavybandits as hb
+from heavybandits.algorithms.parts.choice.ftrl import draw, init_draws
 from heavybandits.algorithms.parts.choice.late import MANY, Late, init_late, is_silent, least_asked
 from heavybandits.algorithms.parts.choice.pending import ask, find_pending, give_up, settle
-from heavybandits.algorithms.parts.randomised.ftrl import draw, init_draws
 from heavybandits.algorithms.registry import examples
 
 COUNTS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(0, 60), st.booleans()), min_size=1)

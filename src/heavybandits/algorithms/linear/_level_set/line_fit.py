@@ -10,8 +10,8 @@ import numpy as np
 from ...._validate import require_within
 from ....numerics import clip
 from ....protocols import FloatArray, IntArray, compilable, rarely_called
-from ...parts.regression.cholesky import factorise, solve_lower, solve_upper
-from ...parts.regression.rows import LARGEST_REWARD
+from .._cholesky import factorise, solve_lower, solve_upper
+from .._rows import LARGEST_REWARD
 from .robust_line import Line, Model, init_line, predict
 from .two_piece_laws import FARTHEST_SCALES, WEIGHT, loss_at, weight_at
 

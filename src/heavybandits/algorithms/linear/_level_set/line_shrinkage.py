@@ -27,8 +27,8 @@ import numpy as np
 
 from ...._validate import require_within
 from ....protocols import FloatArray, compilable, copy_into, rarely_called
-from ...parts.regression.cholesky import factorise
-from ...parts.regression.design import dot, multiply
+from .._cholesky import factorise
+from .._design import dot, multiply
 from .line_fit import Rows, invert
 from .robust_line import RIDGE_SHARE, Model
 

@@ -11,7 +11,7 @@ ridge, has to be kept.  Let :math:`v = x - \bar x`, :math:`u = Pv`, W the sum of
 
 With w = g = 1 this is least squares.
 
-Pending decisions narrow widths as in :mod:`.design`: rows whose rewards are not yet known count in a second inverse,
+Pending decisions narrow widths as in :mod:`._design`: rows whose rewards are not yet known count in a second inverse,
 with weight 1.  They are centred at the mean row as of the first of these decisions or the latest fit.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 from ...._validate import LARGEST_COUNT, require_within
 from ....numerics import EXCESS
 from ....protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
-from ...parts.regression.design import LARGEST_LEVERAGE, absorb, add_far_row, add_outer, add_rows, multiply
+from .._design import LARGEST_LEVERAGE, absorb, add_far_row, add_outer, add_rows, multiply
 
 RIDGE_SHARE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
 LEAST_SQUARE = 1e-80  # if rows of 1e-100 set the ridge, a row of 1e100 would have an infinite leverage

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....protocols import FloatArray, IntArray, compilable, is_named_tuple
-from ..randomised.ftrl import Draws
+from .ftrl import Draws
 from .late import Late
 from .tournament import Tournament, narrow
 

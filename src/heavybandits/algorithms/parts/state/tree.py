@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...._validate import LARGEST_COUNT, require_within
 from ....protocols import IntArray, is_named_tuple
 from ....tree import changed, parts, walk
-from ..randomised.ftrl import Draws
+from ..choice.ftrl import Draws
 from .pool import Pool
 from .scalars import are_scalars
 from .stream import Stream
@@ -178,7 +178,7 @@ def find_asking(state: Any) -> Any:
     Examples
     --------
     >>> import heavybandits as hb
-    >>> from heavybandits.algorithms.parts.regression.design import init_design
+    >>> from heavybandits.algorithms.linear._design import init_design
     >>> find_asking((1, 2)) is None, type(find_asking(init_design(2, ridge=1.0))).__name__
     (True, 'Design')
     """

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...._validate import LARGEST_COUNT, require_within
-from ....protocols import IntArray, compilable
+from ..._validate import LARGEST_COUNT, require_within
+from ...protocols import IntArray, compilable
 
 
 class Turn(NamedTuple):

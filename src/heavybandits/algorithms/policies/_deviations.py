@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...._validate import require_within
-from ....numerics import LARGEST_FLOAT, running_mean, saturate
-from ....protocols import FloatArray, IntArray, compilable
-from ..choice.late import Late, init_late
+from ..._validate import require_within
+from ...numerics import LARGEST_FLOAT, running_mean, saturate
+from ...protocols import FloatArray, IntArray, compilable
+from ..parts.choice.late import Late, init_late
 
 
 class Deviations(NamedTuple):

@@ -25,10 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....numerics import saturate
-from ....protocols import FloatArray, IntArray, compilable
-from ..state.pool import Pool, append, init_pool
-from .influence import influence
+from ...numerics import saturate
+from ...protocols import FloatArray, IntArray, compilable
+from ..parts.means.influence import influence
+from ..parts.state.pool import Pool, append, init_pool
 
 REFIT_GROWTH = 1.05  # recompute the sum when n has grown by this factor
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from heavybandits.algorithms.parts.regression.design import leverage
-from heavybandits.algorithms.parts.regression.rows import Fit, init_fit, learn_fit, optimistic, value_at
+from heavybandits.algorithms.linear._design import leverage
+from heavybandits.algorithms.linear._rows import Fit, init_fit, learn_fit, optimistic, value_at
 from heavybandits.protocols import FloatArray
 
 

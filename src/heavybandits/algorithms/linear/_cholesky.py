@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ....numerics import EXCESS
-from ....protocols import FloatArray, compilable, rarely_called
+from ...numerics import EXCESS
+from ...protocols import FloatArray, compilable, rarely_called
 
 SMALLEST_PIVOT, LEAST_PIVOT_SHARE = 1e-300, 1e-18
 LARGEST_SOLUTION = 1e200  # rounding in the factor of a singular matrix could make solutions infinite, and then NaN

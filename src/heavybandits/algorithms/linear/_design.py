@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...._validate import require_within
-from ....numerics import EXCESS
-from ....protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
+from ..._validate import require_within
+from ...numerics import EXCESS
+from ...protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
 
 LARGEST_LEVERAGE = 1e12  # rows with a larger one are added with care: a plain update would keep at most four digits
 PIVOT_ROUNDING = 1e-12  # a pivot below this share of the diagonal is nothing but rounding

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ....protocols import compilable
-from .late import MANY, WAITING_FACTOR, bonus_factor, is_due
+from ...protocols import compilable
+from ..parts.choice.late import MANY, WAITING_FACTOR, bonus_factor, is_due
 
 
 @compilable

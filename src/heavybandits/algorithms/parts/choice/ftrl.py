@@ -34,7 +34,7 @@ import numpy.typing as npt
 from ...._validate import require_within
 from ....numerics import LARGEST_FLOAT, power, saturate
 from ....protocols import FloatArray, IntArray, compilable
-from ..choice.late import Late, answered, init_late, is_silent, least_asked
+from .late import Late, answered, init_late, is_silent, least_asked
 
 Flags = npt.NDArray[np.bool_]
 

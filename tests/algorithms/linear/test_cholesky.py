@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from heavybandits.algorithms.parts.regression.cholesky import add_to_factor, factorise, solve_lower, solve_upper
+from heavybandits.algorithms.linear._cholesky import add_to_factor, factorise, solve_lower, solve_upper
 
 
 @given(st.integers(0, 2**32 - 1))

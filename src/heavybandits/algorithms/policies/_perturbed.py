@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...._validate import require_same
-from ....protocols import FloatArray, IntArray, compilable
-from ..choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
-from ..choice.scan import waiting
-from ..means.p_robust import PRobustState, init_p_robust
+from ..._validate import require_same
+from ...protocols import FloatArray, IntArray, compilable
+from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
+from ._p_robust import PRobustState, init_p_robust
+from ._scan import waiting
 
 PERTURBATIONS = ("exponential", "gumbel", "pareto", "frechet", "uniform")
 

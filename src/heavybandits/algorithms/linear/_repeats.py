@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...._validate import require_within
-from ....protocols import FloatArray, IntArray, compilable
-from .design import add_row, dot
-from .rows import Fit, lift, tame
+from ..._validate import require_within
+from ...protocols import FloatArray, IntArray, compilable
+from ._design import add_row, dot
+from ._rows import Fit, lift, tame
 
 
 class Group(NamedTuple):
@@ -85,7 +85,7 @@ def learn_each(fit: Fit, thetas: FloatArray, group: Group) -> None:
 
     Examples
     --------
-    >>> from heavybandits.algorithms.parts.regression.rows import init_fit
+    >>> from heavybandits.algorithms.linear._rows import init_fit
     >>> group, fit, thetas = init_group(1, repeats=2), init_fit(1, False, ridge=1.0), np.zeros((2, 1))
     >>> [collect(group, np.array([1.0]), y) for y in (4.0, 6.0)]
     [False, True]

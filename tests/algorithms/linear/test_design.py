@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heavybandits.algorithms.parts.regression.design import (
+from heavybandits.algorithms.linear._design import (
     add_row,
     add_rows,
     init_design,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-from ....protocols import FloatArray, rarely_called
-from .cholesky import factorise, solve_lower, solve_upper
-from .design import dot
+from ...protocols import FloatArray, rarely_called
+from ._cholesky import factorise, solve_lower, solve_upper
+from ._design import dot
 
 MOST_BALL_STEPS = 60
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...._validate import require_within
-from ....numerics import LARGEST_FLOAT, clip
-from ....protocols import FloatArray, IntArray, compilable
-from .design import Design, add_row, dot, init_design, leverage
+from ..._validate import require_within
+from ...numerics import LARGEST_FLOAT, clip
+from ...protocols import FloatArray, IntArray, compilable
+from ._design import Design, add_row, dot, init_design, leverage
 
 LARGEST_REWARD = 1e150  # its square is still finite
 

@@ -1,1 +1,0 @@
-"""Policies that draw their arms: follow the regularised leader, and perturbed leaders."""

@@ -1,1 +1,0 @@
-"""Linear regression, one row at a time."""
