@@ -17,9 +17,8 @@ from ..algorithms.parts.choice.kinetic_tree import SCAN
 from ..algorithms.parts.choice.pending import find_pending, give_up
 from ..algorithms.parts.choice.tournament import with_trees, without_caches
 from ..algorithms.parts.state.tree import carried, find_draws, find_open, fresh_state
-from ..jit.randomness import set_key
 from ..protocols import IntArray, Policy
-from .arguments import ArmNames, listed, plan_of, policy_of, renamed, reward_of
+from .arguments import ArmNames, listed, plan_of, policy_of, renamed, reward_of, set_key
 from .background_compile import code_at_hand, compile_ahead
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, ArmEstimate, as_frame, as_text

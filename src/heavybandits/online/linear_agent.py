@@ -12,7 +12,6 @@ from .._format import plural
 from .._validate import count
 from ..algorithms.parts.state.tree import find_asking, fresh_state, with_rows
 from ..jit.compiled import compiled
-from ..jit.randomness import set_key
 from ..protocols import FloatArray, LinearPolicy
 from .arguments import (
     ALLOWED_FEATURES,
@@ -26,6 +25,7 @@ from .arguments import (
     reward_of,
     row_of,
     rows_of,
+    set_key,
 )  # fmt: skip
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, cell

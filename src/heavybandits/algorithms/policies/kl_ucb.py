@@ -47,20 +47,6 @@ BERNOULLI, POISSON, EXPONENTIAL = range(3)
 
 
 @compilable
-def bernoulli_divergence(p: float, q: float) -> float:
-    """Return the Kullback-Leibler divergence between coins with heads probabilities p and q.
-
-    Examples
-    --------
-    >>> bernoulli_divergence(0.5, 0.5), bernoulli_divergence(0.5, 1.0)
-    (0.0, inf)
-    """
-    left = 0.0 if p <= 0.0 else (math.inf if q <= 0.0 else p * math.log(p / q))
-    right = 0.0 if p >= 1.0 else (math.inf if q >= 1.0 else (1.0 - p) * math.log((1.0 - p) / (1.0 - q)))
-    return left + right
-
-
-@compilable
 def bernoulli_bound(p: float, budget: float) -> float:
     """Return the largest q with divergence d(p, q) at most ``budget``, to the last digit, by Halley's method.
 

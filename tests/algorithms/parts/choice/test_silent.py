@@ -116,7 +116,7 @@ def test_reported_probabilities_are_those_of_draws_without_silent_arms() -> None
     assert chances[1] < chances[2] < chances[3]
     trials = [copy.deepcopy(agent).assign(key=bytes([i % 256, i // 256] * 16)) for i in range(600)]
     counts = np.bincount([trial.arm for trial in trials], minlength=4)
-    assert all(trial.chance == chances[trial.arm] for trial in trials)
+    assert all(trial.propensity == chances[trial.arm] for trial in trials)
     assert all(abs(counts[arm] - 600 * p) <= 4 * math.sqrt(600 * p) for arm, p in chances.items())
-    assert agent.assign(0).chance == 0.0
+    assert agent.assign(0).propensity == 0.0
     assert hb.Agent.loads(agent.dumps()).probabilities() == agent.probabilities()
