@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from ..._validate import visible
 from ..experiments.changes import Change
+from ..http.openapi import description
 from ..http.operations import make
 from ..http.reading import changes_of, every_experiment
 from ..http.web import Refused, check_names, contents, said
@@ -71,6 +72,7 @@ class Pages:
         yield Route("/login", self._guarded(None, self._show_login), methods=["GET"])
         yield Route("/login", self._guarded(None, self._login), methods=["POST"])
         yield Route("/logout", self._guarded(None, self._logout), methods=["POST"])
+        yield Route("/docs", self._guarded(None, self._show_interface), methods=["GET"])
         yield Route("/static/{file}", self._guarded(None, self._static), methods=["GET"])
         yield Route("/experiments", self._guarded("admin", self._create), methods=["POST"])
         yield Route("/experiments/{experiment}", self._guarded("read", self._show), methods=["GET"])
@@ -199,6 +201,9 @@ class Pages:
 
     async def _show_login(self, request: Request) -> Response:
         return self._page("login.html.j2", to=_own_path(request.query_params.get("to", "/")), wrong=False)
+
+    async def _show_interface(self, request: Request) -> Response:
+        return self._page("api.html.j2", **description())
 
     async def _login(self, request: Request) -> Response:
         form = await _form(request)
