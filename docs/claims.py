@@ -138,7 +138,11 @@ def code(command: str) -> str:
 
 def stamped(text: str, command: str) -> str:
     """Return a row with the code of today as the code that was run; measured times are left to be measured again."""
-    return text if command.split()[1] in MEASURING else text.rpartition(" | ")[0] + f" | {code(command)}"
+    return (
+        text
+        if command.split()[1] in MEASURING or text.endswith(" | -")
+        else text.rpartition(" | ")[0] + f" | {code(command)}"
+    )
 
 
 def marked(text: str, command: str) -> str:

@@ -1,9 +1,10 @@
 """A digest of the code behind a command: of every definition that it reaches, wherever it stands and whatever its name.
 
-A definition is a function, a class or a constant of a module.  It reaches what its body names, and so on; the policies,
-noises and instances that a script or a study names as text are reached too.  Comments, docstrings, annotations of
-functions, imports, and the names of modules and of definitions are not part of the digest, so it stays the same if code
-is moved or a function is renamed.  Rooms that hand numbers on without changing them are left out (``BESIDE``).
+A definition is a function, a class or a constant of a module, or a method whose name is mentioned in what is reached.
+It reaches what its body names, and so on; the policies, noises and instances that a script or a study names as text are
+reached too.  Comments, docstrings, annotations of functions, imports, and the names of modules and definitions are not
+part of the digest, so it stays the same if code is moved or a function is renamed.  Rooms that hand numbers on without
+changing them are left out (``BESIDE``).
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ BESIDE = ("jit", "palette", "report", "results.plot", *(f"studies.{name}" for na
           ("executors", "places", "progress", "record", "run", "store", "writer")))  # fmt: skip
 PLAYED = (("engine.loop", "Run"), ("engine.loop", "game_of"), ("engine.loop", "play_chunk"), ("studies.study", "Study"))
 REGISTRY = "heavybandits.algorithms.registry"
+BODY = ""  # what a script does besides importing and defining
+ELSEWHERE = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 Key = tuple[str, str]  # a module, and a name in it
 
 
@@ -33,16 +36,28 @@ class Module:
     """The definitions and imports of a module."""
 
     def __init__(self, name: str, source: str) -> None:
-        self.name, self.definitions, self.imports = name, dict[str, list[ast.AST]](), dict[str, tuple[str, str]]()
+        self.definitions, self.imports, self.stars = (
+            dict[str, list[ast.AST]](),
+            dict[str, tuple[str, str]](),
+            list[str](),
+        )
         tree = ast.parse(source)
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 base = importlib.util.resolve_name("." * node.level + (node.module or ""), _package(name))
+                self.stars += [base for alias in node.names if alias.name == "*"]
                 self.imports |= {alias.asname or alias.name: (base, alias.name) for alias in node.names}
             elif isinstance(node, ast.Import):
                 self.imports |= {alias.asname or alias.name: (alias.name, "") for alias in node.names}
         for name, node in _defined(tree.body):
             self.definitions.setdefault(name, []).append(node)
+        if body := [node for node in tree.body if not isinstance(node, ELSEWHERE) and not _is_text(node)]:
+            self.definitions[BODY] = list(body)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    """Return whether a statement is a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _package(module: str) -> str:
@@ -61,7 +76,12 @@ def _file(module: str) -> Path:
 def _defined(body: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
     """Yield the names that statements define, and what defines them."""
     for node in body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        if isinstance(node, ast.FunctionDef):
+            yield node.name, node
+        elif isinstance(node, ast.ClassDef):
+            methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+            yield from ((f"{node.name}.{method.name}", method) for method in methods)
+            node.body = [part for part in node.body if part not in methods]
             yield node.name, node
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
@@ -76,17 +96,22 @@ class Reader:
     def __init__(self, beside: Iterable[str]) -> None:
         self.beside = tuple(f"heavybandits.{name}" for name in beside)
         self.scripts: dict[str, Module] = {}  # by path, without suffix
-        self.reached = functools.cache(self._reached)
+        self.reached, self.methods = functools.cache(self._reached), functools.cache(self._methods)
         self.found = functools.cache(self._found)
         self.text = functools.cache(self._text)
 
     def digest(self, roots: Iterable[Key], more: object) -> str:
         """Return a digest of all that is reached from these definitions, and of something else."""
-        waiting, met = list(roots), set[Key]()
+        waiting, met, names = list(roots), set[Key](), set[str]()
         while waiting:
-            if (key := waiting.pop()) not in met:
-                met.add(key)
-                waiting += self.reached(key)
+            while waiting:
+                if (key := waiting.pop()) not in met:
+                    met.add(key)
+                    keys, mentioned = self.reached(key)
+                    waiting += keys
+                    names |= mentioned
+            waiting = [key for cls in met for key in self.methods(cls) if key not in met
+                       and ((name := key[1].split(".")[1]) in names or name.startswith("__"))]  # fmt: skip
         parts = sorted({self.text(key, True) for key in met})
         return hashlib.sha256(repr((parts, more)).encode()).hexdigest()[:8]
 
@@ -112,10 +137,16 @@ class Reader:
         listed = [key for text, key in registered().items() if goes_through_all or text in texts]
         return [*keys, *((name, defined) for defined in module.definitions), *named, *listed]
 
-    def _reached(self, key: Key) -> set[Key]:
-        """Return the definitions that another one names."""
-        nodes = (part for node in self.module(key[0]).definitions[key[1]] for part in ast.walk(node))
-        return {other for node in nodes if (other := self.resolved(key[0], node)) is not None}
+    def _methods(self, key: Key) -> list[Key]:
+        """Return the methods of a class."""
+        return [(key[0], name) for name in self.module(key[0]).definitions if name.startswith(f"{key[1]}.")]
+
+    def _reached(self, key: Key) -> tuple[set[Key], set[str]]:
+        """Return the definitions that another one names, and all attributes and texts, which may name methods."""
+        nodes = [part for node in self.module(key[0]).definitions[key[1]] for part in ast.walk(node)]
+        keys = {other for node in nodes if (other := self.resolved(key[0], node)) is not None}
+        texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+        return keys, texts | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
     def resolved(self, module: str, node: ast.AST) -> Key | None:
         """Return the definition that a name, or an attribute of a module, stands for; None if it is not ours."""
@@ -132,7 +163,9 @@ class Reader:
         if name in here.definitions:
             return module, name
         base, imported = here.imports.get(name, ("", ""))
-        return self.found(base, imported) if imported and not is_ours(f"{base}.{imported}") else None
+        if base:
+            return self.found(base, imported) if imported and not is_ours(f"{base}.{imported}") else None
+        return next(filter(None, (self.found(base, name) for base in here.stars)), None)
 
     def _text(self, key: Key, named: bool) -> str:
         """Return a definition as text, with those that it names replaced by digests of their text, or by nothing."""
@@ -148,8 +181,9 @@ class Reader:
                 return f"<{hashlib.sha256(self.text(other, False).encode()).hexdigest() if named else ''}>"
             return type(value).__name__ + shown(dict(_fields(value)))
 
-        return " ".join(shown(dict(_fields(node)) | {"name": ""} if hasattr(node, "name") else node)
-                        for node in self.module(key[0]).definitions[key[1]])  # fmt: skip
+        nodes = self.module(key[0]).definitions[key[1]]
+        has_name = hasattr(nodes[0], "name") and "." not in key[1]
+        return " ".join(shown(dict(_fields(node)) | {"name": ""} if has_name else node) for node in nodes)
 
 
 @functools.cache

@@ -64,6 +64,7 @@ def test_a_row_is_marked_once_and_cleared_by_what_is_run(claims: Any, monkeypatc
     assert claims.marked("late | -", computed) == "late | -"
     assert claims.stamped("late | old (stale)", computed) == "late | new"
     assert claims.stamped("speed | old (stale)", measured) == "speed | old (stale)"
+    assert claims.stamped("late | -", computed) == "late | -"  # it was never run
 
 
 def test_claims_end_with_the_section_of_their_command(claims: Any) -> None:

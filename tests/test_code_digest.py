@@ -21,8 +21,20 @@ def half(x: float) -> float:
 def twice(x):
     return SCALE * x
 
+class Scale:
+    factor: float = 1.0
+
+    def times(self, x):
+        return self.factor * x
+
+    def draw(self):
+        return "a line"
+
 def main():
-    print(half(twice(1.0)), hb.theory)
+    print(half(twice(1.0)), hb.theory, Scale().times(1.0))
+
+for _ in range(3):
+    main()
 """
 
 
@@ -54,6 +66,7 @@ def test_names_places_and_comments_do_not_matter(code: Any, tmp_path: Path) -> N
     assert digest(code, tmp_path, SCRIPT.replace("half", "middle").replace("SCALE", "FACTOR")) == same
     assert digest(code, tmp_path, SCRIPT.replace("  # exactly", "").replace('    "Return the half."\n', "")) == same
     assert digest(code, tmp_path, SCRIPT.replace("x: float", "x: int")) == same
+    assert digest(code, tmp_path, SCRIPT.replace("Scale", "Unit")) == same
     head, rest = SCRIPT.split("def twice")
     moved = digest(
         code, tmp_path, f"from other import half as h, SCALE\ndef twice{rest.replace('half', 'h')}", other=head
@@ -63,11 +76,18 @@ def test_names_places_and_comments_do_not_matter(code: Any, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("old", "new"), [
     ("SCALE = 2.0", "SCALE = 3.0"), ("x / 2", "x / 3"), ("half(twice(1.0))", "twice(half(1.0))"),
-    ("hb.theory", "hb.make('ucb')"), ("hb.theory", "hb.policies()"),
+    ("hb.theory", "hb.make('ucb')"), ("hb.theory", "hb.policies()"), ("range(3)", "range(4)"),
+    ("self.factor * x", "self.factor + x"), ("factor: float = 1.0", "factor: float = 2.0"),
 ])  # fmt: skip
 def test_what_is_computed_matters(code: Any, tmp_path: Path, old: str, new: str) -> None:
     assert old in SCRIPT
     assert digest(code, tmp_path) != digest(code, tmp_path, SCRIPT.replace(old, new))
+
+
+def test_methods_that_nothing_calls_do_not_matter(code: Any) -> None:
+    reader, result = code.reader(False), ("heavybandits.results.result", "Result")
+    quiet, drawing = (reader.digest([result, (result[0], f"Result.{name}")], None) for name in ("__init__", "plot"))
+    assert quiet == reader.digest([result], None) != drawing
 
 
 @pytest.mark.slow
