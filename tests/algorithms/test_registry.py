@@ -107,7 +107,8 @@ def test_a_new_policy_is_one_file(tmp_path: Path) -> None:
     """In a copy of the package with a new file of each kind, each is found by name, checked, shown and in the table."""
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=ignore)
-    for name in ("docs/policies.md", "docs/policies.py", "docs/zoo.py", "docs/generate.py", "benchmarks/policies.csv"):
+    scripts = (f"docs/{name}.py" for name in ("generate", "policies", "stub", "zoo"))
+    for name in (*scripts, "docs/policies.md", "benchmarks/policies.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     for kind, name in NAMES.items():

@@ -34,7 +34,7 @@ from ..parts.choice.late import Late, init_late
 GROWTH = 16  # one look each time that rewards have grown by a GROWTH-th
 FIRST_SHARE = 0.8  # of delta: `hb.compare` gives the rest to wider clips, and so says the same of the same rewards
 # Compiled code reads numbers and arrays, not the tuples that they are in.
-STEEPEST, JOINT, SINGLE = SIZED_UP.steepest, SIZED_UP.joint, SIZED_UP.single
+LEARNED_STEEPEST, JOINT, SINGLE = SIZED_UP.steepest, SIZED_UP.joint, SIZED_UP.single
 STATED_STEEPEST, STATED_SKIPPED, STATED_JOINT, STATED_SINGLE = STATED
 
 
@@ -111,7 +111,7 @@ class Identify(NamedTuple):
     def select(self, state: IdentifyState, t: int, rng: Any) -> int:
         """Return the winner if there is one, else the leader or the rival with the fewest decisions."""
         if t >= state.looked[0] + max(1, state.looked[0] // GROWTH) and state.tally.scale[WIDE] > 0.0:
-            look(self, state)
+            take_stock(self, state)
             state.looked[0] = t
         leader, rival = -1, -1
         n_rivals, decided = 0, 0
@@ -165,13 +165,13 @@ def is_before(policy: Identify, state: IdentifyState, arm: int, other: int) -> b
 
 
 @rarely_called
-def look(policy: Identify, state: IdentifyState) -> None:
+def take_stock(policy: Identify, state: IdentifyState) -> None:
     """Eliminate arms that the leader is shown to beat, and name it if it is the last, or good enough."""
     scale, n_arms = state.tally.scale, len(state.pulls)
     is_sized_up = scale[RUNGS] == CAPS
     need = math.log(n_arms / (policy.delta * (FIRST_SHARE if is_sized_up else 1.0)))
     clip = Clip(TAIL, TAIL + CELLS, scale[SPREADS])
-    bets = Bets(STEEPEST, 0, JOINT, SINGLE)
+    bets = Bets(LEARNED_STEEPEST, 0, JOINT, SINGLE)
     if not is_sized_up:
         bets = Bets(STATED_STEEPEST, STATED_SKIPPED, STATED_JOINT, STATED_SINGLE)
     leader = 0
