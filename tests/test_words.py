@@ -21,13 +21,11 @@ OLD_CONSTANTS = {
     "CLOSE",
     "COLUMNS",
     "DEFAULTS",
-    "FAR",
     "FILES",
     "KEPT",
     "LARGEST_FEATURE",
     "MOST",
     "PATIENCE",
-    "UNKNOWN",
 }
 # Still to be renamed, so that each means one thing.
 OLD_NAMES = {
@@ -38,7 +36,6 @@ OLD_NAMES = {
     "Turn",
     "check",
     "give_up",
-    "judge",
     "learn",
     "listed",
     "number",

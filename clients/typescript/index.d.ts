@@ -74,7 +74,7 @@ export interface DecisionAnswer {
   arm: string;
   payload: any;
   p: number | null;
-  reason: "floor" | "only" | "paused" | "policy" | "sticky";
+  reason: "finished" | "floor" | "only" | "paused" | "policy" | "sticky";
   seq: number;
   deadline: string | null;
 }
@@ -103,7 +103,15 @@ export interface Experiment {
   sticky?: boolean;
   reward?: RewardRule;
   context?: ContextRule | null;
+  stop?: StopRule;
   seed?: number;
+}
+
+/** A new state of an experiment, with the arm that all decisions are for once it is finished; or another control. */
+export interface ExperimentChange {
+  state?: "finished" | "paused" | "running" | "stopped" | null;
+  arm?: string | null;
+  control?: string | null;
 }
 
 /** All experiments. */
@@ -114,7 +122,7 @@ export interface ExperimentList {
 /** An experiment as it is now. */
 export interface ExperimentView {
   name: string;
-  state: "paused" | "running" | "stopped";
+  state: "finished" | "paused" | "running" | "stopped";
   goal: "location" | "mean";
   policy: any;
   arms: ArmView[];
@@ -123,6 +131,8 @@ export interface ExperimentView {
   sticky: boolean;
   reward: Record<string, any>;
   context: Record<string, any> | null;
+  stop: Record<string, any>;
+  finished_with: string | null;
   seed: number;
   seq: number;
   notes: string[];
@@ -167,9 +177,12 @@ export interface RewardRule {
   combine?: "first" | "sum";
 }
 
-/** The new state of an experiment. */
-export interface StateChange {
-  state: "paused" | "running" | "stopped";
+/** When an experiment has found out enough. It has if an arm is shown to be better than every other one; with `eps`, also if no arm is shown to be better than the leader by more than that. Such a verdict is wrong in at most a share `delta` of experiments. After `budget` decisions it ends without a winner. `then` says whether it finishes by itself, or people are asked. */
+export interface StopRule {
+  delta?: number;
+  eps?: number | null;
+  budget?: number | null;
+  then?: "ask" | "winner";
 }
 
 export type Decision = Omit<DecisionAnswer, "reason"> & { reason: DecisionAnswer["reason"] | "fallback" };
@@ -213,8 +226,11 @@ export class Client {
   /** Create an experiment. */
   makeExperiment(experiment: string, request: Experiment): Promise<ExperimentView>;
 
-  /** Run, pause or stop an experiment; while it is not running, decisions are for the control arm. */
-  changeExperiment(experiment: string, request: StateChange): Promise<ExperimentView>;
+  /** Run, pause, stop or finish an experiment, or change its control.
+
+    While it is paused or stopped, decisions are for the control arm; once it is finished, for the arm that came with
+    the change. */
+  changeExperiment(experiment: string, request?: ExperimentChange): Promise<ExperimentView>;
 
   /** Delete an experiment with everything that is stored about it; its name may then be used again. */
   deleteExperiment(experiment: string): Promise<Deleted>;

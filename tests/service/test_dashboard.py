@@ -1,7 +1,6 @@
 """The page over HTTP: what it says, what it escapes, and whom it lets change something."""
 
 import http.client
-import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,6 @@ from histories import played
 from services import Running, call, running
 
 from heavybandits.service.dashboard import prepared
-from heavybandits.service.dashboard.judgement import judge
 from heavybandits.service.dashboard.known import Known
 from heavybandits.service.dashboard.known import known as page_known
 from heavybandits.service.dashboard.panels import leaderboard, noise, outliers, series
@@ -33,42 +31,39 @@ def known(rewards: dict[str, list[float]], goal: Goal = "mean") -> Known:
     """Return what is known about an experiment whose arms have had these rewards, each for a decision of its own."""
     spec = Experiment(arms=[Arm(name) for name in rewards], goal=goal, policy="epsilon-greedy")
     replica = played(spec, [(name, value) for name, values in rewards.items() for value in values])
-    found = page_known(taken(replica))
-    for arm in found.report.arms:
-        arm.estimate = math.nan  # of the policy, so that rewards alone are judged
-    return found
+    return page_known(taken(replica))
 
 
-def test_the_leader_is_judged_by_estimates_and_charged_by_decisions() -> None:
-    found = known({"a": [1.0, 1.1] * 50, "b": [0.0, 0.2] * 25})
-    judgement = judge(found)
-    assert judgement.leader == "a"
-    assert judgement.chances["a"] > 0.99
-    assert judgement.cost == pytest.approx(50 * (1.05 - 0.1))
-    found.report.arms[1].estimate = 3.0  # of the policy, which knows better than the average
-    assert judge(found).leader == "b"
-    assert "b leads with a mean of about 3.00" in judge(found).sentence("mean", 0)
+def said(rewards: dict[str, list[float]], goal: Goal = "mean") -> str:
+    return " ".join(known(rewards, goal).standing.sentences)
 
 
-def test_an_arm_with_one_reward_is_not_sure_to_be_worse() -> None:
-    found = known({"a": [1.0, 1.1] * 50, "b": [0.5]})
-    assert 0.3 < judge(found).chances["a"] < 0.7
+def test_a_winner_needs_evidence_and_the_page_says_what_it_rests_on() -> None:
+    coins = {"a": [1.0, 1.0, 1.0, 0.0] * 60, "b": [0.0, 0.0, 0.0, 1.0] * 60}
+    found = known(coins)
+    assert found.standing.sentences[0] == "a is the winner: it earns more than the other arm."
+    assert "such a verdict is wrong in at most 5% of experiments" in said(coins)
+    [best, other] = leaderboard(found, ["a", "b"])
+    assert (best.leads, other.leads) == (True, False)
+    low, high = map(float, best.interval.split(" to "))
+    assert 0.6 < low < 0.75 < high < 0.9
 
 
-def test_one_huge_reward_does_not_make_a_best_median() -> None:
-    found = known({"a": [1.0, 1.1] * 50, "b": [50.0]}, goal="location")
-    assert judge(found).chances["b"] < 0.7
+def test_equal_arms_have_no_winner() -> None:
+    rng = np.random.default_rng(0)
+    text = said({name: rng.pareto(1.5, 300).tolist() for name in "ab"})
+    assert "winner" not in text
+    assert "Too early to tell" in text or "Evidence" in text
 
 
-def test_an_arm_that_never_paid_is_seen_to_be_worse() -> None:
-    found = known({"a": ([0.0] * 9 + [1.0]) * 100, "b": [0.0] * 1000, "c": [0.0]})
-    chances = judge(found).chances
-    assert chances["b"] < 0.01 < chances["c"]
+def test_few_rewards_say_nothing() -> None:
+    assert said({"a": [1.0, 1.1] * 5, "b": [0.5]}).startswith("Too early: 11 of the first 24 rewards")
+    assert "Too early" in said({"a": [1.0, 1.1] * 50, "b": [50.0]}, goal="location")
+    assert "winner" not in said({"a": ([0.0] * 9 + [1.0]) * 100, "b": [0.0] * 1000, "c": [0.0]})
 
 
 def test_without_rewards_the_page_says_so() -> None:
-    empty = known({"a": []})
-    assert judge(empty).sentence("mean", 2) == "No rewards yet; 2 decisions are pending."
+    assert said({"a": []}) == "No rewards yet; 0 decisions are pending."
 
 
 def test_outliers_that_decide_are_named() -> None:
@@ -85,9 +80,8 @@ def test_outliers_that_decide_are_named() -> None:
 def test_panels_show_zeros_and_curves() -> None:
     found = known({"a": [0.0] * 30 + [5.0] * 10, "b": [0.0] * 40})
     assert ("zeros", "88% of rewards") in noise(found, ["a", "b"])
-    judgement = judge(found)
-    assert [row.name for row in leaderboard(found, judgement, ["a", "b"])] == ["a", "b"]
-    assert '"cost": [50.0]' in series(found, judgement)  # forty decisions for b at 1.25 each
+    assert [row.name for row in leaderboard(found, ["a", "b"])] == ["a", "b"]
+    assert '"cost": [50.0]' in series(found)  # forty decisions for b at 1.25 each
 
 
 def test_a_change_of_level_is_sought_in_the_arms_that_are_drawn() -> None:
@@ -160,6 +154,10 @@ def test_an_experiment_is_made_shown_and_changed(server: Running) -> None:
     assert post(server.address, f"{address}/state", state="paused")[0] == 303
     assert "Resume the experiment" in get(server.address, address)[1]
     assert post(server.address, f"{address}/state", state="gone")[0] == 422
+    assert post(server.address, f"{address}/state", state="finished", arm="b")[0] == 303
+    page = get(server.address, address)[1]
+    assert "Finished: all new decisions are for b." in page
+    assert 'aria-label="Finish with b"' not in page
     assert get(server.address, "/experiments/nobody")[0] == 404
 
 

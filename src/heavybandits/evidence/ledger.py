@@ -41,9 +41,15 @@ class Ledger:
         self._numbers: dict[str, int] = {arm: number for number, arm in enumerate(arms)}
         self._tally = new_tally(len(arms), None if goal == "mean" else MEDIAN)
 
+    @property
+    def n(self) -> int:
+        """How many rewards there were."""
+        return int(self._tally.n.sum())
+
     def learn(self, arm: str, reward: float) -> None:
         """Take in a reward, which may be infinite but not NaN."""
-        learn(self._tally, self._numbers[arm], reward)
+        with np.errstate(all="ignore"):  # as compiled code does
+            learn(self._tally, self._numbers[arm], reward)
 
     def add_arm(self, arm: str) -> None:
         """Add an arm without rewards; one that was here before goes on with those it had."""

@@ -6,12 +6,13 @@ import html
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .._format import html_table, number, text_table
 from .._validate import require_extra, visible
+from ..protocols import FloatArray
 from .measures import Measure, measures
 from .tally import Tally, is_sized_up
 from .verdict import Forecast, Peaks, Verdict, judge
@@ -24,6 +25,21 @@ if TYPE_CHECKING:
 
 ROWS = 20  # arms in the printed table
 LARGEST_LOG = 700.0  # whose exponential is a float
+
+
+class ArmEvidence(NamedTuple):
+    """What is known about one arm; NaN where nothing is.  See :attr:`Evidence.table`."""
+
+    arm: str
+    n: int
+    estimate: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    lift: float = math.nan
+    lift_low: float = math.nan
+    lift_high: float = math.nan
+    evidence: float = 1.0
+    p: float = 1.0
 
 
 class Evidence:
@@ -82,6 +98,11 @@ class Evidence:
         return low + 0.0, high + 0.0
 
     @property
+    def is_close(self) -> bool:
+        """Whether no arm is better than the leader by more than eps."""
+        return self._verdict is not None and self._verdict.is_close
+
+    @property
     def warns(self) -> bool:
         """Whether rewards beyond the cap may make another arm better than the leader."""
         verdict = self._verdict
@@ -118,42 +139,52 @@ class Evidence:
         """
         import pandas as pd
 
-        terms, verdict = self._terms, self._verdict
-        n_arms = len(terms.arms)
-        rows: list[dict[str, Any]] = []
-        if verdict is None:
-            unknown = dict.fromkeys(("estimate", "low", "high", "lift", "lift_low", "lift_high"), math.nan)
-            rows = [{"arm": arm, "n": int(n), **unknown, "evidence": 1.0, "p": 1.0}
-                    for arm, n in zip(terms.arms, self._tally.n, strict=True)]  # fmt: skip
-            return pd.DataFrame(rows)
-        measure, alpha = verdict.measure, terms.delta * verdict.measure.share
-        estimates = measure.estimates()
-        order = np.argsort(-np.nan_to_num(estimates, nan=-math.inf), kind="stable").tolist()
-        if verdict.leader >= 0:
-            order.remove(verdict.leader)
-            order.insert(0, verdict.leader)
-        for arm in order:
-            ends = sorted(terms.sign * end for end in measure.interval(arm, alpha))
-            row = {"arm": terms.arms[arm], "n": int(self._tally.n[arm]), "estimate": terms.sign * estimates[arm]}
-            row |= {"low": ends[0] + 0.0, "high": ends[1] + 0.0, **self._lifts(verdict, measure, arm, alpha)}
-            log = verdict.logs[verdict.rival] if arm == verdict.leader and n_arms > 1 else verdict.logs[arm]
-            row["evidence"] = math.exp(min(log, LARGEST_LOG))
-            row["p"] = min(1.0, math.exp(-log))
-            rows.append(row)
-        return pd.DataFrame(rows)
+        return pd.DataFrame([self.about(arm)._asdict() for arm in self._order()])
 
-    def _lifts(self, verdict: Verdict, measure: Measure, arm: int, alpha: float) -> dict[str, float]:
-        """Return the cells of an arm about its lift over the control."""
+    def about(self, arm: str) -> ArmEvidence:
+        """Return what is known about one arm: its row of the table."""
+        terms, verdict, number = self._terms, self._verdict, self._terms.arms.index(arm)
+        n = int(self._tally.n[number])
+        if verdict is None:
+            return ArmEvidence(arm, n)
+        measure, alpha = verdict.measure, terms.delta * verdict.measure.share
+        low, high = sorted(terms.sign * end for end in measure.interval(number, alpha))
+        is_leader = number == verdict.leader and len(terms.arms) > 1
+        log = float(verdict.logs[verdict.rival if is_leader else number])
+        return ArmEvidence(
+            arm, n, terms.sign * float(self._estimates[number]), low + 0.0, high + 0.0,
+            *self._lifts(verdict, measure, number, alpha), math.exp(min(log, LARGEST_LOG)), min(1.0, math.exp(-log)),
+        )  # fmt: skip
+
+    @cached_property
+    def _estimates(self) -> FloatArray:
+        """The measure's estimates, as rewards."""
+        return np.full(len(self._terms.arms), math.nan) if self._verdict is None else self._verdict.measure.estimates()
+
+    @property
+    def estimates(self) -> dict[str, float]:
+        """What arms are compared by; NaN without rewards that count."""
+        return dict(zip(self._terms.arms, (self._terms.sign * self._estimates).tolist(), strict=True))
+
+    def _order(self) -> list[str]:
+        """Return the arms, the best first, or as they were given before any reward counts."""
+        order = np.argsort(-np.nan_to_num(self._estimates, nan=-math.inf), kind="stable").tolist()
+        if self._verdict is not None and self._verdict.leader >= 0:
+            order.remove(self._verdict.leader)
+            order.insert(0, self._verdict.leader)
+        return [self._terms.arms[number] for number in order]
+
+    def _lifts(self, verdict: Verdict, measure: Measure, arm: int, alpha: float) -> tuple[float, float, float]:
+        """Return an arm's lift over the control, with bounds."""
         control = self._terms.control
         if control < 0 or not self._terms.is_mean:
-            return dict.fromkeys(("lift", "lift_low", "lift_high"), math.nan)
+            return math.nan, math.nan, math.nan
         if arm == control:
-            return dict.fromkeys(("lift", "lift_low", "lift_high"), 0.0)
+            return 0.0, 0.0, 0.0
         low, high = self._lift(verdict, arm, math.log(2.0 / alpha))
-        estimates = measure.estimates()
-        base = float(estimates[control])
-        lift = float(estimates[arm]) / base - 1.0 if base != 0.0 and not math.isnan(low) else math.nan
-        return {"lift": lift, "lift_low": low, "lift_high": high}
+        base = float(self._estimates[control])
+        lift = float(self._estimates[arm]) / base - 1.0 if base != 0.0 and not math.isnan(low) else math.nan
+        return lift, low, high
 
     def __repr__(self) -> str:
         return f"Evidence(winner={self.winner!r}, leader={self.leader!r}, n={int(self._tally.n.sum())})"

@@ -21,7 +21,7 @@ PARTS = {"experiment": Name, "arm": Name, "decision": Key, "reward": Key, "flag"
 Unit = Annotated[str, Meta(min_length=1, max_length=1024)]
 Number = float | Literal["Infinity", "-Infinity"]  # JSON has no infinite numbers
 Goal = Literal["mean", "location"]
-State = Literal["running", "paused", "stopped"]
+State = Literal["running", "paused", "stopped", "finished"]
 ArmState = Literal["running", "paused", "retired"]
 Feature = Annotated[float, Meta(ge=-LARGEST_FEATURE, le=LARGEST_FEATURE)]
 Vector = Annotated[list[Feature], Meta(min_length=1, max_length=MAX_FEATURES)]
@@ -58,6 +58,20 @@ class ContextRule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     n_features: Annotated[int, Meta(ge=1, le=MAX_FEATURES)] | None = None
 
 
+class StopRule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """When an experiment has found out enough.
+
+    It has if an arm is shown to be better than every other one; with ``eps``, also if no arm is shown to be better than
+    the leader by more than that.  Such a verdict is wrong in at most a share ``delta`` of experiments.  After
+    ``budget`` decisions it ends without a winner.  ``then`` says whether it finishes by itself, or people are asked.
+    """
+
+    delta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
+    eps: Annotated[float, Meta(gt=0)] | None = None
+    budget: Annotated[int, Meta(ge=1, lt=2**53)] | None = None
+    then: Literal["winner", "ask"] = "ask"
+
+
 class Experiment(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """The description of a new experiment."""
 
@@ -69,6 +83,7 @@ class Experiment(Struct, forbid_unknown_fields=True, omit_defaults=True):
     sticky: bool = False
     reward: RewardRule = RewardRule()
     context: ContextRule | None = None
+    stop: StopRule = StopRule()
     seed: Annotated[int, Meta(ge=0, lt=2**53)] = 0
 
 
@@ -79,10 +94,12 @@ class Deleted(Struct):
     seq: int
 
 
-class StateChange(Struct, forbid_unknown_fields=True):
-    """The new state of an experiment."""
+class ExperimentChange(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A new state of an experiment, with the arm that all decisions are for once it is finished; or another control."""
 
-    state: State
+    state: State | None = None
+    arm: Name | None = None
+    control: Name | None = None
 
 
 class NewArm(Struct, forbid_unknown_fields=True):
@@ -154,7 +171,7 @@ class DecisionAnswer(Struct):
     arm: str
     payload: Any
     p: float | None
-    reason: Literal["policy", "floor", "sticky", "only", "paused"]
+    reason: Literal["policy", "floor", "sticky", "only", "paused", "finished"]
     seq: int
     deadline: str | None
 
@@ -201,6 +218,8 @@ class ExperimentView(Struct):
     sticky: bool
     reward: dict[str, Any]
     context: dict[str, Any] | None
+    stop: dict[str, Any]
+    finished_with: str | None  # the arm that all decisions are for
     seed: int
     seq: int
     notes: list[str]

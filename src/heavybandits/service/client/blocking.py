@@ -75,6 +75,8 @@ class Client(Settings):
     experiments = _method(Calls.experiments)
     show = _method(Calls.show)
     change = _method(Calls.change)
+    finish = _method(Calls.finish)
+    change_control = _method(Calls.change_control)
     delete = _method(Calls.delete)
     add_arm = _method(Calls.add_arm)
     change_arm = _method(Calls.change_arm)

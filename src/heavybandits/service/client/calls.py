@@ -85,6 +85,14 @@ class Calls:
         """Run, pause or stop an experiment; while it is not running, decisions are for the control arm."""
         return self._call("PATCH", _of(experiment), {"state": state}, read=self._object)
 
+    def finish(self, experiment: str, arm: str) -> Call[Object]:
+        """Finish an experiment: from now on, all decisions are for this arm."""
+        return self._call("PATCH", _of(experiment), {"state": "finished", "arm": arm}, read=self._object)
+
+    def change_control(self, experiment: str, arm: str) -> Call[Object]:
+        """Let another arm be the control."""
+        return self._call("PATCH", _of(experiment), {"control": arm}, read=self._object)
+
     def delete(self, experiment: str) -> Call[Object]:
         """Delete an experiment with everything that is stored about it."""
         return self._call("DELETE", _of(experiment), read=self._object)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ...protocols import FloatArray
 from ..replicas.report import ExperimentReport, Taken, median, over_time, summary
+from ..replicas.standing import Standing, assessed
 from ..replicas.totals import Totals
 from ..spec import Experiment
 
@@ -23,6 +24,8 @@ class Known(NamedTuple):
         What a report says about it.
     totals
         Its totals.
+    standing
+        Who leads, and what is known.
     estimates
         Those of the policy, by span of time.
     drawn
@@ -32,6 +35,7 @@ class Known(NamedTuple):
     spec: Experiment
     report: ExperimentReport
     totals: Totals
+    standing: Standing
     estimates: list[dict[str, float]]
     drawn: dict[int, str]
 
@@ -60,4 +64,4 @@ def known(of: Taken) -> Known:
     report = summary(of, rows)
     busiest = sorted(range(len(report.arms)), key=lambda position: -report.arms[position].decisions)[:CURVES]
     drawn = {position: report.arms[position].name for position in sorted(busiest)}
-    return Known(of.spec, report, of.totals, over_time(of.totals, rows), drawn)
+    return Known(of.spec, report, of.totals, assessed(of, report), over_time(of.totals, rows), drawn)

@@ -10,7 +10,7 @@ import functools
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import msgspec
@@ -22,11 +22,11 @@ from starlette.routing import Route
 from ..._validate import visible
 from ..experiments.changes import Change
 from ..http.openapi import description
-from ..http.operations import make
+from ..http.operations import config_for, make
 from ..http.reading import changes_of, every_experiment
 from ..http.web import Refused, check_names, contents, said
 from ..replicas.replica import Config
-from ..spec import Arm, Experiment, ExperimentView, Name, Problem, RewardRule, State
+from ..spec import Arm, Experiment, ExperimentChange, ExperimentView, Name, Problem, RewardRule
 from .panels import leaderboard
 from .prepared import Preparations, Prepared, environment, rendered
 from .rivals import Rivals
@@ -162,7 +162,7 @@ class Pages:
         return await run_in_threadpool(self._all_arms, await self._seen(request))
 
     def _all_arms(self, seen: Prepared) -> Response:
-        rows = leaderboard(seen.known, seen.judgement, seen.known.totals.arms)
+        rows = leaderboard(seen.known, seen.known.totals.arms)
         return self._page("arms.html.j2", experiment=seen.known.report.experiment, rows=rows)
 
     async def _replay(self, request: Request) -> Response:
@@ -181,8 +181,12 @@ class Pages:
         return RedirectResponse(f"/experiments/{quote(name, safe='')}", 303)
 
     async def _change(self, request: Request) -> Response:
-        state = _state(await _form(request), State)
-        return await self._changed(request, Config(state=state, by=request.state.who))
+        form = await _form(request)
+        try:
+            wanted = msgspec.convert({name: form[name] for name in ("state", "arm") if name in form}, ExperimentChange)
+        except msgspec.ValidationError as error:
+            raise Refused(422, "invalid", said(error, ExperimentChange)) from None
+        return await self._changed(request, config_for(wanted, request.state.who))
 
     async def _change_arm(self, request: Request) -> Response:
         state, arm = (await _form(request)).get("state"), request.path_params["arm"]
@@ -274,14 +278,6 @@ def _context(form: Form) -> dict[str, bool] | None:
     if what not in ("none", "arms", "shared"):
         raise Refused(422, "invalid", f"context must be one of none, arms, shared, got {what!r}")
     return None if what == "none" else {"shared": what == "shared"}
-
-
-def _state(form: Form, states: Any) -> Any:
-    """Return the state that a form asks for."""
-    state = form.get("state")
-    if state not in get_args(states):
-        raise Refused(422, "invalid", f"state must be one of {', '.join(get_args(states))}, got {state!r}")
-    return state
 
 
 def _number(form: Form, field: str) -> float | None:

@@ -15,8 +15,8 @@ import numpy as np
 from ..._format import number
 from ...diagnosis.shape import drift, quantile
 from ...diagnosis.tails import UNKNOWN_ESTIMATE, Estimate, distances, tail_index
+from ...evidence.report import ArmEvidence
 from ...palette import HUES, LINES
-from .judgement import Judgement
 from .known import Known
 
 LEADING = 50  # arms on the page; a page of their own has all
@@ -38,44 +38,45 @@ class Row(NamedTuple):
     mean: str
     median: str
     estimate: str
-    chance: str
+    interval: str
+    lift: str
     leads: bool
 
 
-def ranking(known: Known, judgement: Judgement) -> list[str]:
+def ranking(known: Known) -> list[str]:
     """Return the names of all arms, best first; retired ones come last."""
-    arms, values = known.report.arms, judgement.values
+    arms, values = known.report.arms, known.standing.values
     ranked = sorted(arms, key=lambda arm: (arm.state == "retired", -values.get(arm.name, -math.inf)))
     return [arm.name for arm in ranked]
 
 
-def leading(known: Known, judgement: Judgement) -> set[str]:
+def leading(known: Known) -> set[str]:
     """Return the names of the best arms, with the control among them."""
-    best, control = ranking(known, judgement)[:LEADING], known.report.experiment.control
+    best, control = ranking(known)[:LEADING], known.report.experiment.control
     return {*best} if control in best else {*best[: LEADING - 1], control}
 
 
-def leaderboard(known: Known, judgement: Judgement, names: Collection[str]) -> list[Row]:
+def leaderboard(known: Known, names: Collection[str]) -> list[Row]:
     """Return these arms, in the order in which they were made: a row that moves is hard to read and easy to miss."""
-    ranks = {name: rank for rank, name in enumerate(ranking(known, judgement), 1) if name in judgement.values}
+    ranks = {name: rank for rank, name in enumerate(ranking(known), 1) if name in known.standing.values}
     return [
         Row(
             position, arm.name, arm.state, position % len(HUES) if position in known.drawn else None,
             str(ranks.get(arm.name, "-")), f"{arm.share:.0%}", f"{arm.decisions:,}", f"{arm.pending:,}",
             _with_error(arm.mean, arm.standard_error), _with_interval(*known.median(arm.name)), number(arm.estimate),
-            f"{judgement.chances[arm.name]:.0%}" if arm.name in judgement.chances else "-",
-            arm.name == judgement.leader,
+            *_evidence(known.standing.about(arm.name)), arm.name == known.standing.leader,
         )
         for position, arm in enumerate(known.report.arms)
         if arm.name in names
     ]  # fmt: skip
 
 
-def series(known: Known, judgement: Judgement) -> str:
+def series(known: Known) -> str:
     """Return the curves as JSON: shares of decisions, estimates, and what finding out has cost, by span of time."""
     spans = known.totals.spans
-    best = max(judgement.values.values(), default=0.0)
-    lost = {} if known.has_context else {name: best - value for name, value in judgement.values.items()}
+    values = known.standing.values
+    best = max(values.values(), default=0.0)
+    lost = {} if known.has_context else {name: best - value for name, value in values.items()}
     decisions, costs = [], []
     for span in spans:
         made = [row[0] for row in span.arms.values()]
@@ -180,6 +181,15 @@ def delays(known: Known) -> list[tuple[str, str]]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _evidence(found: ArmEvidence) -> tuple[str, str]:
+    """Return an arm's interval, and its lift over the control with one."""
+    interval = "-" if math.isnan(found.low) else f"{number(found.low)} to {number(found.high)}"
+    if math.isnan(found.lift) or found.lift == found.lift_low == found.lift_high:
+        return interval, "-"
+    ends = f"{found.lift_low:+.0%} {f'to {found.lift_high:+.0%}' if found.lift_high < math.inf else 'or more'}"
+    return interval, f"{found.lift:+.0%} ({ends})"
 
 
 def _with_error(mean: float, error: float) -> str:

@@ -15,7 +15,6 @@ from ..._format import plural
 from ..log.lane import Look
 from ..replicas.replica import Replica
 from ..replicas.report import Taken, taken
-from .judgement import Judgement, judge
 from .known import Known, known
 from .panels import delays, leaderboard, leading, noise, outliers, series
 
@@ -28,7 +27,6 @@ class Prepared(NamedTuple):
 
     after: tuple[int, int]  # the number of the experiment and of the event
     known: Known
-    judgement: Judgement
     live: str
     at: float  # time.monotonic() when this was up to date
 
@@ -83,14 +81,13 @@ def _news(before: Prepared | None, replica: Replica) -> Taken | None:
 def prepare(of: Taken) -> Prepared:
     """Work out what is shown of an experiment."""
     found = known(of)
-    judgement = judge(found)
-    names = leading(found, judgement)
+    names = leading(found)
     live = rendered(
-        "live.html.j2", experiment=of.view, report=found.report, rows=leaderboard(found, judgement, names),
-        sentence=judgement.sentence(found.goal, found.report.pending), series=series(found, judgement),
+        "live.html.j2", experiment=of.view, report=found.report, rows=leaderboard(found, names),
+        sentences=found.standing.sentences, series=series(found),
         delays=delays(found), noise=noise(found, names), outliers=outliers(found),
     )  # fmt: skip
-    return Prepared((of.exp, of.view.seq), found, judgement, live, time.monotonic())
+    return Prepared((of.exp, of.view.seq), found, live, time.monotonic())
 
 
 def rendered(template: str, **values: Any) -> str:

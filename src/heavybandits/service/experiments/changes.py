@@ -1,4 +1,4 @@
-"""Changes to experiments: their state, and arms that are added, paused, resumed and retired."""
+"""Changes to experiments: their state, control and end, and arms that are added, paused, resumed and retired."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from ..log.turn import Outcome, Turn, problem
 from ..replicas.replica import Config, Replica
-from ..spec import MAX_ARMS, ArmView, Experiment
+from ..spec import MAX_ARMS, ArmView, Experiment, StopRule
 from .trial import check_payloads, try_out
 
 
@@ -38,6 +38,8 @@ def check(spec: Experiment) -> None:
         raise ValueError(f"shares of the floor must add up to at most 1, got {sum(spec.floor.values())}")
     if spec.reward.at_close and spec.reward.window is None:
         raise ValueError("reward must have a window if it has a default or is a sum: neither is final before its end")
+    if spec.stop != StopRule() and spec.context is not None:
+        raise ValueError("stop must not be given with a context: the best arm then differs from decision to decision")
     try_out(spec)
 
 
@@ -62,6 +64,8 @@ class Change(NamedTuple):
             if change.state != replica.state:
                 self._append(turn, None)
             return Outcome(200, replica.view())
+        if change.finish is not None or change.control is not None:
+            return self._choose(turn, str(change.finish or change.control))
         if change.add is not None:
             return self._add(turn, change.add)
         name = str(change.pause or change.resume or change.retire)
@@ -76,6 +80,17 @@ class Change(NamedTuple):
         if arm.state != wanted:
             self._append(turn, name)
         return Outcome(200, replica.arms[name])
+
+    def _choose(self, turn: Turn, name: str) -> Outcome:
+        """Let all decisions be for an arm from now on, or make it the control."""
+        replica = turn.replica
+        if name not in replica.arms:
+            return problem(404, "unknown arm", f"there is no arm {name!r}")
+        if name not in replica.agent_arms:
+            return problem(409, "retired", f"arm {name!r} is retired for good")
+        if name != (replica.finished_with if self.config.finish else replica.control):
+            self._append(turn, name)
+        return Outcome(200, replica.view())
 
     def _add(self, turn: Turn, name: str) -> Outcome:
         arm = turn.replica.arms.get(name)

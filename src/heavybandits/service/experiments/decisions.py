@@ -80,6 +80,8 @@ class Decide(NamedTuple):
     def _given(self, turn: Turn, unit: str | None, open_arms: list[str]) -> tuple[str, str | None, float | None]:
         """Return the reason for the decision, and its arm and probability unless the policy chooses it."""
         replica = turn.replica
+        if replica.finished_with in open_arms:
+            return "finished", replica.finished_with, 1.0
         if replica.state != "running":
             return "paused", replica.control if replica.control in open_arms else open_arms[0], 1.0
         if unit is not None and replica.spec.sticky and (kept := turn.units.get(unit)) and kept.arm in open_arms:

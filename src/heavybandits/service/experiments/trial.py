@@ -19,6 +19,7 @@ from ..events import Event
 from ..replicas.learners import policy_of
 from ..replicas.replica import Config, DecisionBody, Replica
 from ..replicas.report import checked, report
+from ..replicas.stopping import warm_up
 from ..spec import MAX_ARMS, MAX_FEATURES, Context, Experiment
 
 DEEPEST = 32  # levels of lists and mappings
@@ -156,6 +157,7 @@ def _lived_through(spec: Experiment) -> None:
     replica = Replica(0, "trial")
     replica.apply(_event(1, "config", _encode(Config(create=spec))))
     replica.learner.check(context)
+    warm_up(replica)
     features = None if vector is None else _encode(vector)
     for seq, among in ((2, None), (4, [arm]), (6, None)):  # some policies cannot choose among some arms
         started = time.thread_time()

@@ -31,12 +31,12 @@ from ..spec import (
     DecisionRequest,
     Deleted,
     Experiment,
+    ExperimentChange,
     ExperimentView,
     ItemAnswer,
     NewArm,
     Observation,
     RewardRequest,
-    StateChange,
     number,
 )
 from .table import operation
@@ -51,7 +51,7 @@ _reward = msgspec.json.Decoder(RewardRequest)
 _observation = msgspec.json.Decoder(Observation)
 _batch = msgspec.json.Decoder(Batch)
 _experiment = msgspec.json.Decoder(Experiment)
-_state = msgspec.json.Decoder(StateChange)
+_change = msgspec.json.Decoder(ExperimentChange)
 _new_arm = msgspec.json.Decoder(NewArm)
 _arm_state = msgspec.json.Decoder(ArmChange)
 
@@ -165,11 +165,24 @@ async def make(service: Service, name: str, spec: Experiment, who: str | None) -
     return shown._replace(status=made.status) if shown.status == 200 else shown
 
 
-@operation("PATCH", "/v1/experiments/{experiment}", "admin", StateChange, {200: ExperimentView})
+@operation("PATCH", "/v1/experiments/{experiment}", "admin", ExperimentChange, {200: ExperimentView})
 async def change_experiment(service: Service, request: Request, who: str | None) -> Response:
-    """Run, pause or stop an experiment; while it is not running, decisions are for the control arm."""
-    state = (await body(request, _state)).state
-    return respond(await service.ask(Change(request.path_params["experiment"], Config(state=state, by=who))))
+    """Run, pause, stop or finish an experiment, or change its control.
+
+    While it is paused or stopped, decisions are for the control arm; once it is finished, for the arm that came with
+    the change.
+    """
+    config = config_for(await body(request, _change), who)
+    return respond(await service.ask(Change(request.path_params["experiment"], config)))
+
+
+def config_for(wanted: ExperimentChange, who: str | None) -> Config:
+    """Return the change to an experiment that was asked for."""
+    if (wanted.state is None) == (wanted.control is None):
+        raise Refused(422, "invalid", "a change must have either a state or a control")
+    if (wanted.state == "finished") != (wanted.arm is not None):
+        raise Refused(422, "invalid", "arm must be given if the state is finished, and only then")
+    return Config(state=None if wanted.arm else wanted.state, finish=wanted.arm, control=wanted.control, by=who)
 
 
 @operation("DELETE", "/v1/experiments/{experiment}", "admin", None, {200: Deleted})

@@ -107,12 +107,12 @@ def said(error: msgspec.ValidationError, form: Any) -> str:
 
     Examples
     --------
-    >>> from heavybandits.service.spec import StateChange
+    >>> from heavybandits.service.spec import ExperimentChange
     >>> try:
-    ...     msgspec.convert({"state": "asleep"}, StateChange)
+    ...     msgspec.convert({"state": "asleep"}, ExperimentChange)
     ... except msgspec.ValidationError as error:
-    ...     said(error, StateChange)
-    "Invalid enum value 'asleep' - at `$.state`; must be one of 'paused', 'running', 'stopped'"
+    ...     said(error, ExperimentChange)
+    "Invalid enum value 'asleep' - at `$.state`; must be one of 'finished', 'paused', 'running', 'stopped'"
     """
     rule = r"1 to \1 characters without slashes or control characters"
     text = re.sub(r"`str` matching regex '.*\{1,(\d+)\}\$.*'", rule, str(error))

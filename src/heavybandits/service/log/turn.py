@@ -6,8 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
 from ..events import Event
 from ..replicas.replica import Replica
+from ..replicas.stopping import ending
 from ..spec import Problem
 from ..storage.session import Pending, Session, UnitArm
 
@@ -91,6 +94,8 @@ class Turn:
         self.rows.append(event)
         if key is not None:
             self._found[key][kind] = event
+        if (end := ending(replica, kind)) is not None:
+            self.append("config", None, end.finish, body=msgspec.json.encode(end).decode())
         return event
 
     def keep_open(self, row: Pending) -> None:

@@ -12,6 +12,7 @@ from ..events import Event
 from ..storage import Session
 from ..storage.session import Head
 from .replica import Config, Replica
+from .stopping import warm_up
 
 CHUNK = 10_000  # events read at a time
 SORTED = "0.2.0"  # the version whose snapshots have their arms in the order of names
@@ -29,6 +30,7 @@ def read(session: Session, head: Head, until: int | None = None) -> Replica:
     replica = _restored(session, head, until)
     replica.salt = head.salt
     catch_up(session, replica, until + 1)
+    warm_up(replica)
     return replica
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ... import __version__
+from ...evidence.ledger import Ledger
 from ...online.pending import Assigned
 from ..events import Event
 from ..spec import ArmView, Context, Experiment, ExperimentView, State
@@ -36,6 +37,9 @@ class Config(msgspec.Struct, omit_defaults=True):
     pause: str | None = None
     resume: str | None = None
     retire: str | None = None
+    finish: str | None = None  # the arm that all decisions are for from now on
+    control: str | None = None
+    why: str | None = None  # it finished by itself
     by: str | None = None  # the token's id
 
 
@@ -75,8 +79,11 @@ class Replica:
         self.open: list[str] = []
         self.agent_arms: set[str] = set()
         self.control = ""
+        self.finished_with: str | None = None
+        self.decisions = 0
         self.salt: str | None = None  # see Head; never part of a snapshot
         self.learner: Learner
+        self.ledger: Ledger | None = None  # None if decisions depend on contexts, so that no arm is best for all
 
     def assign(
         self, key: str, given: str | None, among: list[str] | None, context: Context | None = None
@@ -113,6 +120,7 @@ class Replica:
         """Take in an event, except the choice that a decision makes, which has just been made."""
         kind, arm = event.kind, event.arm
         if kind == "decision":
+            self.decisions += 1
             if arm in self.agent_arms:
                 self.learner.decided(event)
             self.totals.decided(event, self.estimates)
@@ -134,6 +142,8 @@ class Replica:
                 self.totals.reported(event)
             self.learner.learn(event)
             self.totals.rewarded(event, self.estimates)
+            if self.ledger is not None:
+                self.ledger.learn(str(arm), float(event.value or 0.0))
         self.seq, self.link = event.seq, next_link(self.link, event)
 
     def estimates(self) -> dict[str, float]:
@@ -149,12 +159,19 @@ class Replica:
             self.arms = {arm.name: ArmView(arm.name, arm.payload, "running") for arm in change.create.arms}
             self.totals.arms = {name: ArmTotals() for name in names}
             self.learner = learner_of(change.create)
+            self.ledger = Ledger(names, change.create.goal) if change.create.context is None else None
+        elif change.finish is not None:
+            self.state, self.finished_with = "finished", change.finish
         elif change.state is not None:
-            self.state = change.state
+            self.state, self.finished_with = change.state, None
+        elif change.control is not None:
+            self.spec = msgspec.structs.replace(self.spec, control=change.control)
         elif change.add is not None:
             self.arms[change.add] = ArmView(change.add, change.payload, "running")
             self.totals.arms[change.add] = ArmTotals()
             self.learner.add_arm(change.add)
+            if self.ledger is not None:
+                self.ledger.add_arm(change.add)
         elif change.retire is not None:
             self.arms[change.retire].state = "retired"
             self.learner.remove_arm(change.retire)
@@ -172,7 +189,10 @@ class Replica:
     def snapshot(self) -> bytes:
         """Return the whole replica as bytes."""
         arms = list(self.arms.values())
-        return sealed(Held(self.seq, self.link, self.spec, self.state, arms, self.learner.dumps(), self.totals))
+        evidence = b"" if self.ledger is None else self.ledger.dumps()
+        held = Held(self.seq, self.link, self.spec, self.state, arms, self.learner.dumps(), self.totals, evidence)
+        held.finished_with = self.finished_with
+        return sealed(held)
 
     @classmethod
     def restored(cls, exp: int, name: str, contents: bytes) -> Replica:
@@ -186,10 +206,12 @@ class Replica:
 
     def _become(self, held: Held) -> Replica:
         self.seq, self.link, self.totals = held.seq, held.link, held.totals
-        self.spec, self.state = held.spec, held.state
+        self.spec, self.state, self.finished_with = held.spec, held.state, held.finished_with
         self.arms = {arm.name: arm for arm in held.arms}
         is_linear = held.spec.context is not None
         self.learner = LinearLearner.loaded(held.spec, held.learner) if is_linear else ArmsLearner.loaded(held.learner)
+        self.decisions = sum(arm.decisions for arm in held.totals.arms.values())
+        self.ledger = None if is_linear else Ledger.loads(held.evidence)
         self._take_stock()
         return self
 
@@ -203,7 +225,8 @@ class Replica:
         return ExperimentView(
             self.name, self.state, spec.goal, spec.policy, list(self.arms.values()), self.control, dict(spec.floor),
             spec.sticky, msgspec.structs.asdict(spec.reward),
-            None if spec.context is None else msgspec.structs.asdict(spec.context), spec.seed, self.seq, self.notes(),
+            None if spec.context is None else msgspec.structs.asdict(spec.context), msgspec.structs.asdict(spec.stop),
+            self.finished_with, spec.seed, self.seq, self.notes(),
         )  # fmt: skip
 
     def notes(self) -> list[str]:

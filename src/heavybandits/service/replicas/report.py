@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -16,10 +16,12 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from ... import __version__
+from ...evidence.ledger import Ledger
 from ...online.estimates import ArmEstimate
 from ..events import iso
 from ..spec import ArmState, ArmView, Experiment, ExperimentView, as_json
 from .replica import SHOWN, Replica
+from .standing import Standing, assessed
 from .totals import ArmTotals, Totals
 
 _checksums: WeakKeyDictionary[Replica, tuple[int, str]] = WeakKeyDictionary()  # with the events that they are of
@@ -33,6 +35,7 @@ class Taken(NamedTuple):
     spec: Experiment
     view: ExperimentView
     totals: Totals
+    ledger: Ledger | None
     rows: Callable[[], list[ArmEstimate]]
 
 
@@ -40,7 +43,8 @@ def taken(replica: Replica, indices: bool = False) -> Taken:
     """Copy what pages and reports are made from, in the log's thread; only reports show the indices of arms."""
     view = replica.view()
     view.arms = [copy.copy(arm) for arm in view.arms]
-    return Taken(replica.exp, replica.spec, view, replica.totals.copied(), replica.learner.rows_later(indices))
+    ledger = None if replica.ledger is None else replica.ledger.copied()
+    return Taken(replica.exp, replica.spec, view, replica.totals.copied(), ledger, replica.learner.rows_later(indices))
 
 
 def checked(replica: Replica) -> tuple[Taken, str]:
@@ -115,13 +119,14 @@ def _of_arm(arm: ArmView, totals: ArmTotals, row: ArmEstimate, decisions: int) -
 
 
 def report(of: Taken, checksum: str) -> dict[str, Any]:
-    """Return an experiment's totals, estimates, medians and spans of time, in JSON's form."""
+    """Return an experiment's totals, evidence, estimates, medians and spans of time, in JSON's form."""
     totals, rows = of.totals, of.rows()
     found = summary(of, rows)
     busiest = sorted(totals.arms, key=lambda name: -totals.arms[name].decisions)[:SHOWN]
-    return _plain_fields(found) | {
-        "arms": [_plain_fields(arm) | _plain_median(totals.arms[arm.name]) for arm in found.arms],
-        "largest": list(map(_plain_fields, found.largest)),
+    return _plain_fields(asdict(found)) | {
+        "arms": [_plain_fields(asdict(arm)) | _plain_median(totals.arms[arm.name]) for arm in found.arms],
+        "largest": [_plain_fields(asdict(one)) for one in found.largest],
+        "evidence": _evidence(assessed(of, found), busiest),
         "library_version": __version__, "checksum": checksum,
         "first": None if totals.first_t is None else iso(totals.first_t),
         "last": iso(totals.last_t) if totals.spans else None, "span_seconds": totals.width / 1e6,
@@ -188,9 +193,22 @@ def _left_out(n: int) -> int:
     return most
 
 
-def _plain_fields(of: Struct) -> dict[str, Any]:
-    """Return the fields of a structure, its numbers in JSON's form."""
-    return {name: _plain(value) if isinstance(value, float) else value for name, value in asdict(of).items()}
+def _evidence(found: Standing, arms: list[str]) -> dict[str, Any] | None:
+    """Return the evidence, with a row for each of these arms; None if there can be none."""
+    if found.evidence is None:
+        return None
+    forecast, cap = found.evidence.forecast, found.evidence.cap
+    return {
+        "winner": found.evidence.winner, "leader": found.leader, "sentences": list(found.sentences),
+        "cap": None if cap is None else [_plain(end) for end in cap],
+        "more_decisions": None if forecast is None else [_plain(float(count)) for count in forecast],
+        "arms": [_plain_fields(found.about(arm)._asdict()) for arm in arms if arm in found.evidence.estimates],
+    }  # fmt: skip
+
+
+def _plain_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields with their numbers in JSON's form."""
+    return {name: _plain(value) if isinstance(value, float) else value for name, value in fields.items()}
 
 
 def _plain_median(arm: ArmTotals) -> dict[str, Any]:

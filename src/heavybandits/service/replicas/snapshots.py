@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ...evidence.ledger import Ledger
 from ..spec import ArmView, Experiment, State
 from .linear_learner import reordered
 from .totals import Totals
@@ -28,6 +29,8 @@ class Held(msgspec.Struct):
     arms: list[ArmView]
     learner: bytes
     totals: Totals
+    evidence: bytes  # empty if decisions depend on contexts
+    finished_with: str | None = None
 
 
 class SortedHeld(msgspec.Struct):
@@ -84,7 +87,8 @@ def opened_sorted(contents: bytes, order: Sequence[str], link: bytes) -> Held:
     held.totals.arms = {arm: held.totals.arms[arm] for arm in order}
     arms = [held.arms[arm] for arm in order]
     learner = held.agent if held.spec.context is None else reordered(held.agent, order)
-    return Held(held.seq, link, held.spec, held.state, arms, learner, held.totals)
+    evidence = Ledger(order, held.spec.goal).dumps()  # that version kept none, so it begins here
+    return Held(held.seq, link, held.spec, held.state, arms, learner, held.totals, evidence)
 
 
 def _digest(contents: bytes) -> bytes:
