@@ -15,7 +15,6 @@ COMMAND = "a command and the function that it calls"
 NAMES = {"compare": COMMAND, "diagnose": COMMAND, "main": "where the program begins, and what it begins"}
 # Still to be renamed, each by its unit and the thing that it measures.
 OLD_CONSTANTS = {
-    "STEEPEST",
     "BLOCKED",
     "CHUNK",
     "CLOSE",
@@ -29,7 +28,6 @@ OLD_CONSTANTS = {
 }
 # Still to be renamed, so that each means one thing.
 OLD_NAMES = {
-    "look",
     "Held",
     "Look",
     "Pending",
