@@ -20,6 +20,7 @@ from heavybandits.service.dashboard.panels import leaderboard, noise, outliers, 
 from heavybandits.service.dashboard.rivals import replayed
 from heavybandits.service.http.auth import new_token
 from heavybandits.service.replicas.report import taken
+from heavybandits.service.replicas.standing import LIFTS
 from heavybandits.service.spec import Arm, ContextRule, Experiment, Goal
 from heavybandits.service.storage import open_storage
 
@@ -47,6 +48,13 @@ def test_a_winner_needs_evidence_and_the_page_says_what_it_rests_on() -> None:
     assert (best.leads, other.leads) == (True, False)
     low, high = map(float, best.interval.split(" to "))
     assert 0.6 < low < 0.75 < high < 0.9
+
+
+def test_only_the_highest_arms_have_lifts() -> None:
+    rng, names = np.random.default_rng(0), [f"arm {number}" for number in range(14)]
+    found = known({name: (rng.random(60) < 0.05 * number).astype(float).tolist() for number, name in enumerate(names)})
+    lifted = {row.name for row in leaderboard(found, names) if row.lift != "-"}
+    assert lifted == set(sorted(names, key=lambda name: found.standing.values[name])[-LIFTS:])
 
 
 def test_equal_arms_have_no_winner() -> None:

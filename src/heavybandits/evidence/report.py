@@ -141,8 +141,8 @@ class Evidence:
 
         return pd.DataFrame([self.about(arm)._asdict() for arm in self._order()])
 
-    def about(self, arm: str) -> ArmEvidence:
-        """Return what is known about one arm: its row of the table."""
+    def about(self, arm: str, lift: bool = True) -> ArmEvidence:
+        """Return what is known about one arm: its row of the table; the bounds of a lift take the longest."""
         terms, verdict, number = self._terms, self._verdict, self._terms.arms.index(arm)
         n = int(self._tally.n[number])
         if verdict is None:
@@ -151,10 +151,9 @@ class Evidence:
         low, high = sorted(terms.sign * end for end in measure.interval(number, alpha))
         is_leader = number == verdict.leader and len(terms.arms) > 1
         log = float(verdict.logs[verdict.rival if is_leader else number])
-        return ArmEvidence(
-            arm, n, terms.sign * float(self._estimates[number]), low + 0.0, high + 0.0,
-            *self._lifts(verdict, measure, number, alpha), math.exp(min(log, LARGEST_LOG)), min(1.0, math.exp(-log)),
-        )  # fmt: skip
+        lifts = self._lifts(verdict, measure, number, alpha) if lift else (math.nan, math.nan, math.nan)
+        estimate, evidence = terms.sign * float(self._estimates[number]), math.exp(min(log, LARGEST_LOG))
+        return ArmEvidence(arm, n, estimate, low + 0.0, high + 0.0, *lifts, evidence, min(1.0, math.exp(-log)))
 
     @cached_property
     def _estimates(self) -> FloatArray:
