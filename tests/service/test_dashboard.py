@@ -52,7 +52,9 @@ def test_a_winner_needs_evidence_and_the_page_says_what_it_rests_on() -> None:
 
 def test_only_the_highest_arms_have_lifts() -> None:
     rng, names = np.random.default_rng(0), [f"arm {number}" for number in range(14)]
-    found = known({name: (rng.random(60) < 0.05 * number).astype(float).tolist() for number, name in enumerate(names)})
+    found = known(
+        {name: (rng.random(99) < 0.05 * (number + 2)).astype(float).tolist() for number, name in enumerate(names)}
+    )
     lifted = {row.name for row in leaderboard(found, names) if row.lift != "-"}
     assert lifted == set(sorted(names, key=lambda name: found.standing.values[name])[-LIFTS:])
 
