@@ -52,9 +52,11 @@ def test_a_winner_needs_evidence_and_the_page_says_what_it_rests_on() -> None:
 
 def test_only_the_highest_arms_have_lifts() -> None:
     rng, names = np.random.default_rng(0), [f"arm {number}" for number in range(14)]
-    found = known(
-        {name: (rng.random(99) < 0.05 * (number + 2)).astype(float).tolist() for number, name in enumerate(names)}
-    )
+    spec = Experiment(arms=[Arm(name) for name in names], policy="epsilon-greedy")
+    rewards = [
+        (name, float(rng.random() < 0.05 * (number + 2))) for _ in range(60) for number, name in enumerate(names)
+    ]
+    found = page_known(taken(played(spec, rewards)))
     lifted = {row.name for row in leaderboard(found, names) if row.lift != "-"}
     assert lifted == set(sorted(names, key=lambda name: found.standing.values[name])[-LIFTS:])
 
