@@ -37,6 +37,13 @@ def test_quickstart_makes_its_table_and_its_picture(
     assert (tmp_path / "quickstart.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_the_verdict_in_the_readme_is_what_compare_says(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "README.md").read_text()
+    said = text.split("## Know when to stop")[1].split("```\n")[2]
+    exec(compile(python_blocks("README.md")[1], "stop.py", "exec"), {})
+    assert capsys.readouterr().out.startswith(said)
+
+
 def test_online_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
