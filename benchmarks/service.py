@@ -35,7 +35,7 @@ from heavybandits.service.experiments.rewards import Reward
 from heavybandits.service.log.lane import Lane
 from heavybandits.service.log.log import Log
 from heavybandits.service.log.turn import Outcome
-from heavybandits.service.replicas.read import read
+from heavybandits.service.replicas.read import read_replica
 from heavybandits.service.replicas.replica import Config, Replica
 from heavybandits.service.spec import Arm, Experiment
 from heavybandits.service.storage import open_storage
@@ -269,14 +269,14 @@ def recovery(folder: Path, n_events: int) -> None:
     start, busy = time.perf_counter(), time.process_time()
     head = session.head("x")
     assert head is not None
-    replica = read(session, head)
+    replica = read_replica(session, head)
     without, busy = time.perf_counter() - start, time.process_time() - busy
     with session.transaction():
         session.put_snapshot(head.id, replica.seq, __version__, replica.snapshot())
     within = []
     for _ in range(20):
         start = time.perf_counter()
-        again = read(session, head)
+        again = read_replica(session, head)
         within.append(time.perf_counter() - start)
     print(f"\n| with {n_events:,} events | |\n|---|---|")
     print(f"| replaying them without a snapshot | {without:.1f} s, {busy:.1f} s of processor time |")
@@ -412,7 +412,7 @@ def chain(folder: Path, rounds: int) -> None:
         with closing(log.storage.connect()) as session:
             session.migrate()
             create(session, "x", Experiment(arms=[Arm(name) for name in "abcd"], policy="ucb"), None, 0)
-            lane.replicas["x"] = read(session, cast(Head, session.head("x")))
+            lane.replicas["x"] = read_replica(session, cast(Head, session.head("x")))
         seen, n_decisions = list[float](), min(200 * size, 3200)
         for turn in range(2 * (rounds + 1)):
             unlinked = patch("heavybandits.service.replicas.replica.next_link", lambda link, event: link)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from heavybandits.service.http.openapi import description
+from heavybandits.service.http.openapi import openapi_description
 
 PAGE = Path(__file__).parent / "service-api.md"
 BEFORE = """\
@@ -21,7 +21,7 @@ answers. A server describes itself at `/openapi.json`. Errors are answered as `a
 
 def page() -> str:
     """Return the page."""
-    found = description()
+    found = openapi_description()
     text = BEFORE
     for path, operations in found["paths"].items():
         for method, item in operations.items():

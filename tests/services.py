@@ -21,11 +21,11 @@ import pytest
 
 from heavybandits.service.events import Clock, system_clock
 from heavybandits.service.http.app import Service
-from heavybandits.service.http.connections import DEFAULTS, Limits
+from heavybandits.service.http.connections import DEFAULT_LIMITS, Limits
 from heavybandits.service.http.server import listen, make_server
 from heavybandits.service.log.log import Log
 from heavybandits.service.log.turn import Outcome
-from heavybandits.service.replicas.read import read
+from heavybandits.service.replicas.read import read_replica
 from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.storage import Session, Storage, open_storage
 
@@ -130,7 +130,7 @@ def replica_of(storage: Storage, name: str = "x") -> Replica:
     try:
         head = session.head(name)
         assert head is not None
-        return read(session, head)
+        return read_replica(session, head)
     finally:
         session.close()
 
@@ -139,7 +139,7 @@ class Running:
     """A server in a thread of this process."""
 
     def __init__(
-        self, storage: Storage, clock: Clock = system_clock, rate: float | None = None, limits: Limits = DEFAULTS
+        self, storage: Storage, clock: Clock = system_clock, rate: float | None = None, limits: Limits = DEFAULT_LIMITS
     ) -> None:
         self.service = Service(storage, clock=clock, rate=rate)
         self._wire = listen("127.0.0.1", 0)
@@ -162,7 +162,7 @@ class Running:
 
 @contextmanager
 def running(
-    storage: Storage, clock: Clock = system_clock, rate: float | None = None, limits: Limits = DEFAULTS
+    storage: Storage, clock: Clock = system_clock, rate: float | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[Running]:
     server = Running(storage, clock, rate, limits)
     try:

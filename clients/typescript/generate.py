@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heavybandits.service.http.openapi import description
+from heavybandits.service.http.openapi import openapi_description
 
 FOLDER = Path(__file__).parent
 NOTE = "// Written by generate.py from the OpenAPI description of the service; edit that, not this.\n"
@@ -55,7 +55,7 @@ class Endpoint(NamedTuple):
 
 def endpoints() -> Iterator[Endpoint]:
     """Yield the endpoints of the service's own interface, without those of OpenFeature."""
-    own = {path: methods for path, methods in description()["paths"].items() if not path.startswith("/ofrep")}
+    own = {path: methods for path, methods in openapi_description()["paths"].items() if not path.startswith("/ofrep")}
     for path, methods in own.items():
         for verb, item in methods.items():
             name = re.sub(r"_(\w)", lambda found: found[1].upper(), item["operationId"])
@@ -102,7 +102,7 @@ def signature(item: Endpoint) -> str:
     """Return a method's declaration."""
     given = [f"{part}: string" for part in item.parts]
     if item.form is not None:
-        needed = description()["components"]["schemas"][typed(item.form)].get("required")
+        needed = openapi_description()["components"]["schemas"][typed(item.form)].get("required")
         given.append(f"request{'' if needed else '?'}: {typed(item.form)}")
     if item.query:
         given.append(f"query?: {{ {'; '.join(f'{name}?: {typed(kind)}' for name, kind in item.query.items())} }}")
@@ -119,7 +119,7 @@ def method(item: Endpoint) -> str:
     sent, how = [f'"{item.method}"', address], "send"
     if item.form is not None:
         given.append("request = {}")
-        fields = description()["components"]["schemas"][typed(item.form)]["properties"]
+        fields = openapi_description()["components"]["schemas"][typed(item.form)]["properties"]
         sent.append("withIds(request)" if "items" in fields else "withId(request)" if "id" in fields else "request")
     if item.query:
         given.append("query")
@@ -132,7 +132,9 @@ def method(item: Endpoint) -> str:
 
 def files() -> dict[str, str]:
     """Return the files by name."""
-    schemas = {name: kind for name, kind in description()["components"]["schemas"].items() if name[:4] != "Flag"}
+    schemas = {
+        name: kind for name, kind in openapi_description()["components"]["schemas"].items() if name[:4] != "Flag"
+    }
     types = "".join(interface(name, schema) for name, schema in sorted(schemas.items()))
     return {
         "index.js": NOTE + JS + "\n".join(map(method, endpoints())) + "}\n",

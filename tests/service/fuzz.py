@@ -25,7 +25,7 @@ from nasty import Nasty, nasty
 from oracle import select
 from services import SECOND, FakeClock, Running, call, eventually, new_database, postgres_server, running
 
-from heavybandits.service.http.connections import DEFAULTS
+from heavybandits.service.http.connections import DEFAULT_LIMITS
 from heavybandits.service.maintenance.verification import verify
 from heavybandits.service.storage import Storage, open_storage
 
@@ -231,7 +231,7 @@ def fuzz(storage: Storage, requests: int, seed: int = 0) -> Tally:
     noted, clock = Noted(), FakeClock()
     logging.getLogger().addHandler(noted)
     try:
-        with running(storage, clock, limits=DEFAULTS._replace(head_seconds=2.0, body_seconds=2.0)) as server:
+        with running(storage, clock, limits=DEFAULT_LIMITS._replace(head_seconds=2.0, body_seconds=2.0)) as server:
             played = Fuzz(server, clock, requests, seed)
             played.run()
             eventually(lambda: not select(storage.url, DUE.format(clock.now)))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from services import Running, call, running
 
-from heavybandits.service.http.openapi import description
+from heavybandits.service.http.openapi import openapi_description
 from heavybandits.service.storage import open_storage
 
 pytestmark = pytest.mark.slow
@@ -23,11 +23,11 @@ def test_it_names_every_endpoint_and_every_field(server: Running) -> None:
     answer = call(server.address, "GET", "/docs")
     assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
     text = answer.body.decode()
-    for path, methods in description()["paths"].items():
+    for path, methods in openapi_description()["paths"].items():
         for method, item in methods.items():
             assert f"<code>{method.upper()} {path}</code>" in text
             assert item["operationId"] in re.findall(r'<section id="(\w+)">', text)
-    for name, schema in description()["components"]["schemas"].items():
+    for name, schema in openapi_description()["components"]["schemas"].items():
         _, _, section = text.partition(f'<section id="{name}">')
         section = section.partition("</section>")[0]
         assert re.findall(r"<li><code>(.*?)</code>: ", section) == list(schema["properties"])

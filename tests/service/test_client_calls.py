@@ -20,7 +20,7 @@ from services import Running, eventually, running
 
 import heavybandits as hb
 from heavybandits.service.client.calls import Call, Calls
-from heavybandits.service.http.openapi import description
+from heavybandits.service.http.openapi import openapi_description
 from heavybandits.service.storage import open_storage
 
 EXAMPLES: dict[str, tuple[Any, ...]] = {  # arguments of each call, in the words of the description
@@ -70,7 +70,7 @@ def test_every_endpoint_of_the_interface_has_a_call() -> None:
     calls = Calls("http://h")
     made = [getattr(calls, name)(*arguments) for name, arguments in EXAMPLES.items()]
     made.append(calls.reward("{experiment}", "{decision}", 1.0, id="{reward}"))
-    paths = description()["paths"]
+    paths = openapi_description()["paths"]
     served = {(method.upper(), path) for path, methods in paths.items() for method in methods if "ofrep" not in path}
     assert {(call.method, unquote(call.path).partition("?")[0]) for call in made} == served
 
@@ -90,7 +90,7 @@ def test_queries_are_those_of_the_description() -> None:
     calls = Calls("http://h")
     for call in (calls.audit("x", after=3), calls.export("x", after=3, format="csv")):
         path, _, query = call.path.partition("?")
-        described = description()["paths"][path.replace("/x/", "/{experiment}/")]["get"]["parameters"]
+        described = openapi_description()["paths"][path.replace("/x/", "/{experiment}/")]["get"]["parameters"]
         assert re.findall(r"(\w+)=", query) == [each["name"] for each in described if each["in"] == "query"]
 
 
@@ -119,7 +119,7 @@ def test_every_call_works(client: Any) -> None:
     assert client.health() == {"status": "ok", "version": hb.__version__}
     assert client.ready() == {"status": "ready", "problems": []}
     assert "heavybandits_" in client.metrics()
-    assert client.describe() == description()
+    assert client.describe() == openapi_description()
     assert client.delete(name) == {"name": name, "seq": 12}
     with pytest.raises(hb.ServiceError, match="404: unknown experiment"):
         client.show(name)

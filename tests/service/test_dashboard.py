@@ -16,8 +16,8 @@ from services import Running, call, running
 from heavybandits.service.dashboard import prepared
 from heavybandits.service.dashboard.known import Known
 from heavybandits.service.dashboard.known import known as page_known
-from heavybandits.service.dashboard.panels import leaderboard, noise, outliers, series
-from heavybandits.service.dashboard.rivals import replayed
+from heavybandits.service.dashboard.panels import describe_rewards, leaderboard, outliers, series
+from heavybandits.service.dashboard.rivals import replayed_policies
 from heavybandits.service.http.auth import new_token
 from heavybandits.service.replicas.report import taken
 from heavybandits.service.replicas.standing import LIFTS
@@ -91,18 +91,18 @@ def test_outliers_that_decide_are_named() -> None:
 
 def test_panels_show_zeros_and_curves() -> None:
     found = known({"a": [0.0] * 30 + [5.0] * 10, "b": [0.0] * 40})
-    assert ("zeros", "88% of rewards") in noise(found, ["a", "b"])
+    assert ("zeros", "88% of rewards") in describe_rewards(found, ["a", "b"])
     assert [row.name for row in leaderboard(found, ["a", "b"])] == ["a", "b"]
     assert '"cost": [50.0]' in series(found)  # forty decisions for b at 1.25 each
 
 
 def test_a_change_of_level_is_sought_in_the_arms_that_are_drawn() -> None:
     rewards = {f"arm {number}": [0.0, 1.0] * 20 for number in range(9)}
-    assert ("level over time", "no change seen in the arms that are drawn") in noise(known(rewards), rewards)
+    assert ("level over time", "no change seen in the arms that are drawn") in describe_rewards(known(rewards), rewards)
     rewards["arm 3"] = [0.0, 1.0] * 20 + [5.0, 6.0] * 20
-    assert ("level over time", "changes for arm 3") in noise(known(rewards), rewards)
+    assert ("level over time", "changes for arm 3") in describe_rewards(known(rewards), rewards)
     few = {"a": rewards["arm 0"], "b": rewards["arm 1"]}
-    assert ("level over time", "no change seen") in noise(known(few), few)
+    assert ("level over time", "no change seen") in describe_rewards(known(few), few)
 
 
 def test_replays_leave_out_what_is_infinite() -> None:
@@ -110,8 +110,12 @@ def test_replays_leave_out_what_is_infinite() -> None:
 
     rng = np.random.default_rng(0)
     samples = [np.append(rng.normal(mean, 1, 60), np.inf) for mean in (0.0, 1.0)]
-    assert [row[0] for row in replayed(hb.UCB(), "mean", samples).rows] == ["this policy", "UCB", "an arm at random"]
-    assert replayed(hb.UCB(), "mean", samples[:1]).rows == []
+    assert [row[0] for row in replayed_policies(hb.UCB(), "mean", samples).rows] == [
+        "this policy",
+        "UCB",
+        "an arm at random",
+    ]
+    assert replayed_policies(hb.UCB(), "mean", samples[:1]).rows == []
 
 
 def test_experiments_that_cannot_be_read_are_listed_with_the_reason() -> None:

@@ -14,17 +14,17 @@ from histories import BEGIN, event, play, played
 from services import call, running
 
 from heavybandits.service.dashboard import prepared
-from heavybandits.service.dashboard.known import CURVES, known
-from heavybandits.service.dashboard.panels import LEADING, leaderboard, leading, series
+from heavybandits.service.dashboard.known import DRAWN_ARMS, known
+from heavybandits.service.dashboard.panels import LEADING_ARMS, leaderboard, leading, series
 from heavybandits.service.dashboard.prepared import Preparations, Prepared
-from heavybandits.service.dashboard.rivals import MOST, Rivals
+from heavybandits.service.dashboard.rivals import MOST_REPLAYED_ARMS, Rivals
 from heavybandits.service.http.web import Refused
-from heavybandits.service.log.lane import Look
+from heavybandits.service.log.lane import ReadReplica
 from heavybandits.service.replicas import totals
 from heavybandits.service.replicas.learners import ArmsLearner
 from heavybandits.service.replicas.linear_learner import LinearLearner
-from heavybandits.service.replicas.replica import SHOWN, Replica
-from heavybandits.service.replicas.report import Taken, checked, report, taken
+from heavybandits.service.replicas.replica import ARMS_OVER_TIME, Replica
+from heavybandits.service.replicas.report import Taken, checked, full_report, taken
 from heavybandits.service.spec import Arm, ContextRule, Experiment
 from heavybandits.service.storage import open_storage
 
@@ -44,20 +44,20 @@ def replica() -> Replica:
 def count(monkeypatch: pytest.MonkeyPatch) -> list[Prepared]:
     """Return a list of all preparations."""
     made: list[Prepared] = []
-    original = prepared.prepare
+    original = prepared.prepare_page
 
     def prepare(of: Taken) -> Prepared:
         made.append(original(of))
         return made[-1]
 
-    monkeypatch.setattr(prepared, "prepare", prepare)
+    monkeypatch.setattr(prepared, "prepare_page", prepare)
     return made
 
 
 def asking(replica: Replica) -> Callable[[Any], Any]:
     """Return what reads from a replica as the log would."""
 
-    async def ask(look: Look) -> Any:
+    async def ask(look: ReadReplica) -> Any:
         return look.read(replica)
 
     return ask
@@ -75,7 +75,7 @@ def test_all_who_look_at_once_share_one_preparation(replica: Replica, count: lis
 def test_a_page_is_prepared_again_only_if_something_has_happened(
     replica: Replica, count: list[Prepared], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prepared, "FRESH", 0.0)
+    monkeypatch.setattr(prepared, "FRESH_SECONDS", 0.0)
 
     async def visit() -> None:
         pages = Preparations(asking(replica))
@@ -92,7 +92,7 @@ def test_a_page_is_prepared_again_only_if_something_has_happened(
 def test_a_fresh_page_is_shown_again_unless_its_visitor_changed_something(
     replica: Replica, count: list[Prepared], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prepared, "FRESH", float("inf"))
+    monkeypatch.setattr(prepared, "FRESH_SECONDS", float("inf"))
 
     async def visit() -> None:
         pages = Preparations(asking(replica))
@@ -128,7 +128,7 @@ def test_pages_that_nobody_visits_are_dropped(replica: Replica, monkeypatch: pyt
     async def visit() -> None:
         pages = Preparations(asking(replica))
         await pages.of("x")
-        monkeypatch.setattr(prepared, "KEPT", 0.0)
+        monkeypatch.setattr(prepared, "PAGE_KEPT_SECONDS", 0.0)
         await pages.of("y")
         assert list(pages._latest) == ["y"]
 
@@ -146,32 +146,32 @@ def test_no_page_takes_a_snapshot_and_reports_take_one_per_event(
         return original(self)
 
     monkeypatch.setattr(Replica, "snapshot", snapshot)
-    prepared.prepare(taken(replica))
+    prepared.prepare_page(taken(replica))
     assert taken_at == []
-    first, again = (report(*checked(replica)) for _ in range(2))
+    first, again = (full_report(*checked(replica)) for _ in range(2))
     assert first["checksum"] == again["checksum"] == replica.checksum()
     play(replica, "arm 0", 1.0)
-    assert report(*checked(replica))["checksum"] != first["checksum"]
+    assert full_report(*checked(replica))["checksum"] != first["checksum"]
     assert taken_at == [7, 7, 9]  # the second one was the test's own
 
 
 def test_a_page_shows_the_leading_arms_with_leader_and_control_in_their_order() -> None:
-    n_arms = 2 * LEADING
+    n_arms = 2 * LEADING_ARMS
     shuffled = sorted(range(n_arms), key=lambda number: 37 * number % n_arms)  # the first are of all sizes
     rewards = [(f"arm {number}", float(number)) for number in shuffled]
-    page = prepared.prepare(taken(played(experiment(n_arms, control="arm 3"), rewards)))
+    page = prepared.prepare_page(taken(played(experiment(n_arms, control="arm 3"), rewards)))
     names = re.findall(r'<th scope="row">(?:<i [^>]*></i>)?(arm \d+)</th>', page.live)
-    assert names == ["arm 3", *(f"arm {number}" for number in range(n_arms - LEADING + 1, n_arms))]
+    assert names == ["arm 3", *(f"arm {number}" for number in range(n_arms - LEADING_ARMS + 1, n_arms))]
     assert 'href="/experiments/x/arms">All 100 arms</a>' in page.live
     rows = leaderboard(page.known, leading(page.known))
     assert [row.rank for row in (rows[0], rows[-1])] == ["97", "1"]
-    assert [row.leads for row in rows] == [False] * (LEADING - 1) + [True]
+    assert [row.leads for row in rows] == [False] * (LEADING_ARMS - 1) + [True]
 
 
 def test_arms_keep_their_colours_whoever_is_busy() -> None:
-    replica = played(experiment(CURVES + 4), [])
+    replica = played(experiment(DRAWN_ARMS + 4), [])
     looks: dict[str, set[tuple[str, str]]] = {}
-    for busy in (range(CURVES), range(4, CURVES + 4)):
+    for busy in (range(DRAWN_ARMS), range(4, DRAWN_ARMS + 4)):
         for number in busy:
             for _ in range(1 + number):
                 play(replica, f"arm {number}", 1.0)
@@ -182,18 +182,18 @@ def test_arms_keep_their_colours_whoever_is_busy() -> None:
         coloured = {row.name: row.colour for row in leaderboard(found, found.totals.arms)}
         assert [name for name, colour in coloured.items() if colour is not None] == [curve["name"] for curve in curves]
         assert all(coloured[name] in (None, number % 8) for number, name in enumerate(found.totals.arms))
-    assert len(looks) == CURVES + 4
+    assert len(looks) == DRAWN_ARMS + 4
     assert all(len(look) == 1 for look in looks.values())
     assert len({look for (look,) in looks.values()}) == len(looks)  # no two are alike
 
 
 def test_spans_of_a_report_have_the_busiest_arms_and_all_decisions() -> None:
-    n_arms = SHOWN + 10
+    n_arms = ARMS_OVER_TIME + 10
     replica = played(experiment(n_arms), [(f"arm {number}", 1.0) for number in range(n_arms)])
     for number in range(10, n_arms):
         play(replica, f"arm {number}", 1.0, BEGIN + 2 * SECOND)
-    spans = report(*checked(replica))["spans"]
-    assert [span["decisions"] for span in spans] == [n_arms, SHOWN]
+    spans = full_report(*checked(replica))["spans"]
+    assert [span["decisions"] for span in spans] == [n_arms, ARMS_OVER_TIME]
     assert [list(span["arms"]) for span in spans] == [[f"arm {number}" for number in range(10, n_arms)]] * 2
     assert spans[0]["arms"]["arm 10"] == {"decisions": 1, "rewards": 1, "total": 1.0}
 
@@ -202,7 +202,7 @@ def test_a_span_without_estimates_does_not_show_later_ones() -> None:
     replica = played(experiment(2), [])
     replica.apply(event(replica, "decision", "arm 0", None))
     play(replica, "arm 1", 5.0, BEGIN + 2 * SECOND)
-    assert [span["estimates"] for span in report(*checked(replica))["spans"]] == [{}, {"arm 1": 5.0}]
+    assert [span["estimates"] for span in full_report(*checked(replica))["spans"]] == [{}, {"arm 1": 5.0}]
 
 
 @pytest.mark.parametrize("plays", [
@@ -212,7 +212,7 @@ def test_a_span_without_estimates_does_not_show_later_ones() -> None:
 def test_a_copy_of_totals_is_not_changed_by_later_events(
     plays: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(totals, "SPANS", 4)
+    monkeypatch.setattr(totals, "MOST_SPANS", 4)
     replica, copies = played(experiment(5), []), []
     for second, number in plays:
         play(replica, f"arm {number}", 1.0, BEGIN + second * SECOND)
@@ -246,7 +246,7 @@ def test_rows_of_linear_policies_have_estimates_but_no_indices() -> None:
 
 def test_experiments_with_very_many_arms_are_not_replayed() -> None:
     rivals = Rivals()
-    found = asyncio.run(rivals.replay("x", known(taken(played(experiment(MOST + 1), [])))))
+    found = asyncio.run(rivals.replay("x", known(taken(played(experiment(MOST_REPLAYED_ARMS + 1), [])))))
     assert found.note == "Experiments with more than 100 arms are not replayed: that takes minutes."
     assert rivals._pool is None
 
@@ -254,8 +254,8 @@ def test_experiments_with_very_many_arms_are_not_replayed() -> None:
 @pytest.mark.slow
 def test_the_page_of_all_arms_has_all_of_them(tmp_path: Path) -> None:
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
-        arms = [{"name": f"arm {number}"} for number in range(LEADING + 5)]
+        arms = [{"name": f"arm {number}"} for number in range(LEADING_ARMS + 5)]
         assert server("PUT", "/x", {"arms": arms, "policy": "ucb"}).status == 201
         paths = ("/experiments/x/live", "/experiments/x/arms")
         pages = [call(server.address, "GET", path).body.decode() for path in paths]
-        assert [page.count('aria-label="Pause ') for page in pages] == [LEADING, LEADING + 5]
+        assert [page.count('aria-label="Pause ') for page in pages] == [LEADING_ARMS, LEADING_ARMS + 5]

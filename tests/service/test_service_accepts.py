@@ -12,9 +12,9 @@ from services import ARMS, Running, call, new_storage, running
 
 from heavybandits.algorithms.registry import examples, make, policies
 from heavybandits.protocols import is_named_tuple
-from heavybandits.service.experiments.changes import check
-from heavybandits.service.experiments.trial import LARGEST_STATE, check_size, n_bytes
-from heavybandits.service.spec import Arm, Experiment, number
+from heavybandits.service.experiments.changes import check_experiment
+from heavybandits.service.experiments.trial import LARGEST_STATE_BYTES, check_size, n_bytes
+from heavybandits.service.spec import Arm, Experiment, as_float
 
 CONTROL = ["%00", "a%00b", "a%0Ab", "a%0A", "%1B[31m", "%C2%85", "%7F"]
 UNUSUAL = [*CONTROL, "%ED%A0%80", "%FF", "%F0%9F%98%80", "x" * 65, "x" * 129, "%EF%BF%BF", "%E2%80%AE"]
@@ -110,7 +110,7 @@ def test_every_reward_is_stored_as_it_is(server: Running, value: Any) -> None:
     exp = session.progress()[name[1:]].id
     (stored,) = [float(str(each.value)) for each in session.find(exp, ["d"]) if each.kind == "reward"]
     session.close()
-    held = number(value)
+    held = as_float(value)
     assert (stored, math.copysign(1.0, stored)) == (held, math.copysign(1.0, held))
 
 
@@ -135,13 +135,13 @@ def nested(depth: int) -> Any:
 )
 def test_payloads_that_cannot_be_stored_are_refused(payload: Any, word: str) -> None:
     with pytest.raises(ValueError, match="payload") as refused:
-        check(Experiment(arms=[Arm("a", payload)], policy="ucb"))
+        check_experiment(Experiment(arms=[Arm("a", payload)], policy="ucb"))
     assert word in str(refused.value)
 
 
 @pytest.mark.parametrize("payload", [2**64 - 1, -(2**63), nested(32), {"a": "\0"}], ids=range(4))
 def test_payloads_at_the_limits_are_accepted(payload: Any) -> None:
-    check(Experiment(arms=[Arm("a", payload)], policy="ucb"))
+    check_experiment(Experiment(arms=[Arm("a", payload)], policy="ucb"))
 
 
 @pytest.mark.slow
@@ -196,13 +196,13 @@ def test_no_parameter_of_any_policy_takes_all_the_memory(kind: str, n: int) -> N
                 tracemalloc.start()
                 try:
                     check_size(changed, n)
-                    assert n_bytes(changed.init(n, None)) <= LARGEST_STATE, (name, path, extreme)
+                    assert n_bytes(changed.init(n, None)) <= LARGEST_STATE_BYTES, (name, path, extreme)
                 except ValueError:  # refused, or it needs a horizon
                     pass
                 finally:
                     peak = tracemalloc.get_traced_memory()[1]
                     tracemalloc.stop()
-                assert peak < 10 * LARGEST_STATE, (name, path, extreme)
+                assert peak < 10 * LARGEST_STATE_BYTES, (name, path, extreme)
     assert tried > 100
 
 
@@ -217,20 +217,20 @@ def test_no_parameter_of_any_policy_takes_all_the_memory(kind: str, n: int) -> N
 )
 def test_policies_that_need_too_much_memory_are_refused(policy: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="policy must have a state of at most 64 MiB"):
-        check(Experiment(arms=[Arm("a"), Arm("b")], policy=policy))
+        check_experiment(Experiment(arms=[Arm("a"), Arm("b")], policy=policy))
 
 
 def test_a_failure_on_trial_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heavybandits.service.experiments.trial.report", lambda *of: {"mean": {1j}})
+    monkeypatch.setattr("heavybandits.service.experiments.trial.full_report", lambda *of: {"mean": {1j}})
     with pytest.raises((ValueError, TypeError)):
-        check(Experiment(arms=[Arm("a")], policy="ucb"))
-    monkeypatch.setattr("heavybandits.service.experiments.trial.report", lambda *of: 1 / 0)
+        check_experiment(Experiment(arms=[Arm("a")], policy="ucb"))
+    monkeypatch.setattr("heavybandits.service.experiments.trial.full_report", lambda *of: 1 / 0)
     with pytest.raises(ValueError, match="the experiment cannot be used: ZeroDivisionError: division by zero"):
-        check(Experiment(arms=[Arm("a")], policy="ucb"))
+        check_experiment(Experiment(arms=[Arm("a")], policy="ucb"))
 
 
 def test_policies_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    check(Experiment(arms=[Arm("a")], policy="ucb"))
-    monkeypatch.setattr("heavybandits.service.experiments.trial.SLOWEST", 0.0)
+    check_experiment(Experiment(arms=[Arm("a")], policy="ucb"))
+    monkeypatch.setattr("heavybandits.service.experiments.trial.SLOWEST_SECONDS", 0.0)
     with pytest.raises(ValueError, match="policy must decide, learn and report within 0 s of processor time, took"):
-        check(Experiment(arms=[Arm("a")], policy="ucb"))
+        check_experiment(Experiment(arms=[Arm("a")], policy="ucb"))

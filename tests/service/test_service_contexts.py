@@ -280,7 +280,9 @@ def test_the_client_exports_reports_and_the_page_know_contexts(tmp_path: Path) -
 def test_the_page_makes_experiments_with_contexts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from heavybandits.service.replicas import learners
 
-    monkeypatch.setitem(learners.DEFAULTS, ("linear", "mean"), "lin-ucb")  # the default takes a while to compile
+    monkeypatch.setitem(
+        learners.DEFAULT_POLICIES, ("linear", "mean"), "lin-ucb"
+    )  # the default takes a while to compile
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
         for context, status in (("shared", 303), ("arms", 303), ("telepathy", 422)):
             form = f"name={context}&arms=a%0Ab&context={context}".encode()

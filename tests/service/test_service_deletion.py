@@ -9,7 +9,7 @@ from services import ARMS, FakeClock, Running, asked, running, threadless
 
 from heavybandits.service.experiments import deletion
 from heavybandits.service.experiments.deletion import remains_removed
-from heavybandits.service.log.lane import Look
+from heavybandits.service.log.lane import ReadReplica
 from heavybandits.service.maintenance import verification
 from heavybandits.service.maintenance.retention import prune
 from heavybandits.service.replicas.replica import Replica
@@ -37,7 +37,7 @@ def rows_of(session: Session, exp: int) -> dict[str, int]:
 def test_nothing_is_left_and_others_are_untouched(
     storage: Storage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(deletion, "CHUNK", 3)
+    monkeypatch.setattr(deletion, "ROWS_PER_TRANSACTION", 3)
     monkeypatch.setattr("heavybandits.service.http.operations.remove_remains", lambda *_: None)  # the test does it
     with running(storage, FakeClock()) as server:
         for name in ("x", "y"):
@@ -106,17 +106,17 @@ def test_a_server_drops_what_another_has_deleted(storage: Storage) -> None:
     with running(storage) as server:
         server("PUT", "/x", STICKY)
         with threadless(storage) as other:
-            assert asked(other, Look("x", Replica.view)).body.seed == STICKY.get("seed", 0)
+            assert asked(other, ReadReplica("x", Replica.view)).body.seed == STICKY.get("seed", 0)
             server("DELETE", "/x")
             server("PUT", "/x", {**STICKY, "seed": 7})
             session = storage.connect()
             other.follow(session)
             session.close()
-            assert asked(other, Look("x", Replica.view)).body.seed == 7
+            assert asked(other, ReadReplica("x", Replica.view)).body.seed == 7
 
 
 def test_an_interrupted_removal_is_finished_by_prune(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deletion, "CHUNK", 2)
+    monkeypatch.setattr(deletion, "ROWS_PER_TRANSACTION", 2)
     with running(storage) as server:
         server("PUT", "/x", STICKY)
         play(server, "x", 6)

@@ -12,19 +12,19 @@ from packaging.requirements import Requirement
 from services import call, running
 
 import heavybandits as hb
-from heavybandits.service.http.connections import DEFAULTS
+from heavybandits.service.http.connections import DEFAULT_LIMITS
 from heavybandits.service.http.downloads import MOST_DOWNLOADS
 from heavybandits.service.replicas import learners, linear_learner
 from heavybandits.service.storage import open_storage
 
 ROOT = Path(__file__).parents[2]
 LIMITS = {
-    "connections": DEFAULTS.connections,
-    "time for a request's head": DEFAULTS.head_seconds,
-    "time for its body": DEFAULTS.body_seconds,
-    "time for which an answer is not read": DEFAULTS.answer_seconds,
-    "time between requests": DEFAULTS.idle_seconds,
-    "bytes of all requests being received or worked on": DEFAULTS.request_bytes >> 20,
+    "connections": DEFAULT_LIMITS.connections,
+    "time for a request's head": DEFAULT_LIMITS.head_seconds,
+    "time for its body": DEFAULT_LIMITS.body_seconds,
+    "time for which an answer is not read": DEFAULT_LIMITS.answer_seconds,
+    "time between requests": DEFAULT_LIMITS.idle_seconds,
+    "bytes of all requests being received or worked on": DEFAULT_LIMITS.request_bytes >> 20,
     "exports at a time": MOST_DOWNLOADS,
 }
 
@@ -34,7 +34,7 @@ def test_the_snippets_of_the_documents_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, policy in ((learners, "ucb"), (linear_learner, "lin-ucb")):  # the defaults take a while to compile
-        monkeypatch.setattr(module, "policy_of", lambda spec, policy=policy: hb.make(policy))
+        monkeypatch.setattr(module, "experiment_policy", lambda spec, policy=policy: hb.make(policy))
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
         for name in ("README.md", "docs/service.md"):
             text = (ROOT / name).read_text()

@@ -13,14 +13,14 @@ from services import SECOND, FakeClock, asked, follow, threadless
 
 from heavybandits import __version__
 from heavybandits.algorithms.registry import examples, policies
-from heavybandits.service.experiments.changes import Change, check
+from heavybandits.service.experiments.changes import Configure, check_experiment
 from heavybandits.service.experiments.creation import create
 from heavybandits.service.experiments.decisions import Decide
 from heavybandits.service.experiments.rewards import Cancel, Observe, Retract, Reward
 from heavybandits.service.log.log import Log
-from heavybandits.service.log.turn import Turn
+from heavybandits.service.log.turn import ExperimentTurn
 from heavybandits.service.maintenance.verification import verify
-from heavybandits.service.replicas.read import read
+from heavybandits.service.replicas.read import read_replica
 from heavybandits.service.replicas.replica import Config, Replica
 from heavybandits.service.spec import DecisionAnswer, Experiment, State
 from heavybandits.service.storage import Session, open_storage
@@ -86,10 +86,10 @@ class Play:
         new = rng.choice(NEW_ARMS)
         if new not in self.arms and not (self.spec.context and self.spec.context.shared):
             self.arms.append(new)
-            return Change(name, Config(add=new, payload=self.last))
+            return Configure(name, Config(add=new, payload=self.last))
         state = rng.choice(STATES)
         changes = [Config(pause=arm), Config(resume=arm), Config(state=state), Config(retire=arm)]
-        return Change(name, rng.choices(changes, [4, 6, 4, 1])[0])
+        return Configure(name, rng.choices(changes, [4, 6, 4, 1])[0])
 
     def _context(self) -> Any:
         if self.spec.context is None:
@@ -125,7 +125,7 @@ def accepted(kind: str, policy: str) -> dict[str, Experiment]:
     for number, (name, rule) in enumerate(RULES.items()):
         spec = spec_of(kind, policy, number, rule)
         try:
-            check(spec)
+            check_experiment(spec)
         except (ValueError, TypeError) as error:
             why = str(error)
         else:
@@ -152,7 +152,7 @@ def held(log: Log, name: str) -> Replica:
 
 def after(replica: Replica, session: Session, now: int, requests: list[Any]) -> Any:
     """Return how an experiment answers requests that are not stored, and what it holds afterwards."""
-    turn = Turn(replica, now)
+    turn = ExperimentTurn(replica, now)
     turn.prepare(session, requests)
     answers = [request.run(turn) for request in requests]
     return answers, replica.view(), repr(replica.learner.rows()), replica.snapshot()
@@ -197,10 +197,10 @@ def compare(each: Play, live: list[Replica], session: Session, now: int) -> None
     """Compare the replicas of two servers with one that is read again, and with a replay of the whole log."""
     head = session.head(each.name)
     assert head is not None
-    again = read(session, head)
+    again = read_replica(session, head)
     with session.transaction():
         session.run("DELETE FROM snapshot")
-    replicas = [*live, again, read(session, head)]
+    replicas = [*live, again, read_replica(session, head)]
     assert [replica.snapshot() for replica in replicas] == [replicas[-1].snapshot()] * len(replicas)
     assert [replica.checksum() for replica in replicas] == [replicas[-1].checksum()] * len(replicas)
     requests = [request for _ in range(10) for request in each.requests()]

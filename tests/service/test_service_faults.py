@@ -84,8 +84,8 @@ def test_a_cut_after_the_commit_is_found_by_the_retry(proxy: Proxy) -> None:
 
 
 def test_a_silent_database_is_given_up(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "STUCK", 0.5)
-    monkeypatch.setattr(app, "PATIENCE", 1.0)
+    monkeypatch.setattr(log, "STUCK_SECONDS", 0.5)
+    monkeypatch.setattr(app, "ANSWER_SECONDS", 1.0)
     with running(open_storage(proxy.url)) as server:
         make(server)
         proxy.silent = True
@@ -118,7 +118,7 @@ def test_a_full_disk_means_503_and_then_recovery(tmp_path: Path) -> None:
     while process("POST", "/x/decisions", {"id": f"more{len(acknowledged)}"}).status == 201:
         acknowledged.append(f"more{len(acknowledged)}")
     for _ in range(10):  # it stays so, though reading works
-        time.sleep(3 * log.POLL)
+        time.sleep(3 * log.POLL_SECONDS)
         refused = call(process.address, "GET", "/ready")
         assert (refused.status, refused.body["title"]) == (503, "not ready")
         assert "cannot store" in refused.body["detail"]
@@ -146,7 +146,7 @@ def test_a_database_that_only_reads_is_not_ready(postgres: str) -> None:
         set_read_only("on")
         assert server("POST", "/x/decisions", {"id": "during"}).status == 503
         for _ in range(10):
-            time.sleep(3 * log.POLL)
+            time.sleep(3 * log.POLL_SECONDS)
             assert call(server.address, "GET", "/ready").status == 503
         set_read_only("off")
         end = time.monotonic() + 60
@@ -160,7 +160,7 @@ def test_a_database_that_only_reads_is_not_ready(postgres: str) -> None:
 
 
 def test_too_many_waiting_requests_are_turned_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane, "QUEUE", 10)
+    monkeypatch.setattr(lane, "LONGEST_QUEUE", 10)
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
         make(server)
         items = [{"decision": {"id": f"d{i}"}} for i in range(200)]

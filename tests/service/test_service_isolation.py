@@ -64,7 +64,7 @@ def test_values_that_the_database_refuses_are_no_outage(storage: Storage) -> Non
 def test_an_experiment_that_cannot_be_read_holds_up_no_other(
     storage: Storage, damage: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "RETRY", 0.3)
+    monkeypatch.setattr(log, "READ_AGAIN_SECONDS", 0.3)
     clock = FakeClock()
     with running(storage, clock) as server:
         make(server, "broken", "sound", reward={"window": 60})
@@ -124,7 +124,7 @@ def test_what_takes_long_to_read_holds_up_no_other(storage: Storage, monkeypatch
     """A policy that another server uses first is compiled here, too, when its experiment is first read."""
     with running(storage) as server, running(storage) as other, ThreadPoolExecutor(1) as pool:
         make(server, "y")
-        with held_up(monkeypatch, lane, "read") as reached:
+        with held_up(monkeypatch, lane, "read_replica") as reached:
             with closing(storage.connect()) as session:
                 assert create(session, "x", Experiment(arms=[Arm("a"), Arm("b")], policy="ucb"), None, 0).status == 201
             assert reached.wait(60)
@@ -206,7 +206,7 @@ def test_windows_of_all_experiments_take_one_statement(storage: Storage, monkeyp
             assert len(statements) == 2
             for each in served.lanes.values():
                 each.step()
-            late = asked(served, *(lane.Look(f"x{i}", lambda replica: replica.totals) for i in range(20)))
+            late = asked(served, *(lane.ReadReplica(f"x{i}", lambda replica: replica.totals) for i in range(20)))
             assert [sum(arm.given_up for arm in outcome.body.arms.values()) for outcome in late] == [1] * 20
 
 
@@ -216,8 +216,8 @@ def test_a_lock_that_is_held_for_too_long_is_lost(
 ) -> None:
     from heavybandits.service.storage import postgres as module
 
-    monkeypatch.setattr(module, "LONGEST", 1)
-    monkeypatch.setattr(module, "BLOCKED", 0)
+    monkeypatch.setattr(module, "TRANSACTION_SECONDS", 1)
+    monkeypatch.setattr(module, "BLOCKING_SECONDS", 0)
     if not has_transaction_timeout:
         monkeypatch.setattr(module, "HAS_TRANSACTION_TIMEOUT", 10**9)
     storage = open_storage(new_database(postgres))

@@ -297,7 +297,7 @@ def test_an_export_whose_database_fails_has_no_end(
 
     with running(store) as server:
         fill(server)
-        monkeypatch.setattr(export, "CHUNK", 500)
+        monkeypatch.setattr(export, "EVENTS_PER_PART", 500)
         monkeypatch.setattr(Session, "events", cut)
         with wire(server, request("GET", "/v1/experiments/x/export")) as reader:
             answer = rest(reader)

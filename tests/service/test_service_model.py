@@ -12,7 +12,7 @@ from services import asked, replica_of, threadless
 from heavybandits.service.experiments.creation import create
 from heavybandits.service.experiments.decisions import Decide
 from heavybandits.service.experiments.rewards import Cancel, Observe, Reward
-from heavybandits.service.log.lane import Look
+from heavybandits.service.log.lane import ReadReplica
 from heavybandits.service.maintenance.verification import verify
 from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.spec import Arm, Experiment
@@ -75,13 +75,13 @@ def test_any_requests_get_the_statuses_of_the_model(batches: list[Any], draws: b
         make(storage, spec)
         with threadless(storage) as first, threadless(storage) as second:
             for server, requests in batches:
-                commands = [command(*each) for each in requests] + [Look("x", Replica.view)]
+                commands = [command(*each) for each in requests] + [ReadReplica("x", Replica.view)]
                 seen = [outcome.status for outcome in asked((first, second)[server], *commands)]
                 assert seen == [model.status(*each) for each in requests] + [200]
             session, replica = storage.connect(), replica_of(storage)
             for log in (first, second):
                 log.follow(session)
-                assert asked(log, Look("x", Replica.checksum)).body == replica.checksum()
+                assert asked(log, ReadReplica("x", Replica.checksum)).body == replica.checksum()
         assert [finding.ok for finding in verify(session)] == [True]
         session.close()
         learned = sum(kind in ("reward", "observe") for kind, _ in model.stored)

@@ -15,10 +15,10 @@ from schemathesis.specs.openapi.checks import (
 )
 from services import ARMS, Running, call, running
 
-from heavybandits.service.http.openapi import description
+from heavybandits.service.http.openapi import openapi_description
 from heavybandits.service.storage import open_storage
 
-SCHEMA = schemathesis.openapi.from_dict(description())
+SCHEMA = schemathesis.openapi.from_dict(openapi_description())
 CHECKS: list[Any] = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
@@ -47,7 +47,7 @@ def test_made_up_requests_are_answered_as_described(case: Any, server: Running) 
 def test_the_description_is_served_and_other_addresses_are_not(server: Running) -> None:
     served = call(server.address, "GET", "/openapi.json")
     assert served.status == 200
-    assert served.body == description()
+    assert served.body == openapi_description()
     for method, path, status in [
         ("GET", "/nowhere", 404),
         ("POST", "/health", 405),

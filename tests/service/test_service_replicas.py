@@ -13,7 +13,7 @@ from services import ARMS, Running, asked, call, replica_of, running, threadless
 import heavybandits
 from heavybandits.service.events import Event, system_clock
 from heavybandits.service.log import lane
-from heavybandits.service.log.lane import Look
+from heavybandits.service.log.lane import ReadReplica
 from heavybandits.service.maintenance import verification
 from heavybandits.service.maintenance.retention import prune
 from heavybandits.service.replicas.replica import Replica
@@ -157,9 +157,9 @@ def test_an_event_that_fails_half_way_is_not_taken_in_twice(storage: Storage, mo
     monkeypatch.setattr(Totals, "rewarded", failing)
     session.close()
     with threadless(storage) as log:
-        assert asked(log, Look("x", Replica.checksum)).status == 500
+        assert asked(log, ReadReplica("x", Replica.checksum)).status == 500
         log.problems.clear()
-        assert asked(log, Look("x", Replica.checksum)).body == replica_of(storage).checksum()
+        assert asked(log, ReadReplica("x", Replica.checksum)).body == replica_of(storage).checksum()
 
 
 def test_snapshots_are_taken_as_the_log_grows(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_few_snapshots_are_kept_and_what_a_pruned_log_begins_with(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lane, "EVENTS_PER_SNAPSHOT", 1)
-    monkeypatch.setattr(lane, "SNAPSHOTS", 2)
+    monkeypatch.setattr(lane, "SNAPSHOTS_KEPT", 2)
     with running(storage) as server:
         make(server)
         play(server, 0, 20)

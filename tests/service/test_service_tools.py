@@ -136,13 +136,13 @@ def test_parquet_is_refused_where_it_cannot_be_written(server: Running, monkeypa
 
 
 def test_parquet_is_written_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "CHUNK", 10)
+    monkeypatch.setattr(export, "EVENTS_PER_PART", 10)
     taken: list[int] = []
 
     def rows() -> Iterator[dict[str, Any]]:
         for seq in range(35):
             taken.append(seq)
-            yield dict.fromkeys(export.COLUMNS) | {"seq": seq, "value": seq / 2}
+            yield dict.fromkeys(export.EXPORT_COLUMNS) | {"seq": seq, "value": seq / 2}
 
     parts = export.written("parquet", rows())
     first = next(parts)
@@ -254,7 +254,7 @@ def interrupted(work: Callable[..., int], after: int) -> Callable[..., int]:
 
 
 def test_pruned_events_have_taught_what_they_had_to(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "CHUNK", 7)
+    monkeypatch.setattr(retention, "EVENTS_PER_STATEMENT", 7)
     clock = FakeClock()
     with running(storage, clock) as server:
         server("PUT", "/x", {"arms": [{"name": "a"}, {"name": "b"}], "policy": "ucb"})

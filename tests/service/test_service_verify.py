@@ -14,7 +14,7 @@ import pytest
 from services import SECOND, FakeClock, asked, threadless
 
 from heavybandits.service import commands
-from heavybandits.service.experiments.changes import Change
+from heavybandits.service.experiments.changes import Configure
 from heavybandits.service.experiments.creation import create
 from heavybandits.service.experiments.decisions import Decide
 from heavybandits.service.experiments.rewards import Cancel, Close, Observe, Reward
@@ -70,7 +70,7 @@ def play_and_close(session: Session, log: Log, clock: FakeClock, name: str) -> N
     arms = [Arm("a"), Arm("b", {"colour": "blue"}), Arm("c")]
     assert create(session, name, Experiment(arms=arms, **SPECS[KIND[name]]), "me", clock()).status == 201
     play(log, clock, name, 0, 14)
-    assert asked(log, Change(name, Config(pause="a", by="me"))).status == 200
+    assert asked(log, Configure(name, Config(pause="a", by="me"))).status == 200
     play(log, clock, name, 14, 20)
     clock.now += 3 * 60 * SECOND
     asked(log, Close(name, tuple(f"d{i}" for i in range(20))))
@@ -199,7 +199,7 @@ def test_what_servers_of_0_2_0_write_is_counted(storage: Storage, clock: FakeClo
         before = session.head("sticky")
         assert before is not None
         play(log, clock, "sticky", 30, 33)
-        asked(log, Change("sticky", Config(pause="b")))
+        asked(log, Configure("sticky", Config(pause="b")))
         play(log, clock, "sticky", 33, 40)  # every unit gets another arm
         with session.transaction():
             session.run(

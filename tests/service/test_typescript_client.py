@@ -13,7 +13,7 @@ import pytest
 from callers import GUARD, requests, wire
 from services import running
 
-from heavybandits.service.http.openapi import description
+from heavybandits.service.http.openapi import openapi_description
 from heavybandits.service.storage import open_storage
 
 FOLDER = Path(__file__).parents[2] / "clients" / "typescript"
@@ -30,7 +30,10 @@ def test_it_is_small_and_complete() -> None:
     assert sum((FOLDER / name).stat().st_size for name in listed) < 20_000
     found = runpy.run_path(str(FOLDER / "generate.py"))["endpoints"]()
     served = {
-        (verb.upper(), path) for path, verbs in description()["paths"].items() for verb in verbs if "ofrep" not in path
+        (verb.upper(), path)
+        for path, verbs in openapi_description()["paths"].items()
+        for verb in verbs
+        if "ofrep" not in path
     }
     assert {(item.method, item.path) for item in found} == served
 

@@ -11,7 +11,7 @@ import typer
 
 from .._validate import visible
 
-DEFAULT = "sqlite:///heavybandits.db"
+DEFAULT_DATABASE = "sqlite:///heavybandits.db"
 Db = Annotated[str, typer.Option("--db", metavar="URL", help="sqlite:///path or postgresql://user@host/name.")]
 token_app = typer.Typer(
     help="Create, list and revoke tokens of the service.", no_args_is_help=True, rich_markup_mode=None
@@ -26,7 +26,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def serve(
-    db: Db = DEFAULT,
+    db: Db = DEFAULT_DATABASE,
     host: Annotated[
         str, typer.Option(help="Address to listen on; beyond loopback, tokens are required.")
     ] = "127.0.0.1",
@@ -46,7 +46,7 @@ def serve(
 
 def export(
     experiment: Annotated[str, typer.Argument(help="Name of the experiment.")],
-    db: Db = DEFAULT,
+    db: Db = DEFAULT_DATABASE,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; standard output by default.")] = None,
     form: Annotated[str, typer.Option("--format", help="ndjson, csv or parquet.")] = "ndjson",
     after: Annotated[int, typer.Option(min=0, help="Skip events up to this sequence number.")] = 0,
@@ -58,7 +58,7 @@ def export(
     from ..online.replace import replacing
 
     exports = _needs_extra("maintenance.export")
-    exports.check(form)
+    exports.check_format(form)
     with _session(db) as session:
         head = session.head(experiment)
     if head is None:
@@ -72,7 +72,7 @@ def export(
             file.writelines(parts)
 
 
-def verify(db: Db = DEFAULT) -> None:
+def verify(db: Db = DEFAULT_DATABASE) -> None:
     """Check everything that is stored: replay every experiment from its log, and compare with all else bit for bit.
 
     Example: heavybandits verify --db sqlite:///checkout.db
@@ -82,7 +82,7 @@ def verify(db: Db = DEFAULT) -> None:
 
 def prune(
     days: Annotated[float, typer.Option(min=0, help="Remove events older than this many days.")],
-    db: Db = DEFAULT,
+    db: Db = DEFAULT_DATABASE,
 ) -> None:
     """Remove old events; what was learned from them stays, and so do open decisions.
 
@@ -108,7 +108,7 @@ def _go_through(db: str, work: Any, complaint: str) -> None:
         raise ValueError(f"{complaint.format(named)}; the lines on standard output say why")
 
 
-def migrate(db: Db = DEFAULT) -> None:
+def migrate(db: Db = DEFAULT_DATABASE) -> None:
     """Bring the schema of a database up to date; serve does this too.
 
     Example: heavybandits migrate --db postgresql://localhost/bandits
@@ -120,7 +120,7 @@ def migrate(db: Db = DEFAULT) -> None:
 @token_app.command("create")
 def create_token(
     role: Annotated[str, typer.Option(help="admin, decide or read.")],
-    db: Db = DEFAULT,
+    db: Db = DEFAULT_DATABASE,
     name: Annotated[str, typer.Option(help="What the token is for.")] = "",
 ) -> None:
     """Create a token and print it once; only its hash is stored."""
@@ -132,7 +132,7 @@ def create_token(
 
 
 @token_app.command("list")
-def list_tokens(db: Db = DEFAULT) -> None:
+def list_tokens(db: Db = DEFAULT_DATABASE) -> None:
     """List tokens: their ids, roles, states and names."""
     with _session(db) as session:
         for row in session.tokens():
@@ -142,7 +142,7 @@ def list_tokens(db: Db = DEFAULT) -> None:
 
 @token_app.command("revoke")
 def revoke_token(
-    token: Annotated[str, typer.Argument(help="Id of the token, as token list shows it.")], db: Db = DEFAULT
+    token: Annotated[str, typer.Argument(help="Id of the token, as token list shows it.")], db: Db = DEFAULT_DATABASE
 ) -> None:
     """Revoke a token; servers notice within a second or two."""
     with _session(db) as session, session.transaction():

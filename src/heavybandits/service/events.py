@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 Clock = Callable[[], int]  # microseconds since 1970
+SECOND = 1_000_000  # microseconds
 
 
 def system_clock() -> int:

@@ -9,8 +9,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 MAX_ARMS, MAX_EXPERIMENTS, MAX_BATCH = 1_000, 1_000, 1_000
 MAX_FEATURES = 256  # that a policy gets: decision time and snapshot size grow as their square
-LARGEST_FEATURE = 1e6  # in absolute value: even fourth powers are far from overflow
-LONGEST_WINDOW = 366 * 86_400  # seconds
+LARGEST_CONTEXT_NUMBER = 1e6  # in absolute value: even fourth powers are far from overflow
+LONGEST_WINDOW_SECONDS = 366 * 86_400  # seconds
 
 # Names appear in paths and on pages, so they have no slashes or control characters and are not "." or "..".  In Python
 # "$" also matches before a final line break, which (?!\n) excludes.
@@ -23,7 +23,7 @@ Number = float | Literal["Infinity", "-Infinity"]  # JSON has no infinite number
 Goal = Literal["mean", "location"]
 State = Literal["running", "paused", "stopped", "finished"]
 ArmState = Literal["running", "paused", "retired"]
-Feature = Annotated[float, Meta(ge=-LARGEST_FEATURE, le=LARGEST_FEATURE)]
+Feature = Annotated[float, Meta(ge=-LARGEST_CONTEXT_NUMBER, le=LARGEST_CONTEXT_NUMBER)]
 Vector = Annotated[list[Feature], Meta(min_length=1, max_length=MAX_FEATURES)]
 Context = Vector | Annotated[dict[Name, Vector], Meta(min_length=1, max_length=MAX_ARMS)]
 
@@ -38,7 +38,7 @@ class Arm(Struct, forbid_unknown_fields=True, omit_defaults=True):
 class RewardRule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """When a decision's reward is final: at once, or at the end of a window in seconds."""
 
-    window: Annotated[float, Meta(gt=0, le=LONGEST_WINDOW)] | None = None
+    window: Annotated[float, Meta(gt=0, le=LONGEST_WINDOW_SECONDS)] | None = None
     default: Number | None = None
     combine: Literal["first", "sum"] = "first"
 
@@ -254,12 +254,12 @@ class Problem(Struct, omit_defaults=True):
     type: str = "about:blank"
 
 
-def number(value: Number) -> float:
+def as_float(value: Number) -> float:
     """Return a number as a float; a negative zero becomes a positive one, because SQLite does not keep its sign.
 
     Examples
     --------
-    >>> number("-Infinity"), number(3), number(-0.0)
+    >>> as_float("-Infinity"), as_float(3), as_float(-0.0)
     (-inf, 3.0, 0.0)
     """
     return float(value) + 0.0

@@ -17,7 +17,7 @@ from ..._validate import positive
 from .trouble import ServiceError
 
 FALLBACK_SECONDS = 1.0  # after which a decision falls back, unless its timeout says otherwise
-EXPERIMENTS = "/v1/experiments"
+EXPERIMENTS_PATH = "/v1/experiments"
 FALLBACK_ID = "fallback:"  # how the ids of fallbacks begin, which the service never sees
 
 Answer = TypeVar("Answer")
@@ -75,7 +75,7 @@ class Calls:
 
     def experiments(self) -> Call[list[Object]]:
         """Return all experiments as they are now."""
-        return self._call("GET", EXPERIMENTS, read=functools.partial(self._list, "experiments"))
+        return self._call("GET", EXPERIMENTS_PATH, read=functools.partial(self._list, "experiments"))
 
     def show(self, experiment: str) -> Call[Object]:
         """Return an experiment as it is now."""
@@ -271,7 +271,7 @@ def parsed(text: bytes) -> Any:
 
 
 def _of(experiment: str, *parts: str) -> str:
-    return "/".join([EXPERIMENTS, *(quote(part, safe="") for part in (experiment, *parts))])
+    return "/".join([EXPERIMENTS_PATH, *(quote(part, safe="") for part in (experiment, *parts))])
 
 
 def _key(decision: Decision | str) -> str:

@@ -10,7 +10,7 @@ from ..replicas.standing import Standing, assessed
 from ..replicas.totals import Totals
 from ..spec import Experiment
 
-CURVES = 8  # arms that are drawn, the busiest
+DRAWN_ARMS = 8  # arms that are drawn, the busiest
 
 
 class Known(NamedTuple):
@@ -62,6 +62,6 @@ def known(of: Taken) -> Known:
     """Return what a page shows of an experiment."""
     rows = of.rows()
     report = summary(of, rows)
-    busiest = sorted(range(len(report.arms)), key=lambda position: -report.arms[position].decisions)[:CURVES]
+    busiest = sorted(range(len(report.arms)), key=lambda position: -report.arms[position].decisions)[:DRAWN_ARMS]
     drawn = {position: report.arms[position].name for position in sorted(busiest)}
     return Known(of.spec, report, of.totals, assessed(of, report), over_time(of.totals, rows), drawn)

@@ -20,9 +20,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from ..._validate import visible
-from ..experiments.changes import Change
-from ..http.openapi import description
-from ..http.operations import config_for, make
+from ..experiments.changes import Configure
+from ..http.openapi import openapi_description
+from ..http.operations import check_and_create, config_for
 from ..http.reading import changes_of, every_experiment
 from ..http.web import Refused, check_names, contents, said
 from ..replicas.replica import Config
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 COOKIE = "hb_token"
 STATIC = Path(__file__).parent / "static"
-BASE = Path(__file__).parents[2] / "report" / "templates" / "page.css"  # what pages and reports share
-FILES = {
-    "base.css": (BASE, "text/css"),
+SHARED_STYLE = Path(__file__).parents[2] / "report" / "templates" / "page.css"  # what pages and reports share
+STATIC_FILES = {
+    "base.css": (SHARED_STYLE, "text/css"),
     "dashboard.css": (STATIC / "dashboard.css", "text/css"),
     "dashboard.js": (STATIC / "dashboard.js", "text/javascript"),
     "htmx.min.js": (STATIC / "htmx.min.js", "text/javascript"),
     "uPlot.iife.min.js": (STATIC / "uPlot.iife.min.js", "text/javascript"),
     "uPlot.min.css": (STATIC / "uPlot.min.css", "text/css"),
 }
-POLICY = (
+CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
@@ -108,7 +108,7 @@ class Pages:
                     response = RedirectResponse(f"/login?to={quote(request.url.path)}", 303)
                 else:
                     response = self._page("problem.html.j2", refused.problem.status, problem=refused.problem)
-            response.headers["Content-Security-Policy"] = POLICY
+            response.headers["Content-Security-Policy"] = CONTENT_POLICY
             response.headers["X-Content-Type-Options"] = "nosniff"
             response.headers["Referrer-Policy"] = "same-origin"
             response.headers.setdefault("Cache-Control", "no-store")
@@ -173,7 +173,7 @@ class Pages:
         form = await _form(request)
         try:
             name, spec = _experiment(form)
-            made = await make(self.service, name, spec, request.state.who)
+            made = await check_and_create(self.service, name, spec, request.state.who)
             if isinstance(made.body, Problem):
                 raise Refused(made.status, made.body.title, made.body.detail)
         except Refused as refused:
@@ -199,7 +199,7 @@ class Pages:
 
     async def _changed(self, request: Request, config: Config) -> Response:
         name = request.path_params["experiment"]
-        await self._body(Change(name, config))
+        await self._body(Configure(name, config))
         self._prepared.forget(name)
         return RedirectResponse(f"/experiments/{quote(name, safe='')}", 303)
 
@@ -207,7 +207,7 @@ class Pages:
         return self._page("login.html.j2", to=_own_path(request.query_params.get("to", "/")), wrong=False)
 
     async def _show_interface(self, request: Request) -> Response:
-        return self._page("api.html.j2", **description())
+        return self._page("api.html.j2", **openapi_description())
 
     async def _login(self, request: Request) -> Response:
         form = await _form(request)
@@ -225,13 +225,13 @@ class Pages:
 
     async def _static(self, request: Request) -> Response:
         file = request.path_params["file"]
-        if file not in FILES:
+        if file not in STATIC_FILES:
             raise Refused(404, "no such address", f"there is no file {visible(file)!r}")
         contents, tag = _read(file)
         headers = {"ETag": tag, "Cache-Control": "no-cache"}
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
-        return Response(contents, media_type=FILES[file][1], headers=headers)
+        return Response(contents, media_type=STATIC_FILES[file][1], headers=headers)
 
 
 def _authorization(request: Request) -> str | None:
@@ -290,5 +290,5 @@ def _number(form: Form, field: str) -> float | None:
 
 @functools.cache
 def _read(file: str) -> tuple[bytes, str]:
-    contents = FILES[file][0].read_bytes()
+    contents = STATIC_FILES[file][0].read_bytes()
     return contents, f'"{hashlib.sha256(contents).hexdigest()[:16]}"'

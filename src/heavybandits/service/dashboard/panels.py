@@ -19,12 +19,12 @@ from ...evidence.report import ArmEvidence
 from ...palette import HUES, LINES
 from .known import Known
 
-LEADING = 50  # arms on the page; a page of their own has all
-WIDTH = 2.0  # of a curve, in pixels
-DRIFTS = 0.01  # p-value below which a change of level is reported
+LEADING_ARMS = 50  # arms on the page; a page of their own has all
+CURVE_PIXELS = 2.0  # of a curve, in pixels
+DRIFT_P_VALUE = 0.01  # p-value below which a change of level is reported
 
 
-class Row(NamedTuple):
+class LeaderboardRow(NamedTuple):
     """An arm of the leaderboard, as text."""
 
     position: int  # in the order in which arms were made; an arm keeps its place and its colour
@@ -52,15 +52,15 @@ def ranking(known: Known) -> list[str]:
 
 def leading(known: Known) -> set[str]:
     """Return the names of the best arms, with the control among them."""
-    best, control = ranking(known)[:LEADING], known.report.experiment.control
-    return {*best} if control in best else {*best[: LEADING - 1], control}
+    best, control = ranking(known)[:LEADING_ARMS], known.report.experiment.control
+    return {*best} if control in best else {*best[: LEADING_ARMS - 1], control}
 
 
-def leaderboard(known: Known, names: Collection[str]) -> list[Row]:
+def leaderboard(known: Known, names: Collection[str]) -> list[LeaderboardRow]:
     """Return these arms, in the order in which they were made: a row that moves is hard to read and easy to miss."""
     ranks = {name: rank for rank, name in enumerate(ranking(known), 1) if name in known.standing.values}
     return [
-        Row(
+        LeaderboardRow(
             position, arm.name, arm.state, position % len(HUES) if position in known.drawn else None,
             str(ranks.get(arm.name, "-")), f"{arm.share:.0%}", f"{arm.decisions:,}", f"{arm.pending:,}",
             _with_error(arm.mean, arm.standard_error), _with_interval(*known.median(arm.name)), number(arm.estimate),
@@ -87,7 +87,7 @@ def series(known: Known) -> str:
         "arms": [
             {
                 "name": name, "hue": HUES[position % len(HUES)],
-                "dash": [WIDTH * length for length in LINES[position // len(HUES) % len(LINES)]],
+                "dash": [CURVE_PIXELS * length for length in LINES[position // len(HUES) % len(LINES)]],
                 "share": [span.arms.get(name, [0.0])[0] / total if total else None
                           for span, total in zip(spans, decisions, strict=True)],
                 "estimate": [_finite(estimates.get(name, math.nan)) for estimates in known.estimates],
@@ -133,14 +133,14 @@ def outliers(known: Known) -> Outliers:
     return Outliers(rows, verdict)
 
 
-def noise(known: Known, names: Collection[str]) -> list[tuple[str, str]]:
+def describe_rewards(known: Known, names: Collection[str]) -> list[tuple[str, str]]:
     """Describe the rewards: zeros and infinities of all arms, tails of these, drift of those that are drawn."""
     arms = [arm for arm in known.report.arms if arm.rewards]
     if not arms:
         return []
     upper, lower = _tails(known, [arm.name for arm in arms if arm.name in names])
     drawn = [name for name in known.drawn.values() if known.totals.arms[name].rewards]
-    drifting = [name for name in drawn if drift(known.sample(name)).p_value * len(drawn) < DRIFTS]
+    drifting = [name for name in drawn if drift(known.sample(name)).p_value * len(drawn) < DRIFT_P_VALUE]
     where = "" if len(drawn) == len(arms) else " in the arms that are drawn"
     return [
         ("upper tail index", f"{upper}; means exist above 1, variances above 2"),
@@ -167,7 +167,7 @@ def _tails(known: Known, names: list[str]) -> tuple[Estimate, Estimate]:
     return upper, lower
 
 
-def delays(known: Known) -> list[tuple[str, str]]:
+def describe_delays(known: Known) -> list[tuple[str, str]]:
     """Describe rewards that are pending, and those that came too late."""
     arms = known.report.arms
     times = [arm.mean_delay for arm in arms if not math.isnan(arm.mean_delay)]

@@ -12,14 +12,14 @@ from urllib.parse import quote
 from starlette.concurrency import run_in_threadpool
 
 from ..._format import plural
-from ..log.lane import Look
+from ..log.lane import ReadReplica
 from ..replicas.replica import Replica
 from ..replicas.report import Taken, taken
 from .known import Known, known
-from .panels import delays, leaderboard, leading, noise, outliers, series
+from .panels import describe_delays, describe_rewards, leaderboard, leading, outliers, series
 
-FRESH = 2.0  # seconds for which a page is shown before anyone looks whether something has happened
-KEPT = 60.0  # seconds for which a page that nobody visits is kept
+FRESH_SECONDS = 2.0  # seconds for which a page is shown before anyone looks whether something has happened
+PAGE_KEPT_SECONDS = 60.0  # seconds for which a page that nobody visits is kept
 
 
 class Prepared(NamedTuple):
@@ -47,7 +47,7 @@ class Preparations:
     async def of(self, name: str) -> Prepared:
         """Return what is shown of an experiment: at most a few seconds old, and shared by all who ask meanwhile."""
         task = self._latest.get(name)
-        if task is None or (task.done() and time.monotonic() - task.result().at >= FRESH):
+        if task is None or (task.done() and time.monotonic() - task.result().at >= FRESH_SECONDS):
             self._drop_old()
             task = asyncio.create_task(self._prepare(name, None if task is None else task.result()))
             self._latest[name] = task
@@ -58,15 +58,15 @@ class Preparations:
         self._latest.pop(name, None)
 
     def _drop_old(self) -> None:
-        past = time.monotonic() - KEPT
+        past = time.monotonic() - PAGE_KEPT_SECONDS
         self._latest = {name: task for name, task in self._latest.items() if not task.done() or task.result().at > past}
 
     async def _prepare(self, name: str, before: Prepared | None) -> Prepared:
         """Return the page as it was before if nothing has happened since."""
         try:
-            found: Taken | None = await self._ask(Look(name, functools.partial(_news, before)))
+            found: Taken | None = await self._ask(ReadReplica(name, functools.partial(_news, before)))
             if found is not None:
-                return await run_in_threadpool(prepare, found)
+                return await run_in_threadpool(prepare_page, found)
             assert before is not None  # or there would be news
             return before._replace(at=time.monotonic())
         except BaseException:
@@ -78,14 +78,14 @@ def _news(before: Prepared | None, replica: Replica) -> Taken | None:
     return None if before is not None and before.after == (replica.exp, replica.seq) else taken(replica)
 
 
-def prepare(of: Taken) -> Prepared:
+def prepare_page(of: Taken) -> Prepared:
     """Work out what is shown of an experiment."""
     found = known(of)
     names = leading(found)
     live = rendered(
         "live.html.j2", experiment=of.view, report=found.report, rows=leaderboard(found, names),
         sentences=found.standing.sentences, series=series(found),
-        delays=delays(found), noise=noise(found, names), outliers=outliers(found),
+        delays=describe_delays(found), noise=describe_rewards(found, names), outliers=outliers(found),
     )  # fmt: skip
     return Prepared((of.exp, of.view.seq), found, live, time.monotonic())
 

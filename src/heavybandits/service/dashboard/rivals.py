@@ -13,11 +13,11 @@ from starlette.concurrency import run_in_threadpool
 
 from ..._format import number
 from ...protocols import FloatArray
-from ..replicas.learners import policy_of
+from ..replicas.learners import experiment_policy
 from .known import Known
 
-KEPT = 300.0  # seconds for which a replay is shown before it is made again
-MOST = 100  # arms; a replay of a thousand takes minutes
+REPLAY_KEPT_SECONDS = 300.0  # seconds for which a replay is shown before it is made again
+MOST_REPLAYED_ARMS = 100  # arms; a replay of a thousand takes minutes
 
 
 class Replayed(NamedTuple):
@@ -38,10 +38,12 @@ class Rivals:
         """Return the latest replay of an experiment, or a new one."""
         if known.has_context:
             return Replayed([], "Experiments with contexts are not replayed, because rewards depend on features.")
-        if len(known.totals.arms) > MOST:
-            return Replayed([], f"Experiments with more than {MOST} arms are not replayed: that takes minutes.")
+        if len(known.totals.arms) > MOST_REPLAYED_ARMS:
+            return Replayed(
+                [], f"Experiments with more than {MOST_REPLAYED_ARMS} arms are not replayed: that takes minutes."
+            )
         now = time.monotonic()
-        self._kept = {key: one for key, one in self._kept.items() if now - one[0] < KEPT}
+        self._kept = {key: one for key, one in self._kept.items() if now - one[0] < REPLAY_KEPT_SECONDS}
         try:
             if name not in self._kept:
                 self._kept[name] = now, asyncio.create_task(self._replayed(known))
@@ -56,9 +58,9 @@ class Rivals:
     async def _replayed(self, known: Known) -> Replayed:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-        pool, policy = self._pool, policy_of(known.spec)
+        pool, policy = self._pool, experiment_policy(known.spec)
         samples = await run_in_threadpool(lambda: [known.sample(name) for name in known.totals.arms])
-        return await asyncio.get_running_loop().run_in_executor(pool, replayed, policy, known.goal, samples)
+        return await asyncio.get_running_loop().run_in_executor(pool, replayed_policies, policy, known.goal, samples)
 
     def close(self) -> None:
         """End the process."""
@@ -67,14 +69,14 @@ class Rivals:
             self._pool = None
 
 
-def replayed(policy: Any, goal: str, samples: list[FloatArray]) -> Replayed:
+def replayed_policies(policy: Any, goal: str, samples: list[FloatArray]) -> Replayed:
     """Play the experiment's policy, UCB and a random choice on rewards drawn from the samples.
 
     Examples
     --------
     >>> import heavybandits as hb
     >>> rng = np.random.default_rng(0)
-    >>> found = replayed(hb.UCB(), "mean", [rng.normal(mean, 1, 100) for mean in (0.0, 2.0)])
+    >>> found = replayed_policies(hb.UCB(), "mean", [rng.normal(mean, 1, 100) for mean in (0.0, 2.0)])
     >>> [label for label, _, _ in found.rows]
     ['this policy', 'UCB', 'an arm at random']
     """

@@ -8,19 +8,19 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..log.turn import Outcome, Turn, problem
+from ..log.turn import ExperimentTurn, Outcome, refusal
 from ..replicas.replica import Config, Replica
 from ..spec import MAX_ARMS, ArmView, Experiment, StopRule
 from .trial import check_payloads, try_out
 
 
-def check(spec: Experiment) -> None:
+def check_experiment(spec: Experiment) -> None:
     """Refuse an invalid experiment; what its policy needs is compiled on the way.
 
     Examples
     --------
     >>> from heavybandits.service.spec import Arm
-    >>> check(Experiment(arms=[Arm("a")], control="b"))
+    >>> check_experiment(Experiment(arms=[Arm("a")], control="b"))
     Traceback (most recent call last):
         ...
     ValueError: control must be one of the arms, got 'b'
@@ -43,7 +43,7 @@ def check(spec: Experiment) -> None:
     try_out(spec)
 
 
-class Change(NamedTuple):
+class Configure(NamedTuple):
     """A change to an existing experiment."""
 
     experiment: str
@@ -57,7 +57,7 @@ class Change(NamedTuple):
         """Return no units."""
         return ()
 
-    def run(self, turn: Turn) -> Outcome:
+    def run(self, turn: ExperimentTurn) -> Outcome:
         """Make the change, unless it has been made already."""
         replica, change = turn.replica, self.config
         if change.state is not None:
@@ -71,43 +71,43 @@ class Change(NamedTuple):
         name = str(change.pause or change.resume or change.retire)
         arm = replica.arms.get(name)
         if arm is None:
-            return problem(404, "unknown arm", f"there is no arm {name!r}")
+            return refusal(404, "unknown arm", f"there is no arm {name!r}")
         wanted = "paused" if change.pause else "running" if change.resume else "retired"
         if arm.state == "retired" != wanted:
-            return problem(409, "retired", f"arm {name!r} is retired for good")
+            return refusal(409, "retired", f"arm {name!r} is retired for good")
         if wanted == "retired" != arm.state and len(replica.agent_arms) == 1:
-            return problem(409, "only arm", f"arm {name!r} is the only one left")
+            return refusal(409, "only arm", f"arm {name!r} is the only one left")
         if arm.state != wanted:
             self._append(turn, name)
         return Outcome(200, replica.arms[name])
 
-    def _choose(self, turn: Turn, name: str) -> Outcome:
+    def _choose(self, turn: ExperimentTurn, name: str) -> Outcome:
         """Let all decisions be for an arm from now on, or make it the control."""
         replica = turn.replica
         if name not in replica.arms:
-            return problem(404, "unknown arm", f"there is no arm {name!r}")
+            return refusal(404, "unknown arm", f"there is no arm {name!r}")
         if name not in replica.agent_arms:
-            return problem(409, "retired", f"arm {name!r} is retired for good")
+            return refusal(409, "retired", f"arm {name!r} is retired for good")
         if name != (replica.finished_with if self.config.finish else replica.control):
             self._append(turn, name)
         return Outcome(200, replica.view())
 
-    def _add(self, turn: Turn, name: str) -> Outcome:
+    def _add(self, turn: ExperimentTurn, name: str) -> Outcome:
         arm = turn.replica.arms.get(name)
         if arm is not None:
             if arm.state == "retired" or arm.payload != self.config.payload:
-                return problem(409, "name in use", f"there is, or was, a different arm named {name!r}")
+                return refusal(409, "name in use", f"there is, or was, a different arm named {name!r}")
             return Outcome(200, arm)
         if turn.replica.spec.context is not None and turn.replica.spec.context.shared:
-            return problem(409, "arms are fixed", "each arm that shares a context has its own model: none can be added")
+            return refusal(409, "arms are fixed", "each arm that shares a context has its own model: none can be added")
         if len(turn.replica.arms) >= MAX_ARMS:
-            return problem(409, "too many arms", f"an experiment has at most {MAX_ARMS} arms")
+            return refusal(409, "too many arms", f"an experiment has at most {MAX_ARMS} arms")
         try:
             check_payloads([self.config.payload, *(each.payload for each in turn.replica.arms.values())])
         except ValueError as error:
-            return problem(422, "invalid", str(error))
+            return refusal(422, "invalid", str(error))
         self._append(turn, name)
         return Outcome(201, ArmView(name, self.config.payload, "running"))
 
-    def _append(self, turn: Turn, arm: str | None) -> None:
+    def _append(self, turn: ExperimentTurn, arm: str | None) -> None:
         turn.append("config", None, arm, body=msgspec.json.encode(self.config).decode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ..events import Event
-from ..log.turn import Outcome, problem
+from ..log.turn import Outcome, refusal
 from ..replicas.links import first_link, next_link
 from ..replicas.replica import Config
 from ..spec import MAX_EXPERIMENTS, Experiment
@@ -20,12 +20,12 @@ def create(session: Session, name: str, spec: Experiment, by: str | None, now: i
         head = session.head(name)
         if head is None:
             if len(session.progress()) >= MAX_EXPERIMENTS:
-                return problem(409, "too many experiments", f"a database holds at most {MAX_EXPERIMENTS} experiments")
+                return refusal(409, "too many experiments", f"a database holds at most {MAX_EXPERIMENTS} experiments")
             new = session.add_experiment(name, text)
             body = msgspec.json.encode(Config(create=spec, by=by)).decode()
             event = Event(new.id, 1, "config", None, None, None, None, None, now, None, body)
             session.append([event])
             session.set_last(new.id, 1, next_link(first_link(new.id, name), event))
     if head is not None and head.spec != text:
-        return problem(409, "experiment differs", f"experiment {name!r} exists with a different description")
+        return refusal(409, "experiment differs", f"experiment {name!r} exists with a different description")
     return Outcome(201 if head is None else 200, None)

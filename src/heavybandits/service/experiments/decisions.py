@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..events import Event, iso
-from ..log.turn import Outcome, Turn, problem
+from ..events import SECOND, Event, iso
+from ..log.turn import ExperimentTurn, Outcome, refusal
 from ..replicas.replica import DecisionBody, Replica
 from ..spec import Context, DecisionAnswer
-from ..storage.session import Pending, UnitArm
+from ..storage.session import OpenDecision, UnitArm
 
-SECOND = 1_000_000  # microseconds
 encode = msgspec.json.Encoder(order="deterministic").encode
 _bodies = msgspec.json.Decoder(DecisionBody)
 
@@ -44,7 +43,7 @@ class Decide(NamedTuple):
         """Return the hash of the unit, if units keep their arms."""
         return (unit_hash(replica, self.unit),) if self.unit is not None and replica.spec.sticky else ()
 
-    def run(self, turn: Turn) -> Outcome:
+    def run(self, turn: ExperimentTurn) -> Outcome:
         """Return the decision with this id: the stored one, or a new one."""
         replica = turn.replica
         unit = None if self.unit is None else unit_hash(replica, self.unit)
@@ -53,17 +52,17 @@ class Decide(NamedTuple):
         if earlier := turn.found(self.id).get("decision"):
             if earlier.body != body:
                 what = "for another unit, among other arms or in another context"
-                return problem(409, "id in use", f"decision {self.id!r} was made {what}")
+                return refusal(409, "id in use", f"decision {self.id!r} was made {what}")
             return Outcome(200, answer(replica, earlier))
         if unknown := [arm for arm in among or () if arm not in replica.arms]:
-            return problem(422, "unknown arm", f"among must name arms of the experiment, got {unknown[0]!r}")
+            return refusal(422, "unknown arm", f"among must name arms of the experiment, got {unknown[0]!r}")
         try:
             replica.learner.check(self.context)
         except ValueError as error:
-            return problem(422, "invalid", str(error))
+            return refusal(422, "invalid", str(error))
         open_arms = replica.open_among(among, self.context)
         if not open_arms:
-            return problem(409, "no open arm", "every arm that may be chosen is paused or retired")
+            return refusal(409, "no open arm", "every arm that may be chosen is paused or retired")
         reason, given, p = self._given(turn, unit, open_arms)
         assigned = replica.assign(self.id, given, among, self.context)
         if reason in ("policy", "floor"):
@@ -74,10 +73,12 @@ class Decide(NamedTuple):
         window = replica.spec.reward.window
         if window is not None:
             deadline = turn.now + round(window * SECOND)
-            turn.keep_open(Pending(replica.exp, self.id, assigned.arm, deadline, None))
+            turn.keep_open(OpenDecision(replica.exp, self.id, assigned.arm, deadline, None))
         return Outcome(201, answer(replica, event))
 
-    def _given(self, turn: Turn, unit: str | None, open_arms: list[str]) -> tuple[str, str | None, float | None]:
+    def _given(
+        self, turn: ExperimentTurn, unit: str | None, open_arms: list[str]
+    ) -> tuple[str, str | None, float | None]:
         """Return the reason for the decision, and its arm and probability unless the policy chooses it."""
         replica = turn.replica
         if replica.finished_with in open_arms:

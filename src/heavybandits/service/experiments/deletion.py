@@ -8,12 +8,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 
-from ..log.turn import Outcome, problem
+from ..log.turn import Outcome, refusal
 from ..spec import Deleted
 from ..storage import Session, Storage, StorageError
 from ..storage.session import OF_EXPERIMENT
 
-CHUNK = 5_000  # rows removed in one transaction
+ROWS_PER_TRANSACTION = 5_000  # rows removed in one transaction
 
 log = logging.getLogger("heavybandits.service")
 
@@ -25,7 +25,7 @@ def delete(session: Session, name: str, by: str | None, now: int) -> Outcome:
         for exp in found:
             session.mark_deleted(exp, now)
     if head is None or not found:
-        return problem(404, "unknown experiment", f"there is no experiment {name!r}")
+        return refusal(404, "unknown experiment", f"there is no experiment {name!r}")
     seq = found[head.id] - 1
     log.info("experiment deleted", extra={"experiment": name, "events": seq, "token": by})
     return Outcome(200, Deleted(name, seq))
@@ -35,10 +35,10 @@ def remains_removed(session: Session) -> Iterator[int]:
     """Remove what is left of deleted experiments, and yield the number of rows after each part."""
     for exp in session.deleted():
         for table in OF_EXPERIMENT:
-            gone = CHUNK
-            while gone == CHUNK:
+            gone = ROWS_PER_TRANSACTION
+            while gone == ROWS_PER_TRANSACTION:
                 with session.transaction():
-                    gone = session.remove_rows(table, exp, CHUNK)
+                    gone = session.remove_rows(table, exp, ROWS_PER_TRANSACTION)
                 yield gone
         with session.transaction():
             session.remove_experiment(exp)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..events import Event
-from ..log.turn import Outcome, Turn, problem
+from ..events import SECOND, Event
+from ..log.turn import ExperimentTurn, Outcome, refusal
 from ..replicas.replica import Replica
-from ..spec import Accepted, number
-from .decisions import SECOND, encode, features_of
+from ..spec import Accepted, as_float
+from .decisions import encode, features_of
 
 
 class Reward(NamedTuple):
@@ -33,26 +33,26 @@ class Reward(NamedTuple):
         """Return no units."""
         return ()
 
-    def run(self, turn: Turn) -> Outcome:
+    def run(self, turn: ExperimentTurn) -> Outcome:
         """Count the reward once, unless the decision is closed."""
         replica, rule = turn.replica, turn.replica.spec.reward
         decision = turn.found(self.decision).get("decision")
         if decision is None:
-            return problem(404, "unknown decision", f"there is no decision {self.decision!r}")
+            return refusal(404, "unknown decision", f"there is no decision {self.decision!r}")
         if (rule.combine == "sum") != (self.id is not None):
             where = "rewards/{reward_id}" if rule.combine == "sum" else "reward"
-            return problem(422, "wrong endpoint", f"rewards of this experiment go to .../decisions/{{id}}/{where}")
+            return refusal(422, "wrong endpoint", f"rewards of this experiment go to .../decisions/{{id}}/{where}")
         if "retract" in turn.found(self.key):
-            return problem(409, "taken back", f"the reward of decision {self.decision!r} was taken back for good")
+            return refusal(409, "taken back", f"the reward of decision {self.decision!r} was taken back for good")
         if earlier := turn.found(self.key).get("reward"):
             if earlier.value != self.value:
-                return problem(409, "different value", f"the reward was reported before as {earlier.value}")
+                return refusal(409, "different value", f"the reward was reported before as {earlier.value}")
             return Outcome(200, Accepted(self.key, earlier.seq, not rule.at_close or _is_closed(turn, self.decision)))
         end_if_due(turn, decision)
         if _is_closed(turn, self.decision):
             if "late" not in turn.found(self.key):
                 turn.append("late", self.key, decision.arm, self.value, since=decision.t)
-            return problem(
+            return refusal(
                 410, "closed", f"decision {self.decision!r} takes no more rewards; this one is logged as late"
             )
         row = turn.open.get(self.decision) if rule.combine == "sum" else None
@@ -60,7 +60,7 @@ class Reward(NamedTuple):
             row = row._replace(total=(row.total or 0.0) + self.value)
             if row.total != row.total:
                 what = f"the rewards of decision {self.decision!r} are infinite already, with the opposite sign"
-                return problem(422, "no sum", f"{what}, so {self.value} cannot be added")
+                return refusal(422, "no sum", f"{what}, so {self.value} cannot be added")
         body = None if rule.at_close else features_of(decision)
         event = turn.append("reward", self.key, decision.arm, self.value, p=decision.p, since=decision.t, body=body)
         if not rule.at_close:
@@ -84,21 +84,21 @@ class Retract(NamedTuple):
         """Return no units."""
         return ()
 
-    def run(self, turn: Turn) -> Outcome:
+    def run(self, turn: ExperimentTurn) -> Outcome:
         """Let the decision end as if it had got no reward, unless the reward is learned."""
         rule, found = turn.replica.spec.reward, turn.found(self.decision)
         decision = found.get("decision")
         if decision is None:
-            return problem(404, "unknown decision", f"there is no decision {self.decision!r}")
+            return refusal(404, "unknown decision", f"there is no decision {self.decision!r}")
         if rule.combine == "sum":
-            return problem(409, "rewards add up", "report another reward with the opposite sign instead")
+            return refusal(409, "rewards add up", "report another reward with the opposite sign instead")
         if "reward" not in found:
-            return problem(404, "no reward", f"decision {self.decision!r} has no reward")
+            return refusal(404, "no reward", f"decision {self.decision!r} has no reward")
         if earlier := found.get("retract"):
             return Outcome(200, Accepted(self.decision, earlier.seq, False))
         end_if_due(turn, decision)
         if not rule.at_close or _is_closed(turn, self.decision):
-            return problem(409, "learned", "the policy has learned this reward, and cannot unlearn it")
+            return refusal(409, "learned", "the policy has learned this reward, and cannot unlearn it")
         event = turn.append("retract", self.decision, decision.arm, since=decision.t)
         return Outcome(201, Accepted(self.decision, event.seq, False))
 
@@ -117,20 +117,20 @@ class Cancel(NamedTuple):
         """Return no units."""
         return ()
 
-    def run(self, turn: Turn) -> Outcome:
+    def run(self, turn: ExperimentTurn) -> Outcome:
         """Give the decision up, unless it has a reward or its window is over."""
         found = turn.found(self.decision)
         decision = found.get("decision")
         if decision is None:
-            return problem(404, "unknown decision", f"there is no decision {self.decision!r}")
+            return refusal(404, "unknown decision", f"there is no decision {self.decision!r}")
         if cancelled := found.get("cancel"):
             return Outcome(200, Accepted(self.decision, cancelled.seq, False))
         row = turn.open.get(self.decision)
         if "reward" in found or (row is not None and row.total is not None):
-            return problem(409, "rewarded", f"decision {self.decision!r} has a reward, so it was shown")
+            return refusal(409, "rewarded", f"decision {self.decision!r} has a reward, so it was shown")
         end_if_due(turn, decision)
         if "close" in found:
-            return problem(410, "closed", f"the window of decision {self.decision!r} is over")
+            return refusal(410, "closed", f"the window of decision {self.decision!r} is over")
         body = features_of(decision)
         event = turn.append("cancel", self.decision, decision.arm, p=decision.p, since=decision.t, body=body)
         turn.close(self.decision)
@@ -155,21 +155,21 @@ class Observe(NamedTuple):
         """Return no units."""
         return ()
 
-    def run(self, turn: Turn) -> Outcome:
+    def run(self, turn: ExperimentTurn) -> Outcome:
         """Learn from the reward, once."""
         replica = turn.replica
         body = None if self.context is None else encode(self.context).decode()
         if earlier := turn.found(self.id).get("observe"):
             if (earlier.arm, earlier.value, earlier.body) != (self.arm, self.value, body):
                 what = "another arm, value or context"
-                return problem(409, "id in use", f"observation {self.id!r} was reported before with {what}")
+                return refusal(409, "id in use", f"observation {self.id!r} was reported before with {what}")
             return Outcome(200, Accepted(self.id, earlier.seq, self.arm in replica.agent_arms))
         if self.arm not in replica.arms:
-            return problem(422, "unknown arm", f"arm must be an arm of the experiment, got {self.arm!r}")
+            return refusal(422, "unknown arm", f"arm must be an arm of the experiment, got {self.arm!r}")
         try:
             replica.check_vector(self.arm, self.context)
         except ValueError as error:
-            return problem(422, "invalid", str(error))
+            return refusal(422, "invalid", str(error))
         event = turn.append("observe", self.id, self.arm, self.value, body=body)
         return Outcome(201, Accepted(self.id, event.seq, self.arm in replica.agent_arms))
 
@@ -188,7 +188,7 @@ class Close(NamedTuple):
         """Return no units."""
         return ()
 
-    def run(self, turn: Turn) -> Outcome:
+    def run(self, turn: ExperimentTurn) -> Outcome:
         """End the windows that are over; another server may have been first."""
         for key in self.decisions:
             if turn.open.get(key) is not None and (decision := turn.found(key).get("decision")):
@@ -196,11 +196,11 @@ class Close(NamedTuple):
         return Outcome(200, None)
 
 
-def _is_closed(turn: Turn, decision: str) -> bool:
+def _is_closed(turn: ExperimentTurn, decision: str) -> bool:
     return not turn.found(decision).keys().isdisjoint(("close", "cancel"))
 
 
-def end_if_due(turn: Turn, decision: Event) -> None:
+def end_if_due(turn: ExperimentTurn, decision: Event) -> None:
     """Close a decision's window if it is over: learn its reward or the default, or give the decision up."""
     key, rule, found = str(decision.key), turn.replica.spec.reward, turn.found(str(decision.key))
     row = turn.open.get(key)
@@ -209,7 +209,7 @@ def end_if_due(turn: Turn, decision: Event) -> None:
     reported = None if "retract" in found else found.get("reward")
     value = row.total if rule.combine == "sum" else None if reported is None else reported.value
     if value is None and rule.default is not None:
-        value = number(rule.default)
+        value = as_float(rule.default)
     if value is not None and value != value:  # a sum of infinities of both signs, which version 0.2.0 accepted
         value = None
     turn.append("close", key, decision.arm, value, p=decision.p, since=decision.t, body=features_of(decision))

@@ -16,16 +16,16 @@ import numpy as np
 from ...algorithms.parts.state.tree import fresh_state
 from ...protocols import is_named_tuple
 from ..events import Event
-from ..replicas.learners import policy_of
+from ..replicas.learners import experiment_policy
 from ..replicas.replica import Config, DecisionBody, Replica
-from ..replicas.report import checked, report
+from ..replicas.report import checked, full_report
 from ..replicas.stopping import warm_up
 from ..spec import MAX_ARMS, MAX_FEATURES, Context, Experiment
 
-DEEPEST = 32  # levels of lists and mappings
-LARGEST_PAYLOADS = 1 << 20  # bytes in JSON, of all arms of an experiment together
-LARGEST_STATE = 64 << 20  # bytes in the arrays of a policy without rewards
-SLOWEST = 2.0  # seconds of processor time for a decision, its reward, a snapshot and a report
+MOST_LEVELS = 32  # levels of lists and mappings
+LARGEST_PAYLOADS_BYTES = 1 << 20  # bytes in JSON, of all arms of an experiment together
+LARGEST_STATE_BYTES = 64 << 20  # bytes in the arrays of a policy without rewards
+SLOWEST_SECONDS = 2.0  # seconds of processor time for a decision, its reward, a snapshot and a report
 _encode = msgspec.json.encode
 
 
@@ -40,7 +40,7 @@ def check_plain(what: str, value: Any) -> None:
     ValueError: payload must have whole numbers from -2**63 to 2**64 - 1, got 18446744073709551616
     """
     level = [value]
-    for _ in range(DEEPEST + 1):
+    for _ in range(MOST_LEVELS + 1):
         for part in level:
             if isinstance(part, int) and not -(2**63) <= part < 2**64:
                 shown = str(part) if abs(part) < 10**40 else "one of more than 40 digits"
@@ -48,7 +48,7 @@ def check_plain(what: str, value: Any) -> None:
         level = [inner for part in level for inner in _inside(part)]
         if not level:
             return
-    raise ValueError(f"{what} must have at most {DEEPEST} levels of lists and mappings, got more")
+    raise ValueError(f"{what} must have at most {MOST_LEVELS} levels of lists and mappings, got more")
 
 
 def _inside(value: Any) -> Any:
@@ -66,8 +66,10 @@ def check_payloads(payloads: list[Any]) -> None:
     ValueError: payloads of an experiment must have at most 1048576 bytes together, got 2000019
     """
     size = sum(len(_encode(payload)) for payload in payloads)
-    if size > LARGEST_PAYLOADS:
-        raise ValueError(f"payloads of an experiment must have at most {LARGEST_PAYLOADS} bytes together, got {size}")
+    if size > LARGEST_PAYLOADS_BYTES:
+        raise ValueError(
+            f"payloads of an experiment must have at most {LARGEST_PAYLOADS_BYTES} bytes together, got {size}"
+        )
 
 
 def check_size(policy: Any, n: int) -> None:
@@ -91,8 +93,8 @@ def check_size(policy: Any, n: int) -> None:
             state = fresh_state(_capped(policy, cap), min(n, cap), None)
         except (ValueError, TypeError, ArithmeticError):  # of no use at this size
             state = ()
-        if n_bytes(state) > LARGEST_STATE:
-            raise ValueError(f"policy must have a state of at most {LARGEST_STATE >> 20} MiB with {n} arms or "
+        if n_bytes(state) > LARGEST_STATE_BYTES:
+            raise ValueError(f"policy must have a state of at most {LARGEST_STATE_BYTES >> 20} MiB with {n} arms or "
                              "features; its parameters ask for more")  # fmt: skip
         cap *= 2
 
@@ -132,7 +134,7 @@ def try_out(spec: Experiment) -> None:
     for arm in spec.arms:
         check_plain(f"payload of arm {arm.name!r}", arm.payload)
     check_payloads([arm.payload for arm in spec.arms])
-    check_size(policy_of(spec), _largest_n(spec))
+    check_size(experiment_policy(spec), _largest_n(spec))
     try:
         _lived_through(spec)
     except (ValueError, TypeError):
@@ -164,10 +166,10 @@ def _lived_through(spec: Experiment) -> None:
         replica.apply(_event(seq, "decision", _encode(DecisionBody(None, among, context)), arm))
         replica.apply(_event(seq + 1, "close", features, arm, 1.0))
         replica = Replica.restored(0, replica.name, replica.snapshot())
-        _encode(report(*checked(replica)))  # holds the view, too
+        _encode(full_report(*checked(replica)))  # holds the view, too
         took = time.thread_time() - started  # the last time, all is compiled
-    if took > SLOWEST:
-        raise ValueError(f"policy must decide, learn and report within {SLOWEST:g} s of processor time, "
+    if took > SLOWEST_SECONDS:
+        raise ValueError(f"policy must decide, learn and report within {SLOWEST_SECONDS:g} s of processor time, "
                          f"took {took:.1f} s; its parameters ask for more")  # fmt: skip
 
 

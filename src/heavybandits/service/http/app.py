@@ -21,7 +21,7 @@ from ..dashboard.pages import Pages
 from ..events import Clock, system_clock
 from ..log.lane import FAILED, UNAVAILABLE, Answers
 from ..log.log import Log, log
-from ..log.turn import Outcome, problem
+from ..log.turn import Outcome, refusal
 from ..spec import Problem
 from ..storage import Storage
 from . import openfeature as openfeature  # which adds to the table of endpoints
@@ -31,10 +31,10 @@ from .metrics import Metrics
 from .table import Operation, located
 from .web import Refused, has_two_lengths, refuse
 
-PATIENCE = 15.0  # seconds for which a request waits for the database
+ANSWER_SECONDS = 15.0  # seconds for which a request waits for the database
 TWO_LENGTHS = Problem("two lengths", 400, "a request must not have both content-length and transfer-encoding")
 NOSNIFF = (b"x-content-type-options", b"nosniff")
-TOKENS_EVERY = 1.0  # seconds between reads of the tokens
+TOKEN_SECONDS = 1.0  # seconds between reads of the tokens
 
 
 class Service:
@@ -120,7 +120,7 @@ class Service:
 
     async def _watch_tokens(self) -> None:
         while True:
-            await asyncio.sleep(TOKENS_EVERY)
+            await asyncio.sleep(TOKEN_SECONDS)
             outcome = await self.ask(lambda session: Outcome(200, Tokens.read(session)))
             if outcome.status == 200:
                 self.tokens = outcome.body
@@ -129,7 +129,7 @@ class Service:
         """Answer requests that have waited too long; checking once a second costs less than a timer for each."""
         while True:
             await asyncio.sleep(1.0)
-            late = time.monotonic() - PATIENCE
+            late = time.monotonic() - ANSWER_SECONDS
             while self._asked and (self._asked[0][1].done() or self._asked[0][0] < late):
                 _settle([(self._asked.popleft()[1], UNAVAILABLE)])
 
@@ -143,7 +143,7 @@ class Service:
         """Queue a command, and return its outcome."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         if not self.log.submit(command, future):
-            return problem(503, "shutting down" if self.draining else "too many waiting requests", "try again")
+            return refusal(503, "shutting down" if self.draining else "too many waiting requests", "try again")
         self._asked.append((time.monotonic(), future))
         return await future
 

@@ -22,9 +22,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from ..spec import Problem
 from .web import refuse
 
-FILES = 16_384  # files that the process tries to be allowed: more than enough for the limits below
+WANTED_FILES = 16_384  # files that the process tries to be allowed: more than enough for the limits below
 REPORT_SECONDS = 10.0  # between lines in the log about connections that were ended, which clients can cause at will
-CLOSE = (b"connection", b"close")
+CLOSE_HEADER = (b"connection", b"close")
 FULL = Problem("no room", 503, "there are too many connections or unfinished requests; try again")
 STOPPING = Problem("shutting down", 503, "the request had not arrived when the server was told to stop; try again")
 
@@ -48,10 +48,10 @@ class Limits(NamedTuple):
     request_bytes: int = 64 << 20  # of all requests that are being received or worked on: 64 of the largest
 
 
-DEFAULTS = Limits()
+DEFAULT_LIMITS = Limits()
 
 
-class Awaited(Enum):
+class AwaitedOfClient(Enum):
     """What a connection waits for its client to do."""
 
     REQUEST = "the next request"
@@ -74,7 +74,7 @@ class Connection(H11Protocol):
     def __init__(self, crowd: Crowd, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._crowd = crowd
-        self.awaited: Awaited | None = None  # None while it is the server's turn
+        self.awaited: AwaitedOfClient | None = None  # None while it is the server's turn
         self.held = 0  # bytes of the request that is being received or worked on
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
@@ -87,8 +87,8 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.awaited is Awaited.REQUEST:
-            self._await(Awaited.HEAD)
+        if self.awaited is AwaitedOfClient.REQUEST:
+            self._await(AwaitedOfClient.HEAD)
         if self._crowd.hold(self, self.held + len(data)):
             super().data_received(data)
             self._look()
@@ -107,7 +107,7 @@ class Connection(H11Protocol):
         self._look()
 
     def shutdown(self) -> None:
-        if self.awaited in (Awaited.HEAD, Awaited.BODY):
+        if self.awaited in (AwaitedOfClient.HEAD, AwaitedOfClient.BODY):
             self.end(STOPPING)
         else:
             super().shutdown()
@@ -118,11 +118,11 @@ class Connection(H11Protocol):
     def end(self, problem: Problem) -> None:
         """Close the connection now; a client that expects an answer, and has had none of it yet, is told why."""
         self._crowd.forget(self)
-        is_told = self.awaited not in (Awaited.REQUEST, Awaited.READING)
+        is_told = self.awaited not in (AwaitedOfClient.REQUEST, AwaitedOfClient.READING)
         if is_told and self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             answer = refuse(problem)
             reason = HTTPStatus(problem.status).phrase
-            head = h11.Response(status_code=problem.status, headers=[*answer.raw_headers, CLOSE], reason=reason)
+            head = h11.Response(status_code=problem.status, headers=[*answer.raw_headers, CLOSE_HEADER], reason=reason)
             events = (head, h11.Data(data=bytes(answer.body)), h11.EndOfMessage())
             self.transport.write(b"".join(self.conn.send(event) or b"" for event in events))
         if self.cycle is not None:
@@ -137,17 +137,17 @@ class Connection(H11Protocol):
         if awaited is not self.awaited:
             self._await(awaited)
 
-    def _await(self, awaited: Awaited | None) -> None:
+    def _await(self, awaited: AwaitedOfClient | None) -> None:
         self.awaited = awaited
         self._crowd.set_deadline(self)
 
-    def _found_awaited(self) -> Awaited | None:
+    def _found_awaited(self) -> AwaitedOfClient | None:
         if self.flow.write_paused or self.transport.is_closing():
-            return Awaited.READING
+            return AwaitedOfClient.READING
         if self.conn.their_state is h11.SEND_BODY:
-            return Awaited.BODY
+            return AwaitedOfClient.BODY
         if self.conn.their_state is h11.IDLE:
-            return Awaited.HEAD if self.conn.trailing_data[0] else Awaited.REQUEST
+            return AwaitedOfClient.HEAD if self.conn.trailing_data[0] else AwaitedOfClient.REQUEST
         return None
 
 
@@ -168,8 +168,8 @@ class Crowd:
         self._ended: Counter[str] = Counter()
         self._report_at = 0.0
         self._seconds = {
-            Awaited.REQUEST: limits.idle_seconds, Awaited.HEAD: limits.head_seconds,
-            Awaited.BODY: limits.body_seconds, Awaited.READING: limits.answer_seconds,
+            AwaitedOfClient.REQUEST: limits.idle_seconds, AwaitedOfClient.HEAD: limits.head_seconds,
+            AwaitedOfClient.BODY: limits.body_seconds, AwaitedOfClient.READING: limits.answer_seconds,
         }  # fmt: skip
 
     def admit(self, newcomer: Connection) -> bool:
@@ -215,7 +215,7 @@ class Crowd:
             self._report_at = now + REPORT_SECONDS
 
     def _end(self, connection: Connection, problem: Problem) -> None:
-        if connection.awaited is not Awaited.REQUEST:  # idle ones are closed as a matter of course
+        if connection.awaited is not AwaitedOfClient.REQUEST:  # idle ones are closed as a matter of course
             self._ended[problem.title] += 1
         connection.end(problem)
 
@@ -224,8 +224,8 @@ def files_allowed() -> int:
     """Let this process open as many files as it can use, and return how many it may open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
-        return FILES
-    if soft < FILES:
-        soft = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
+        return WANTED_FILES
+    if soft < WANTED_FILES:
+        soft = WANTED_FILES if hard == resource.RLIM_INFINITY else min(hard, WANTED_FILES)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return soft

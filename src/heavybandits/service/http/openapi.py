@@ -14,12 +14,12 @@ from .table import OPERATIONS, Operation
 
 
 @functools.cache
-def description() -> dict[str, Any]:
+def openapi_description() -> dict[str, Any]:
     """Return the description.
 
     Examples
     --------
-    >>> description()["info"]["title"]
+    >>> openapi_description()["info"]["title"]
     'heavybandits decision service'
     """
     from . import openfeature, operations, reading  # which fill the table, in the order in which they are imported

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..experiments.decisions import Decide
-from ..log.lane import Look
+from ..log.lane import ReadReplica
 from ..log.turn import Outcome
 from ..spec import DecisionAnswer, Key, Problem, Unit
 from .reading import every_experiment
@@ -124,7 +124,7 @@ async def _hourly_id(service: Service, name: str, unit: str) -> str:
     salts = _salts.setdefault(service, {})
     salt = salts.get(name)
     if salt is None:
-        found = await service.ask(Look(name, lambda replica: replica.salt or ""))
+        found = await service.ask(ReadReplica(name, lambda replica: replica.salt or ""))
         if len(salts) >= MOST_SALTS:
             salts.clear()
         salt = salts[name] = found.body if found.status == 200 else ""

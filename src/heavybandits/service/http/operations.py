@@ -11,13 +11,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..experiments.changes import Change, check
+from ..experiments.changes import Configure, check_experiment
 from ..experiments.creation import create
 from ..experiments.decisions import Decide, new_id
 from ..experiments.deletion import delete, remove_remains
 from ..experiments.rewards import Cancel, Observe, Retract, Reward
 from ..experiments.trial import check_plain
-from ..log.lane import Follow, Look
+from ..log.lane import Follow, ReadReplica
 from ..log.turn import Outcome
 from ..replicas.replica import Config, Replica
 from ..spec import (
@@ -37,7 +37,7 @@ from ..spec import (
     NewArm,
     Observation,
     RewardRequest,
-    number,
+    as_float,
 )
 from .table import operation
 from .web import Refused, body, respond
@@ -63,7 +63,7 @@ def _decide(service: Service, experiment: str, asked: DecisionRequest) -> Decide
 
 def _observe(service: Service, experiment: str, seen: Observation) -> Observe:
     key = new_id(service.clock()) if seen.id is None else seen.id
-    return Observe(experiment, key, seen.id is None, seen.arm, number(seen.value), seen.context)
+    return Observe(experiment, key, seen.id is None, seen.arm, as_float(seen.value), seen.context)
 
 
 @operation(
@@ -82,7 +82,7 @@ async def decide(service: Service, request: Request, who: str | None) -> Respons
 @operation("PUT", "/v1/experiments/{experiment}/decisions/{decision}/reward", "decide", RewardRequest, ACCEPTED)
 async def reward(service: Service, request: Request, who: str | None) -> Response:
     """Report the reward of a decision."""
-    value = number((await body(request, _reward)).value)
+    value = as_float((await body(request, _reward)).value)
     names = request.path_params
     return respond(await service.ask(Reward(names["experiment"], names["decision"], value)))
 
@@ -92,7 +92,7 @@ async def reward(service: Service, request: Request, who: str | None) -> Respons
 )
 async def add_reward(service: Service, request: Request, who: str | None) -> Response:
     """Report one of several rewards of a decision; they add up."""
-    value = number((await body(request, _reward)).value)
+    value = as_float((await body(request, _reward)).value)
     names = request.path_params
     return respond(await service.ask(Reward(names["experiment"], names["decision"], value, names["reward"])))
 
@@ -137,7 +137,7 @@ def _item(service: Service, experiment: str, item: BatchItem) -> Any:
     if item.decision is not msgspec.UNSET:
         return _decide(service, experiment, item.decision)
     if item.reward is not msgspec.UNSET:
-        return Reward(experiment, item.reward.decision, number(item.reward.value), item.reward.id)
+        return Reward(experiment, item.reward.decision, as_float(item.reward.value), item.reward.id)
     if item.cancel is not msgspec.UNSET:
         return Cancel(experiment, item.cancel)
     assert item.observation is not msgspec.UNSET  # what is left
@@ -148,20 +148,20 @@ def _item(service: Service, experiment: str, item: BatchItem) -> Any:
 async def make_experiment(service: Service, request: Request, who: str | None) -> Response:
     """Create an experiment."""
     spec = await body(request, _experiment)
-    return respond(await make(service, request.path_params["experiment"], spec, who))
+    return respond(await check_and_create(service, request.path_params["experiment"], spec, who))
 
 
-async def make(service: Service, name: str, spec: Experiment, who: str | None) -> Outcome:
+async def check_and_create(service: Service, name: str, spec: Experiment, who: str | None) -> Outcome:
     """Check an experiment, and create it."""
     try:
-        await run_in_threadpool(check, spec)  # may compile for seconds, so not in the log's thread
+        await run_in_threadpool(check_experiment, spec)  # may compile for seconds, so not in the log's thread
     except (ValueError, TypeError) as error:
         raise Refused(422, "invalid", str(error)) from None
     now = service.clock()
     made = await service.ask(lambda session: create(session, name, spec, who, now))
     if made.status not in (200, 201):
         return made
-    shown = await service.ask(Look(name, Replica.view))
+    shown = await service.ask(ReadReplica(name, Replica.view))
     return shown._replace(status=made.status) if shown.status == 200 else shown
 
 
@@ -173,7 +173,7 @@ async def change_experiment(service: Service, request: Request, who: str | None)
     the change.
     """
     config = config_for(await body(request, _change), who)
-    return respond(await service.ask(Change(request.path_params["experiment"], config)))
+    return respond(await service.ask(Configure(request.path_params["experiment"], config)))
 
 
 def config_for(wanted: ExperimentChange, who: str | None) -> Config:
@@ -206,7 +206,7 @@ async def add_arm(service: Service, request: Request, who: str | None) -> Respon
     except ValueError as error:
         raise Refused(422, "invalid", str(error)) from None
     config = Config(add=request.path_params["arm"], payload=payload, by=who)
-    return respond(await service.ask(Change(request.path_params["experiment"], config)))
+    return respond(await service.ask(Configure(request.path_params["experiment"], config)))
 
 
 @operation("PATCH", "/v1/experiments/{experiment}/arms/{arm}", "admin", ArmChange, {200: ArmView})
@@ -214,11 +214,11 @@ async def change_arm(service: Service, request: Request, who: str | None) -> Res
     """Pause or resume an arm; rewards of a paused arm still count."""
     state, arm = (await body(request, _arm_state)).state, request.path_params["arm"]
     config = Config(pause=arm, by=who) if state == "paused" else Config(resume=arm, by=who)
-    return respond(await service.ask(Change(request.path_params["experiment"], config)))
+    return respond(await service.ask(Configure(request.path_params["experiment"], config)))
 
 
 @operation("DELETE", "/v1/experiments/{experiment}/arms/{arm}", "admin", None, {200: ArmView})
 async def retire_arm(service: Service, request: Request, who: str | None) -> Response:
     """Retire an arm for good: its late rewards are logged, but not learned."""
     config = Config(retire=request.path_params["arm"], by=who)
-    return respond(await service.ask(Change(request.path_params["experiment"], config)))
+    return respond(await service.ask(Configure(request.path_params["experiment"], config)))

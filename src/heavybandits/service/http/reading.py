@@ -14,23 +14,23 @@ from starlette.responses import Response
 
 from ... import __version__
 from ..events import iso
-from ..log.lane import Look
-from ..log.turn import Outcome, problem
-from ..maintenance.export import FORMATS, check, rows, written
+from ..log.lane import ReadReplica
+from ..log.turn import Outcome, refusal
+from ..maintenance.export import FORMATS, check_format, rows, written
 from ..replicas.replica import Replica
-from ..replicas.report import checked, report
+from ..replicas.report import checked, full_report
 from ..spec import Audit, Change, ExperimentList, ExperimentView
 from ..storage import Session, Storage, StorageError
 from ..storage.session import Head
 from .downloads import Download
-from .openapi import description
+from .openapi import openapi_description
 from .table import operation
 from .web import Refused, respond
 
 if TYPE_CHECKING:
     from .app import Service
 
-AUDIT = 1_000  # changes in one answer
+CHANGES_PER_ANSWER = 1_000  # changes in one answer
 Sequence = Annotated[int, msgspec.Meta(ge=0, lt=10**15)]
 Format = Literal["ndjson", "csv", "parquet"]
 
@@ -40,7 +40,7 @@ async def every_experiment(service: Service) -> Outcome:
     found = await service.ask(lambda session: Outcome(200, list(session.progress())))
     if found.status != 200:
         return found
-    views = await asyncio.gather(*(service.ask(Look(name, Replica.view)) for name in found.body))
+    views = await asyncio.gather(*(service.ask(ReadReplica(name, Replica.view)) for name in found.body))
     return Outcome(200, ExperimentList([view.body for view in views if view.status == 200]))
 
 
@@ -50,8 +50,8 @@ def changes_of(name: str, after: int) -> Callable[[Session], Outcome]:
     def work(session: Session) -> Outcome:
         head = session.head(name)
         if head is None:
-            return problem(404, "unknown experiment", f"there is no experiment {name!r}")
-        found = session.changes(head.id, after, AUDIT)
+            return refusal(404, "unknown experiment", f"there is no experiment {name!r}")
+        found = session.changes(head.id, after, CHANGES_PER_ANSWER)
         changes = [Change(e.seq, iso(e.t), msgspec.Raw((e.body or "null").encode())) for e in found]
         return Outcome(200, Audit(changes))
 
@@ -67,14 +67,14 @@ async def list_experiments(service: Service, request: Request, who: str | None) 
 @operation("GET", "/v1/experiments/{experiment}", "read", None, {200: ExperimentView})
 async def show_experiment(service: Service, request: Request, who: str | None) -> Response:
     """Show an experiment as it is now."""
-    return respond(await service.ask(Look(request.path_params["experiment"], Replica.view)))
+    return respond(await service.ask(ReadReplica(request.path_params["experiment"], Replica.view)))
 
 
 @operation("GET", "/v1/experiments/{experiment}/report", "read", None, {200: dict[str, Any]})
 async def show_report(service: Service, request: Request, who: str | None) -> Response:
     """Show an experiment's totals, estimates, largest rewards and history."""
-    found = await service.ask(Look(request.path_params["experiment"], checked))
-    return respond(Outcome(200, await run_in_threadpool(report, *found.body)) if found.status == 200 else found)
+    found = await service.ask(ReadReplica(request.path_params["experiment"], checked))
+    return respond(Outcome(200, await run_in_threadpool(full_report, *found.body)) if found.status == 200 else found)
 
 
 @operation("GET", "/v1/experiments/{experiment}/audit", "read", None, {200: Audit}, {"after": Sequence})
@@ -90,7 +90,7 @@ async def export(service: Service, request: Request, who: str | None) -> Respons
     """Download the events after a sequence number, as ndjson, csv or parquet."""
     name, after, form = request.path_params["experiment"], _after(request), request.query_params.get("format", "ndjson")
     try:
-        check(form)
+        check_format(form)
     except ValueError as error:
         raise Refused(422, "invalid", str(error)) from None
     with contextlib.ExitStack() as stack:
@@ -145,4 +145,4 @@ async def metrics(service: Service, request: Request, who: str | None) -> Respon
 @operation("GET", "/openapi.json", None, None, {200: dict[str, Any]})
 async def openapi(service: Service, request: Request, who: str | None) -> Response:
     """Describe this interface."""
-    return respond(Outcome(200, description()))
+    return respond(Outcome(200, openapi_description()))

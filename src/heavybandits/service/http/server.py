@@ -20,11 +20,11 @@ import uvicorn
 from ..storage import Storage, open_storage
 from .app import Service
 from .auth import Tokens
-from .connections import DEFAULTS, Connection, Crowd, Limits, files_allowed
+from .connections import DEFAULT_LIMITS, Connection, Crowd, Limits, files_allowed
 from .logs import write_to_stderr
 
-SWITCH = 0.001  # seconds for which one thread may hold up the others
-GRACE = 20  # seconds in which requests under way may finish when the server is told to stop
+SWITCH_SECONDS = 0.001  # seconds for which one thread may hold up the others
+GRACE_SECONDS = 20  # seconds in which requests under way may finish when the server is told to stop
 
 log = logging.getLogger("heavybandits.service")
 
@@ -94,7 +94,7 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def make_server(service: Service, limits: Limits = DEFAULTS) -> Server:
+def make_server(service: Service, limits: Limits = DEFAULT_LIMITS) -> Server:
     """Return a server for an application."""
     files = files_allowed()  # half of them for connections, half for databases and connections not yet turned away
     crowd = Crowd(limits._replace(connections=min(limits.connections, files // 2)))
@@ -102,12 +102,12 @@ def make_server(service: Service, limits: Limits = DEFAULTS) -> Server:
         service.app, interface="asgi3", lifespan="on", log_config=None, access_log=False, server_header=False,
         http=cast(Any, functools.partial(Connection, crowd)), ws="none", timeout_keep_alive=limits.idle_seconds,
         # asyncio accepts a whole backlog before any of it can be turned away, and by then up to three more.
-        timeout_graceful_shutdown=GRACE, backlog=min(2048, files // 8),
+        timeout_graceful_shutdown=GRACE_SECONDS, backlog=min(2048, files // 8),
     )  # fmt: skip
     return Server(config, crowd)
 
 
-def prepare(storage: Storage, host: str) -> bool:
+def prepare_database(storage: Storage, host: str) -> bool:
     """Bring the schema up to date, and return whether there are tokens; a host other than loopback requires them."""
     session = storage.connect()
     try:
@@ -125,7 +125,7 @@ def serve(url: str, host: str, port: int, rate: float | None) -> None:
     """Serve until told to stop."""
     write_to_stderr()
     storage = open_storage(url)
-    has_tokens = prepare(storage, host)
+    has_tokens = prepare_database(storage, host)
     service = Service(storage, rate=rate, loopback=is_loopback(host))
     with listen(host, port) as wire:
         shown = f"[{host}]" if ":" in host else host
@@ -135,7 +135,7 @@ def serve(url: str, host: str, port: int, rate: float | None) -> None:
             print(f"Anyone on this machine may use it.  To require tokens: {command}")
         sys.stdout.flush()
         server = make_server(service)
-        sys.setswitchinterval(SWITCH)
+        sys.setswitchinterval(SWITCH_SECONDS)
         gc.freeze()  # what is loaded by now stays, so collections need not scan it while requests wait
         server.run(sockets=[wire])
     log.info("stopped")

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from ..log.turn import Outcome
 from ..spec import PARTS, Problem
 
-LARGEST_BODY = 1 << 20  # bytes
+LARGEST_BODY_BYTES = 1 << 20  # bytes
 _encoder = msgspec.json.Encoder()
 Form = TypeVar("Form")
 
@@ -63,8 +63,8 @@ async def contents(request: Request) -> bytearray:
     try:
         async for chunk in request.stream():
             read += chunk
-            if len(read) > LARGEST_BODY:
-                raise Refused(413, "too large", f"a body may have at most {LARGEST_BODY} bytes")
+            if len(read) > LARGEST_BODY_BYTES:
+                raise Refused(413, "too large", f"a body may have at most {LARGEST_BODY_BYTES} bytes")
     except ClientDisconnect:  # nobody sees this answer, but it is counted
         raise Refused(499, "client closed request") from None
     return read

@@ -20,31 +20,31 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import __version__
-from ..replicas.read import catch_up, read
+from ..replicas.read import catch_up, read_replica
 from ..replicas.replica import Replica
 from ..storage import Rejected, Session, StorageError
 from ..storage.session import Head, Progress
 from .database import Database
-from .turn import Command, Outcome, Turn, problem
+from .turn import Command, ExperimentTurn, Outcome, refusal
 
 if TYPE_CHECKING:
     from .log import Log
 
-QUEUE = 10_000  # requests that may wait
-BATCH = 1_000  # requests in one transaction
+LONGEST_QUEUE = 10_000  # requests that may wait
+LARGEST_BATCH = 1_000  # requests in one transaction
 BATCH_SECONDS = 0.25  # after which the requests that are left go with the next transaction
-FAR = 2_000  # events that a replica may be behind before a reader brings it up to date
+MOST_EVENTS_BEHIND = 2_000  # events that a replica may be behind before a reader brings it up to date
 EVENTS_PER_SNAPSHOT = 20_000
-SNAPSHOTS = 10  # that are kept
+SNAPSHOTS_KEPT = 10  # that are kept
 
 log = logging.getLogger("heavybandits.service")
 Answers = list[tuple[Any, Outcome]]
-UNAVAILABLE = problem(503, "unavailable", "the database did not confirm; repeat the request with the same id")
+UNAVAILABLE = refusal(503, "unavailable", "the database did not confirm; repeat the request with the same id")
 DONE = Outcome(200, None)
-FAILED = problem(500, "internal error", "the request failed; the server's own log says why")
+FAILED = refusal(500, "internal error", "the request failed; the server's own log says why")
 
 
-class Look(NamedTuple):
+class ReadReplica(NamedTuple):
     """A request to read something about an experiment from its replica."""
 
     experiment: str
@@ -59,7 +59,7 @@ class Follow(NamedTuple):
 
 
 Work = Callable[[Session], Outcome]  # something to do with the database, but with no replica
-Request = Command | Look | Follow | Work
+Request = Command | ReadReplica | Follow | Work
 Waiting = list[tuple[Any, Any]]  # requests with the futures of their answers
 
 
@@ -93,7 +93,7 @@ class Lane:
     def submit(self, request: Request, future: Any) -> bool:
         """Queue a request; return False if the queue is full."""
         with self._wake:
-            if len(self._queue) >= QUEUE or self._stopping:
+            if len(self._queue) >= LONGEST_QUEUE or self._stopping:
                 return False
             self._queue.append((request, future))
             if len(self._queue) == 1:  # the thread sleeps only while there is none
@@ -139,7 +139,7 @@ class Lane:
                     self._queue.extendleft(reversed(waiting))
                 else:
                     self._deliver((future, found) for _, future in waiting)
-            batch = [self._queue.popleft() for _ in range(min(len(self._queue), BATCH))]
+            batch = [self._queue.popleft() for _ in range(min(len(self._queue), LARGEST_BATCH))]
         if batch:
             self.answer(batch)
 
@@ -147,19 +147,19 @@ class Lane:
         """Store a batch and answer it."""
         batch = [(request, future) for request, future in batch if not future.done()]
         here = self._present([(request, future) for request, future in batch if not callable(request)])
-        self._answer_commands([(each, future) for each, future in here if not isinstance(each, Look | Follow)])
+        self._answer_commands([(each, future) for each, future in here if not isinstance(each, ReadReplica | Follow)])
         for request, future in here:
             if isinstance(request, Follow):
                 self.database.work(lambda session, request=request: self._follow(session, request))  # type: ignore[misc]
                 self._deliver([(future, DONE)])
-            elif isinstance(request, Look):
+            elif isinstance(request, ReadReplica):
                 self._look(request, future)
         for request, future in batch:
             if callable(request):
                 found = self.database.work(request)
                 self._deliver([(future, _failure(found) if found is None or isinstance(found, Exception) else found)])
 
-    def _look(self, request: Look, future: Any) -> None:
+    def _look(self, request: ReadReplica, future: Any) -> None:
         """Answer a request that only reads, or let it wait if the replica was lost just now."""
         replica = self.replicas.get(request.experiment)
         if replica is None:
@@ -210,7 +210,7 @@ class Lane:
                 absent.setdefault(name, []).append((request, future))
         for name, waiting in absent.items():
             if name in self._aside:
-                room = QUEUE - len(self._aside[name])
+                room = LONGEST_QUEUE - len(self._aside[name])
                 self._aside[name] += waiting[:room]
                 self._deliver((future, UNAVAILABLE) for _, future in waiting[room:])
             elif why := self.log.problems.get(name):
@@ -225,7 +225,7 @@ class Lane:
         if not isinstance(found, tuple):
             self._deliver((future, _failure(found)) for _, future in waiting)
         elif found[0] is None:
-            unknown = problem(404, "unknown experiment", f"there is no experiment {name!r}")
+            unknown = refusal(404, "unknown experiment", f"there is no experiment {name!r}")
             self._deliver((future, unknown) for _, future in waiting)
         elif (lane := self.log.lane_of(found[0])) is not self:
             for request, future in waiting:
@@ -240,7 +240,7 @@ class Lane:
         found: Replica | Outcome = UNAVAILABLE
         with contextlib.suppress(StorageError), contextlib.closing(self.log.storage.connect()) as session:
             try:
-                found = read(session, head)
+                found = read_replica(session, head)
             except StorageError:
                 raise
             except Exception as error:
@@ -256,7 +256,7 @@ class Lane:
         """Read an experiment in this thread: it was held just now, so its policy is compiled and a snapshot is near."""
         head = self.database.work(lambda session: session.head(name)) if name not in self.replicas else None
         if isinstance(head, Head):
-            replica = self.database.work(lambda session: read(session, head))
+            replica = self.database.work(lambda session: read_replica(session, head))
             if isinstance(replica, Replica):
                 self.replicas[name] = replica
 
@@ -271,7 +271,7 @@ class Lane:
     def _caught_up(self, session: Session, replica: Replica, next_seq: int) -> Outcome | None:
         """Bring a replica up to date; return what to answer if it cannot be, and let it be read again."""
         try:
-            if next_seq - replica.seq <= FAR:
+            if next_seq - replica.seq <= MOST_EVENTS_BEHIND:
                 catch_up(session, replica, next_seq)
                 return None
             del self.replicas[replica.name]
@@ -289,7 +289,7 @@ class Lane:
         with session.transaction([replica.exp]) as found:
             if found:  # it was not deleted
                 session.put_snapshot(replica.exp, replica.seq, __version__, contents)
-                session.remove_snapshots(replica.exp, __version__, SNAPSHOTS)
+                session.remove_snapshots(replica.exp, __version__, SNAPSHOTS_KEPT)
 
     def _store(self, session: Session, commands: Sequence[Command]) -> list[Outcome | None]:
         """Store requests in one transaction, and return their outcomes once it is on disk; None for those to repeat."""
@@ -299,7 +299,7 @@ class Lane:
         for command in commands:
             by_name.setdefault(command.experiment, []).append(command)
         known = {replica.exp: replica for name in by_name if (replica := self.replicas.get(name)) is not None}
-        turns, absent = dict[str, Turn](), dict[str, Outcome]()
+        turns, absent = dict[str, ExperimentTurn](), dict[str, Outcome]()
         try:
             with session.transaction(list(known), last=lambda: _write(session, turns.values())) as next_seqs:
                 now = self.log.clock()
@@ -307,7 +307,7 @@ class Lane:
                     if exp not in next_seqs:  # it was deleted; whoever asks again is told so
                         del self.replicas[replica.name]
                     elif (refused := self._caught_up(session, replica, next_seqs[exp])) is None:
-                        turns[replica.name] = turn = Turn(replica, now)
+                        turns[replica.name] = turn = ExperimentTurn(replica, now)
                         turn.prepare(session, by_name[replica.name])
                     elif refused is not UNAVAILABLE:
                         absent[replica.name] = refused
@@ -324,7 +324,9 @@ class Lane:
         return outcomes
 
 
-def _run(turns: dict[str, Turn], absent: dict[str, Outcome], commands: Sequence[Command]) -> list[Outcome | None]:
+def _run(
+    turns: dict[str, ExperimentTurn], absent: dict[str, Outcome], commands: Sequence[Command]
+) -> list[Outcome | None]:
     """Run commands until they have taken long enough; None for those left, and those whose replicas are read again."""
     outcomes: list[Outcome | None] = []
     end = math.inf
@@ -339,16 +341,16 @@ def _run(turns: dict[str, Turn], absent: dict[str, Outcome], commands: Sequence[
 
 
 def _unreadable(why: str) -> Outcome:
-    return problem(500, "experiment not readable", why)
+    return refusal(500, "experiment not readable", why)
 
 
 def _failure(error: Exception | None) -> Outcome:
     """Return the answer to a request that failed with this error, or because the database did."""
     if error is None:
         return UNAVAILABLE
-    return problem(422, "not storable", str(error)) if isinstance(error, Rejected) else FAILED
+    return refusal(422, "not storable", str(error)) if isinstance(error, Rejected) else FAILED
 
 
-def _write(session: Session, turns: Iterable[Turn]) -> None:
+def _write(session: Session, turns: Iterable[ExperimentTurn]) -> None:
     for turn in turns:
         turn.write(session)

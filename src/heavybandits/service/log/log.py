@@ -22,15 +22,15 @@ from ..experiments.rewards import Close
 from ..storage import Session, Storage
 from ..storage.session import Head
 from .database import Database
-from .lane import BATCH, Answers, Follow, Lane, Request
+from .lane import LARGEST_BATCH, Answers, Follow, Lane, Request
 
-POLL = 0.1  # seconds between looks at what other servers have stored
-HEAVY = 8  # lanes for experiments with contexts
-READERS = 2  # threads that read experiments
-WATCH = 0.5  # seconds between looks at what hangs
-BLOCKED = 1.5  # seconds after which whoever holds a lock for too long loses it
-STUCK = 10.0  # seconds after which a statement is interrupted
-RETRY = 60.0  # seconds after which an experiment that cannot be read is tried again, and reported again
+POLL_SECONDS = 0.1  # seconds between looks at what other servers have stored
+CONTEXT_LANES = 8  # lanes for experiments with contexts
+READER_THREADS = 2  # threads that read experiments
+WATCH_SECONDS = 0.5  # seconds between looks at what hangs
+BLOCKED_SECONDS = 1.5  # seconds after which whoever holds a lock for too long loses it
+STUCK_SECONDS = 10.0  # seconds after which a statement is interrupted
+READ_AGAIN_SECONDS = 60.0  # seconds after which an experiment that cannot be read is tried again, and reported again
 
 log = logging.getLogger("heavybandits.service")
 
@@ -61,7 +61,7 @@ class Log:
         readers: Executor | None = None,
     ) -> None:  # fmt: skip
         self.storage, self.clock, self.deliver = storage, clock, deliver
-        self.readers = readers or ThreadPoolExecutor(READERS, "heavybandits-reader")
+        self.readers = readers or ThreadPoolExecutor(READER_THREADS, "heavybandits-reader")
         self.ready = threading.Event()  # all experiments have been read, but for those in ``problems``
         self.available = True  # whether the database answers and stores, as of the latest attempt
         self.problems: dict[str, str] = {}  # experiments that this server cannot read, and why
@@ -121,7 +121,7 @@ class Log:
             has_context = bool(msgspec.json.decode(head.spec, type=dict[str, Any]).get("context") is not None)
         except msgspec.DecodeError:  # a reader will say so
             has_context = False
-        number = zlib.crc32(head.name.encode()) % HEAVY if has_context else -1
+        number = zlib.crc32(head.name.encode()) % CONTEXT_LANES if has_context else -1
         lane = self.lanes.get(number)
         if lane is None:
             lane = self.lanes[number] = Lane(self, is_heavy=True)
@@ -135,7 +135,7 @@ class Log:
     def report(self, name: str, why: str) -> None:
         """Note that an experiment cannot be read."""
         log.error("experiment not readable", extra={"experiment": name, "error": why})
-        self._retry_at[name] = time.monotonic() + RETRY
+        self._retry_at[name] = time.monotonic() + READ_AGAIN_SECONDS
         self.problems[name] = why
 
     def note_failure(self, error: Exception) -> None:
@@ -153,7 +153,7 @@ class Log:
     def _follow(self) -> None:
         while not self._stopping.is_set():
             self._database.work(self.follow)
-            self._stopping.wait(POLL)
+            self._stopping.wait(POLL_SECONDS)
         self._database.close()
 
     def follow(self, session: Session) -> None:
@@ -182,7 +182,7 @@ class Log:
     def _close_windows(self, session: Session, names: dict[int, str]) -> None:
         waiting = [exp for exp, name in names.items() if name in self.problems or (Close, name) in self._asked]
         due: dict[str, list[str]] = {}
-        for row in session.due(self.clock(), waiting, BATCH):
+        for row in session.due(self.clock(), waiting, LARGEST_BATCH):
             if row.exp in names:
                 due.setdefault(names[row.exp], []).append(row.key)
         for name, keys in due.items():
@@ -200,14 +200,14 @@ class Log:
 
     def _watch(self) -> None:
         """Free what is blocked by a server that does not go on, and interrupt what hangs."""
-        while not self._stopping.wait(WATCH):
+        while not self._stopping.wait(WATCH_SECONDS):
             for session, since in self._busy():
                 waited = time.monotonic() - since
                 with contextlib.suppress(Exception):
-                    if waited > STUCK:
+                    if waited > STUCK_SECONDS:
                         log.warning("database hangs")
                         session.interrupt()
-                    elif waited > BLOCKED:
+                    elif waited > BLOCKED_SECONDS:
                         session.unblock()
 
     def _busy(self) -> Iterator[tuple[Session, float]]:

@@ -12,7 +12,7 @@ from ..events import Event
 from ..replicas.replica import Replica
 from ..replicas.stopping import ending
 from ..spec import Problem
-from ..storage.session import Pending, Session, UnitArm
+from ..storage.session import OpenDecision, Session, UnitArm
 
 
 class Outcome(NamedTuple):
@@ -22,7 +22,7 @@ class Outcome(NamedTuple):
     body: Any
 
 
-def problem(status: int, title: str, detail: str = "") -> Outcome:
+def refusal(status: int, title: str, detail: str = "") -> Outcome:
     """Return an answer that says what is wrong."""
     return Outcome(status, Problem(title, status, detail))
 
@@ -39,11 +39,11 @@ class Command(Protocol):
     def units(self, replica: Replica) -> Iterable[str]:
         """Return the hashes of the units whose arms it needs."""
 
-    def run(self, turn: Turn) -> Outcome:
+    def run(self, turn: ExperimentTurn) -> Outcome:
         """Run the request; anything wrong with it is an outcome, not an exception."""
 
 
-class Turn:
+class ExperimentTurn:
     """What the requests of a batch to one experiment share.
 
     Parameters
@@ -59,7 +59,7 @@ class Turn:
         self.rows: list[Event] = []
         self.units: dict[str, UnitArm] = {}
         self.assigned: dict[str, UnitArm] = {}  # units that get an arm in this turn
-        self.open: dict[str, Pending | None] = {}  # open decisions; None once closed
+        self.open: dict[str, OpenDecision | None] = {}  # open decisions; None once closed
         self._written: set[str] = set()
         self._found: dict[str, dict[str, Event]] = defaultdict(dict)
 
@@ -98,7 +98,7 @@ class Turn:
             self.append("config", None, end.finish, body=msgspec.json.encode(end).decode())
         return event
 
-    def keep_open(self, row: Pending) -> None:
+    def keep_open(self, row: OpenDecision) -> None:
         """Note a decision whose window is open, or what has been added to its total."""
         self.open[row.key] = row
         self._written.add(row.key)

@@ -6,11 +6,10 @@ import math
 
 import msgspec
 
-from ..events import Event
-from ..experiments.decisions import SECOND
+from ..events import SECOND, Event
 from ..replicas.replica import DecisionBody
 from ..spec import Experiment
-from ..storage.session import Pending, UnitArm
+from ..storage.session import OpenDecision, UnitArm
 
 _bodies = msgspec.json.Decoder(DecisionBody)
 
@@ -27,7 +26,7 @@ class Expected:
     """
 
     def __init__(self) -> None:
-        self.open: dict[str, Pending] = {}
+        self.open: dict[str, OpenDecision] = {}
         self.units: dict[str, list[UnitArm]] = {}
 
     def take(self, spec: Experiment, event: Event) -> None:
@@ -49,7 +48,7 @@ class Expected:
     def _in_window(self, spec: Experiment, window: float, event: Event) -> None:
         key, kind, rule = str(event.key), event.kind, spec.reward
         if kind == "decision":
-            self.open[key] = Pending(event.exp, key, str(event.arm), event.t + round(window * SECOND), None)
+            self.open[key] = OpenDecision(event.exp, key, str(event.arm), event.t + round(window * SECOND), None)
         elif kind in ("close", "cancel") or (kind == "reward" and not rule.at_close):
             self.open.pop(key, None)
         elif kind == "reward" and rule.combine == "sum":

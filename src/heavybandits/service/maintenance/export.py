@@ -18,8 +18,22 @@ from ..spec import as_json
 from ..storage import Session, Storage
 from ..storage.session import Head
 
-COLUMNS = ("seq", "kind", "id", "arm", "value", "p", "reason", "open", "unit", "context", "time", "decided", "config")
-CHUNK = 5_000  # events read at a time
+EXPORT_COLUMNS = (
+    "seq",
+    "kind",
+    "id",
+    "arm",
+    "value",
+    "p",
+    "reason",
+    "open",
+    "unit",
+    "context",
+    "time",
+    "decided",
+    "config",
+)
+EVENTS_PER_PART = 5_000  # events read at a time
 FORMATS = {
     "ndjson": "application/x-ndjson",
     "csv": "text/csv; charset=utf-8",
@@ -27,12 +41,12 @@ FORMATS = {
 }
 
 
-def check(form: str) -> None:
+def check_format(form: str) -> None:
     """Refuse a format that is not known, or that needs what is not installed.
 
     Examples
     --------
-    >>> check("xml")
+    >>> check_format("xml")
     Traceback (most recent call last):
         ...
     ValueError: export: format must be one of ndjson, csv, parquet, got 'xml'
@@ -64,7 +78,7 @@ def _read(
     """
     while after < last:
         with closing(storage.connect()) as session:
-            chunk = query(session, exp, after, CHUNK)
+            chunk = query(session, exp, after, EVENTS_PER_PART)
         if not chunk:
             return
         yield from chunk
@@ -92,7 +106,7 @@ def _row(event: Event, open_arms: list[str]) -> dict[str, Any]:
         among if is_decision else None, body.unit, _context(event), iso(event.t),
         None if event.since is None else iso(event.since), event.body if event.kind == "config" else None,
     )  # fmt: skip
-    return dict(zip(COLUMNS, values, strict=True))
+    return dict(zip(EXPORT_COLUMNS, values, strict=True))
 
 
 def _context(event: Event) -> str | None:
@@ -111,7 +125,7 @@ def written(form: str, table: Iterator[dict[str, Any]]) -> Generator[bytes]:
             plain = {name: _raw(row[name]) for name in ("context", "config")}
             yield msgspec.json.encode({**row, "value": value, **plain}) + b"\n"
     elif form == "csv":
-        yield (",".join(COLUMNS) + "\n").encode()
+        yield (",".join(EXPORT_COLUMNS) + "\n").encode()
         for row in table:
             text = io.StringIO()
             arms = None if row["open"] is None else "|".join(row["open"])
@@ -136,10 +150,10 @@ def _parquet(table: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     import pyarrow.parquet as pq
 
     kinds = {"seq": pa.int64(), "value": pa.float64(), "p": pa.float64(), "open": pa.list_(pa.string())}
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in EXPORT_COLUMNS])
     sink = Drained()
     with pq.ParquetWriter(pa.PythonFile(sink, "w"), schema) as writer:
-        while group := list(itertools.islice(table, CHUNK)):
+        while group := list(itertools.islice(table, EVENTS_PER_PART)):
             writer.write_table(pa.Table.from_pylist(group, schema))
             yield sink.drain()
     yield sink.drain()

@@ -11,7 +11,7 @@ import msgspec
 from ... import __version__
 from ..._format import plural
 from ..replicas.links import seal
-from ..replicas.read import SORTED, read, replayed
+from ..replicas.read import SORTING_VERSION, read_replica, replayed_events
 from ..replicas.replica import Config, Replica
 from ..replicas.snapshots import Unusable, opened
 from ..spec import Experiment
@@ -52,7 +52,7 @@ def check_link(head: Head, replica: Replica) -> None:
         raise Wrong(f"the events up to event {replica.seq} are not as they were written: their digests differ")
 
 
-def description(session: Session, head: Head) -> Experiment:
+def created_with(session: Session, head: Head) -> Experiment:
     """Return what an experiment was created from, which its row has too."""
     created = session.changes(head.id, 0, 1)
     spec = msgspec.json.decode(created[0].body or "", type=Config).create if created else None
@@ -84,11 +84,11 @@ def _check_experiment(session: Session, exp: int) -> str:
         check_numbers(session, head)
         if session.events(exp, head.next_seq - 1, 1):
             raise Wrong(f"there are events after event {head.next_seq - 1}, which its row says is the last")
-        replica, implied = read(session, head, until=head.first_seq - 1), Expected()
+        replica, implied = read_replica(session, head, until=head.first_seq - 1), Expected()
         events = _check_kept_events(session, head, replica, implied)
         events += head.next_seq - max(head.first_seq, head.link_seq + 1)
         equal, snapshots = _check_log(session, head, replica, implied)
-        if replica.spec != description(session, head):
+        if replica.spec != created_with(session, head):
             raise Wrong("what a snapshot describes is not what was created")
         _check_windows(session, head, implied)
         units = _check_units(session, head, implied)
@@ -117,15 +117,15 @@ def _check_log(session: Session, head: Head, replica: Replica, implied: Expected
     stored = session.snapshots(head.id)
     ours = {seq for seq, version in stored if version == __version__ and head.first_seq - 1 <= seq < head.next_seq}
     _check_state(session, head, replica, ours)
-    for event in replayed(session, replica, head.next_seq):
+    for event in replayed_events(session, replica, head.next_seq):
         _check_state(session, head, replica, ours)
         implied.take(replica.spec, event)
     for seq, version in stored:
         if seq >= head.next_seq:
             raise Wrong(f"the snapshot at event {seq} is of a time after the last event")
-        if version != SORTED and not (version == __version__ and seq in ours):
+        if version != SORTING_VERSION and not (version == __version__ and seq in ours):
             _check_digest(session.snapshot(head.id, seq, version) or b"", seq)
-    return len(ours), sum(version == SORTED for _, version in stored)
+    return len(ours), sum(version == SORTING_VERSION for _, version in stored)
 
 
 def _check_state(session: Session, head: Head, replica: Replica, snapshots: set[int]) -> None:

@@ -16,7 +16,7 @@ from ...online.pending import Assigned
 from ..events import Event
 from ..spec import Context, Experiment
 
-DEFAULTS = {("arms", "mean"): "auto-mean", ("arms", "location"): "auto",
+DEFAULT_POLICIES = {("arms", "mean"): "auto-mean", ("arms", "location"): "auto",
             ("linear", "mean"): "linear-auto-mean", ("linear", "location"): "linear-auto"}  # fmt: skip
 
 
@@ -56,22 +56,22 @@ class Learner(Protocol):
         """Return the whole learner as bytes."""
 
 
-def policy_of(spec: Experiment) -> Any:
+def experiment_policy(spec: Experiment) -> Any:
     """Return the policy of an experiment: its own, or the default for its goal, which needs no prior knowledge.
 
     Only registered policies and estimators are made, so a request cannot name code to run.
 
     Examples
     --------
-    >>> policy_of(Experiment(arms=[], policy="ucb"))
+    >>> experiment_policy(Experiment(arms=[], policy="ucb"))
     UCB(c=1.0)
-    >>> policy_of(Experiment(arms=[], policy="mine.py:Mine"))
+    >>> experiment_policy(Experiment(arms=[], policy="mine.py:Mine"))
     Traceback (most recent call last):
         ...
     ValueError: policy must be made of registered policies and estimators, got 'mine.py:Mine'
     """
     kind = "arms" if spec.context is None else "linear"
-    given = DEFAULTS[kind, spec.goal] if spec.policy is None else spec.policy
+    given = DEFAULT_POLICIES[kind, spec.goal] if spec.policy is None else spec.policy
     description = {"kind": given} if isinstance(given, str) else given
     for name in _kinds(description):
         if name not in all_policies() and name not in estimators():
@@ -112,7 +112,7 @@ class ArmsLearner:
     @classmethod
     def made(cls, spec: Experiment) -> ArmsLearner:
         """Return the learner of a new experiment."""
-        return cls(Agent(policy_of(spec), arms=[arm.name for arm in spec.arms], seed=spec.seed))
+        return cls(Agent(experiment_policy(spec), arms=[arm.name for arm in spec.arms], seed=spec.seed))
 
     @classmethod
     def loaded(cls, contents: bytes) -> ArmsLearner:

@@ -20,7 +20,7 @@ from ...protocols import FloatArray
 from ...world.contexts import blocks
 from ..events import Event
 from ..spec import MAX_FEATURES, Context, Experiment
-from .learners import policy_of
+from .learners import experiment_policy
 
 _vector = msgspec.json.Decoder(list[float])
 _encode = msgspec.msgpack.Encoder().encode
@@ -36,7 +36,7 @@ class ArmSums(msgspec.Struct):
     average: list[float] = msgspec.field(default_factory=list)  # of its features in those
 
 
-class Held(msgspec.Struct):
+class LearnerState(msgspec.Struct):
     """The whole state of a learner; with a shared context, the order of arms says which model is whose."""
 
     length: int | None  # of a vector, None before the first
@@ -44,7 +44,7 @@ class Held(msgspec.Struct):
     agent: bytes | None
 
 
-class SortedHeld(msgspec.Struct):
+class SortedLearnerState(msgspec.Struct):
     """What version 0.2.0 stored: arms in the order of their names."""
 
     length: int | None
@@ -53,13 +53,16 @@ class SortedHeld(msgspec.Struct):
 
 
 # Made here: if two threads are the first to decode a type, msgspec lets one use what the other has only half made.
-_decode, _decode_sorted = msgspec.msgpack.Decoder(Held).decode, msgspec.msgpack.Decoder(SortedHeld).decode
+_decode, _decode_sorted = (
+    msgspec.msgpack.Decoder(LearnerState).decode,
+    msgspec.msgpack.Decoder(SortedLearnerState).decode,
+)
 
 
 def reordered(contents: bytes, order: Sequence[str]) -> bytes:
     """Return what version 0.2.0 stored of a learner as this version stores it, with the arms in this order."""
     held = _decode_sorted(contents)
-    return _encode(Held(held.length, [(arm, held.arms[arm]) for arm in order], held.agent))
+    return _encode(LearnerState(held.length, [(arm, held.arms[arm]) for arm in order], held.agent))
 
 
 class LinearLearner:
@@ -75,7 +78,7 @@ class LinearLearner:
 
     draws = False
 
-    def __init__(self, spec: Experiment, held: Held) -> None:
+    def __init__(self, spec: Experiment, held: LearnerState) -> None:
         assert spec.context is not None
         self._spec, self._shared, self._declared = spec, spec.context.shared, spec.context.n_features
         self._length, self._arms = held.length, dict(held.arms)
@@ -85,8 +88,8 @@ class LinearLearner:
     def made(cls, spec: Experiment) -> LinearLearner:
         """Return the learner of a new experiment."""
         assert spec.context is not None
-        policy_of(spec)
-        return cls(spec, Held(spec.context.n_features, [(arm.name, ArmSums()) for arm in spec.arms], None))
+        experiment_policy(spec)
+        return cls(spec, LearnerState(spec.context.n_features, [(arm.name, ArmSums()) for arm in spec.arms], None))
 
     @classmethod
     def loaded(cls, spec: Experiment, contents: bytes) -> LinearLearner:
@@ -120,7 +123,7 @@ class LinearLearner:
         """Return the agent, making it when the first vector comes."""
         if self.agent is None:
             self._length = length
-            self.agent = LinearAgent(policy_of(self._spec), self._n_features(length), seed=self._spec.seed)
+            self.agent = LinearAgent(experiment_policy(self._spec), self._n_features(length), seed=self._spec.seed)
         return self.agent
 
     def _rows(self, context: Context, arms: list[str]) -> dict[str, FloatArray]:
@@ -203,4 +206,6 @@ class LinearLearner:
 
     def dumps(self) -> bytes:
         """Return the agent and the counts of arms as bytes."""
-        return _encode(Held(self._length, list(self._arms.items()), None if self.agent is None else self.agent.dumps()))
+        return _encode(
+            LearnerState(self._length, list(self._arms.items()), None if self.agent is None else self.agent.dumps())
+        )

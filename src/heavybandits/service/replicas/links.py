@@ -12,9 +12,9 @@ import msgspec
 
 from ..events import Event
 
-SIZE = 16  # bytes
+LINK_BYTES = 16  # bytes
 _encode = msgspec.msgpack.Encoder().encode
-_blank = hashlib.blake2b(digest_size=SIZE)  # to copy takes less time than to make
+_blank = hashlib.blake2b(digest_size=LINK_BYTES)  # to copy takes less time than to make
 
 
 def first_link(exp: int, name: str) -> bytes:
@@ -25,7 +25,7 @@ def first_link(exp: int, name: str) -> bytes:
     >>> first_link(1, "checkout") == first_link(1, "check out")
     False
     """
-    return hashlib.blake2b(f"{exp}/{name}".encode(), digest_size=SIZE).digest()
+    return hashlib.blake2b(f"{exp}/{name}".encode(), digest_size=LINK_BYTES).digest()
 
 
 def next_link(link: bytes, event: Event) -> bytes:

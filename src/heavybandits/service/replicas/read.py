@@ -14,8 +14,8 @@ from ..storage.session import Head
 from .replica import Config, Replica
 from .stopping import warm_up
 
-CHUNK = 10_000  # events read at a time
-SORTED = "0.2.0"  # the version whose snapshots have their arms in the order of names
+EVENTS_PER_READ = 10_000  # events read at a time
+SORTING_VERSION = "0.2.0"  # the version whose snapshots have their arms in the order of names
 
 log = logging.getLogger("heavybandits.service")
 
@@ -24,7 +24,7 @@ class Unreadable(Exception):
     """This version of the library cannot read the experiment, or its log has a gap."""
 
 
-def read(session: Session, head: Head, until: int | None = None) -> Replica:
+def read_replica(session: Session, head: Head, until: int | None = None) -> Replica:
     """Return an experiment as it is now, or as it was after the event with this sequence number."""
     until = head.next_seq - 1 if until is None else until
     replica = _restored(session, head, until)
@@ -36,14 +36,14 @@ def read(session: Session, head: Head, until: int | None = None) -> Replica:
 
 def catch_up(session: Session, replica: Replica, next_seq: int) -> None:
     """Let a replica take in the events that are stored, up to the one before ``next_seq``."""
-    for _ in replayed(session, replica, next_seq):
+    for _ in replayed_events(session, replica, next_seq):
         pass
 
 
-def replayed(session: Session, replica: Replica, next_seq: int) -> Iterator[Event]:
+def replayed_events(session: Session, replica: Replica, next_seq: int) -> Iterator[Event]:
     """Apply the events up to the one before ``next_seq``, and yield each."""
     while replica.seq < next_seq - 1:
-        events = session.events(replica.exp, replica.seq, min(CHUNK, next_seq - 1 - replica.seq))
+        events = session.events(replica.exp, replica.seq, min(EVENTS_PER_READ, next_seq - 1 - replica.seq))
         if not events or events[-1].seq != replica.seq + len(events):
             raise Unreadable(f"{replica.name}: events are missing from the log after event {replica.seq}; "
                              "restore them from a backup")  # fmt: skip
@@ -68,7 +68,7 @@ def _restored(session: Session, head: Head, until: int) -> Replica:
         if contents is None:  # removed just now
             continue
         try:
-            if version == SORTED:
+            if version == SORTING_VERSION:
                 return Replica.restored_sorted(exp, name, contents, _creation_order(session, exp))
             replica = Replica.restored(exp, name, contents)
             replica.snapshot_seq = seq if version == __version__ else 0
@@ -85,7 +85,7 @@ def _restored(session: Session, head: Head, until: int) -> Replica:
 def _creation_order(session: Session, exp: int) -> list[str]:
     """Return the names of an experiment's arms as the log's changes, which are never pruned, created them."""
     order, after = list[str](), 0
-    while changes := session.changes(exp, after, CHUNK):
+    while changes := session.changes(exp, after, EVENTS_PER_READ):
         for event in changes:
             change = msgspec.json.decode(event.body or "", type=Config)
             if change.create is not None:

@@ -21,10 +21,10 @@ from ..spec import ArmView, Context, Experiment, ExperimentView, State
 from .learners import ArmsLearner, Learner
 from .linear_learner import LinearLearner
 from .links import first_link, next_link
-from .snapshots import Held, opened, opened_sorted, sealed
+from .snapshots import ReplicaState, opened, opened_sorted, sealed
 from .totals import ArmTotals, Totals
 
-SHOWN = 64  # most arms for which estimates are kept over time
+ARMS_OVER_TIME = 64  # most arms for which estimates are kept over time
 
 
 class Config(msgspec.Struct, omit_defaults=True):
@@ -148,7 +148,7 @@ class Replica:
 
     def estimates(self) -> dict[str, float]:
         """Return the policy's estimate of each arm that has one."""
-        if len(self.agent_arms) > SHOWN:
+        if len(self.agent_arms) > ARMS_OVER_TIME:
             return {}
         return {row.arm: row.estimate for row in self.learner.rows() if row.estimate == row.estimate}
 
@@ -190,7 +190,9 @@ class Replica:
         """Return the whole replica as bytes."""
         arms = list(self.arms.values())
         evidence = b"" if self.ledger is None else self.ledger.dumps()
-        held = Held(self.seq, self.link, self.spec, self.state, arms, self.learner.dumps(), self.totals, evidence)
+        held = ReplicaState(
+            self.seq, self.link, self.spec, self.state, arms, self.learner.dumps(), self.totals, evidence
+        )
         held.finished_with = self.finished_with
         return sealed(held)
 
@@ -204,7 +206,7 @@ class Replica:
         """Return the replica that a snapshot of version 0.2.0 was made from, its arms in the order of the log."""
         return cls(exp, name)._become(opened_sorted(contents, order, first_link(exp, name)))
 
-    def _become(self, held: Held) -> Replica:
+    def _become(self, held: ReplicaState) -> Replica:
         self.seq, self.link, self.totals = held.seq, held.link, held.totals
         self.spec, self.state, self.finished_with = held.spec, held.state, held.finished_with
         self.arms = {arm.name: arm for arm in held.arms}

@@ -20,7 +20,7 @@ from ...evidence.ledger import Ledger
 from ...online.estimates import ArmEstimate
 from ..events import iso
 from ..spec import ArmState, ArmView, Experiment, ExperimentView, as_json
-from .replica import SHOWN, Replica
+from .replica import ARMS_OVER_TIME, Replica
 from .standing import Standing, assessed
 from .totals import ArmTotals, Totals
 
@@ -118,11 +118,11 @@ def _of_arm(arm: ArmView, totals: ArmTotals, row: ArmEstimate, decisions: int) -
     )  # fmt: skip
 
 
-def report(of: Taken, checksum: str) -> dict[str, Any]:
+def full_report(of: Taken, checksum: str) -> dict[str, Any]:
     """Return an experiment's totals, evidence, estimates, medians and spans of time, in JSON's form."""
     totals, rows = of.totals, of.rows()
     found = summary(of, rows)
-    busiest = sorted(totals.arms, key=lambda name: -totals.arms[name].decisions)[:SHOWN]
+    busiest = sorted(totals.arms, key=lambda name: -totals.arms[name].decisions)[:ARMS_OVER_TIME]
     return _plain_fields(asdict(found)) | {
         "arms": [_plain_fields(asdict(arm)) | _plain_median(totals.arms[arm.name]) for arm in found.arms],
         "largest": [_plain_fields(asdict(one)) for one in found.largest],
@@ -144,7 +144,7 @@ def report(of: Taken, checksum: str) -> dict[str, Any]:
 
 def over_time(totals: Totals, rows: list[ArmEstimate]) -> list[dict[str, float]]:
     """Return the estimates at the end of each span of time; the last one is not over, and has those of now."""
-    kept = len(rows) <= SHOWN
+    kept = len(rows) <= ARMS_OVER_TIME
     now = {row.arm: row.estimate for row in rows if kept and row.estimate == row.estimate}
     return [span.estimates for span in totals.spans[:-1]] + [now] * bool(totals.spans)
 

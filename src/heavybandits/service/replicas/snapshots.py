@@ -16,10 +16,10 @@ from ..spec import ArmView, Experiment, State
 from .linear_learner import reordered
 from .totals import Totals
 
-SIZE = 16  # bytes of a digest
+DIGEST_BYTES = 16  # bytes of a digest
 
 
-class Held(msgspec.Struct):
+class ReplicaState(msgspec.Struct):
     """Everything that makes up a replica."""
 
     seq: int
@@ -33,7 +33,7 @@ class Held(msgspec.Struct):
     finished_with: str | None = None
 
 
-class SortedHeld(msgspec.Struct):
+class SortedReplicaState(msgspec.Struct):
     """What a snapshot of version 0.2.0 holds."""
 
     seq: int
@@ -49,16 +49,19 @@ class Unusable(ValueError):
 
 
 encode = msgspec.msgpack.Encoder().encode
-_decode, _decode_sorted = msgspec.msgpack.Decoder(Held).decode, msgspec.msgpack.Decoder(SortedHeld).decode
+_decode, _decode_sorted = (
+    msgspec.msgpack.Decoder(ReplicaState).decode,
+    msgspec.msgpack.Decoder(SortedReplicaState).decode,
+)
 
 
-def sealed(held: Held) -> bytes:
+def sealed(held: ReplicaState) -> bytes:
     """Return a snapshot."""
     contents = encode(held)
     return _digest(contents) + contents
 
 
-def opened(contents: bytes) -> Held:
+def opened(contents: bytes) -> ReplicaState:
     """Return what a snapshot holds.
 
     Examples
@@ -68,12 +71,12 @@ def opened(contents: bytes) -> Held:
         ...
     heavybandits.service.replicas.snapshots.Unusable: the snapshot is damaged, or of an earlier version
     """
-    if _digest(contents[SIZE:]) != contents[:SIZE]:
+    if _digest(contents[DIGEST_BYTES:]) != contents[:DIGEST_BYTES]:
         raise Unusable("the snapshot is damaged, or of an earlier version")
-    return _decode(contents[SIZE:])
+    return _decode(contents[DIGEST_BYTES:])
 
 
-def opened_sorted(contents: bytes, order: Sequence[str], link: bytes) -> Held:
+def opened_sorted(contents: bytes, order: Sequence[str], link: bytes) -> ReplicaState:
     """Return what a snapshot of version 0.2.0 holds, with the arms in the order in which they were created.
 
     With a shared context, each arm's model lies where the order of arms says.  A server of version 0.2.0 that had read
@@ -88,8 +91,8 @@ def opened_sorted(contents: bytes, order: Sequence[str], link: bytes) -> Held:
     arms = [held.arms[arm] for arm in order]
     learner = held.agent if held.spec.context is None else reordered(held.agent, order)
     evidence = Ledger(order, held.spec.goal).dumps()  # that version kept none, so it begins here
-    return Held(held.seq, link, held.spec, held.state, arms, learner, held.totals, evidence)
+    return ReplicaState(held.seq, link, held.spec, held.state, arms, learner, held.totals, evidence)
 
 
 def _digest(contents: bytes) -> bytes:
-    return hashlib.blake2b(contents, digest_size=SIZE).digest()
+    return hashlib.blake2b(contents, digest_size=DIGEST_BYTES).digest()

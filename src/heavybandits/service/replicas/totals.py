@@ -17,12 +17,14 @@ from msgspec import Struct, field
 from ...protocols import FloatArray
 from ..events import Event
 
-SAMPLE = 512  # rewards kept per arm
-LARGEST = 10  # rewards kept for their size
-SPANS = 120  # of time, at most
-SHORTEST = 1_000_000  # microseconds that a span has at first
-GOLDEN, MODULUS = 0x9E3779B97F4A7C15, 1 << 63  # multiples of the first, modulo the second, are spread evenly
-UNDO = np.uint64(pow(GOLDEN, -1, MODULUS))  # times a hash, modulo the second, is the number that it was made from
+SAMPLED_REWARDS = 512  # rewards kept per arm
+LARGEST_REWARDS = 10  # rewards kept for their size
+MOST_SPANS = 120  # of time, at most
+SHORTEST_SPAN_MICROSECONDS = 1_000_000  # microseconds that a span has at first
+HASH_FACTOR, HASH_MODULUS = 0x9E3779B97F4A7C15, 1 << 63  # multiples of the first, modulo the second, are spread evenly
+HASH_INVERSE = np.uint64(
+    pow(HASH_FACTOR, -1, HASH_MODULUS)
+)  # times a hash, modulo the second, is the number that it was made from
 
 
 class ArmTotals(Struct):
@@ -46,13 +48,15 @@ class ArmTotals(Struct):
 
         Examples
         --------
-        >>> ArmTotals(sample=[(seq * GOLDEN % MODULUS, float(seq)) for seq in (7, 2, 9)]).in_order().tolist()
+        >>> ArmTotals(sample=[(seq * HASH_FACTOR % HASH_MODULUS, float(seq)) for seq in (7, 2, 9)]).in_order().tolist()
         [2.0, 7.0, 9.0]
         """
         sample = list(self.sample)  # in one step, because the log's thread may add to it
         chances = np.array([chance for chance, _ in sample], np.uint64)
         values = np.array([value for _, value in sample], np.float64)
-        return values[np.argsort(chances * UNDO % np.uint64(MODULUS))]  # products wrap at a multiple of the modulus
+        return values[
+            np.argsort(chances * HASH_INVERSE % np.uint64(HASH_MODULUS))
+        ]  # products wrap at a multiple of the modulus
 
 
 class Span(Struct):
@@ -77,7 +81,7 @@ class Totals(Struct):
     """All of an experiment's totals."""
 
     arms: dict[str, ArmTotals] = field(default_factory=dict)
-    width: int = SHORTEST
+    width: int = SHORTEST_SPAN_MICROSECONDS
     spans: list[Span] = field(default_factory=list)
     largest: list[Large] = field(default_factory=list)
     first_t: int | None = None
@@ -134,15 +138,15 @@ class Totals(Struct):
             row = self._in_span(arm, event.t, estimates)
             row[1] += 1
             row[2] += value
-        chance = event.seq * GOLDEN % MODULUS
-        if len(totals.sample) < SAMPLE:
+        chance = event.seq * HASH_FACTOR % HASH_MODULUS
+        if len(totals.sample) < SAMPLED_REWARDS:
             heapq.heappush(totals.sample, (chance, value))
         elif chance > totals.sample[0][0]:  # the largest hashes are kept
             heapq.heapreplace(totals.sample, (chance, value))
         size = abs(value)
-        if len(self.largest) < LARGEST or size > self.largest[0].size:
+        if len(self.largest) < LARGEST_REWARDS or size > self.largest[0].size:
             heapq.heappush(self.largest, Large(size, value, arm, event.key, event.t))
-            if len(self.largest) > LARGEST:
+            if len(self.largest) > LARGEST_REWARDS:
                 heapq.heappop(self.largest)
 
     def _in_span(self, arm: str, t: int, estimates: Callable[[], dict[str, float]]) -> list[float]:
@@ -159,7 +163,7 @@ class Totals(Struct):
 
     def _begin(self, t: int) -> None:
         """Begin a span, doubling the length of all until there are few enough."""
-        while len(self.spans) >= SPANS:
+        while len(self.spans) >= MOST_SPANS:
             self.width *= 2
             self._merge()
         self.spans.append(Span(t - t % self.width, {}, {}))

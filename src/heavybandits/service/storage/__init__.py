@@ -10,7 +10,7 @@ from .session import Overtaken, Rejected, Session, StorageError, Unavailable
 
 __all__ = ["Overtaken", "Rejected", "Session", "Storage", "StorageError", "Unavailable", "open_storage"]
 
-FILE = "sqlite:///"
+SQLITE_PREFIX = "sqlite:///"
 
 
 class Storage:
@@ -42,14 +42,14 @@ class Storage:
 
     def exists(self) -> bool:
         """Return whether the file exists; PostgreSQL reports a missing database itself, on connecting."""
-        return not self.url.startswith(FILE) or Path(self.url.removeprefix(FILE)).exists()
+        return not self.url.startswith(SQLITE_PREFIX) or Path(self.url.removeprefix(SQLITE_PREFIX)).exists()
 
     def connect(self) -> Session:
         """Open a connection."""
-        if self.url.startswith(FILE):
+        if self.url.startswith(SQLITE_PREFIX):
             from .sqlite import SQLite
 
-            return SQLite(Path(self.url.removeprefix(FILE)), self._writing)
+            return SQLite(Path(self.url.removeprefix(SQLITE_PREFIX)), self._writing)
         try:
             from .postgres import PostgreSQL
         except ImportError:
@@ -90,6 +90,6 @@ def open_storage(url: str) -> Storage:
         ...
     ValueError: serve: db must be sqlite:///path or postgresql://..., got 'mysql://...'
     """
-    if not url.startswith((FILE, "postgresql://", "postgres://")) or url == FILE:
+    if not url.startswith((SQLITE_PREFIX, "postgresql://", "postgres://")) or url == SQLITE_PREFIX:
         raise ValueError(f"serve: db must be sqlite:///path or postgresql://..., got {_beginning(url)!r}")
     return Storage(url)

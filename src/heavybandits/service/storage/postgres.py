@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from .session import Rejected, Row, Session, StorageError, Unavailable
+from .session import Rejected, Session, SqlRow, StorageError, Unavailable
 
 log = logging.getLogger("heavybandits.service")
 
@@ -32,13 +32,13 @@ LOCK = "SELECT id, next_seq FROM experiment WHERE id = ANY(%s) AND deleted IS NU
 # A server that stops in the middle of a transaction, such as one whose machine was suspended, would keep its locks for
 # as long as its connection lives.  From version 17 on, the database ends such a transaction by itself; before, whoever
 # is blocked ends it.
-LONGEST = 4  # seconds for which a transaction may lock experiments
+TRANSACTION_SECONDS = 4  # seconds for which a transaction may lock experiments
 HAS_TRANSACTION_TIMEOUT = 170_000  # version
 END_BLOCKERS = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = ANY(pg_blocking_pids(%s)) "
     "AND application_name = 'heavybandits' AND xact_start < clock_timestamp() - make_interval(secs => %s)"
 )
-BLOCKED = 2  # seconds that a transaction must have taken for others to end it
+BLOCKING_SECONDS = 2  # seconds that a transaction must have taken for others to end it
 # One index search per value.  Without OFFSET 0 the planner may read all of an experiment, which it believes to be small
 # until the table is next analysed.
 FOUND = (
@@ -63,7 +63,7 @@ class PostgreSQL(Session):
         except psycopg.Error as error:
             raise Unavailable(f"cannot connect: {error}") from error
 
-    def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+    def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[SqlRow]:
         try:
             cursor = self._connection.execute(statement.replace("?", "%s"), parameters or None)
             if self._connection.info.pipeline_status or cursor.description is None:
@@ -75,7 +75,7 @@ class PostgreSQL(Session):
     def listed(self, values: Iterable[int]) -> list[int]:
         return list(values)
 
-    def look_up(self, fields: str, table: str, exp: int, column: str, values: Iterable[str]) -> list[Row]:
+    def look_up(self, fields: str, table: str, exp: int, column: str, values: Iterable[str]) -> list[SqlRow]:
         return self.run(FOUND.format(fields=fields, table=table, column=column), (list(values), exp))
 
     def remove(self, table: str, exp: int, column: str, values: Iterable[str]) -> None:
@@ -89,7 +89,7 @@ class PostgreSQL(Session):
                 cursor = self._connection.execute(LOCK, (list(experiments),)) if experiments else None
                 if experiments and self._connection.info.server_version >= HAS_TRANSACTION_TIMEOUT:
                     # From now on, so that waiting for the lock does not count.
-                    self._connection.execute(f"SET LOCAL transaction_timeout = '{LONGEST}s'")
+                    self._connection.execute(f"SET LOCAL transaction_timeout = '{TRANSACTION_SECONDS}s'")
             return {} if cursor is None else {row[0]: row[1] for row in cursor.fetchall()}
         except psycopg.Error as error:
             self.roll_back()
@@ -116,7 +116,7 @@ class PostgreSQL(Session):
 
     def unblock(self) -> None:
         with psycopg.connect(self._url, autocommit=True, **OPTIONS) as connection:
-            ended = connection.execute(END_BLOCKERS, (self._connection.info.backend_pid, BLOCKED)).fetchall()
+            ended = connection.execute(END_BLOCKERS, (self._connection.info.backend_pid, BLOCKING_SECONDS)).fetchall()
         if ended:
             log.warning("a server that held a lock for too long was cut off")
 
@@ -141,7 +141,7 @@ class PostgreSQL(Session):
     def lock_experiments(self) -> None:
         self.run("SELECT pg_advisory_xact_lock(?)", (GATE,))
 
-    def insert(self, table: str, fields: Sequence[str], rows: Sequence[Row], conflict: str = "") -> None:
+    def insert(self, table: str, fields: Sequence[str], rows: Sequence[SqlRow], conflict: str = "") -> None:
         if len(rows) < 2:
             super().insert(table, fields, rows, conflict)
             return

@@ -13,12 +13,12 @@ from ..replicas.links import seal
 from . import migrations
 
 EVENT = ", ".join(Event._fields)
-Row = tuple[Any, ...]
+SqlRow = tuple[Any, ...]
 # Changes alone have no key, so the index of keys finds them.  The + keeps databases from going through all of an
 # experiment in the order of sequence numbers.
 CHANGES = f"SELECT {EVENT} FROM event WHERE exp = ? AND key IS NULL AND +seq > ? ORDER BY +seq LIMIT ?"
 MOST_ROWS = 256  # in one statement
-TRIAL = 65_536  # bytes to store on trial
+TRIAL_BYTES = 65_536  # bytes to store on trial
 
 
 class StorageError(OSError):
@@ -58,7 +58,7 @@ class Progress(NamedTuple):
     next_seq: int
 
 
-class Pending(NamedTuple):
+class OpenDecision(NamedTuple):
     """A decision whose window is open."""
 
     exp: int
@@ -76,7 +76,7 @@ class UnitArm(NamedTuple):
     p: float | None  # the probability with which it got the arm, None if unknown
 
 
-PENDING = ", ".join(Pending._fields)
+PENDING = ", ".join(OpenDecision._fields)
 HEADS = f"SELECT {', '.join(Head._fields)} FROM experiment WHERE deleted IS NULL"
 HAS_NO_NAME = "name = '/' || id"  # a second mark of what is deleted: a flipped bit must not delete anything
 OF_EXPERIMENT = {
@@ -107,11 +107,11 @@ class Session(ABC):
     computes_unlocked = False  # whether transactions take a lock that everybody needs only in order to write
 
     @abstractmethod
-    def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+    def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[SqlRow]:
         """Run a statement with ``?`` for parameters, and return its rows."""
 
     @abstractmethod
-    def look_up(self, fields: str, table: str, exp: int, column: str, values: Iterable[str]) -> list[Row]:
+    def look_up(self, fields: str, table: str, exp: int, column: str, values: Iterable[str]) -> list[SqlRow]:
         """Return the rows of an experiment that have one of these values in a column."""
 
     @abstractmethod
@@ -321,20 +321,20 @@ class Session(ABC):
 
     # Windows and units
 
-    def due(self, now: int, other_than: Iterable[int], limit: int) -> list[Pending]:
+    def due(self, now: int, other_than: Iterable[int], limit: int) -> list[OpenDecision]:
         """Return decisions whose window is over, except those of some experiments."""
         is_deleted = "EXISTS (SELECT 1 FROM experiment WHERE id = exp AND deleted IS NOT NULL)"
         going = f"deadline <= ? AND exp {self.NOT_LISTED} AND NOT {is_deleted}"
         sql = f"SELECT {PENDING} FROM pending WHERE {going} ORDER BY deadline, key LIMIT ?"
-        return [Pending(*row) for row in self.run(sql, (now, self.listed(other_than), limit))]
+        return [OpenDecision(*row) for row in self.run(sql, (now, self.listed(other_than), limit))]
 
-    def pending(self, exp: int, keys: Iterable[str]) -> list[Pending]:
+    def pending(self, exp: int, keys: Iterable[str]) -> list[OpenDecision]:
         """Return the decisions among these whose window is open."""
-        return [Pending(*row) for row in self.look_up(PENDING, "pending", exp, "key", keys)]
+        return [OpenDecision(*row) for row in self.look_up(PENDING, "pending", exp, "key", keys)]
 
-    def all_pending(self, exp: int) -> list[Pending]:
+    def all_pending(self, exp: int) -> list[OpenDecision]:
         """Return all decisions of an experiment whose window is open."""
-        return [Pending(*row) for row in self.run(f"SELECT {PENDING} FROM pending WHERE exp = ?", (exp,))]
+        return [OpenDecision(*row) for row in self.run(f"SELECT {PENDING} FROM pending WHERE exp = ?", (exp,))]
 
     def first_pending(self, exp: int) -> int | None:
         """Return the sequence number of the first decision whose window is open."""
@@ -343,9 +343,11 @@ class Session(ABC):
         ((found,),) = self.run(sql, (exp,))
         return None if found is None else int(found)
 
-    def put_pending(self, rows: Sequence[Pending]) -> None:
+    def put_pending(self, rows: Sequence[OpenDecision]) -> None:
         """Add open decisions, or update their totals."""
-        self.insert("pending", Pending._fields, rows, "ON CONFLICT (exp, key) DO UPDATE SET total = excluded.total")
+        self.insert(
+            "pending", OpenDecision._fields, rows, "ON CONFLICT (exp, key) DO UPDATE SET total = excluded.total"
+        )
 
     def drop_pending(self, exp: int, keys: Iterable[str]) -> None:
         """Remove decisions that are no longer open."""
@@ -414,12 +416,12 @@ class Session(ABC):
 
     def try_to_store(self) -> None:
         """Store as much as a few requests do, and remove it in the same transaction; raise if that fails."""
-        trial = Token(secrets.token_hex(16), secrets.token_hex(16), "", secrets.token_hex(TRIAL // 2), 0, None)
+        trial = Token(secrets.token_hex(16), secrets.token_hex(16), "", secrets.token_hex(TRIAL_BYTES // 2), 0, None)
         with self.transaction():
             self.put_token(trial)
             self.run("DELETE FROM token WHERE id = ?", (trial.id,))
 
-    def insert(self, table: str, fields: Sequence[str], rows: Sequence[Row], conflict: str = "") -> None:
+    def insert(self, table: str, fields: Sequence[str], rows: Sequence[SqlRow], conflict: str = "") -> None:
         """Insert rows, many in one statement.
 
         The number of rows in a statement is a power of two, so there are few statements and each is prepared once.

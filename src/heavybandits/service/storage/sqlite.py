@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from . import migrations
-from .session import Overtaken, Rejected, Row, Session, StorageError, Unavailable
+from .session import Overtaken, Rejected, Session, SqlRow, StorageError, Unavailable
 
-PATIENCE = 5.0  # seconds to wait for another writer
+WRITER_SECONDS = 5.0  # seconds to wait for another writer
 IN = "IN (SELECT value FROM json_each(?))"  # follows a column whose value must be listed
 
 SCHEMA = "SELECT name, type, tbl_name, sql FROM sqlite_master"
 
 
-def listed(values: Iterable[str | int]) -> str:
+def as_json_list(values: Iterable[str | int]) -> str:
     """Return values as the parameter that ``IN`` takes."""
     return json.dumps(list(values))
 
@@ -39,7 +39,7 @@ class SQLite(Session):
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             self._connection = sqlite3.connect(
-                path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=256
+                path, timeout=WRITER_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
             )
             self.run("PRAGMA journal_mode = WAL")
             self.run("PRAGMA synchronous = FULL")
@@ -47,7 +47,7 @@ class SQLite(Session):
         except (sqlite3.Error, OSError, StorageError) as error:
             raise Unavailable(f"cannot open {path}: {error}") from error
 
-    def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+    def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[SqlRow]:
         try:
             return self._connection.execute(statement, parameters).fetchall()
         except (sqlite3.DataError, sqlite3.InterfaceError, OverflowError, UnicodeEncodeError) as error:
@@ -56,13 +56,13 @@ class SQLite(Session):
             raise StorageError(str(error)) from error
 
     def listed(self, values: Iterable[int]) -> str:
-        return listed(values)
+        return as_json_list(values)
 
-    def look_up(self, fields: str, table: str, exp: int, column: str, values: Iterable[str]) -> list[Row]:
-        return self.run(f"SELECT {fields} FROM {table} WHERE exp = ? AND {column} {IN}", (exp, listed(values)))
+    def look_up(self, fields: str, table: str, exp: int, column: str, values: Iterable[str]) -> list[SqlRow]:
+        return self.run(f"SELECT {fields} FROM {table} WHERE exp = ? AND {column} {IN}", (exp, as_json_list(values)))
 
     def remove(self, table: str, exp: int, column: str, values: Iterable[str]) -> None:
-        self.run(f"DELETE FROM {table} WHERE exp = ? AND {column} {IN}", (exp, listed(values)))
+        self.run(f"DELETE FROM {table} WHERE exp = ? AND {column} {IN}", (exp, as_json_list(values)))
 
     def begin(self, experiments: Sequence[int]) -> dict[int, int]:
         try:
@@ -83,12 +83,12 @@ class SQLite(Session):
         if not experiments:
             return {}
         live = f"SELECT id, next_seq FROM experiment WHERE id {IN} AND deleted IS NULL"
-        rows = self.run(live, (listed(experiments),))
+        rows = self.run(live, (as_json_list(experiments),))
         return {row[0]: row[1] for row in rows}
 
     def _lock(self) -> None:
         """Begin to write, when nobody else does: connections of this process take turns, others are waited for."""
-        if not self._writing.acquire(timeout=PATIENCE):
+        if not self._writing.acquire(timeout=WRITER_SECONDS):
             raise Unavailable("other connections keep the database busy")
         self._is_writing = True
         self.run("BEGIN IMMEDIATE")  # waits for other writers now, so that no later statement has to
