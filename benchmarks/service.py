@@ -39,7 +39,7 @@ from heavybandits.service.replicas.read import read_replica
 from heavybandits.service.replicas.replica import Config, Replica
 from heavybandits.service.spec import Arm, Experiment
 from heavybandits.service.storage import open_storage
-from heavybandits.service.storage.session import Head
+from heavybandits.service.storage.rows import Head
 
 CONNECTIONS = 64
 VIEWERS = 20

@@ -19,7 +19,7 @@ from heavybandits.service.dashboard.panels import LEADING_ARMS, leaderboard, lea
 from heavybandits.service.dashboard.prepared import Preparations, Prepared
 from heavybandits.service.dashboard.rivals import MOST_REPLAYED_ARMS, Rivals
 from heavybandits.service.http.web import Refused
-from heavybandits.service.log.lane import ReadReplica
+from heavybandits.service.log.requests import ReadReplica
 from heavybandits.service.replicas import totals
 from heavybandits.service.replicas.learners import ArmsLearner
 from heavybandits.service.replicas.linear_learner import LinearLearner

@@ -9,7 +9,7 @@ from services import ARMS, FakeClock, Running, asked, running, threadless
 
 from heavybandits.service.experiments import deletion
 from heavybandits.service.experiments.deletion import remains_removed
-from heavybandits.service.log.lane import ReadReplica
+from heavybandits.service.log.requests import ReadReplica
 from heavybandits.service.maintenance import verification
 from heavybandits.service.maintenance.retention import prune
 from heavybandits.service.replicas.replica import Replica

@@ -18,7 +18,7 @@ from heavybandits.service.http import app
 from heavybandits.service.log import lane, log
 from heavybandits.service.maintenance.verification import verify
 from heavybandits.service.storage import Storage, open_storage
-from heavybandits.service.storage.session import Token
+from heavybandits.service.storage.rows import Token
 
 pytestmark = pytest.mark.slow
 

@@ -27,7 +27,8 @@ from services import (
 
 from heavybandits.service.experiments.creation import create
 from heavybandits.service.experiments.decisions import Decide
-from heavybandits.service.log import lane, log
+from heavybandits.service.log import lane, log, turn
+from heavybandits.service.log.requests import ReadReplica
 from heavybandits.service.maintenance.verification import verify
 from heavybandits.service.replicas.linear_learner import LinearLearner
 from heavybandits.service.spec import Arm, Experiment, RewardRule
@@ -173,7 +174,7 @@ def test_two_servers_that_compute_before_they_lock_lose_nothing(storage: Storage
 
 
 def test_a_batch_ends_when_it_has_taken_long_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane, "BATCH_SECONDS", 0.0)
+    monkeypatch.setattr(turn, "BATCH_SECONDS", 0.0)
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
         make(server, "x")
         before = server.service.log.batches
@@ -206,7 +207,7 @@ def test_windows_of_all_experiments_take_one_statement(storage: Storage, monkeyp
             assert len(statements) == 2
             for each in served.lanes.values():
                 each.step()
-            late = asked(served, *(lane.ReadReplica(f"x{i}", lambda replica: replica.totals) for i in range(20)))
+            late = asked(served, *(ReadReplica(f"x{i}", lambda replica: replica.totals) for i in range(20)))
             assert [sum(arm.given_up for arm in outcome.body.arms.values()) for outcome in late] == [1] * 20
 
 

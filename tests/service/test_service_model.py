@@ -12,7 +12,7 @@ from services import asked, replica_of, threadless
 from heavybandits.service.experiments.creation import create
 from heavybandits.service.experiments.decisions import Decide
 from heavybandits.service.experiments.rewards import Cancel, Observe, Reward
-from heavybandits.service.log.lane import ReadReplica
+from heavybandits.service.log.requests import ReadReplica
 from heavybandits.service.maintenance.verification import verify
 from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.spec import Arm, Experiment

@@ -13,7 +13,7 @@ from services import ARMS, Running, asked, call, replica_of, running, threadless
 import heavybandits
 from heavybandits.service.events import Event, system_clock
 from heavybandits.service.log import lane
-from heavybandits.service.log.lane import ReadReplica
+from heavybandits.service.log.requests import ReadReplica
 from heavybandits.service.maintenance import verification
 from heavybandits.service.maintenance.retention import prune
 from heavybandits.service.replicas.replica import Replica

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from starlette.concurrency import run_in_threadpool
 
 from ..._format import plural
-from ..log.lane import ReadReplica
+from ..log.requests import ReadReplica
 from ..replicas.replica import Replica
 from ..replicas.report import Taken, taken
 from .known import Known, known

@@ -14,7 +14,7 @@ from ..events import SECOND, Event, iso
 from ..log.turn import ExperimentTurn, Outcome, refusal
 from ..replicas.replica import DecisionBody, Replica
 from ..spec import Context, DecisionAnswer
-from ..storage.session import OpenDecision, UnitArm
+from ..storage.rows import OpenDecision, UnitArm
 
 encode = msgspec.json.Encoder(order="deterministic").encode
 _bodies = msgspec.json.Decoder(DecisionBody)

@@ -19,8 +19,8 @@ from starlette.types import Receive, Scope, Send
 
 from ..dashboard.pages import Pages
 from ..events import Clock, system_clock
-from ..log.lane import FAILED, UNAVAILABLE, Answers
 from ..log.log import Log, log
+from ..log.requests import FAILED, UNAVAILABLE, Answers
 from ..log.turn import Outcome, refusal
 from ..spec import Problem
 from ..storage import Storage

@@ -12,7 +12,8 @@ import secrets
 import time
 from typing import Literal, get_args
 
-from ..storage.session import Session, Token
+from ..storage.rows import Token
+from ..storage.session import Session
 
 Role = Literal["decide", "read", "admin"]
 ROLES: tuple[str, ...] = get_args(Role)

@@ -17,7 +17,7 @@ from ..experiments.decisions import Decide, new_id
 from ..experiments.deletion import delete, remove_remains
 from ..experiments.rewards import Cancel, Observe, Retract, Reward
 from ..experiments.trial import check_plain
-from ..log.lane import Follow, ReadReplica
+from ..log.requests import Follow, ReadReplica
 from ..log.turn import Outcome
 from ..replicas.replica import Config, Replica
 from ..spec import (

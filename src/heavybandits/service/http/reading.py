@@ -14,14 +14,14 @@ from starlette.responses import Response
 
 from ... import __version__
 from ..events import iso
-from ..log.lane import ReadReplica
+from ..log.requests import ReadReplica
 from ..log.turn import Outcome, refusal
 from ..maintenance.export import FORMATS, check_format, rows, written
 from ..replicas.replica import Replica
 from ..replicas.report import checked, full_report
 from ..spec import Audit, Change, ExperimentList, ExperimentView
 from ..storage import Session, Storage, StorageError
-from ..storage.session import Head
+from ..storage.rows import Head
 from .downloads import Download
 from .openapi import openapi_description
 from .table import operation

@@ -32,7 +32,7 @@ class Database:
         self.session: Session | None = None
         self.busy_since: float | None = None
 
-    def work(self, work: Callable[[Session], Any]) -> Any:
+    def work(self, work: Callable[..., Any], *of: Any) -> Any:
         """Work with the database; return None if it cannot be reached or fails, the exception for any other error."""
         for attempt in range(2):
             was_open = self.session is not None
@@ -42,7 +42,7 @@ class Database:
                     self.session = self._storage.connect()
                     # Once another server was faster, the next transactions lock before they compute.
                     self.session.computes_unlocked = self._computes_unlocked and attempt == 0
-                return work(self.session)
+                return work(self.session, *of)
             except StorageError as error:
                 self.close()
                 if attempt == 0 and (isinstance(error, Overtaken) or (isinstance(error, Unavailable) and was_open)):

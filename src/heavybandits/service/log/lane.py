@@ -12,55 +12,30 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ... import __version__
 from ..replicas.read import catch_up, read_replica
 from ..replicas.replica import Replica
-from ..storage import Rejected, Session, StorageError
-from ..storage.session import Head, Progress
+from ..storage import Session, StorageError
+from ..storage.rows import Head
 from .database import Database
-from .turn import Command, ExperimentTurn, Outcome, refusal
+from .requests import DONE, FAILED, UNAVAILABLE, Follow, ReadReplica, Request, Waiting, failure, unreadable
+from .turn import Command, ExperimentTurn, Outcome, refusal, run_commands, write_all
 
 if TYPE_CHECKING:
     from .log import Log
 
 LONGEST_QUEUE = 10_000  # requests that may wait
 LARGEST_BATCH = 1_000  # requests in one transaction
-BATCH_SECONDS = 0.25  # after which the requests that are left go with the next transaction
 MOST_EVENTS_BEHIND = 2_000  # events that a replica may be behind before a reader brings it up to date
 EVENTS_PER_SNAPSHOT = 20_000
-SNAPSHOTS_KEPT = 10  # that are kept
+SNAPSHOTS_KEPT = 10
 
 log = logging.getLogger("heavybandits.service")
-Answers = list[tuple[Any, Outcome]]
-UNAVAILABLE = refusal(503, "unavailable", "the database did not confirm; repeat the request with the same id")
-DONE = Outcome(200, None)
-FAILED = refusal(500, "internal error", "the request failed; the server's own log says why")
-
-
-class ReadReplica(NamedTuple):
-    """A request to read something about an experiment from its replica."""
-
-    experiment: str
-    read: Callable[[Replica], Any]
-
-
-class Follow(NamedTuple):
-    """A request to take in what other servers have stored, or that the experiment is gone."""
-
-    experiment: str
-    progress: Progress | None
-
-
-Work = Callable[[Session], Outcome]  # something to do with the database, but with no replica
-Request = Command | ReadReplica | Follow | Work
-Waiting = list[tuple[Any, Any]]  # requests with the futures of their answers
 
 
 class Lane:
@@ -125,7 +100,7 @@ class Lane:
             self._deliver((future, UNAVAILABLE) for _, future in waiting)
         for replica in list(self.replicas.values()):
             if replica.seq > replica.snapshot_seq:
-                self.database.work(lambda session, replica=replica: self._snapshot(session, replica))  # type: ignore[misc]
+                self.database.work(self._snapshot, replica)
         self.database.close()
 
     def step(self) -> None:
@@ -150,14 +125,14 @@ class Lane:
         self._answer_commands([(each, future) for each, future in here if not isinstance(each, ReadReplica | Follow)])
         for request, future in here:
             if isinstance(request, Follow):
-                self.database.work(lambda session, request=request: self._follow(session, request))  # type: ignore[misc]
+                self.database.work(self._follow, request)
                 self._deliver([(future, DONE)])
             elif isinstance(request, ReadReplica):
                 self._look(request, future)
         for request, future in batch:
             if callable(request):
                 found = self.database.work(request)
-                self._deliver([(future, _failure(found) if found is None or isinstance(found, Exception) else found)])
+                self._deliver([(future, failure(found) if found is None or isinstance(found, Exception) else found)])
 
     def _look(self, request: ReadReplica, future: Any) -> None:
         """Answer a request that only reads, or let it wait if the replica was lost just now."""
@@ -174,21 +149,21 @@ class Lane:
 
     def _answer_commands(self, commands: Waiting) -> None:
         """Store commands; after an unexpected error, do so one at a time, so that the others are not affected."""
-        outcomes = self.database.work(lambda session: self._store(session, [command for command, _ in commands]))
+        outcomes = self.database.work(self._store, [command for command, _ in commands])
         if isinstance(outcomes, Exception) and len(commands) > 1:
             for one in commands:
                 self._read_again(one[0].experiment)
                 self._answer_commands([one])
             return
         if not isinstance(outcomes, list):
-            outcomes = [_failure(outcomes)] * len(commands)
+            outcomes = [failure(outcomes)] * len(commands)
         pairs = list(zip(commands, outcomes, strict=True))
         self._deliver((future, outcome) for (_, future), outcome in pairs if outcome is not None)
         self._put_back([one for one, outcome in pairs if outcome is None])
         for name in {command.experiment for command, _ in commands}:
             replica = self.replicas.get(name)
             if replica is not None and replica.seq - replica.snapshot_seq >= EVENTS_PER_SNAPSHOT:
-                self.database.work(lambda session, replica=replica: self._snapshot(session, replica))  # type: ignore[misc]
+                self.database.work(self._snapshot, replica)
                 replica.snapshot_seq = replica.seq  # also if it failed: the next try comes as much later
 
     def _deliver(self, answers: Iterable[tuple[Any, Outcome]]) -> None:
@@ -214,16 +189,15 @@ class Lane:
                 self._aside[name] += waiting[:room]
                 self._deliver((future, UNAVAILABLE) for _, future in waiting[room:])
             elif why := self.log.problems.get(name):
-                self._deliver((future, _unreadable(why)) for _, future in waiting)
+                self._deliver((future, unreadable(why)) for _, future in waiting)
             else:
-                head = self.database.work(lambda session, name=name: (session.head(name),))  # type: ignore[misc]
-                self._seek(name, head, waiting)
+                self._seek(name, self.database.work(lambda session, name=name: (session.head(name),)), waiting)
         return [one for one in batch if one[0].experiment in self.replicas]
 
     def _seek(self, name: str, found: Any, waiting: Waiting) -> None:
         """Have an experiment read, if there is one, by the lane that it belongs to."""
         if not isinstance(found, tuple):
-            self._deliver((future, _failure(found)) for _, future in waiting)
+            self._deliver((future, failure(found)) for _, future in waiting)
         elif found[0] is None:
             unknown = refusal(404, "unknown experiment", f"there is no experiment {name!r}")
             self._deliver((future, unknown) for _, future in waiting)
@@ -247,7 +221,7 @@ class Lane:
                 now = session.head(head.name)
                 if now is not None and now.id == head.id:  # it was not deleted meanwhile
                     self.log.report(head.name, str(error))
-                    found = _unreadable(str(error))
+                    found = unreadable(str(error))
         with self._wake:
             self._found.append((head.name, found))
             self._wake.notify()
@@ -256,7 +230,7 @@ class Lane:
         """Read an experiment in this thread: it was held just now, so its policy is compiled and a snapshot is near."""
         head = self.database.work(lambda session: session.head(name)) if name not in self.replicas else None
         if isinstance(head, Head):
-            replica = self.database.work(lambda session: read_replica(session, head))
+            replica = self.database.work(read_replica, head)
             if isinstance(replica, Replica):
                 self.replicas[name] = replica
 
@@ -282,7 +256,7 @@ class Lane:
         except Exception as error:
             self.replicas.pop(replica.name, None)
             self.log.report(replica.name, str(error))
-            return _unreadable(str(error))
+            return unreadable(str(error))
 
     def _snapshot(self, session: Session, replica: Replica) -> None:
         contents = replica.snapshot()
@@ -301,7 +275,7 @@ class Lane:
         known = {replica.exp: replica for name in by_name if (replica := self.replicas.get(name)) is not None}
         turns, absent = dict[str, ExperimentTurn](), dict[str, Outcome]()
         try:
-            with session.transaction(list(known), last=lambda: _write(session, turns.values())) as next_seqs:
+            with session.transaction(list(known), lambda: write_all(session, turns.values())) as next_seqs:
                 now = self.log.clock()
                 for exp, replica in known.items():
                     if exp not in next_seqs:  # it was deleted; whoever asks again is told so
@@ -311,7 +285,7 @@ class Lane:
                         turn.prepare(session, by_name[replica.name])
                     elif refused is not UNAVAILABLE:
                         absent[replica.name] = refused
-                outcomes = _run(turns, absent, commands)
+                outcomes = run_commands(turns, absent, commands)
         except BaseException:
             for turn in turns.values():  # the replica may have taken in what is not stored
                 self.replicas.pop(turn.replica.name, None)
@@ -322,35 +296,3 @@ class Lane:
         if stored:
             self.log.note_success()
         return outcomes
-
-
-def _run(
-    turns: dict[str, ExperimentTurn], absent: dict[str, Outcome], commands: Sequence[Command]
-) -> list[Outcome | None]:
-    """Run commands until they have taken long enough; None for those left, and those whose replicas are read again."""
-    outcomes: list[Outcome | None] = []
-    end = math.inf
-    for command in commands:
-        turn = turns.get(command.experiment)
-        if turn is None:
-            outcomes.append(absent.get(command.experiment))
-        else:
-            outcomes.append(command.run(turn) if time.monotonic() < end else None)
-            end = min(end, time.monotonic() + BATCH_SECONDS)  # at least one is run
-    return outcomes
-
-
-def _unreadable(why: str) -> Outcome:
-    return refusal(500, "experiment not readable", why)
-
-
-def _failure(error: Exception | None) -> Outcome:
-    """Return the answer to a request that failed with this error, or because the database did."""
-    if error is None:
-        return UNAVAILABLE
-    return refusal(422, "not storable", str(error)) if isinstance(error, Rejected) else FAILED
-
-
-def _write(session: Session, turns: Iterable[ExperimentTurn]) -> None:
-    for turn in turns:
-        turn.write(session)

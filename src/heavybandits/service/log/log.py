@@ -20,9 +20,10 @@ import msgspec
 from ..events import Clock, system_clock
 from ..experiments.rewards import Close
 from ..storage import Session, Storage
-from ..storage.session import Head
+from ..storage.rows import Head
 from .database import Database
-from .lane import LARGEST_BATCH, Answers, Follow, Lane, Request
+from .lane import LARGEST_BATCH, Lane
+from .requests import Answers, Follow, Request
 
 POLL_SECONDS = 0.1  # seconds between looks at what other servers have stored
 CONTEXT_LANES = 8  # lanes for experiments with contexts

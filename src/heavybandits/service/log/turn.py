@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -12,7 +14,10 @@ from ..events import Event
 from ..replicas.replica import Replica
 from ..replicas.stopping import ending
 from ..spec import Problem
-from ..storage.session import OpenDecision, Session, UnitArm
+from ..storage.rows import OpenDecision, UnitArm
+from ..storage.session import Session
+
+BATCH_SECONDS = 0.25  # after which the requests that are left go with the next transaction
 
 
 class Outcome(NamedTuple):
@@ -126,3 +131,25 @@ class ExperimentTurn:
             session.put_pending(kept)
         if gone := [key for key, row in written if row is None]:
             session.drop_pending(exp, gone)
+
+
+def run_commands(
+    turns: dict[str, ExperimentTurn], absent: dict[str, Outcome], commands: Sequence[Command]
+) -> list[Outcome | None]:
+    """Run commands until they have taken long enough; None for those left, and those whose replicas are read again."""
+    outcomes: list[Outcome | None] = []
+    end = math.inf
+    for command in commands:
+        turn = turns.get(command.experiment)
+        if turn is None:
+            outcomes.append(absent.get(command.experiment))
+        else:
+            outcomes.append(command.run(turn) if time.monotonic() < end else None)
+            end = min(end, time.monotonic() + BATCH_SECONDS)  # at least one is run
+    return outcomes
+
+
+def write_all(session: Session, turns: Iterable[ExperimentTurn]) -> None:
+    """Store everything that these turns have added."""
+    for turn in turns:
+        turn.write(session)

@@ -9,7 +9,7 @@ import msgspec
 from ..events import SECOND, Event
 from ..replicas.replica import DecisionBody
 from ..spec import Experiment
-from ..storage.session import OpenDecision, UnitArm
+from ..storage.rows import OpenDecision, UnitArm
 
 _bodies = msgspec.json.Decoder(DecisionBody)
 

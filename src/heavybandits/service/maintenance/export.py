@@ -16,7 +16,7 @@ from ..events import Event, iso
 from ..replicas.replica import Config, DecisionBody
 from ..spec import as_json
 from ..storage import Session, Storage
-from ..storage.session import Head
+from ..storage.rows import Head
 
 EXPORT_COLUMNS = (
     "seq",

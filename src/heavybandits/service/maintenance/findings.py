@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..._validate import visible
 from ..replicas.read import Unreadable
 from ..storage import Session
-from ..storage.session import Head
+from ..storage.rows import Head
 
 
 class Finding(NamedTuple):

@@ -13,7 +13,7 @@ from ..experiments.deletion import remains_removed
 from ..replicas.links import seal
 from ..replicas.read import read_replica, replayed_events
 from ..storage import Session
-from ..storage.session import Head
+from ..storage.rows import Head
 from .expected import Expected
 from .findings import Finding, Wrong, for_each, found
 from .verification import check_link, check_numbers, created_with

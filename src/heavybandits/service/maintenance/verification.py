@@ -16,7 +16,7 @@ from ..replicas.replica import Config, Replica
 from ..replicas.snapshots import Unusable, opened
 from ..spec import Experiment
 from ..storage import Session
-from ..storage.session import Head
+from ..storage.rows import Head
 from .expected import Expected
 from .findings import Finding, Wrong, for_each, found
 

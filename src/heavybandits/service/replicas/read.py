@@ -10,7 +10,7 @@ import msgspec
 from ... import __version__
 from ..events import Event
 from ..storage import Session
-from ..storage.session import Head
+from ..storage.rows import Head
 from .replica import Config, Replica
 from .stopping import warm_up
 

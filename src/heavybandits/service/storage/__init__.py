@@ -6,7 +6,8 @@ import re
 import threading
 from pathlib import Path
 
-from .session import Overtaken, Rejected, Session, StorageError, Unavailable
+from .connection import Overtaken, Rejected, StorageError, Unavailable
+from .session import Session
 
 __all__ = ["Overtaken", "Rejected", "Session", "Storage", "StorageError", "Unavailable", "open_storage"]
 

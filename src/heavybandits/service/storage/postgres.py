@@ -12,7 +12,8 @@ from typing import Any
 
 import psycopg
 
-from .session import Rejected, Session, SqlRow, StorageError, Unavailable
+from .connection import Rejected, SqlRow, StorageError, Unavailable
+from .session import Session
 
 log = logging.getLogger("heavybandits.service")
 

@@ -3,187 +3,27 @@
 from __future__ import annotations
 
 import secrets
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
 
 from ..events import Event
 from ..replicas.links import seal
 from . import migrations
+from .connection import Connection
+from .rows import Head, OpenDecision, Progress, Token, UnitArm
 
 EVENT = ", ".join(Event._fields)
-SqlRow = tuple[Any, ...]
 # Changes alone have no key, so the index of keys finds them.  The + keeps databases from going through all of an
 # experiment in the order of sequence numbers.
 CHANGES = f"SELECT {EVENT} FROM event WHERE exp = ? AND key IS NULL AND +seq > ? ORDER BY +seq LIMIT ?"
-MOST_ROWS = 256  # in one statement
-TRIAL_BYTES = 65_536  # bytes to store on trial
-
-
-class StorageError(OSError):
-    """The database refused or failed; what was under way may or may not be stored."""
-
-
-class Unavailable(StorageError):
-    """The database cannot be reached, so nothing was begun."""
-
-
-class Overtaken(Unavailable):
-    """Another server has changed an experiment since it was read, so nothing was stored."""
-
-
-class Rejected(ValueError):
-    """The database does not take the values of a statement; the connection is as good as before."""
-
-
-class Head(NamedTuple):
-    """An experiment's row: its events are those from ``first_seq`` to below ``next_seq``."""
-
-    id: int
-    name: str
-    spec: str
-    next_seq: int
-    first_seq: int
-    link: str | None  # of the event ``link_seq`` to all before it; None if only version 0.2.0 has written
-    link_seq: int
-    salt: str | None  # the key of the hashes of units, a secret; experiments of early versions have none
-    seal: str | None  # of the salt
-
-
-class Progress(NamedTuple):
-    """How far an experiment is."""
-
-    id: int
-    next_seq: int
-
-
-class OpenDecision(NamedTuple):
-    """A decision whose window is open."""
-
-    exp: int
-    key: str
-    arm: str
-    deadline: int
-    total: float | None
-
-
-class UnitArm(NamedTuple):
-    """The arm that a unit keeps."""
-
-    hash: str
-    arm: str
-    p: float | None  # the probability with which it got the arm, None if unknown
-
-
+TRIAL_BYTES = 65_536  # to store on trial
 PENDING = ", ".join(OpenDecision._fields)
 HEADS = f"SELECT {', '.join(Head._fields)} FROM experiment WHERE deleted IS NULL"
 HAS_NO_NAME = "name = '/' || id"  # a second mark of what is deleted: a flipped bit must not delete anything
-OF_EXPERIMENT = {
-    "event": "seq",
-    "pending": "key",
-    "unit": "hash",
-    "snapshot": "seq",
-}  # tables, and what tells rows apart
+OF_EXPERIMENT = {"event": "seq", "pending": "key", "unit": "hash", "snapshot": "seq"}  # tables, what tells rows apart
 
 
-class Token(NamedTuple):
-    """A token's row: never the token itself."""
-
-    id: str
-    digest: str
-    role: str
-    name: str
-    created: int
-    revoked: int | None
-
-
-class Session(ABC):
-    """A connection.  All changes are made in a :meth:`transaction`."""
-
-    DIALECT: str  # which of the migrations' statements it runs
-    NOT_LISTED: str  # follows a column whose value must not be listed
-    BEGIN_READING = "BEGIN"  # begins a transaction that reads everything as of one moment
-    computes_unlocked = False  # whether transactions take a lock that everybody needs only in order to write
-
-    @abstractmethod
-    def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[SqlRow]:
-        """Run a statement with ``?`` for parameters, and return its rows."""
-
-    @abstractmethod
-    def look_up(self, fields: str, table: str, exp: int, column: str, values: Iterable[str]) -> list[SqlRow]:
-        """Return the rows of an experiment that have one of these values in a column."""
-
-    @abstractmethod
-    def remove(self, table: str, exp: int, column: str, values: Iterable[str]) -> None:
-        """Delete the rows of an experiment that have one of these values in a column."""
-
-    @abstractmethod
-    def listed(self, values: Iterable[int]) -> Any:
-        """Return values as the parameter that ``NOT_LISTED`` takes."""
-
-    @abstractmethod
-    def begin(self, experiments: Sequence[int]) -> dict[int, int]:
-        """Begin a transaction in which nobody else changes these experiments; return their next sequence numbers."""
-
-    @abstractmethod
-    def commit(self) -> None:
-        """Commit the transaction."""
-
-    @abstractmethod
-    def roll_back(self) -> None:
-        """Roll the transaction back; never raises."""
-
-    @abstractmethod
-    def interrupt(self) -> None:
-        """Make the statement under way fail; called by another thread."""
-
-    @abstractmethod
-    def unblock(self) -> None:
-        """Free the statement under way from a server that blocks it and does not go on; called by another thread."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the connection; never raises."""
-
-    @contextmanager
-    def transaction(
-        self, experiments: Sequence[int] = (), last: Callable[[], object] | None = None
-    ) -> Iterator[dict[int, int]]:
-        """Do everything or nothing.
-
-        The experiments are locked, and their next sequence numbers returned.  What ``last`` does is sent together with
-        the commit.
-        """
-        next_seqs = self.begin(experiments)
-        try:
-            yield next_seqs
-            self.confirm(next_seqs)
-            with self.together():
-                if last is not None:
-                    last()
-                self.commit()
-        except BaseException:
-            self.roll_back()
-            raise
-
-    @abstractmethod
-    def confirm(self, next_seqs: dict[int, int]) -> None:
-        """Take the locks that :meth:`begin` has left, and raise if the experiments have moved on since."""
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Read everything as of one moment, whatever others store meanwhile."""
-        self.run(self.BEGIN_READING)
-        try:
-            yield
-        finally:
-            self.roll_back()
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """Send statements without waiting for each, where the database can do that."""
-        yield
+class Session(Connection):
+    """A connection with the statements of the service.  All changes are made in a :meth:`transaction`."""
 
     def migrate(self) -> list[int]:
         """Bring the schema up to date, and return the numbers of the steps taken."""
@@ -213,8 +53,7 @@ class Session(ABC):
 
     def head(self, name: str) -> Head | None:
         """Return the experiment with this name."""
-        rows = self.run(f"{HEADS} AND name = ?", (name,))
-        return Head(*rows[0]) if rows else None
+        return self._head("name = ?", name)
 
     def ids(self) -> list[int]:
         """Return the numbers of all experiments."""
@@ -222,18 +61,16 @@ class Session(ABC):
 
     def head_of(self, exp: int) -> Head | None:
         """Return the experiment with this number."""
-        rows = self.run(f"{HEADS} AND id = ?", (exp,))
-        return Head(*rows[0]) if rows else None
+        return self._head("id = ?", exp)
 
-    @abstractmethod
-    def lock_experiments(self) -> None:
-        """Lock the list of experiments against additions."""
+    def _head(self, condition: str, value: str | int) -> Head | None:
+        rows = self.run(f"{HEADS} AND {condition}", (value,))
+        return Head(*rows[0]) if rows else None
 
     def add_experiment(self, name: str, spec: str) -> Head:
         """Add an experiment without events, with an id that none has had and a salt of its own."""
-        used = (
-            "SELECT id FROM last_experiment UNION ALL SELECT id FROM experiment"  # early versions only add the latter
-        )
+        # Early versions only add the latter.
+        used = "SELECT id FROM last_experiment UNION ALL SELECT id FROM experiment"
         ((largest,),) = self.run(f"SELECT max(id) FROM ({used}) AS used")
         exp, salt = largest + 1, secrets.token_hex(32)
         head = Head(exp, name, spec, 1, 1, None, 0, salt, seal(exp, salt))
@@ -420,16 +257,3 @@ class Session(ABC):
         with self.transaction():
             self.put_token(trial)
             self.run("DELETE FROM token WHERE id = ?", (trial.id,))
-
-    def insert(self, table: str, fields: Sequence[str], rows: Sequence[SqlRow], conflict: str = "") -> None:
-        """Insert rows, many in one statement.
-
-        The number of rows in a statement is a power of two, so there are few statements and each is prepared once.
-        """
-        start = 0
-        while start < len(rows):
-            size = min(1 << (len(rows) - start).bit_length() - 1, MOST_ROWS)
-            marks = ", ".join([f"({', '.join('?' * len(fields))})"] * size)
-            values = [value for row in rows[start : start + size] for value in row]
-            self.run(f"INSERT INTO {table} ({', '.join(fields)}) VALUES {marks} {conflict}", values)
-            start += size

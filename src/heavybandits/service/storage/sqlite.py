@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from . import migrations
-from .session import Overtaken, Rejected, Session, SqlRow, StorageError, Unavailable
+from .connection import Overtaken, Rejected, SqlRow, StorageError, Unavailable
+from .session import Session
 
 WRITER_SECONDS = 5.0  # seconds to wait for another writer
 IN = "IN (SELECT value FROM json_each(?))"  # follows a column whose value must be listed
