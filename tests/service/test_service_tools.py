@@ -142,7 +142,7 @@ def test_parquet_is_written_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> N
     def rows() -> Iterator[dict[str, Any]]:
         for seq in range(35):
             taken.append(seq)
-            yield dict.fromkeys(export.EXPORT_COLUMNS) | {"seq": seq, "value": seq / 2}
+            yield dict.fromkeys(export.EXPORTED) | {"seq": seq, "value": seq / 2}
 
     parts = export.written("parquet", rows())
     first = next(parts)

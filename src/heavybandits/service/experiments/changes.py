@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
 
 import msgspec
 
-from ..log.turn import ExperimentTurn, Outcome, refusal
-from ..replicas.replica import Config, Replica
+from ..log.turn import Command, ExperimentTurn, Outcome, refusal
+from ..replicas.replica import Config
 from ..spec import MAX_ARMS, ArmView, Experiment, StopRule
 from .trial import check_payloads, try_out
 
@@ -43,19 +41,10 @@ def check_experiment(spec: Experiment) -> None:
     try_out(spec)
 
 
-class Configure(NamedTuple):
+class Configure(Command, frozen=True):
     """A change to an existing experiment."""
 
-    experiment: str
     config: Config
-
-    def keys(self) -> Iterable[str]:
-        """Return no keys."""
-        return ()
-
-    def units(self, replica: Replica) -> Iterable[str]:
-        """Return no units."""
-        return ()
 
     def run(self, turn: ExperimentTurn) -> Outcome:
         """Make the change, unless it has been made already."""

@@ -6,12 +6,12 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from ..events import SECOND, Event, iso
-from ..log.turn import ExperimentTurn, Outcome, refusal
+from ..log.turn import Command, ExperimentTurn, Outcome, refusal
 from ..replicas.replica import DecisionBody, Replica
 from ..spec import Context, DecisionAnswer
 from ..storage.rows import OpenDecision, UnitArm
@@ -25,10 +25,9 @@ def new_id(now: int) -> str:
     return f"{now:014x}{secrets.token_hex(9)}"
 
 
-class Decide(NamedTuple):
+class Decide(Command, frozen=True):
     """A request for a decision."""
 
-    experiment: str
     id: str
     is_new: bool  # the id was made just now, so nobody can have used it
     unit: str | None = None

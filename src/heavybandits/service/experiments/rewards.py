@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ..events import SECOND, Event
-from ..log.turn import ExperimentTurn, Outcome, refusal
-from ..replicas.replica import Replica
+from ..log.turn import Command, ExperimentTurn, Outcome, refusal
 from ..spec import Accepted, as_float
 from .decisions import encode, features_of
 
 
-class Reward(NamedTuple):
+class OfDecision(Command, frozen=True):
+    """A request about a decision that was made before."""
+
+    decision: str
+
+    def keys(self) -> Iterable[str]:
+        """Return the decision's key."""
+        return (self.decision,)
+
+    def run(self, turn: ExperimentTurn) -> Outcome:
+        """Find the decision."""
+        decision = turn.found(self.decision).get("decision")
+        if decision is None:
+            return refusal(404, "unknown decision", f"there is no decision {self.decision!r}")
+        return self.settle(turn, decision)
+
+    def settle(self, turn: ExperimentTurn, decision: Event) -> Outcome:
+        """Do what is asked with the decision."""
+        raise NotImplementedError
+
+
+class Reward(OfDecision, frozen=True):
     """A reward of a decision, with its own id if rewards add up."""
 
-    experiment: str
-    decision: str
     value: float
     id: str | None = None
 
@@ -29,16 +46,9 @@ class Reward(NamedTuple):
         """Return the keys of the decision and of the reward."""
         return {self.decision, self.key}
 
-    def units(self, replica: Replica) -> Iterable[str]:
-        """Return no units."""
-        return ()
-
-    def run(self, turn: ExperimentTurn) -> Outcome:
+    def settle(self, turn: ExperimentTurn, decision: Event) -> Outcome:
         """Count the reward once, unless the decision is closed."""
         replica, rule = turn.replica, turn.replica.spec.reward
-        decision = turn.found(self.decision).get("decision")
-        if decision is None:
-            return refusal(404, "unknown decision", f"there is no decision {self.decision!r}")
         if (rule.combine == "sum") != (self.id is not None):
             where = "rewards/{reward_id}" if rule.combine == "sum" else "reward"
             return refusal(422, "wrong endpoint", f"rewards of this experiment go to .../decisions/{{id}}/{where}")
@@ -70,26 +80,12 @@ class Reward(NamedTuple):
         return Outcome(201, Accepted(self.key, event.seq, not rule.at_close and decision.arm in replica.agent_arms))
 
 
-class Retract(NamedTuple):
+class Retract(OfDecision, frozen=True):
     """The request to take a reward back that was reported by mistake, before it is learned."""
 
-    experiment: str
-    decision: str
-
-    def keys(self) -> Iterable[str]:
-        """Return the decision's key."""
-        return (self.decision,)
-
-    def units(self, replica: Replica) -> Iterable[str]:
-        """Return no units."""
-        return ()
-
-    def run(self, turn: ExperimentTurn) -> Outcome:
+    def settle(self, turn: ExperimentTurn, decision: Event) -> Outcome:
         """Let the decision end as if it had got no reward, unless the reward is learned."""
         rule, found = turn.replica.spec.reward, turn.found(self.decision)
-        decision = found.get("decision")
-        if decision is None:
-            return refusal(404, "unknown decision", f"there is no decision {self.decision!r}")
         if rule.combine == "sum":
             return refusal(409, "rewards add up", "report another reward with the opposite sign instead")
         if "reward" not in found:
@@ -103,26 +99,12 @@ class Retract(NamedTuple):
         return Outcome(201, Accepted(self.decision, event.seq, False))
 
 
-class Cancel(NamedTuple):
+class Cancel(OfDecision, frozen=True):
     """The cancellation of a decision that was never shown."""
 
-    experiment: str
-    decision: str
-
-    def keys(self) -> Iterable[str]:
-        """Return the decision's key."""
-        return (self.decision,)
-
-    def units(self, replica: Replica) -> Iterable[str]:
-        """Return no units."""
-        return ()
-
-    def run(self, turn: ExperimentTurn) -> Outcome:
+    def settle(self, turn: ExperimentTurn, decision: Event) -> Outcome:
         """Give the decision up, unless it has a reward or its window is over."""
         found = turn.found(self.decision)
-        decision = found.get("decision")
-        if decision is None:
-            return refusal(404, "unknown decision", f"there is no decision {self.decision!r}")
         if cancelled := found.get("cancel"):
             return Outcome(200, Accepted(self.decision, cancelled.seq, False))
         row = turn.open.get(self.decision)
@@ -137,10 +119,9 @@ class Cancel(NamedTuple):
         return Outcome(201, Accepted(self.decision, event.seq, False))
 
 
-class Observe(NamedTuple):
+class Observe(Command, frozen=True):
     """A reward that no decision led to."""
 
-    experiment: str
     id: str
     is_new: bool
     arm: str
@@ -150,10 +131,6 @@ class Observe(NamedTuple):
     def keys(self) -> Iterable[str]:
         """Return the id, unless nobody can have used it."""
         return () if self.is_new else (self.id,)
-
-    def units(self, replica: Replica) -> Iterable[str]:
-        """Return no units."""
-        return ()
 
     def run(self, turn: ExperimentTurn) -> Outcome:
         """Learn from the reward, once."""
@@ -174,19 +151,14 @@ class Observe(NamedTuple):
         return Outcome(201, Accepted(self.id, event.seq, self.arm in replica.agent_arms))
 
 
-class Close(NamedTuple):
+class Close(Command, frozen=True):
     """The end of the windows of some decisions."""
 
-    experiment: str
     decisions: tuple[str, ...]
 
     def keys(self) -> Iterable[str]:
         """Return the decisions' keys."""
         return self.decisions
-
-    def units(self, replica: Replica) -> Iterable[str]:
-        """Return no units."""
-        return ()
 
     def run(self, turn: ExperimentTurn) -> Outcome:
         """End the windows that are over; another server may have been first."""

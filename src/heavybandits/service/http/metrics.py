@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from ..log.log import Log
@@ -26,18 +28,16 @@ class Metrics:
         self._seconds = Histogram(
             "heavybandits_request_seconds", "Seconds until the answer.", buckets=BUCKETS, registry=registry
         )
-        Gauge("heavybandits_waiting", "Waiting requests.", registry=registry).set_function(lambda: log.waiting)
-        Gauge("heavybandits_batches", "Batches stored.", registry=registry).set_function(lambda: log.batches)
-        Gauge("heavybandits_events", "Events stored.", registry=registry).set_function(lambda: log.events)
-        Gauge("heavybandits_database_up", "Whether the database answers and stores.", registry=registry).set_function(
-            lambda: log.available
-        )
-        Gauge("heavybandits_ready", "Whether all experiments have been read.", registry=registry).set_function(
-            log.ready.is_set
-        )
-        Gauge("heavybandits_unreadable", "Experiments that cannot be read.", registry=registry).set_function(
-            lambda: len(log.problems)
-        )
+        gauges: dict[str, tuple[str, Callable[[], float]]] = {
+            "waiting": ("Waiting requests.", lambda: log.waiting),
+            "batches": ("Batches stored.", lambda: log.batches),
+            "events": ("Events stored.", lambda: log.events),
+            "database_up": ("Whether the database answers and stores.", lambda: log.available),
+            "ready": ("Whether all experiments have been read.", log.ready.is_set),
+            "unreadable": ("Experiments that cannot be read.", lambda: len(log.problems)),
+        }
+        for name, (what, value) in gauges.items():
+            Gauge(f"heavybandits_{name}", what, registry=registry).set_function(value)
 
     def observe(self, method: str, path: str, status: int, seconds: float) -> None:
         """Count a request."""

@@ -6,7 +6,9 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 import msgspec
 
@@ -32,20 +34,22 @@ def refusal(status: int, title: str, detail: str = "") -> Outcome:
     return Outcome(status, Problem(title, status, detail))
 
 
-class Command(Protocol):
+class Command(Struct, frozen=True):
     """A request to an experiment."""
 
-    @property
-    def experiment(self) -> str: ...
+    experiment: str
 
     def keys(self) -> Iterable[str]:
         """Return the keys whose events it needs."""
+        return ()
 
     def units(self, replica: Replica) -> Iterable[str]:
         """Return the hashes of the units whose arms it needs."""
+        return ()
 
     def run(self, turn: ExperimentTurn) -> Outcome:
         """Run the request; anything wrong with it is an outcome, not an exception."""
+        raise NotImplementedError
 
 
 class ExperimentTurn:

@@ -18,21 +18,7 @@ from ..spec import as_json
 from ..storage import Session, Storage
 from ..storage.rows import Head
 
-EXPORT_COLUMNS = (
-    "seq",
-    "kind",
-    "id",
-    "arm",
-    "value",
-    "p",
-    "reason",
-    "open",
-    "unit",
-    "context",
-    "time",
-    "decided",
-    "config",
-)
+EXPORTED = ("seq", "kind", "id", "arm", "value", "p", "reason", "open", "unit", "context", "time", "decided", "config")
 EVENTS_PER_PART = 5_000  # events read at a time
 FORMATS = {
     "ndjson": "application/x-ndjson",
@@ -106,7 +92,7 @@ def _row(event: Event, open_arms: list[str]) -> dict[str, Any]:
         among if is_decision else None, body.unit, _context(event), iso(event.t),
         None if event.since is None else iso(event.since), event.body if event.kind == "config" else None,
     )  # fmt: skip
-    return dict(zip(EXPORT_COLUMNS, values, strict=True))
+    return dict(zip(EXPORTED, values, strict=True))
 
 
 def _context(event: Event) -> str | None:
@@ -125,7 +111,7 @@ def written(form: str, table: Iterator[dict[str, Any]]) -> Generator[bytes]:
             plain = {name: _raw(row[name]) for name in ("context", "config")}
             yield msgspec.json.encode({**row, "value": value, **plain}) + b"\n"
     elif form == "csv":
-        yield (",".join(EXPORT_COLUMNS) + "\n").encode()
+        yield (",".join(EXPORTED) + "\n").encode()
         for row in table:
             text = io.StringIO()
             arms = None if row["open"] is None else "|".join(row["open"])
@@ -150,7 +136,7 @@ def _parquet(table: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     import pyarrow.parquet as pq
 
     kinds = {"seq": pa.int64(), "value": pa.float64(), "p": pa.float64(), "open": pa.list_(pa.string())}
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in EXPORT_COLUMNS])
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in EXPORTED])
     sink = Drained()
     with pq.ParquetWriter(pa.PythonFile(sink, "w"), schema) as writer:
         while group := list(itertools.islice(table, EVENTS_PER_PART)):
