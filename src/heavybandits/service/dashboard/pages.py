@@ -24,9 +24,9 @@ from ..experiments.changes import Configure
 from ..http.openapi import openapi_description
 from ..http.operations import check_and_create, config_for
 from ..http.reading import changes_of, every_experiment
-from ..http.web import Refused, check_names, contents, said
+from ..http.web import Refused, body_of, check_names, contents, said
 from ..replicas.replica import Config
-from ..spec import Arm, Experiment, ExperimentChange, ExperimentView, Name, Problem, RewardRule
+from ..spec import Arm, Experiment, ExperimentChange, ExperimentList, Name, Problem, RewardRule
 from .panels import leaderboard
 from .prepared import Preparations, Prepared, environment, rendered
 from .rivals import Rivals
@@ -122,28 +122,19 @@ class Pages:
 
     async def _body(self, command: Any) -> Any:
         """Return the body of a command's answer; a problem is raised."""
-        outcome = await self.service.ask(command)
-        if isinstance(outcome.body, Problem):
-            raise Refused(outcome.status, outcome.body.title, outcome.body.detail)
-        return outcome.body
+        return body_of(await self.service.ask(command))
 
     async def _seen(self, request: Request) -> Prepared:
         return await self._prepared.of(request.path_params["experiment"])
-
-    async def _experiments(self) -> list[ExperimentView]:
-        outcome = await every_experiment(self.service)
-        if isinstance(outcome.body, Problem):
-            raise Refused(outcome.status, outcome.body.title, outcome.body.detail)
-        return list(outcome.body.experiments)
 
     async def _list(self, request: Request) -> Response:
         return await self._listed()
 
     async def _listed(self, form: Form | None = None, problem: Problem | None = None) -> Response:
         """Return the list of experiments, and the form for a new one with what was wrong with it."""
-        experiments = await self._experiments()
+        listed: ExperimentList = body_of(await every_experiment(self.service))
         return self._page(
-            "list.html.j2", 200 if problem is None else problem.status, experiments=experiments,
+            "list.html.j2", 200 if problem is None else problem.status, experiments=listed.experiments,
             unreadable=self.service.log.problems, form=form or {}, problem=problem,
         )  # fmt: skip
 
@@ -173,9 +164,7 @@ class Pages:
         form = await _form(request)
         try:
             name, spec = _experiment(form)
-            made = await check_and_create(self.service, name, spec, request.state.who)
-            if isinstance(made.body, Problem):
-                raise Refused(made.status, made.body.title, made.body.detail)
+            body_of(await check_and_create(self.service, name, spec, request.state.who))
         except Refused as refused:
             return await self._listed(form, refused.problem)
         return RedirectResponse(f"/experiments/{quote(name, safe='')}", 303)

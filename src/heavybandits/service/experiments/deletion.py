@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 from ..log.turn import Outcome, refusal
 from ..spec import Deleted
@@ -50,12 +51,9 @@ def remove_remains(storage: Storage, is_stopping: Callable[[], bool]) -> None:
     If that fails or the server stops, the next deletion goes on with it, and so does ``heavybandits prune``.
     """
     try:
-        session = storage.connect()
-        try:
+        with closing(storage.connect()) as session:
             for _ in remains_removed(session):
                 if is_stopping():
                     return
-        finally:
-            session.close()
     except StorageError as error:
         log.warning("deleted experiments not removed yet", extra={"error": str(error)})

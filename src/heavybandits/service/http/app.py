@@ -104,12 +104,9 @@ class Service:
         await run_in_threadpool(self.log.stop)
 
     def _begin(self) -> Tokens:
-        session = self.storage.connect()
-        try:
+        with contextlib.closing(self.storage.connect()) as session:
             session.migrate()
             tokens = Tokens.read(session)
-        finally:
-            session.close()
         self.log.start()
         return tokens
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..experiments.decisions import Decide
-from ..log.lane import ReadReplica
+from ..log.requests import ReadReplica
 from ..log.turn import Outcome
 from ..spec import DecisionAnswer, Key, Problem, Unit
 from .reading import every_experiment

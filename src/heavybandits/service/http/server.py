@@ -109,12 +109,9 @@ def make_server(service: Service, limits: Limits = DEFAULT_LIMITS) -> Server:
 
 def prepare_database(storage: Storage, host: str) -> bool:
     """Bring the schema up to date, and return whether there are tokens; a host other than loopback requires them."""
-    session = storage.connect()
-    try:
+    with contextlib.closing(storage.connect()) as session:
         session.migrate()
         has_tokens = Tokens.read(session).any_made
-    finally:
-        session.close()
     if not has_tokens and not is_loopback(host):
         raise ValueError(f"serve: host must be 127.0.0.1 while there are no tokens, got {host!r}; "
                          f"create one first: heavybandits token create --role admin --db {storage.shown}")  # fmt: skip

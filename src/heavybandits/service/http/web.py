@@ -26,6 +26,13 @@ class Refused(Exception):
         self.problem, self.retry_seconds = Problem(title, status, detail), retry_seconds
 
 
+def body_of(outcome: Outcome) -> Any:
+    """Return the body of an answer; a problem is raised."""
+    if isinstance(outcome.body, Problem):
+        raise Refused(outcome.status, outcome.body.title, outcome.body.detail)
+    return outcome.body
+
+
 def respond(outcome: Outcome) -> Response:
     """Return the response for an outcome."""
     if isinstance(outcome.body, Problem):

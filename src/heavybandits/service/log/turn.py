@@ -8,9 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct
-
 import msgspec
+from msgspec import Struct
 
 from ..events import Event
 from ..replicas.replica import Replica

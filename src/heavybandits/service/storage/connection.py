@@ -27,7 +27,7 @@ class Rejected(ValueError):
     """The database does not take the values of a statement; the connection is as good as before."""
 
 
-class Connection(ABC):
+class DatabaseConnection(ABC):
     """A connection.  All changes are made in a :meth:`transaction`."""
 
     DIALECT: str  # which of the migrations' statements it runs

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from ..events import Event
 from ..replicas.links import seal
 from . import migrations
-from .connection import Connection
+from .connection import DatabaseConnection
 from .rows import Head, OpenDecision, Progress, Token, UnitArm
 
 EVENT = ", ".join(Event._fields)
@@ -22,7 +22,7 @@ HAS_NO_NAME = "name = '/' || id"  # a second mark of what is deleted: a flipped 
 OF_EXPERIMENT = {"event": "seq", "pending": "key", "unit": "hash", "snapshot": "seq"}  # tables, what tells rows apart
 
 
-class Session(Connection):
+class Session(DatabaseConnection):
     """A connection with the statements of the service.  All changes are made in a :meth:`transaction`."""
 
     def migrate(self) -> list[int]:
