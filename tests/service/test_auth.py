@@ -76,7 +76,7 @@ def test_roles_allow_what_they_say(store: Storage) -> None:
 def test_tokens_are_stored_hashed_and_can_be_revoked(store: Storage) -> None:
     secret, token = add_token(store, "read")
     session = store.connect()
-    assert secret.rpartition("_")[2] not in str(session.tokens())
+    assert secret.split("_", 2)[2] not in str(session.tokens())
     assert Tokens.read(session).role_of(f"Bearer {secret}") == ("read", token)
     with running(store) as server:
         assert server("GET", "", token=secret).status == 200
