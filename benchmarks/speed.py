@@ -96,6 +96,7 @@ def per_pull(policy: Any, n_arms: int, pulls: int = 200_000) -> float:
 def online(policy: Any, n_arms: int) -> Callable[[], object]:
     """Return a task: a thousand decisions from Python."""
     agent = hb.Agent(policy, n_arms, horizon=10**6)
+    agent.compile()
     rewards = np.random.default_rng(0).standard_cauchy(1000).tolist()
     agent.update_many([arm for arm in range(n_arms) for _ in range(3)], rewards[:3] * n_arms)
 

@@ -64,6 +64,7 @@ def simulated(policy: Any, contexts: Any, horizon: int, repeats: int) -> float:
 def ours(policy: Any) -> Pair:
     """Return our agent: rows of features."""
     agent = hb.LinearAgent(policy, n_features=FEATURES)
+    agent.compile()
     return agent.select, lambda rows, row, reward: agent.update(rows[row], reward)
 
 

@@ -1,7 +1,9 @@
 """A process may fork while its threads use agents or compile: parent and child go on."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -96,8 +98,32 @@ backend.on_best_path(lambda path: path)
 """
 
 
+BACKGROUND = """
+import time
+
+agent = hb.Agent(hb.UCB(), n_arms=50)
+
+
+def child():
+    for _ in range(5):
+        agent.update(agent.select(), 1.0)
+    agent.compile()
+    assert agent._better is None
+
+
+for _ in range(4):  # while numba is imported, and while code is compiled
+    agent.select()
+    time.sleep(0.4)
+    in_child(child)
+agent.compile()
+assert agent._better is None
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("work", [HAMMER, COMPILE], ids=["decisions", "compiling"])
-def test_a_child_inherits_no_call_half_made(work: str) -> None:
-    done = subprocess.run([sys.executable, "-c", START + work], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("work", [HAMMER, COMPILE, BACKGROUND], ids=["decisions", "compiling", "background"])
+def test_a_child_inherits_no_call_half_made(work: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}  # so that there is something to compile
+    command = [sys.executable, "-c", START + work]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (done.returncode, done.stderr)

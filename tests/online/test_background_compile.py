@@ -1,16 +1,20 @@
-"""Code for many arms: compiled in the background, while the agent goes on with the code for few."""
+"""The first decision at once: agents begin as plain Python, and change over to compiled code when it is there."""
 
 import copy
 import os
 import subprocess
 import sys
 import threading
+import time
+import warnings
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from agents import Plain
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.choice.kinetic_tree import SCAN
@@ -18,10 +22,9 @@ from heavybandits.algorithms.parts.choice.pending import find_pending
 from heavybandits.algorithms.parts.choice.tournament import Tournament, with_trees
 from heavybandits.algorithms.parts.state.tree import reseed, streams
 from heavybandits.algorithms.registry import examples
-from heavybandits.jit import backend, stopping
-from heavybandits.online import agent as agents
+from heavybandits.jit import compiled, stopping
 from heavybandits.online import background_compile
-from heavybandits.online.background_compile import Code, compiled_already_for, compiled_for
+from heavybandits.online.background_compile import Compilation
 from heavybandits.online.pending import decide, learn
 from heavybandits.protocols import is_named_tuple
 
@@ -39,46 +42,204 @@ def scans(agent: hb.Agent) -> bool:
     return all(tournament.tree is None for tournament in tournaments(agent._state))
 
 
+def is_interpreted(agent: Any) -> bool:
+    return hasattr(agent._decide, "__wrapped__")
+
+
 POLICIES = {name: hb.make(name, **examples()[name]) for name in hb.policies()}
 TOURNAMENTS = [name for name, policy in POLICIES.items() if any(tournaments(policy.init(2, 1000)))]
 
 
 class Compiler:
-    """A compiler for many arms that is done when the test says so."""
+    """A compiler that is done when the test says so; until then, only what the test allows is compiled."""
 
     def __init__(self) -> None:
-        self.done = threading.Event()
-        self.begun: list[int] = []  # numbers of arms for which it was asked to compile
+        self.done = False
+        self.allowed: Callable[[Any], bool] = lambda state: False
+        self.begun: list[Compilation] = []
 
-    def compile_ahead(self, policy: Any, state: Any, rng: Any) -> threading.Event:
-        self.begun.append(len(next(tournaments(state)).line))
-        return self.done
+    def compiled_already(self, function: Any, policy: Any, state: Any, *arguments: Any) -> Any:
+        if self.done or self.allowed(state):
+            return compiled.compiled(function, policy, state, *arguments)
+        return None
 
-    def compiled_already_for(self, policy: Any, state: Any, rng: Any) -> Code | None:
-        many = any(tournament.tree is not None for tournament in tournaments(state))
-        if not many:
-            return compiled_already_for(policy, state, rng)
-        return compiled_for(policy, state, rng) if self.done.is_set() else None
+    def begin(self, compilation: Compilation) -> None:
+        if compilation not in self.begun:
+            self.begun.append(compilation)
+        if self.done:
+            compilation.code = compilation.run()
+
+    def finish(self) -> None:
+        """Be done with all that was begun, and with all that will be asked for."""
+        self.done = True
+        for compilation in self.begun:
+            compilation.code = compilation.run()
 
 
 @pytest.fixture
 def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
     """Return the compiler that agents wait for from now on."""
     made = Compiler()
-    monkeypatch.setattr(background_compile, "compile_ahead", made.compile_ahead)
-    monkeypatch.setattr(agents, "compile_ahead", made.compile_ahead)
-    monkeypatch.setattr(background_compile, "compiled_already_for", made.compiled_already_for)
+    monkeypatch.setattr(background_compile, "compiled_already", made.compiled_already)
+    monkeypatch.setattr(background_compile, "_begin", made.begin)
     return made
 
 
+# The change-over
+
+
+class Life:
+    """The life of an agent, call by call: late rewards, arms that come and go, files and copies."""
+
+    def __init__(self, agent: Any) -> None:
+        self.agent, self.rng, self.decided, self.waiting = agent, np.random.default_rng(1), list[Any](), list[Any]()
+
+    def calls(self) -> Iterator[Callable[[], Any]]:
+        """Yield what happens next."""
+        for i in range(12):
+            yield self.decide
+            yield self.reward
+            yield self.decide
+            if i == 2:
+                yield lambda: self.agent.update_many([self.anything(), self.anything()], [1.0, -2.5], selected=False)
+            elif i in (4, 9) and isinstance(self.agent, hb.Agent):
+                yield self.agent.add_arm
+            elif i == 6:
+                yield lambda: setattr(self, "agent", type(self.agent).loads(self.agent.dumps()))
+            elif i == 7:
+                yield lambda: setattr(self, "agent", copy.deepcopy(self.agent))
+            elif i == 8 and isinstance(self.agent, hb.Agent):
+                yield lambda: self.decided.append(self.agent.select(among=self.agent.arms[::2]))
+            elif i == 10:
+                yield lambda: self.agent.cancel(self.waiting.pop())
+            elif i == 11 and isinstance(self.agent, hb.Agent):
+                yield lambda: self.agent.remove_arm(self.agent.arms[-1])
+
+    def decide(self) -> None:
+        if isinstance(self.agent, hb.LinearAgent):
+            rows = self.rng.standard_normal((2 + len(self.decided) // 8, 2))
+            self.decided.append(self.agent.select(rows))
+            self.waiting.append(rows[self.decided[-1]])
+        else:
+            self.decided.append(self.agent.select())
+            self.waiting.append(self.decided[-1])
+
+    def reward(self) -> None:
+        self.agent.update(self.waiting.pop(int(self.rng.integers(len(self.waiting)))), self.rng.standard_t(2.0))
+
+    def anything(self) -> Any:
+        if isinstance(self.agent, hb.Agent):
+            return int(self.rng.integers(2))
+        return self.rng.random(2 if isinstance(self.agent, hb.LinearAgent) else 1)
+
+
+def agent_of(name: str) -> Any:
+    policy: Any = hb.make(name, **examples()[name])
+    if name in hb.policies("linear"):
+        return hb.LinearAgent(policy, 2, horizon=300, seed=1)
+    if name in hb.policies("lipschitz"):
+        return hb.LipschitzAgent(policy, 1, horizon=300, seed=1)
+    return hb.Agent(policy, 3, horizon=300, seed=1)
+
+
+def lived(name: str, compiler: Compiler, moment: int | None) -> tuple[list[Any], bytes, int]:
+    """Return the decisions of an agent, what became of it, and its number of calls; code is ready at this moment."""
+    compiler.__init__()  # type: ignore[misc]
+    life = Life(agent_of(name))
+    number = -1
+    for number, call in enumerate(life.calls()):
+        if number == moment:
+            compiler.finish()
+        call()
+        assert moment is not None or life.agent._better is not None
+    assert moment is None or moment >= number or life.agent._better is None
+    return np.asarray(life.decided).tolist(), life.agent.dumps(), number + 1
+
+
+# Of each kind, policies that draw arms, that draw in their states, that keep rewards, and one around another.
+SOME = ["ucb", "auto", "auto-mean", "linear-auto", "lipschitz-auto"]
+MORE = ["thompson-gaussian", "tsallis-inf", "sgd-ucb", "rucb-catoni", "restarting", "lin-ucb", "lin-ts", "zooming"]
+
+
+@pytest.mark.parametrize("name", ["ucb", *(pytest.param(name, marks=pytest.mark.slow) for name in SOME[1:] + MORE)])
+def test_the_change_over_may_happen_at_any_call(name: str, compiler: Compiler) -> None:
+    *never, n_calls = lived(name, compiler, None)
+    assert n_calls >= 40
+    for moment in range(n_calls):
+        assert [*never, n_calls] == [*lived(name, compiler, moment)], moment
+
+
+EVERY_POLICY = [name for kind in ("arms", "linear", "lipschitz") for name in hb.policies(kind)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EVERY_POLICY)
+def test_every_policy_may_change_over(name: str, compiler: Compiler) -> None:
+    never = lived(name, compiler, None)
+    for moment in (0, 21):
+        assert lived(name, compiler, moment) == never
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOME)
+def test_threads_may_use_an_agent_that_changes_over(name: str) -> None:
+    agent = agent_of(name)
+    rows = np.eye(2)
+
+    def work() -> None:
+        for _ in range(150):
+            if isinstance(agent, hb.LinearAgent):
+                agent.update(rows[agent.select(rows)], 1.0)
+            else:
+                agent.update(agent.select(), 1.0)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    agent.compile()
+    for thread in threads:
+        thread.join()
+    assert agent.seen == 450
+    assert not is_interpreted(agent)
+
+
+def test_what_is_compiled_already_is_used_at_once() -> None:
+    hb.Agent(hb.UCB(), n_arms=2).compile()
+    assert not is_interpreted(hb.Agent(hb.UCB(c=2.0), n_arms=5))
+
+
+def test_a_policy_of_ones_own_is_compiled_at_once(compiler: Compiler) -> None:
+    assert not is_interpreted(hb.Agent(Plain(1.0), n_arms=2))
+    assert not is_interpreted(hb.Agent(hb.Restarting(Plain(1.0)), n_arms=2))
+    assert compiler.begun == []
+
+
+def test_the_thread_brings_the_code() -> None:
+    agent: Any = hb.Agent(hb.make("ucb"), n_arms=2)
+    agent._better = Compilation(agent._calls(agent._state))  # even if another test has compiled it
+    agent.select()
+    better = agent._better
+    for _ in range(600):
+        if better.code is not None:
+            break
+        time.sleep(0.1)
+    assert (better.error, agent._better) == (None, better)
+    agent.select()
+    assert (agent._better, is_interpreted(agent)) == (None, False)
+
+
+# Code for few arms and for many
+
+
 def played(name: str, compiler: Compiler, moment: int | None) -> tuple[list[Any], bytes]:
-    """Return decisions of an agent that gains and loses arms, and the agent; better code is ready at this moment."""
-    compiler.done.clear()
+    """Return decisions of an agent that gains and loses arms, and the agent; code for many is ready at this moment."""
+    compiler.__init__()  # type: ignore[misc]
+    compiler.allowed = lambda state: all(tournament.tree is None for tournament in tournaments(state))
     agent = hb.Agent(POLICIES[name], n_arms=62, horizon=1000, seed=0)
     rng, chosen = np.random.default_rng(1), []
     for i in range(400):
         if i == moment:
-            compiler.done.set()
+            compiler.finish()
         if 100 <= i < 106:
             agent.add_arm()
         elif i == 300:
@@ -146,19 +307,19 @@ def test_scanning_and_matches_decide_the_same(name: str, rewards: str) -> None:
     assert play(beyond=0) == play(beyond=n_arms)
 
 
-def test_an_agent_does_not_wait_for_code(compiler: Compiler) -> None:
+def test_an_agent_that_gains_arms_does_not_wait_for_code(compiler: Compiler) -> None:
+    compiler.allowed = lambda state: state.tournament.tree is None
     agent = hb.Agent(hb.UCB(), n_arms=64)
     agent.update_many(range(64), [1.0] * 64)
     agent.add_arm()
-    assert (scans(agent), agent.select()) == (True, 64)
-    compiler.done.set()
-    assert scans(agent)
+    assert (scans(agent), agent.select(), is_interpreted(agent)) == (True, 64, False)
+    compiler.finish()
     agent.update(64, 2.0)
     assert not scans(agent)
 
 
-@pytest.mark.usefixtures("compiler")
-def test_an_agent_with_many_arms_is_saved_the_same_way_whatever_code_it_uses() -> None:
+def test_an_agent_with_many_arms_is_saved_the_same_way_whatever_code_it_uses(compiler: Compiler) -> None:
+    compiler.allowed = lambda state: state.tournament.tree is None
     agent = hb.Agent(hb.UCB(), n_arms=64)
     agent.add_arm()
     assert scans(agent)
@@ -166,102 +327,158 @@ def test_an_agent_with_many_arms_is_saved_the_same_way_whatever_code_it_uses() -
     assert hb.Agent.loads(agent.dumps()).arms == agent.arms
 
 
-def test_an_agent_that_loses_arms_does_not_wait_for_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = threading.Event()
-
-    def code_for_many(policy: Any, state: Any, rng: Any) -> Code | None:
-        return compiled_for(policy, state, rng) if state.tournament.tree is not None or done.is_set() else None
-
-    monkeypatch.setattr(background_compile, "compile_ahead", lambda *arguments: done)
-    monkeypatch.setattr(background_compile, "compiled_already_for", code_for_many)
+def test_an_agent_that_loses_arms_does_not_wait_for_code(compiler: Compiler) -> None:
+    compiler.allowed = lambda state: state.tournament.tree is not None
     agent = hb.Agent(hb.UCB(), n_arms=65)
     agent.remove_arm(0)
     agent.update(1, 1.0)
     assert (scans(agent), agent.select()) == (False, 2)
-    done.set()
+    compiler.finish()
     agent.update(2, 1.0)
     assert (scans(agent), agent.select()) == (True, 3)
 
 
 def test_code_for_many_arms_is_compiled_ahead(compiler: Compiler) -> None:
+    compiler.allowed = lambda state: True
     agent = hb.Agent(hb.UCB(), n_arms=46)
     agent.add_arm()
     assert compiler.begun == []
     agent.add_arm()
-    assert compiler.begun == [48]
+    (ahead,) = compiler.begun
+    assert next(tournaments(ahead._calls[0][2])).tree is not None
 
 
-def begun(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Thread]:
-    """Compile the code for many arms of a policy, and return what `compile_ahead` returned, and its thread."""
-    threads: list[threading.Thread] = []
-
-    class Thread(threading.Thread):
-        def start(self) -> None:
-            threads.append(self)
-            super().start()
-
-    monkeypatch.setattr(background_compile, "_begun", {})
-    monkeypatch.setattr(threading, "Thread", Thread)
-    state = hb.UCB().init(SCAN + 1, None)
-    done = background_compile.compile_ahead(hb.UCB(), state, None)
-    assert background_compile.compile_ahead(hb.UCB(c=2.0), state, None) is done
-    (thread,) = threads
-    return done, thread
+# Machines and processes
 
 
-def test_what_was_compiled_ahead_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    done, thread = begun(monkeypatch)
-    assert thread.daemon
-    thread.join()
-    assert done.is_set()
-    agent = hb.Agent(hb.UCB(), n_arms=64)
-
-    def fail(*arguments: Any) -> None:
-        raise AssertionError("compiled again")
-
-    monkeypatch.setattr(backend, "on_best_path", fail)
-    agent.add_arm()
-    assert not scans(agent)
+def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    settings = {**os.environ, **environment}
+    return subprocess.run(
+        [sys.executable, "-c", script], env=settings, capture_output=True, text=True, timeout=240, check=False
+    )
 
 
-def test_errors_in_the_background_are_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: Any) -> None:
-        raise RuntimeError("no compiler today")
+FIRST_DECISION = """
+import sys
+import numpy as np
+import heavybandits as hb
+policy = hb.make({name!r})
+if {name!r}.startswith("linear"):
+    agent = hb.LinearAgent(policy, n_features=2)
+    agent.select(np.eye(2))
+else:
+    agent = hb.Agent(policy, n_arms=3)
+    agent.select()
+print([name for name in ("numba", "scipy", "pandas") if name in sys.modules])
+"""
 
-    monkeypatch.setattr(background_compile, "compiled_for", fail)
-    done, thread = begun(monkeypatch)
-    thread.join()
-    assert not done.is_set()
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ucb", "auto", "auto-mean", "linear-auto"])
+def test_a_first_decision_imports_neither_numba_nor_scipy(name: str) -> None:
+    done = run(FIRST_DECISION.format(name=name))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
 
 
-def test_compiling_is_given_up_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = threading.Event()
+PLAYS_AND_COMPILES = """
+import sys
+import heavybandits as hb
+agent = hb.Agent(hb.UCB(), n_arms=60)
+for i in range(99):
+    agent.update(agent.select(), 1.0)
+agent.compile()
+print("numba" in sys.modules, agent._better)
+"""
+
+
+@pytest.mark.slow
+def test_nothing_is_compiled_if_that_is_disabled() -> None:
+    done = run(PLAYS_AND_COMPILES, NUMBA_DISABLE_JIT="1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "False None\n", "")
+
+
+WITHOUT_NUMBA = """
+import time, warnings
+import heavybandits as hb
+from agents import Plain
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    agents = [hb.Agent(policy, n_arms=3) for policy in (hb.UCB(), hb.UCB(), Plain(1.0))]
+    for _ in range(30):
+        time.sleep(0.02)
+        for agent in agents:
+            agent.update(agent.select(), 1.0)
+    agents[0].compile()
+print([str(warning.message) for warning in caught], [agent.seen for agent in agents])
+"""
+
+
+@pytest.mark.slow
+def test_a_machine_without_numba_goes_on_with_one_warning(tmp_path: Path) -> None:
+    (tmp_path / "numba.py").write_text("raise ImportError('numba is broken here')")
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
+    done = run(WITHOUT_NUMBA, PYTHONPATH=path)
+    reason = "ImportError: numba is broken here"
+    message = f"agents go on as plain Python, with the same decisions but more slowly: {reason}"
+    assert (done.stdout, done.stderr) == (f"{[message]} {[30, 30, 30]}\n", "")
+
+
+def test_errors_in_the_background_are_told_once(monkeypatch: pytest.MonkeyPatch, compiler: Compiler) -> None:
+    agents = [hb.Agent(hb.UCB(), n_arms=2) for _ in range(2)]
+    for agent in agents:
+        agent.select()
+    for compilation in compiler.begun:
+        compilation.error = RuntimeError(f"no compiler today {id(monkeypatch)}")
+    with pytest.warns(RuntimeWarning, match="agents go on as plain Python.*RuntimeError: no compiler today"):
+        agents[0].select()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agents[1].select()
+        assert [agent.select() for agent in agents] == [0, 0]
+
+
+def test_nobody_compiles_for_an_agent_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background_compile, "_thread", threading.current_thread())  # so that no other is started
+    compilation = Compilation(((len, ()), (len, ())))
+    assert not compilation.is_over()
+    waiting = background_compile._waiting.pop()
+    assert waiting() is compilation
+    del compilation
+    assert waiting() is None
+
+
+def test_compiling_is_given_up_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stopping, "_stopping", threading.Event())
+    monkeypatch.setattr(background_compile, "_waiting", deque[Any]())
+    started, compilation = threading.Event(), Compilation(((len, ()), (len, ())))
 
     def compile_for_ever(*arguments: Any) -> None:
         while True:
             started.set()
             stopping.checkpoint()
 
-    monkeypatch.setattr(background_compile, "compiled_for", compile_for_ever)
-    monkeypatch.setattr(background_compile, "_threads", [])
-    monkeypatch.setattr(stopping, "_stopping", threading.Event())
-    done, thread = begun(monkeypatch)
+    monkeypatch.setattr(background_compile, "compiled", compile_for_ever)
+    thread = threading.Thread(target=background_compile._run, args=(compilation,))
+    thread.start()
     started.wait()
-    background_compile.give_up()
-    assert not thread.is_alive()
-    assert not done.is_set()
+    stopping.stop()
+    thread.join()
+    assert (compilation.code, compilation.error) == (None, None)
+    assert background_compile._waiting[0]() is compilation
 
 
-ENDS_AT_ONCE = """
+ENDS_WHILE_COMPILING = """
+import sys, time
 import heavybandits as hb
-agent = hb.Agent(hb.UCB(), n_arms=50)
+agent = hb.Agent(hb.make("auto"), n_arms=50)
 print(agent.select(), flush=True)
+time.sleep({seconds})
 """
 
 
 @pytest.mark.slow
-def test_a_process_may_end_while_code_is_being_compiled(tmp_path: Path) -> None:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}  # so that there is something to compile
-    command = [sys.executable, "-c", ENDS_AT_ONCE]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+@pytest.mark.parametrize("seconds", [0.0, 0.3, 1.0, 2.0, 4.0])
+def test_a_process_may_end_while_code_is_being_compiled(seconds: float, tmp_path: Path) -> None:
+    done = run(ENDS_WHILE_COMPILING.format(seconds=seconds), NUMBA_CACHE_DIR=str(tmp_path))  # nothing is compiled there
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import logging  # noqa: F401  # numba logs: its lock must be taken after ours in a fork, so registered before
 import os
 import re
 import threading

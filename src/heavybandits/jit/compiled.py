@@ -10,6 +10,7 @@ import contextlib
 import functools
 import gc
 import importlib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -50,6 +51,10 @@ def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: 
     Pass the policy :func:`without_text`.  Calls do not check the types of their arguments, which makes them cheap;
     callers must pass the right ones.  With ``NUMBA_DISABLE_JIT=1`` the function is not compiled.
     """
+    _require_arrays(type(policy).__name__, state)
+    importlib.import_module("numba")
+    if is_disabled():
+        return np.errstate(all="ignore")(function)  # as silent as compiled code
     if (ready := compiled_already(function, policy, state, *arguments)) is not None:
         return ready
     key = _, classes, signature = key_of(function, policy, state, *arguments)
@@ -63,12 +68,20 @@ def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: 
 def compiled_already(
     function: Callable[..., Any], policy: Any, state: Any, *arguments: Any
 ) -> Callable[..., Any] | None:  # fmt: skip
-    """Return what :func:`compiled` returns if that takes no compiling, else None."""
-    numba: Any = importlib.import_module("numba")
-    _require_arrays(type(policy).__name__, state)
-    if numba.config.DISABLE_JIT:
-        return np.errstate(all="ignore")(function)  # as silent as compiled code
-    return _ready.get(key_of(function, policy, state, *arguments))
+    """Return what :func:`compiled` returns if that takes no compiling, else None; import nothing for that."""
+    return _ready.get(key_of(function, policy, state, *arguments)) if _ready else None
+
+
+def is_disabled() -> bool:
+    """Return whether functions stay as they are, because of ``NUMBA_DISABLE_JIT=1``.
+
+    Examples
+    --------
+    >>> is_disabled()
+    False
+    """
+    config = getattr(sys.modules.get("numba"), "config", None)  # missing until numba is imported completely
+    return bool(int(os.environ.get("NUMBA_DISABLE_JIT") or 0) if config is None else config.DISABLE_JIT)
 
 
 def key_of(function: Callable[..., Any], policy: Any, state: Any, *arguments: Any) -> tuple[Any, Any, Any]:
@@ -83,14 +96,25 @@ def key_of(function: Callable[..., Any], policy: Any, state: Any, *arguments: An
     """
     numba: Any = importlib.import_module("numba")
     signature = tuple(numba.typeof(argument) for argument in (policy, state, *arguments))
-    classes = dict.fromkeys(type(part) for tree in (policy, state) for _, part in walk(tree) if is_named_tuple(part))
-    return function, tuple(classes), signature
+    return function, tuple(dict.fromkeys((*classes_of(policy), *classes_of(state)))), signature
 
 
 def _require_arrays(owner: str, state: Any) -> None:
     for path, part in walk(state):
         if not is_named_tuple(part) and not isinstance(part, np.ndarray | None):
             raise TypeError(f"{owner}: {path} must be a NumPy array, or a NamedTuple of them, got {part!r}")
+
+
+def classes_of(parameters: Any) -> Iterator[type]:
+    """Yield the classes of a policy or a state and of those nested in it, outermost first.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> [cls.__name__ for cls in classes_of(hb.Restarting(hb.UCB()))]
+    ['Restarting', 'UCB']
+    """
+    return (type(part) for _, part in walk(parameters) if is_named_tuple(part))
 
 
 def jit(function: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[..., Any] | None:
@@ -106,7 +130,7 @@ def jit(function: Callable[..., Any], *arguments: Any, **options: Any) -> Callab
     6.0
     """
     numba: Any = importlib.import_module("numba")
-    if numba.config.DISABLE_JIT:
+    if is_disabled():
         return None
     return _machine_code(function, (), tuple(map(numba.typeof, arguments)), **options)
 
@@ -120,7 +144,7 @@ def _machine_code(
 
     def make(path: ModuleType) -> Any:
         # Without reference counts a loop is much faster, but cannot allocate.  Ours do not; others may.
-        with _without_collecting_garbage():
+        with without_collecting_garbage():
             try:
                 made = _dispatcher(path, function, classes, False, **options)
                 made.compile(signature)
@@ -149,14 +173,20 @@ def _dispatcher(path: ModuleType, function: Any, classes: tuple[type, ...], coun
 
 
 @contextlib.contextmanager
-def _without_collecting_garbage() -> Iterator[None]:
-    """Pause garbage collection: scanning numba's million objects, few of them garbage, costs a tenth of the time."""
+def without_collecting_garbage() -> Iterator[None]:
+    """Pause garbage collection: scanning numba's million objects, few of them garbage, costs a tenth of the time.
+
+    Afterwards they count as old objects, or the next collection would scan them all and stop the process for a moment.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            if gc.get_freeze_count() == 0:  # else somebody has frozen objects, which are not ours to thaw
+                gc.freeze()  # takes them out of all generations
+                gc.unfreeze()  # puts them into the oldest
             gc.enable()
 
 

@@ -19,6 +19,11 @@ def stop() -> None:
     _stopping.set()
 
 
+def go_on() -> None:
+    """Let threads compile again."""
+    _stopping.clear()
+
+
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
     """Let this thread raise :class:`Stopped` at the next checkpoint after :func:`stop`."""

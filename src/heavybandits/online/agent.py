@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import heapq
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from reprlib import repr as brief
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +14,18 @@ import numpy as np
 from .._format import plural
 from .._validate import count, in_range, whole
 from ..algorithms.parts.choice.kinetic_tree import SCAN
+from ..algorithms.parts.choice.late import MANY
 from ..algorithms.parts.choice.pending import find_pending, give_up
 from ..algorithms.parts.choice.tournament import with_trees, without_caches
 from ..algorithms.parts.state.tree import carried, find_draws, find_open, fresh_state
+from ..jit.compiled import is_disabled
 from ..protocols import IntArray, Policy
 from .arguments import ArmNames, listed, plan_of, policy_of, renamed, reward_of, set_key
-from .background_compile import code_at_hand, compile_ahead
+from .background_compile import Call, Compilation
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, ArmEstimate, as_frame, as_text
 from .file import NAME_TYPES, Contents, counted
-from .pending import Assigned, PendingArms
+from .pending import Assigned, PendingArms, calls_on_arms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,26 +132,34 @@ class Agent(BaseAgent):
         pending = PendingArms(parts["pending"], parts["chances"])
         self._name_arms(ArmNames(parts["labels"], parts["unused"]), parts["pulls"], pending)
 
+    def _forms(self, state: Any) -> Iterator[Any]:
+        yield with_trees(state)
+        yield with_trees(state, beyond=0)
+        yield with_trees(state, beyond=MANY)
+
+    def _calls(self, state: Any) -> tuple[Call, Call]:
+        return calls_on_arms(self._bare, state, self._rng)
+
     def _adopt(self, state: Any) -> None:
-        found = code_at_hand(self._bare, state, self._rng)
-        super()._adopt(found.state)
-        self._decide, self._learn_from = self._guarded(found.code.decide), self._guarded(found.code.learn)
-        self._better_code = found.better
+        super()._adopt(state)
         self._pending, self._draws = find_pending(self._state), find_draws(self._state)
 
-    def _make_ready(self) -> None:
-        """Give the state room for another reward, and use better code if there is some by now."""
-        self._make_room()
-        if self._better_code is not None and self._better_code.is_set():
-            self._adopt(self._state)
+    def _change_over(self) -> None:
+        super()._change_over()
+        self._compile_ahead()
+
+    def _compile_ahead(self) -> None:
+        """Compile the code for more than SCAN arms in the background, if there may soon be so many."""
+        if self._better is None and FEWEST_ARMS_TO_COMPILE_AHEAD <= len(self._labels) <= SCAN and not is_disabled():
+            self._ahead = Compilation(self._calls(with_trees(self._state, beyond=0)))
+            self._ahead.is_over()
 
     def _name_arms(self, names: ArmNames, pulls: list[int], awaited: PendingArms) -> None:
         """Use these arms, to which the state belongs."""
         self._names, self._pulls, self._awaited = names, pulls, awaited
         self._labels, self._slot = names.labels, names.slot
         self._acquire, self._release = self._lock.acquire, self._lock.release  # takes half the time of a with statement
-        if FEWEST_ARMS_TO_COMPILE_AHEAD <= len(names.labels) <= SCAN:
-            compile_ahead(self._bare, with_trees(self._state, beyond=0), self._rng)
+        self._compile_ahead()
 
     def select(self, among: Iterable[Arm] | None = None) -> Any:
         """Return the arm to pull next; if only some are available now, name them in ``among``.
@@ -171,6 +181,8 @@ class Agent(BaseAgent):
             slot = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, n_arms, -1)
             label = self._label(slot)
             self._awaited.add(slot, self._pending.awaited)
+            if self._better is not None:
+                self._change_over()
             return label
         finally:
             self._release()
@@ -209,6 +221,7 @@ class Agent(BaseAgent):
             self._awaited.add(given, self._pending.awaited)
             if propensity is not None and self._draws is not None:
                 self._awaited.correct(given, propensity)
+            self._change_over()
             return Assigned(arm=self._labels[given], chosen=chosen, propensity=propensity)
 
     def _propensity(self, slot: int, chosen: int) -> float | None:
@@ -368,8 +381,8 @@ class Agent(BaseAgent):
                 self._learn(slot, value, bool(selected))
 
     def _learn(self, slot: int, reward: float, selected: bool, propensity: float | None = None) -> None:
-        if self._pools or self._better_code is not None:
-            self._make_ready()
+        if self._pools:
+            self._make_room()
         if selected:
             self._awaited.take(slot, self._pending.awaited, propensity)
         elif self._pending.awaited is not None:
@@ -377,6 +390,8 @@ class Agent(BaseAgent):
         self._learn_from(self._bare, self._state, self._pending, slot, reward, selected)
         self._pulls[slot] += 1
         self._seen += 1
+        if self._better is not None:
+            self._change_over()
 
     @renamed(chance="propensity")
     def cancel(self, arm: Arm, *, propensity: float | None = None) -> None:

@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from reprlib import repr as brief
 from typing import Any, ClassVar, Self, TypeVar
@@ -26,6 +26,7 @@ from ..jit.compiled import without_text
 from ..protocols import is_randomised
 from . import file
 from .arguments import policy_of
+from .background_compile import Call, code_at_hand, warn_that_nothing_compiles
 from .estimates import FrozenAgent
 from .replace import replacing
 
@@ -57,8 +58,48 @@ class BaseAgent(ABC):
         self._adopt(state)
 
     def _adopt(self, state: Any) -> None:
-        """Use this state from now on."""
-        self._state, self._pools = state, list(pools(state))
+        """Use this state from now on, with the best code there is for it."""
+        found = code_at_hand(self._forms(state), self._calls)
+        self._state, self._pools, self._better = found.state, list(pools(found.state)), found.better
+        self._decide, self._learn_from = self._guarded(found.code.decide), self._guarded(found.code.learn)
+
+    def _forms(self, state: Any) -> Iterable[Any]:
+        """Return forms of the state with which the policy decides the same, the best one first."""
+        return (state,)
+
+    @abstractmethod
+    def _calls(self, state: Any) -> tuple[Call, Call]:
+        """Return the functions that decide and learn, with arguments of the types that they are called with."""
+
+    def _change_over(self) -> None:
+        """Use the better code if it is compiled by now; begin to compile it if nobody does."""
+        if self._better is not None and self._better.is_over():
+            error, self._better = self._better.error, None
+            if error is not None:
+                warn_that_nothing_compiles(error)
+            else:
+                self._adopt(self._state)
+
+    def compile(self) -> None:
+        """Wait until the agent uses compiled code.
+
+        A new agent decides at once, with plain Python, while its policy is compiled in the background.  The decisions
+        are the same, but take about ten times as long.  Call this before a long replay, or to measure times.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.compile()
+        >>> agent.select()
+        0
+        """
+        with self._lock:
+            better = self._better
+        if better is not None:
+            better.at_once()
+            with self._lock:
+                self._adopt(self._state)
 
     def _make_room(self) -> None:
         """Give the state room for another reward, if it has none left."""

@@ -11,7 +11,6 @@ import numpy as np
 from .._format import plural
 from .._validate import count
 from ..algorithms.parts.state.tree import find_asking, fresh_state, with_rows
-from ..jit.compiled import compiled
 from ..protocols import FloatArray, LinearPolicy
 from .arguments import (
     ALLOWED_FEATURES,
@@ -27,6 +26,7 @@ from .arguments import (
     rows_of,
     set_key,
 )  # fmt: skip
+from .background_compile import Call
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, cell
 from .file import Contents, counted
@@ -103,10 +103,14 @@ class LinearAgent(BaseAgent):
 
     def _adopt(self, state: Any) -> None:
         super()._adopt(state)
-        self._pending, row = find_asking(state), np.zeros(self.n_features)
-        deciding = compiled(decide_row, self._bare, state, self._pending, row[None], 0, self._rng, 0)
-        learning = compiled(learn_row, self._bare, state, self._pending, row, 0.0, True)
-        self._decide, self._learn_from = self._guarded(deciding), self._guarded(learning)
+        self._pending = find_asking(state)
+
+    def _calls(self, state: Any) -> tuple[Call, Call]:
+        pending, row = find_asking(state), np.zeros(self.n_features)
+        return (
+            (decide_row, self._bare, state, pending, row[None], 0, self._rng, 0),
+            (learn_row, self._bare, state, pending, row, 0.0, True),
+        )
 
     def select(self, features: Any) -> Any:
         """Return which row to play next: its number, or its name if ``features`` have names.
@@ -153,6 +157,7 @@ class LinearAgent(BaseAgent):
             name, played = self._name(chosen, rows), chosen if given < 0 else given
             if lost := self._awaited.add(tuple(rows.features[played].tolist())):
                 self._give_up(lost)
+            self._change_over()
             propensity = None if self._rng is not None else float(played == chosen)
             return Assigned(arm=rows.names[played], chosen=name, propensity=propensity)
 
@@ -245,6 +250,7 @@ class LinearAgent(BaseAgent):
         self._seen += 1
         if settles:
             self._awaited.take(row)
+        self._change_over()
 
     def cancel(self, x: Any) -> None:
         """Give up a pending decision for a row, whose reward will never come.

@@ -15,10 +15,11 @@ from ..algorithms.parts.choice.pending import find_pending, give_up
 from ..algorithms.parts.state.tree import fresh_state
 from ..protocols import FloatArray, LipschitzPolicy
 from .arguments import plan_of, policy_of, renamed, reward_of
-from .background_compile import compiled_for
+from .background_compile import Call
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, cell
 from .file import Contents, counted
+from .pending import calls_on_arms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,10 +97,11 @@ class LipschitzAgent(BaseAgent):
         self._looked_at = 0  # cells among these, as many as were needed so far
 
     def _adopt(self, state: Any) -> None:
-        code = compiled_for(self._bare, state, self._rng)
-        self._decide, self._learn_from = self._guarded(code.decide), self._guarded(code.learn)
         super()._adopt(state)
         self._pending, self._room = find_pending(state), _room_for(state) or LARGEST_COUNT
+
+    def _calls(self, state: Any) -> tuple[Call, Call]:
+        return calls_on_arms(self._bare, state, self._rng)
 
     def select(self) -> FloatArray:
         """Return the point to play next, an array of ``dim`` numbers.
@@ -116,6 +118,7 @@ class LipschitzAgent(BaseAgent):
             cell = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, self._room, -1)
             point = self._point(self._state, cell)
             self._awaited[cell] += 1
+            self._change_over()
             return point
 
     def peek(self) -> FloatArray:
@@ -219,6 +222,7 @@ class LipschitzAgent(BaseAgent):
         self._seen += 1
         if selected:
             self._settle(cell)
+        self._change_over()
 
     def _settle(self, cell: int) -> None:
         """Remove a pending decision, if there is one."""

@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..algorithms.parts.choice.pending import Pending, ask, note
+from ..algorithms.parts.choice.pending import Pending, ask, find_pending, note
 from ..algorithms.parts.choice.pending_rows import ask as ask_row
 from ..algorithms.parts.choice.pending_rows import settle as settle_row
 from ..protocols import FloatArray
@@ -36,6 +36,12 @@ def learn(policy: Any, state: Any, pending: Pending, arm: int, reward: float, se
     """Let the policy learn from a reward; if a selection led to it, it settles a decision."""
     note(pending, arm, -1 if selected else 0, 0)  # in any case, since the new pull may decide a tie
     policy.update(state, arm, reward)
+
+
+def calls_on_arms(policy: Any, state: Any, rng: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return these two functions, with arguments of the types that they are called with."""
+    pending = find_pending(state)
+    return (decide, policy, state, pending, 0, rng, 0, 0), (learn, policy, state, pending, 0, 0.0, True)
 
 
 def decide_row(policy: Any, state: Any, pending: Any, features: FloatArray, t: int, rng: Any, given: int) -> int:

@@ -13,9 +13,9 @@ from playing import seeds
 
 import heavybandits as hb
 from heavybandits.algorithms.level_sets.level_set import EXACT_REWARDS
-from heavybandits.algorithms.level_sets.loss_tables import footing
+from heavybandits.algorithms.level_sets.loss_tables import footing, tabulate
 from heavybandits.algorithms.parts.choice.estimates import index_of
-from heavybandits.algorithms.policies.level_set_ucb import LevelSetUCB
+from heavybandits.algorithms.policies.level_set_ucb import DOUBT, LEARNED_LAWS, LevelSetUCB, learned_losses
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -79,6 +79,15 @@ def test_all_indices_are_refreshed_from_time_to_time() -> None:
 
 
 @pytest.mark.slow
+def test_the_tables_on_disk_are_those_that_are_computed() -> None:
+    for name, computed in tabulate(LEARNED_LAWS, DOUBT)._asdict().items():
+        table = getattr(learned_losses(), name)
+        assert (table.dtype, table.shape, table.flags.c_contiguous) == (computed.dtype, computed.shape, True)
+        np.testing.assert_allclose(table, computed, rtol=1e-12, err_msg=name)
+    learned_losses().rho[:] = 0.0
+    assert learned_losses().rho.any()  # each state has tables of its own
+
+
 def test_location_after_many_rewards() -> None:
     """Stochastic approximation with the right score has the least possible variance: 2/n for Cauchy noise."""
     policy = LevelSetUCB(scale=1.0)

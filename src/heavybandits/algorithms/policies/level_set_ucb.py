@@ -29,8 +29,10 @@ rewards; after that the sum is replaced by its expectation, and its minimiser tr
 
 from __future__ import annotations
 
+import functools
 import json
 import math
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -38,7 +40,7 @@ import numpy as np
 from ...world.noises import Cauchy, Noise, make_noise, noise_spec
 from ..entries import register_policy, register_preset
 from ..level_sets.level_set import LevelSets, init_level_sets, observe
-from ..level_sets.loss_tables import TwoPiece, footing, tabulate
+from ..level_sets.loss_tables import Losses, TwoPiece, footing, tabulate
 from ..parameters import NonNegative, Positive
 from ..parts.choice.tournament import choose
 
@@ -48,6 +50,26 @@ LEARNED_LAWS = (
 )  # fmt: skip
 DOUBT = 0.02  # share of Cauchy's law in each of them: what is learned from few residuals may be wrong
 HEAD_START = 0.7  # of Cauchy's law, in log likelihood
+# What tabulate(LEARNED_LAWS, DOUBT) returns, saved by np.savez_compressed: computing it takes SciPy, slow to load.
+TABLES = Path(__file__).with_name("level_set_ucb.npz")
+
+
+def learned_losses() -> Losses:
+    """Return the losses of ``LEARNED_LAWS``, from the file of tables.
+
+    Examples
+    --------
+    >>> computed = tabulate(LEARNED_LAWS, DOUBT)
+    >>> all(np.allclose(one, other, rtol=1e-12) for one, other in zip(learned_losses(), computed, strict=True))
+    True
+    """
+    return Losses(*(table.copy() for table in _tables_on_disk()))
+
+
+@functools.cache
+def _tables_on_disk() -> Losses:
+    with np.load(TABLES) as file:
+        return Losses(**{name: file[name] for name in Losses._fields})
 
 
 def _law(owner: str, name: str, value: Any) -> str | None:
@@ -107,7 +129,7 @@ class LevelSetUCB(NamedTuple):
             return init_level_sets(n_arms, tabulate((make_noise(**json.loads(self.noise)),)), np.zeros(1), self.scale)
         evidence = np.zeros(len(LEARNED_LAWS))
         evidence[0] = HEAD_START
-        return init_level_sets(n_arms, tabulate(LEARNED_LAWS, DOUBT), evidence, self.scale)
+        return init_level_sets(n_arms, learned_losses(), evidence, self.scale)
 
     def level(self, state: LevelSets, t: int) -> float:
         """Return zero: between refreshes, indices do not depend on t."""

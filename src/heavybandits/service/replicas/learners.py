@@ -107,6 +107,7 @@ class ArmsLearner:
     """
 
     def __init__(self, agent: Agent) -> None:
+        agent.compile()
         self.agent, self._arms, self.draws = agent, set(agent.arms), agent.draws
 
     @classmethod

@@ -83,6 +83,8 @@ class LinearLearner:
         self._spec, self._shared, self._declared = spec, spec.context.shared, spec.context.n_features
         self._length, self._arms = held.length, dict(held.arms)
         self.agent = None if held.agent is None else LinearAgent.loads(held.agent)
+        if self.agent is not None:
+            self.agent.compile()
 
     @classmethod
     def made(cls, spec: Experiment) -> LinearLearner:
@@ -124,6 +126,7 @@ class LinearLearner:
         if self.agent is None:
             self._length = length
             self.agent = LinearAgent(experiment_policy(self._spec), self._n_features(length), seed=self._spec.seed)
+            self.agent.compile()
         return self.agent
 
     def _rows(self, context: Context, arms: list[str]) -> dict[str, FloatArray]:
