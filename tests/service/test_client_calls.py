@@ -28,6 +28,8 @@ EXAMPLES: dict[str, tuple[Any, ...]] = {  # arguments of each call, in the words
     "experiments": (),
     "show": ("{experiment}",),
     "change": ("{experiment}", "paused"),
+    "finish": ("{experiment}", "a"),
+    "change_control": ("{experiment}", "a"),
     "delete": ("{experiment}",),
     "add_arm": ("{experiment}", "{arm}"),
     "change_arm": ("{experiment}", "{arm}", "paused"),
