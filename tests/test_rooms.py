@@ -75,7 +75,7 @@ def test_no_public_name_is_a_module(name: str) -> None:
 
 
 def test_the_architecture_lists_the_floors() -> None:
-    text = (PACKAGE.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
     floors = re.findall(r"^\d+\. (.*)", text.partition("## What may import what")[2].partition("## ")[0], re.MULTILINE)
     listed = [set(re.findall(r"`(\w+)`", floor)) for floor in floors]
     assert listed[::-1] == [{room for room in rooms if room[0] != "_"} for rooms in FLOORS]

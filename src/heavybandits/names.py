@@ -41,7 +41,7 @@ LOOKS = {
     "ape2": "vermilion dash-dot", "auto": "hero solid", "auto-mean": "hero dashed", "betting-ucb": "purple long",
     "clipped-sgd-ucb": "blue dashed", "discounted-ucb": "grey long", "epsilon-greedy": "brown short",
     "exp3": "green short", "fo-ucb": "blue dash-dot", "force-mom": "vermilion dash-dot-dot", "htinf": "sky dash-dot",
-    "identify": "purple long", "inf-clip": "green dash-dot-dot", "kl-ucb": "grey dashed", "klinf-ucb": "grey dash-dot",
+    "identify": "blue long", "inf-clip": "green dash-dot-dot", "kl-ucb": "grey dashed", "klinf-ucb": "grey dash-dot",
     "lb-sda": "brown dash-dot", "lb-sda-limited": "brown long", "level-set-ucb": "purple solid",
     "linear-auto": "hero dash-dot", "lipschitz-auto": "hero short", "mean-of-medians": "orange dash-dot-dot",
     "median-inf": "purple dash-dot", "moss": "brown solid", "moss-anytime": "brown dashed", "mr-ape": "vermilion short",

@@ -82,12 +82,12 @@ def rounded(count: float) -> str:
     return f"{round(whole, 2 - len(str(whole))):,}"
 
 
-def listed(names: list[str]) -> str:
+def listed_names(names: list[str]) -> str:
     """Return names in a row, or their number if there are many.
 
     Examples
     --------
-    >>> listed(["a"]), listed(["a", "b", "c"]), listed(list("abcdefgh"))
+    >>> listed_names(["a"]), listed_names(["a", "b", "c"]), listed_names(list("abcdefgh"))
     ('a', 'a, b and c', '8 arms')
     """
     if len(names) > MOST_NAMES:
@@ -181,7 +181,7 @@ def _open(tally: Tally, verdict: Verdict, terms: Terms) -> list[str]:
     said += _outlook(verdict, terms, weights / weights.sum())
     out = [terms.arms[arm] for arm in np.flatnonzero(verdict.logs >= verdict.need) if arm != leader]
     if out:
-        said.append(f"{listed(out)} {'is' if len(out) == 1 else 'are'} out: {name} is shown to be better.")
+        said.append(f"{listed_names(out)} {'is' if len(out) == 1 else 'are'} out: {name} is shown to be better.")
     return said
 
 

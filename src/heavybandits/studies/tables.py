@@ -12,7 +12,7 @@ from ..world.context_names import make_contexts
 from ..world.delays import Batches, Delays
 from ..world.environments import instances
 from ..world.instances import Instance
-from ..world.linear_instances import LinearInstance, rows_of
+from ..world.linear_instances import LinearInstance, context_rows
 from ..world.lipschitz_instances import LipschitzInstance
 from ..world.noises import make_noise
 
@@ -82,7 +82,7 @@ def _linear(values: dict[str, Any], folder: str) -> LinearInstance:
     if isinstance(values["theta"], dict):  # by default it has as many numbers as there are features
         n_arms = values["theta"].get("n_arms", 1)
         if values["theta"].get("kind") in ("sphere", "cube") and isinstance(n_arms, int) and n_arms > 0:
-            n_features = rows_of(values["contexts"]).shape[-1] // n_arms
+            n_features = context_rows(values["contexts"]).shape[-1] // n_arms
             values["theta"] = {"n_arms": n_arms, "n_features": n_features, **values["theta"]}
         values["theta"] = _sampler(values["theta"], folder)
     return LinearInstance(**values)

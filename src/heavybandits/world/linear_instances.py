@@ -90,7 +90,7 @@ class LinearInstance:
         noise: Sampler | Sequence[Sampler],
     ) -> None:
         made_theta, made_contexts = _made("theta", theta, (1,)), _made("contexts", contexts, (2,))
-        shape = rows_of(made_contexts).shape
+        shape = context_rows(made_contexts).shape
         n_parameters = _drawn_theta(made_theta, np.random.default_rng(0)).size
         if n_parameters != shape[1]:
             given, needed = plural(n_parameters, "number"), plural(shape[1], "feature")
@@ -262,12 +262,12 @@ def draw_rows(contexts: Any, rng: np.random.Generator, size: int) -> FloatArray:
     return drawn
 
 
-def rows_of(contexts: Any) -> FloatArray:
+def context_rows(contexts: Any) -> FloatArray:
     """Return the rows of one round, to learn their shape.
 
     Examples
     --------
-    >>> rows_of([[1, 2, 3]]).shape
+    >>> context_rows([[1, 2, 3]]).shape
     (1, 3)
     """
     made = _made("contexts", contexts, (2,))

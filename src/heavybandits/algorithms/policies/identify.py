@@ -61,7 +61,7 @@ class IdentifyState(NamedTuple):
     regret="none; the best arm, as far as rewards count, is eliminated with probability at most delta",
     reference="this library",
     example={"delta": 0.05},
-    look="purple long",
+    look="blue long",
 )
 class Identify(NamedTuple):
     """Find the best arm, then play it.

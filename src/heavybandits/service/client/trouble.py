@@ -9,6 +9,7 @@ import time
 PASSING = (429, 502, 503, 504)  # statuses of temporary problems
 BREAK_AFTER = 5  # failures in a row
 BREAK_SECONDS = 5.0  # between two attempts while the service does not answer
+_draws = random.Random()  # of its own: whoever seeds the global generator expects nobody else to draw from it
 
 
 class ServiceError(Exception):
@@ -50,7 +51,7 @@ class Retries:
         if not error.temporary or time.monotonic() + self._pause > self._end:
             raise error
         pause, self._pause = self._pause, min(2.0 * self._pause, 2.0)
-        return pause * random.uniform(0.5, 1.0)
+        return pause * _draws.uniform(0.5, 1.0)
 
 
 class Breaker:

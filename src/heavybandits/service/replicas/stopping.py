@@ -21,7 +21,7 @@ def is_look(n: int) -> bool:
     Examples
     --------
     >>> [n for n in range(200) if is_look(n)][:12]
-    [25, 27, 29, 31, 32, 35, 37, 39, 41, 44, 47, 50]
+    [25, 27, 29, 30, 32, 34, 36, 38, 41, 43, 46, 49]
     """
     if n <= ENOUGH:
         return False
