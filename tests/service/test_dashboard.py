@@ -46,7 +46,7 @@ def test_a_winner_needs_evidence_and_the_page_says_what_it_rests_on() -> None:
     assert "such a verdict is wrong in at most 5% of experiments" in said(coins)
     [best, other] = leaderboard(found, ["a", "b"])
     assert (best.leads, other.leads) == (True, False)
-    low, high = map(float, best.interval.split(" to "))
+    low, high = map(float, best.counted.partition("(")[2].rstrip(")").split(" to "))
     assert 0.6 < low < 0.75 < high < 0.9
 
 

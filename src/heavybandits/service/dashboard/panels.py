@@ -38,7 +38,7 @@ class LeaderboardRow(NamedTuple):
     mean: str
     median: str
     estimate: str
-    interval: str
+    counted: str
     lift: str
     leads: bool
 
@@ -184,12 +184,14 @@ def _finite(value: float) -> float | None:
 
 
 def _evidence(found: ArmEvidence) -> tuple[str, str]:
-    """Return an arm's interval, and its lift over the control with one."""
-    interval = "-" if math.isnan(found.low) else f"{number(found.low)} to {number(found.high)}"
+    """Return what an arm pays as far as it is counted, and its lift over the control, both with intervals."""
+    counted = "-"
+    if not math.isnan(found.low):
+        counted = f"{number(found.estimate)} ({number(found.low)} to {number(found.high)})"
     if math.isnan(found.lift) or found.lift == found.lift_low == found.lift_high:
-        return interval, "-"
+        return counted, "-"
     ends = f"{found.lift_low:+.0%} {f'to {found.lift_high:+.0%}' if found.lift_high < math.inf else 'or more'}"
-    return interval, f"{found.lift:+.0%} ({ends})"
+    return counted, f"{found.lift:+.0%} ({ends})"
 
 
 def _with_error(mean: float, error: float) -> str:
