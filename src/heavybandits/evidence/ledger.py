@@ -42,6 +42,11 @@ class Ledger:
         self._tally = new_tally(len(arms), None if goal == "mean" else MEDIAN)
 
     @property
+    def arms(self) -> list[str]:
+        """The names of all arms that there ever were."""
+        return list(self._numbers)
+
+    @property
     def n(self) -> int:
         """How many rewards there were."""
         return int(self._tally.n.sum())

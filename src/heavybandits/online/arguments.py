@@ -8,13 +8,16 @@ import math
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from reprlib import repr as brief
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
 from .._validate import count, whole
 from ..protocols import FloatArray, kind_of, require_kind
 from .pending import LARGEST_FEATURE
+
+if TYPE_CHECKING:
+    from ..evidence.ledger import Ledger
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -261,3 +264,32 @@ def set_key(rng: np.random.Generator, key: bytes) -> None:
         raise ValueError(f"key must be 32 bytes, got {len(key)}")
     start = {"state": int.from_bytes(key[:16]), "inc": int.from_bytes(key[16:]) | 1}  # the increment is odd
     rng.bit_generator.state = {"bit_generator": "PCG64", "state": start, "has_uint32": 0, "uinteger": 0}
+
+
+def new_ledger(evidence: object, arms: Sequence[Any]) -> Ledger | None:
+    """Return what evidence is kept in, or None if none is asked for.
+
+    Examples
+    --------
+    >>> new_ledger("mode", ["a"])
+    Traceback (most recent call last):
+        ...
+    ValueError: Agent: evidence must be True, False, 'mean' or 'location', got 'mode'
+    """
+    if evidence is False:
+        return None
+    if evidence is not True and evidence not in ("mean", "location"):
+        raise ValueError(f"Agent: evidence must be True, False, 'mean' or 'location', got {evidence!r}")
+    from ..evidence.ledger import Ledger
+
+    names = [str(arm) for arm in arms]
+    if len(set(names)) < len(names):
+        raise ValueError(f"Agent: arms with evidence must have different names as text, got {names}")
+    return Ledger(names, "location" if evidence == "location" else "mean")
+
+
+def ledger_of(stored: Any) -> Ledger:
+    """Return the evidence that an agent's file holds."""
+    from ..evidence.ledger import Ledger
+
+    return Ledger.loads(bytes.fromhex(stored))

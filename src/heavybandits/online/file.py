@@ -36,10 +36,10 @@ class Contents(NamedTuple):
     rng: np.random.Generator | None
     values: dict[str, npt.NDArray[Any]]  # arrays by their path in the state
 
-    def require(self, *names: str) -> None:
+    def require(self, *names: str, optional: tuple[str, ...] = ()) -> None:
         """Refuse a header that has not these entries besides those of every agent, or has others."""
         expected = {"policy", "horizon", "seen", "rng", "state", *names}
-        if self.header.keys() != expected:
+        if self.header.keys() - set(optional) != expected:
             raise ValueError(f"it must hold {sorted(expected)}, got {sorted(self.header)}")
 
     @property
