@@ -2,8 +2,7 @@
 A policy of your own
 ====================
 
-A class with three methods is a policy.  This one tracks the median of each arm by small steps towards its rewards,
-plays the arm with the highest median, and now and then a random arm.  It is checked, compiled, and compared with UCB.
+A class with three methods is a policy.  This one follows each arm's median by small steps, and plays the highest.
 """
 
 from typing import NamedTuple

@@ -21,7 +21,7 @@ from heavybandits.engine.streams import generator, stream_key
 POLICIES = {
     "ucb": hb.UCB(c=0.5),
     "median": hb.make("sgd-ucb-median", clip=2.0),
-    "thompson": hb.ThompsonGaussian(),
+    "thompson": hb.make("thompson-gaussian"),
 }
 INSTANCE = hb.Instance([0.0, 0.5, 1.0], hb.Cauchy())
 
@@ -273,7 +273,12 @@ def test_interpreted_equals_compiled_bit_for_bit() -> None:
 import json, sys
 import numpy as np, numba
 import heavybandits as hb
-policies = {"ucb": hb.UCB(), "kl": hb.KLUCB(-5, 5), "thompson": hb.ThompsonGaussian(),
+from heavybandits.algorithms.estimators.clipped_sgd import ClippedSGD
+from heavybandits.algorithms.estimators.two_point import TwoPoint
+from heavybandits.algorithms.policies.fo_ucb import FOUCB
+from heavybandits.algorithms.policies.kl_ucb import KLUCB
+from heavybandits.algorithms.policies.zo_ucb import ZOUCB
+policies = {"ucb": hb.UCB(), "kl": KLUCB(-5, 5), "thompson": hb.make("thompson-gaussian"),
             "sgd": hb.make("sgd-ucb"), "smom": hb.make("sgd-ucb-smom", clip=2), "zo": ZOUCB(TwoPoint()),
             "fo": FOUCB(ClippedSGD(m=1, theta=0.1)), "rucb": hb.make("rucb-median", eps=1, v=1)}
 out = {"jit": not numba.config.DISABLE_JIT}

@@ -95,11 +95,19 @@ def _valid(rng: random.Random, form: str) -> dict[str, Any]:
     forms: dict[str, Callable[[random.Random], dict[str, Any]]] = {
         "DecisionRequest": _decision, "RewardRequest": _reward, "Observation": _observation, "Experiment": _experiment,
         "Batch": lambda rng: {"items": [_item(rng) for _ in range(rng.randint(1, 5))]},
-        "StateChange": lambda rng: {"state": rng.choice(["running", "running", "paused", "stopped"])},
+        "ExperimentChange": _change,
+        "FlagRequest": lambda rng: {"context": {"targetingKey": rng.choice(TEXTS), "plan": rng.choice(VALUES)}},
         "NewArm": lambda rng: {"payload": rng.choice(VALUES)},
         "ArmChange": lambda rng: {"state": rng.choice(["running", "paused"])},
     }  # fmt: skip
     return forms[form](rng)
+
+
+def _change(rng: random.Random) -> dict[str, Any]:
+    if rng.random() < 0.2:
+        return {"control": _name(rng, ARMS)}
+    state = rng.choice(["running", "running", "running", "paused", "stopped", "finished"])
+    return {"state": state} | ({"arm": _name(rng, ARMS)} if state == "finished" else {})
 
 
 def _decision(rng: random.Random) -> dict[str, Any]:

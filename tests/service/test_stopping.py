@@ -60,12 +60,14 @@ def test_everyone_gets_the_arm_that_an_experiment_is_finished_with(served: Runni
     assert decide(served, unit="u0")["reason"] == "sticky"
 
 
-def test_the_control_can_be_changed(served: Running) -> None:
+def test_the_control_can_be_changed(served: Running, storage: Storage) -> None:
     make(served)
     with closing(hb.Client(f"http://{served.address}")) as client:
         assert client.change_control("x", "b")["control"] == "b"
         client.change("x", "paused")
     assert decide(served)["arm"] == "b"
+    replica = replica_of(storage)
+    assert Replica.restored(replica.exp, "x", replica.snapshot()).control == "b"
 
 
 @pytest.mark.parametrize(
@@ -115,8 +117,10 @@ def test_people_are_asked_unless_they_said_otherwise(served: Running) -> None:
 
 
 def test_a_difference_that_does_not_matter_ends_an_experiment(served: Running) -> None:
-    make(served, stop={"then": "winner", "eps": 0.25})
+    make(served, stop={"then": "winner", "eps": 0.25, "delta": 0.1})
     observe(served, coins(1, 900, a=0.5, b=0.5))
+    said = call(served.address, "GET", f"{SEEN}/report").body["evidence"]["sentences"]
+    assert "(wrong in at most 10% of experiments)" in said[1]
     [end] = [change["change"] for change in call(served.address, "GET", f"{SEEN}/audit").body["changes"]
              if "finish" in change["change"]]  # fmt: skip
     assert end["why"].startswith("It hardly matters: no arm is better than ")

@@ -122,6 +122,7 @@ class Ledger:
             for array in ledger._tally:
                 array[:] = np.frombuffer(rest[: array.nbytes], array.dtype).reshape(array.shape)
                 rest = rest[array.nbytes :]
+            ledger._tally.check(ledger._tally, len(ledger._numbers))
         except (TypeError, ValueError):
             rest = b"more"
         if rest:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._validate import require_within
 from ..jit.compiled import compiled
 from ..numerics import SUMMABLE, clip
 from ..protocols import FloatArray, IntArray, compilable, rarely_called
@@ -48,6 +49,11 @@ class Tally(NamedTuple):
     first: FloatArray  # the first rewards, which decide the scale
     sizes: IntArray  # how many of the first rewards there are, and how many zeros besides
     scale: FloatArray  # what :mod:`.scale` decides; its width is 0 until then
+
+    def check(self, fresh: Tally, n_arms: int) -> None:
+        """Refuse more first rewards than there is room for."""
+        room = len(self.first) - (1 if self.scale[WIDE] == 0.0 else 0)  # for the next one, unless the scale is settled
+        require_within("the number of first rewards", self.sizes[:1], 0, room)
 
 
 def new_tally(n_arms: int, tau: float | None = None, limits: tuple[float, float] | None = None) -> Tally:

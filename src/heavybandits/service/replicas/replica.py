@@ -80,6 +80,7 @@ class Replica:
         self.agent_arms: set[str] = set()
         self.control = ""
         self.finished_with: str | None = None
+        self.later_control: str | None = None  # instead of the one that the experiment was created with
         self.decisions = 0
         self.salt: str | None = None  # see Head; never part of a snapshot
         self.learner: Learner
@@ -165,7 +166,7 @@ class Replica:
         elif change.state is not None:
             self.state, self.finished_with = change.state, None
         elif change.control is not None:
-            self.spec = msgspec.structs.replace(self.spec, control=change.control)
+            self.later_control = change.control
         elif change.add is not None:
             self.arms[change.add] = ArmView(change.add, change.payload, "running")
             self.totals.arms[change.add] = ArmTotals()
@@ -184,7 +185,7 @@ class Replica:
     def _take_stock(self) -> None:
         self.agent_arms = {arm.name for arm in self.arms.values() if arm.state != "retired"}
         self.open = [arm.name for arm in self.arms.values() if arm.state == "running"]
-        self.control = self.spec.control or self.spec.arms[0].name
+        self.control = self.later_control or self.spec.control or self.spec.arms[0].name
 
     def snapshot(self) -> bytes:
         """Return the whole replica as bytes."""
@@ -193,7 +194,7 @@ class Replica:
         held = ReplicaState(
             self.seq, self.link, self.spec, self.state, arms, self.learner.dumps(), self.totals, evidence
         )
-        held.finished_with = self.finished_with
+        held.finished_with, held.later_control = self.finished_with, self.later_control
         return sealed(held)
 
     @classmethod
@@ -209,6 +210,7 @@ class Replica:
     def _become(self, held: ReplicaState) -> Replica:
         self.seq, self.link, self.totals = held.seq, held.link, held.totals
         self.spec, self.state, self.finished_with = held.spec, held.state, held.finished_with
+        self.later_control = held.later_control
         self.arms = {arm.name: arm for arm in held.arms}
         is_linear = held.spec.context is not None
         self.learner = LinearLearner.loaded(held.spec, held.learner) if is_linear else ArmsLearner.loaded(held.learner)

@@ -31,6 +31,7 @@ class ReplicaState(msgspec.Struct):
     totals: Totals
     evidence: bytes  # empty if decisions depend on contexts
     finished_with: str | None = None
+    later_control: str | None = None
 
 
 class SortedReplicaState(msgspec.Struct):

@@ -55,7 +55,8 @@ def assessed(of: Taken, report: ExperimentReport) -> Standing:
     if of.ledger is None:
         rated = {arm.name: arm.mean if math.isnan(arm.estimate) else arm.estimate for arm in arms if arm.rewards}
         return _rated(_finite(rated), of, report.pending)
-    found = of.ledger.evidence([arm.name for arm in arms], of.view.control, closest=RIVALS_WEIGHED)
+    names, stop = [arm.name for arm in arms], of.spec.stop
+    found = of.ledger.evidence(names, of.view.control, stop.delta, stop.eps, closest=RIVALS_WEIGHED)
     counted = found.estimates
     values = {arm.name: arm.mean if math.isnan(counted[arm.name]) else counted[arm.name] for arm in arms if arm.rewards}
     said = found.sentences if report.rewards else (_nothing_yet(report.pending),)
