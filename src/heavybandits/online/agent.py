@@ -480,7 +480,8 @@ class Agent(BaseAgent):
     def evidence(self, control: Arm | None = None, *, delta: float = 0.05, eps: float | None = None) -> Evidence:
         """Return what the rewards so far show about the arms, for an agent that was made with ``evidence=True``.
 
-        It holds however often you look and however the policy chose; see :func:`compare`.
+        It holds however often you look and however the policy chose; see :func:`compare`.  It is about all rewards of a
+        name: an arm that is removed and added again goes on with those it had.
 
         Parameters
         ----------
