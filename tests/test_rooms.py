@@ -18,7 +18,7 @@ PACKAGE = Path(hb.__file__).parent
 FLOORS = (
     ("_files", "_format", "_validate", "_version", "names", "numerics", "palette", "protocols", "theory", "tree"),
     ("jit", "results"),
-    ("evidence", "world"),
+    ("evidence", "logs", "world"),
     ("algorithms",),
     ("engine",),
     ("online", "testing"),

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import pytest
-from logs import is_beaten, logged, noise_of
+from logged_rewards import is_beaten, logged, noise_of
 
 import heavybandits as hb
 from heavybandits.diagnosis.findings import about_the_noise

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from logs import logged, noise_of
+from logged_rewards import logged, noise_of
 
 import heavybandits as hb
 from heavybandits.diagnosis.advice import Advice, advise, measured_sgd_ucb, overruled, two_values

@@ -8,7 +8,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.diagnosis.contexts import fit_line, weigh_contexts
-from heavybandits.evidence.read import read_rewards
+from heavybandits.logs.rewards import read_rewards
 from heavybandits.protocols import FloatArray
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from logs import logged
+from logged_rewards import logged
 
 import heavybandits as hb
 from heavybandits.diagnosis.plots import drift_plot
-from heavybandits.evidence.read import read_rewards
+from heavybandits.logs.rewards import read_rewards
 
 
 def test_coins_that_cost() -> None:

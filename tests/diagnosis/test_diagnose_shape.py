@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from logs import logged
+from logged_rewards import logged
 from scipy import stats
 
 import heavybandits as hb

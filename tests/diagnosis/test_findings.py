@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from logs import logged
+from logged_rewards import logged
 
 import heavybandits as hb
 from heavybandits.diagnosis.findings import about_drift, about_the_best

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from logs import is_beaten
+from logged_rewards import is_beaten
 
 import heavybandits as hb
 from heavybandits.diagnosis import Report

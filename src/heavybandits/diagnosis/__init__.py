@@ -11,7 +11,8 @@ import numpy as np
 
 from .._validate import require_extra
 from ..engine.progress import say
-from ..evidence.read import Rewards, Source, read_rewards
+from ..logs.frames import Source
+from ..logs.rewards import Rewards, read_rewards
 from ..numerics import LARGEST_FLOAT
 from ..protocols import FloatArray
 from .advice import advise, overruled, rivals

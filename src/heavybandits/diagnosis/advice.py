@@ -36,7 +36,7 @@ import numpy as np
 
 from .._format import plural
 from ..algorithms.registry import make
-from ..evidence.read import NOUNS
+from ..logs.rewards import NOUNS
 from ..protocols import FloatArray
 from .goals import FEWEST_REWARDS, OFTEN
 from .replay import Replay

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..algorithms.registry import make
 from ..engine.loop import simulate
-from ..evidence.read import Rewards
+from ..logs.rewards import Rewards
 from ..protocols import FloatArray, IntArray
 from ..world.contexts import Disjoint, Logged
 from ..world.linear_instances import LinearInstance
@@ -89,7 +89,7 @@ def weigh_contexts(rewards: Rewards, goal: str) -> ContextsWorth:
     Examples
     --------
     >>> import pandas as pd
-    >>> from heavybandits.evidence.read import read_rewards
+    >>> from heavybandits.logs.rewards import read_rewards
     >>> rng = np.random.default_rng(0)
     >>> table = pd.DataFrame({"arm": rng.integers(2, size=400), "age": rng.normal(size=400)})
     >>> table["reward"] = np.where(table["arm"] == 1, table["age"], -table["age"]) + 0.1 * rng.standard_cauchy(400)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .._format import plural
-from ..evidence.read import Rewards
+from ..logs.rewards import Rewards
 from .advice import HEAVY_INDEX, LIGHT_INDEX, Advice, is_symmetric
 from .goals import FEWEST_REWARDS, goal_of_auto
 from .means import Levels

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._files import named
-from ..evidence.read import Rewards
+from ..logs.rewards import Rewards
 from ..palette import OKABE_ITO
 from ..protocols import FloatArray, IntArray
 from .shape import MEASURES, Shape, level

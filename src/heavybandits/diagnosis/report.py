@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .._format import html_table, plural, text_table
-from ..evidence.read import Rewards
+from ..logs.rewards import Rewards
 from .advice import Advice
 from .contexts import ContextsWorth
 from .findings import SURE_P_VALUE, about_drift, about_the_best, about_the_noise, changing

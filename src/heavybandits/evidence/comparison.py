@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._validate import finite, in_range, positive, unknown
+from ..logs.frames import Source
+from ..logs.rewards import read_rewards
 from ..protocols import FloatArray, IntArray
-from .read import Source, read_rewards
 from .report import Evidence
 from .tally import add, new_tally
 from .words import Terms

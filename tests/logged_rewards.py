@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from heavybandits.diagnosis.report import Report
-from heavybandits.evidence.read import Rewards, read_rewards
+from heavybandits.logs.rewards import Rewards, read_rewards
 from heavybandits.protocols import FloatArray
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from logs import parse
+from logged_rewards import parse
 
 import heavybandits as hb
-from heavybandits.evidence.read import read_rewards
+from heavybandits.logs.rewards import read_rewards
 
 
 def test_rows_are_put_in_order_of_time() -> None:
@@ -38,8 +38,9 @@ def test_infinities_spaces_blank_lines_and_other_columns_are_fine() -> None:
         ("arm;cost\na;1\n", "text: columns must be arm, reward and optionally time, each once, got arm, cost; name"),
         ("arm;reward\na;1.234,5\n", "text: line 2 has no usable reward, got '1.234.5'"),
         ("arm,reward\na,\n,NaN\n", "text: must have at least one reward, got none"),
-        ("arm,reward\na,1,2\n", "rows have more fields than its header"),
-        ("arm,reward\na,1\nb,1,2\n", "line 3, saw 3"),
+        ("arm,reward\na,1,2\n", "must be a CSV file, but line 2 has 3 fields, and the header 2"),
+        ("arm,reward\na,1\nb,1,2\n", "must be a CSV file, but line 3 has 3 fields, and the header 2"),
+        ('arm,reward\na,1\n"b,1\n', "must be a CSV file: unexpected end of data"),
         ("arm,reward,time\na,1,1\na,1,soon\n", "text: line 3 has no usable time, got 'soon'"),
         ("arm,reward,time\na,1,2024-01-01\na,1,2024-13-01\n", "text: line 3 has no usable time, got '2024-13-01'"),
     ],
@@ -131,10 +132,7 @@ def test_parquet(tmp_path: Path) -> None:
 
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(path: Path) -> pd.DataFrame:
-        raise ImportError("no engine")
-
-    monkeypatch.setattr(pd, "read_parquet", missing)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     (tmp_path / "log.parquet").write_bytes(b"")
     with pytest.raises(ValueError, match=r"needs pyarrow: pip install 'heavybandits\[parquet\]'"):
         read_rewards(tmp_path / "log.parquet")
@@ -163,7 +161,7 @@ def test_numbers_beyond_whole_numbers_of_64_bits(number: str, value: float, sepa
     assert sorted(log.features[:, 0]) == [1, 2.0**70]
 
 
-@pytest.mark.parametrize("number", ["0x10", "1_000", "9" * 5000, "1e", "18446744073709551616n"])
+@pytest.mark.parametrize("number", ["0x10", "1_000", "1e", "18446744073709551616n"])
 @pytest.mark.parametrize("separator", [",", ";"])
 def test_what_is_no_number_is_refused_in_one_line(number: str, separator: str) -> None:
     text = f"arm,reward\na,1\nb,{number}\n".replace(",", separator)
