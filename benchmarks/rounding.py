@@ -1,4 +1,4 @@
-"""When ``auto`` compares means: the tables of docs/means.md on rounded rewards and on atoms.
+"""When ``auto`` compares means: the tables of docs/means-measured.md on rounded rewards and on atoms.
 
 ``python benchmarks/rounding.py`` prints them for five arms in a few minutes; an argument is another number of arms, or
 ``linear`` for ``linear-auto``, which chooses among twenty rows of five features.

@@ -1,4 +1,4 @@
-"""Print the first table of docs/level-set.md from the results of ``heavybandits run auto``.
+"""Print the first table of docs/level-set-measured.md from the results of ``heavybandits run auto``.
 
 ``python docs/auto.py auto`` reads the folder ``auto``.
 """

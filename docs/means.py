@@ -1,4 +1,4 @@
-"""Print the tables of docs/means.md from the results of ``heavybandits run means``.
+"""Print the tables of docs/means-measured.md from the results of ``heavybandits run means``.
 
 ``python docs/means.py means`` reads the folder ``means``.
 """

@@ -84,7 +84,7 @@ def goals(draw: Draw, n_arms: int, best_first: bool, seed: int) -> list[str]:
 def test_coarse_rounding_is_no_atom(kind: str, n_arms: int, best_first: bool) -> None:
     """Steps of one or two scales: many rewards are equal, but tails are heavy."""
     mistaken = sum("mean" in goals(HEAVY[kind], n_arms, best_first, seed) for seed in range(5))
-    assert mistaken <= 1  # at most 4% of runs, and soon taken back: see docs/means.md
+    assert mistaken <= 1  # at most 4% of runs, and soon taken back: see docs/means-measured.md
 
 
 @pytest.mark.parametrize("best_first", [False, True])

@@ -50,7 +50,7 @@ class AutoState(NamedTuple):
     needs="nothing",
     memory="401 bytes",
     cost="O(1) amortised, O(log K)",
-    regret="none; measured in docs/level-set.md",
+    regret="none; measured in docs/level-set-measured.md",
     reference="this library",
     look="hero solid",
 )

@@ -44,7 +44,7 @@ from ..parts.choice.tournament import choose
     needs="nothing",
     memory="201 bytes",
     cost="O(1) amortised, O(log K)",
-    regret="none; measured in docs/means.md",
+    regret="none; measured in docs/means-measured.md",
     reference="this library",
     look="hero dashed",
 )

@@ -92,7 +92,7 @@ def _law(owner: str, name: str, value: Any) -> str | None:
     needs="nothing",
     memory="337 bytes",
     cost="O(1) amortised, O(log K)",
-    regret="none; measured in docs/level-set.md",
+    regret="none; measured in docs/level-set-measured.md",
     reference="this library",
     example={"noise": {"kind": "student-t", "df": 3.0}, "scale": 2.0},
     look="purple solid",
