@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from heavybandits.evidence.bets import EDGES, SIZED_UP, STATED, Claim
+from heavybandits.evidence.bets import EDGES, SIZED_UP, STATED, Claim, Line
 from heavybandits.evidence.measures import ClippedMean, measures
 from heavybandits.evidence.tally import add, new_tally
 from heavybandits.protocols import FloatArray
@@ -154,10 +154,35 @@ def test_evidence_falls_as_the_ratio_grows() -> None:
     rng = np.random.default_rng(11)
     one = measured(rng.exponential(3.0, 300), rng.exponential(1.0, 300))[0]
     for block in (0, 1, 2):
-        ratios = 2.0 ** np.linspace(block - 0.5, block + 0.5, 40)
-        claims = [Claim(float(ratio), 0.0, 0.0, 2.0**block, 2.0 ** (block + 0.5)) for ratio in ratios]
+        middle, top = Line(2.0**block, 0.0), Line(2.0 ** (block + 0.5), 0.0)
+        lines = [Line(2.0 ** float(power), 0.0) for power in np.linspace(block - 0.5, block + 0.5, 40)]
+        claims = [Claim(line, middle, top, 0.0) for line in lines]
         logs = [one._claimed(0, 1, claim, 1.0, False, -math.inf, math.inf) for claim in claims]
         assert (np.diff(logs) < 0.021).all()  # the search is exact to 0.02 nats
+
+
+@pytest.mark.parametrize("law", ["exponential", "normal", "orders"])
+def test_differences_bracket_the_difference_of_means(law: str) -> None:
+    rng = np.random.default_rng(14)
+    b, a = 1.2 * LAWS[law](rng, 3000), LAWS[law](rng, 3000)
+    one, need = measured(b, a)[0], math.log(40.0)
+    difference = one.estimates()[0] - one.estimates()[1]
+    low, high = one.least_difference(0, 1, need), -one.least_difference(1, 0, need)
+    assert low < difference < high
+    assert high - low < 0.2 * (one.limits[1] - one.limits[0])
+    # The bounds are where the evidence for a difference, with bets of its own, is about enough.
+    for eps, side in ((-low, (0, 1)), (high, (1, 0))):
+        assert one.log_evidence(*side, eps=eps) == pytest.approx(need, abs=0.3)
+
+
+def test_evidence_falls_as_the_difference_grows() -> None:
+    rng = np.random.default_rng(15)
+    one = measured(rng.exponential(1.5, 300), rng.exponential(1.0, 300))[0]
+    for bottom, top in ((-0.5, -0.25), (0.0, 0.125), (0.125, 0.25)):
+        lines = [Line(1.0, float(shift)) for shift in np.linspace(bottom, top, 40)]
+        claims = [Claim(line, Line(1.0, 0.5 * (bottom + top)), lines[-1], 0.0) for line in lines]
+        logs = [one._claimed(0, 1, claim, 1.0, False, -math.inf, math.inf) for claim in claims]
+        assert (np.diff(logs) < 0.021).all()
 
 
 def test_lifts_of_both_signs_make_no_sense() -> None:

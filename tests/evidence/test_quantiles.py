@@ -92,3 +92,15 @@ def test_rewards_beyond_all_points_have_an_end() -> None:
     assert not np.isnan(one.estimates()).any()
     assert one.log_evidence(0, 1) > 0.0
     assert math.isnan(one.least_ratio(0, 1, 3.0))
+
+
+@pytest.mark.parametrize("tau", [0.5, 0.9])
+def test_differences_are_bracketed_where_the_evidence_suffices(tau: float) -> None:
+    rng = np.random.default_rng(5)
+    b, a = 1.0 + rng.standard_t(1.5, 800), rng.standard_t(1.5, 800)
+    one, need = measured(b, a, tau), math.log(40.0)
+    low, high = one.least_difference(0, 1, need), -one.least_difference(1, 0, need)
+    assert low < np.quantile(b, tau) - np.quantile(a, tau) < high
+    assert reference(b, a, tau, -low) >= need
+    assert reference(a, b, tau, high) >= need
+    assert reference(b, a, tau, -low - 0.1 * (high - low)) < need + 0.5

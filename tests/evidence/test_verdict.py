@@ -71,11 +71,11 @@ def test_the_promise_holds_at_a_level_that_can_be_seen(rule: Rule, n_arms: int) 
         assert false_winners(law, rule, n_arms, 100, 1500, 0.5) < 0.65
 
 
-def test_intervals_and_lifts_are_rarely_ever_wrong() -> None:
-    alpha, wrong, runs = 0.2, np.zeros(3), 60
+def test_intervals_lifts_and_differences_are_rarely_ever_wrong() -> None:
+    alpha, wrong, runs = 0.2, np.zeros(4), 60
     for run in range(runs):
         rng, tally = np.random.default_rng([1, run]), new_tally(2)
-        missed = np.zeros(3)
+        missed = np.zeros(4)
         for _ in range(25):
             arms = np.where(rng.random(100) < 0.8, 1, 0)
             add(tally, arms, rng.exponential(1.0 + 0.5 * arms))
@@ -86,6 +86,7 @@ def test_intervals_and_lifts_are_rarely_ever_wrong() -> None:
                 low, high = one.interval(arm, alpha)
                 missed[arm] += not low <= true[arm] <= high
             missed[2] += one.least_ratio(1, 0, -math.log(alpha)) > true[1] / true[0]
+            missed[3] += one.least_difference(1, 0, -math.log(alpha)) > true[1] - true[0]
         wrong += missed > 0
     # 21 of 60 or more have a probability of 0.4% if each has at most 20%.
     assert (wrong <= 20).all()

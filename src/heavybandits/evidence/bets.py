@@ -63,20 +63,27 @@ class Work(NamedTuple):
     sizes: IntArray  # (arm,): how many such points there are
 
 
-class Claim(NamedTuple):
-    """That the mean of b exceeds ``ratio`` times that of a, plus ``shift``; means count from ``-origin`` on.
-
-    ``middle`` and ``top`` are the middle and the largest of the ratios that share their bets.
-    """
+class Line(NamedTuple):
+    """The means ``ratio * m + shift`` of b, for means m of a."""
 
     ratio: float
     shift: float
+
+
+class Claim(NamedTuple):
+    """That the mean of b is above a line in that of a; means count from ``-origin`` on.
+
+    ``middle`` and ``top`` are the middle and the highest of the lines that share their bets.
+    """
+
+    line: Line
+    middle: Line
+    top: Line
     origin: float
-    middle: float
-    top: float
 
 
-HIGHER = Claim(1.0, 0.0, 0.0, 1.0, 1.0)
+EQUAL = Line(1.0, 0.0)
+HIGHER = Claim(EQUAL, EQUAL, EQUAL, 0.0)
 
 
 def _prior(unknown: tuple[float, ...]) -> Bets:
@@ -142,9 +149,9 @@ def log_wealth(work: Work, side: int, m: float, bet: float) -> float:
 
 
 @compilable
-def threshold(claim: Claim, ratio: float, m: float) -> float:
-    """Return which mean of b the claim denies if that of a is m; no mean is above 1."""
-    return min(ratio * (m + claim.origin) - claim.origin + claim.shift, 1.0)
+def threshold(claim: Claim, line: Line, m: float) -> float:
+    """Return which mean of b the line denies if that of a is m; no mean is above 1."""
+    return min(line.ratio * (m + claim.origin) - claim.origin + line.shift, 1.0)
 
 
 @compilable
@@ -172,14 +179,14 @@ def _put(bets: Bets, work: Work, i: int, c: int, low: float, high: float, spread
     for k in range(len(bets.single)):
         bet = bets.steepest * 0.5**k
         work.bets[0, i, k] = min(bet / sd_b, most_b)
-        work.bets[1, i, k] = min(claim.middle * bet / sd_a, most_a)
+        work.bets[1, i, k] = min(claim.middle.ratio * bet / sd_a, most_a)
 
 
 @rarely_called
 def _play(bets: Bets, work: Work, i: int, end: int, claim: Claim) -> None:
     """Compute the wealth of all bets at an end of interval i."""
     m = work.ends[i, end]
-    against = threshold(claim, claim.ratio, m)
+    against = threshold(claim, claim.line, m)
     for k in range(len(bets.single)):
         if bets.single[k] > 0.0:
             work.logs[end, 0, i, k] = log_wealth(work, 0, against, work.bets[0, i, k])
@@ -216,7 +223,7 @@ def _quick_bound(bets: Bets, work: Work, i: int, above: bool, claim: Claim) -> f
         least = math.inf
         for end in range(2):
             m = work.ends[i, end]
-            won = log_wealth(work, 0, threshold(claim, claim.ratio, m), work.bets[0, i, k])
+            won = log_wealth(work, 0, threshold(claim, claim.line, m), work.bets[0, i, k])
             least = min(least, won + log_wealth(work, 1, m, -work.bets[1, i, j]))
         bound = max(bound, least + math.log(bets.joint[k, j]))
     return bound
@@ -237,11 +244,12 @@ def log_evidence(
     mean_a = gather(work, 1, rows, a, clip, times, mirrored)
     if work.sizes[0] == 0 or work.sizes[1] == 0:
         return 0.0
-    if below > 0.0 and mean_b <= threshold(claim, claim.ratio, mean_a):
+    if below > 0.0 and mean_b <= threshold(claim, claim.line, mean_a):
         return 0.0  # at the mean of a neither arm's bets can have won
-    start = max((claim.origin - claim.shift) / claim.ratio - claim.origin, 0.0)  # below, b's mean would be negative
-    bend = (1.0 + claim.origin - claim.shift) / claim.ratio - claim.origin  # above, the threshold is 1
-    centre = 0.5 * (mean_a + (mean_b + claim.origin - claim.shift) / claim.ratio - claim.origin)
+    ratio, lift = claim.line.ratio, claim.origin - claim.line.shift
+    start = max(lift / ratio - claim.origin, 0.0)  # below, b's mean would be negative
+    bend = (1.0 + lift) / ratio - claim.origin  # above, the threshold is 1
+    centre = 0.5 * (mean_a + (mean_b + lift) / ratio - claim.origin)
     n, middle = 0, 0
     for c in range(len(EDGES) - 1):
         low, high = max(EDGES[c], start), EDGES[c + 1]

@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
 from ..jit.compiled import compiled
 from ..protocols import FloatArray
-from .bets import HIGHER, RATIO_BLOCK, SIZED_UP, STATED, Claim, log_evidence, lowest_mean, new_work
+from .bets import HIGHER, RATIO_BLOCK, SIZED_UP, STATED, Claim, Line, log_evidence, lowest_mean, new_work
 from .quantiles import gains, log_quantile_evidence, quantile_limits, roundest, shifted_slots
-from .scale import CAPS, COLUMNS, RUNGS, TAU, Clip, ladder
+from .scale import CAPS, COLUMNS, RUNGS, TAU, WIDE, Clip, ladder
 from .tally import Tally, counts_in_full, points_of
 
 SHARES = (0.80, 0.08, 0.05, 0.04, 0.03)  # of delta, for each clip: most for the first, which needs the fewest rewards
 RATIOS = range(-3, 8)  # blocks of ratios: up to 2^7.5, about 180
 RATIO_BISECTIONS = 7  # ratios are known to half a percent
+SMALLEST_SHIFT = 12  # blocks of differences end at 1, 1/2, 1/4, ..., 2^-12 of the clip, of both signs, and at 0
+SHIFTS = (*(-(0.5**k) for k in range(SMALLEST_SHIFT + 1)), 0.0, *(0.5**k for k in range(SMALLEST_SHIFT, -1, -1)))
+SHIFT_BISECTIONS = 7
+LARGEST_ASINH, QUANTILE_BISECTIONS = 7.0, 12  # differences of quantiles: up to 500 units of the scale
 
 
 class Measure(Protocol):
@@ -43,6 +48,10 @@ class Measure(Protocol):
 
     def interval(self, arm: int, alpha: float) -> tuple[float, float]:
         """Return an interval that is wrong at any time with a probability of at most ``alpha``."""
+        ...
+
+    def least_difference(self, b: int, a: int, need: float) -> float:
+        """Return a lower bound of b's number minus a's."""
         ...
 
     def least_ratio(self, b: int, a: int, need: float) -> float:
@@ -85,8 +94,8 @@ class ClippedMean:
     ) -> float:  # fmt: skip
         """Return the logarithm of the evidence; see :class:`Measure`."""
         low, high = self.limits
-        claim = HIGHER._replace(shift=-eps / (high - low))
-        return self._claimed(b, a, claim, times, False, below, above)
+        line = Line(1.0, -eps / (high - low))
+        return self._claimed(b, a, Claim(line, line, line, 0.0), times, False, below, above)
 
     def _claimed(
         self, b: int, a: int, claim: Claim, times: float, mirrored: bool, below: float, above: float
@@ -107,6 +116,26 @@ class ClippedMean:
                 for mirrored in (False, True)]  # fmt: skip
         return low + (high - low) * ends[0], high - (high - low) * ends[1]
 
+    def least_difference(self, b: int, a: int, need: float) -> float:
+        """Return a lower bound of the difference of two means.
+
+        Differences within a block share their bets, for the same reason as ratios do.
+        """
+        low, high = self.limits
+        bound = SHIFTS[0]
+        for bottom, top in pairwise(SHIFTS):
+            middle = Line(1.0, 0.5 * (bottom + top))
+
+            def is_sure(shift: float, middle: Line = middle, top: float = top) -> bool:
+                claim = Claim(Line(1.0, shift), middle, Line(1.0, top), 0.0)
+                return self._claimed(b, a, claim, 1.0, False, need, need) >= need
+
+            if not is_sure(top):
+                bound = bisected(is_sure, bottom, top, SHIFT_BISECTIONS)
+                break
+            bound = top
+        return (high - low) * bound
+
     def least_ratio(self, b: int, a: int, need: float) -> float:
         """Return a lower bound of the ratio of two means that have one sign.
 
@@ -118,7 +147,8 @@ class ClippedMean:
 
         def is_sure(ratio: float, block: int) -> bool:
             middle = RATIO_BLOCK**block
-            claim = Claim(ratio, 0.0, self._origin, middle, middle * math.sqrt(RATIO_BLOCK))
+            top = middle * math.sqrt(RATIO_BLOCK)
+            claim = Claim(Line(ratio, 0.0), Line(middle, 0.0), Line(top, 0.0), self._origin)
             return self._claimed(b, a, claim, 1.0, self._is_cost, need, need) >= need
 
         low = 0.0
@@ -183,9 +213,37 @@ class Quantile:
         first, last = quantile_limits(SIZED_UP, self._tau, self.tally.rows[arm], math.log(2.0 / alpha))
         return self._end(first, 0), self._end(last, 1)
 
+    def least_difference(self, b: int, a: int, need: float) -> float:
+        """Return a lower bound of the difference of two quantiles; all differences share their bets."""
+        unit = float(self.tally.scale[WIDE])
+
+        def is_sure(stretched: float) -> bool:
+            return self.log_evidence(b, a, eps=-unit * math.sinh(stretched)) >= need
+
+        if not is_sure(-LARGEST_ASINH):
+            return -math.inf
+        return unit * math.sinh(bisected(is_sure, -LARGEST_ASINH, LARGEST_ASINH, QUANTILE_BISECTIONS))
+
     def least_ratio(self, b: int, a: int, need: float) -> float:
         """Return NaN: ratios of quantiles are not supported."""
         return math.nan
+
+
+def bisected(is_sure: Callable[[float], bool], low: float, high: float, times: int) -> float:
+    """Return the largest of the numbers tried for which it is still sure; it is sure at ``low`` and not at ``high``.
+
+    Examples
+    --------
+    >>> bisected(lambda x: x <= 0.3, 0.0, 1.0, 10)
+    0.2998046875
+    """
+    for _ in range(times):
+        middle = 0.5 * (low + high)
+        if is_sure(middle):
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def measures(tally: Tally) -> list[Measure]:
