@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from heavybandits.evidence.bets import EDGES, SIZED_UP, STATED, Claim, Line
+from heavybandits.evidence.bets import EDGES, SIZED_UP, STATED, Border, Claim
 from heavybandits.evidence.measures import ClippedMean, measures
 from heavybandits.evidence.tally import add, new_tally
 from heavybandits.protocols import FloatArray
@@ -154,8 +154,8 @@ def test_evidence_falls_as_the_ratio_grows() -> None:
     rng = np.random.default_rng(11)
     one = measured(rng.exponential(3.0, 300), rng.exponential(1.0, 300))[0]
     for block in (0, 1, 2):
-        middle, top = Line(2.0**block, 0.0), Line(2.0 ** (block + 0.5), 0.0)
-        lines = [Line(2.0 ** float(power), 0.0) for power in np.linspace(block - 0.5, block + 0.5, 40)]
+        middle, top = Border(2.0**block, 0.0), Border(2.0 ** (block + 0.5), 0.0)
+        lines = [Border(2.0 ** float(power), 0.0) for power in np.linspace(block - 0.5, block + 0.5, 40)]
         claims = [Claim(line, middle, top, 0.0) for line in lines]
         logs = [one._claimed(0, 1, claim, 1.0, False, -math.inf, math.inf) for claim in claims]
         assert (np.diff(logs) < 0.021).all()  # the search is exact to 0.02 nats
@@ -179,8 +179,8 @@ def test_evidence_falls_as_the_difference_grows() -> None:
     rng = np.random.default_rng(15)
     one = measured(rng.exponential(1.5, 300), rng.exponential(1.0, 300))[0]
     for bottom, top in ((-0.5, -0.25), (0.0, 0.125), (0.125, 0.25)):
-        lines = [Line(1.0, float(shift)) for shift in np.linspace(bottom, top, 40)]
-        claims = [Claim(line, Line(1.0, 0.5 * (bottom + top)), lines[-1], 0.0) for line in lines]
+        lines = [Border(1.0, float(shift)) for shift in np.linspace(bottom, top, 40)]
+        claims = [Claim(line, Border(1.0, 0.5 * (bottom + top)), lines[-1], 0.0) for line in lines]
         logs = [one._claimed(0, 1, claim, 1.0, False, -math.inf, math.inf) for claim in claims]
         assert (np.diff(logs) < 0.021).all()
 

@@ -63,7 +63,7 @@ class Work(NamedTuple):
     sizes: IntArray  # (arm,): how many such points there are
 
 
-class Line(NamedTuple):
+class Border(NamedTuple):
     """The means ``ratio * m + shift`` of b, for means m of a."""
 
     ratio: float
@@ -71,19 +71,19 @@ class Line(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """That the mean of b is above a line in that of a; means count from ``-origin`` on.
+    """That the mean of b is above a border that depends on that of a; means count from ``-origin`` on.
 
-    ``middle`` and ``top`` are the middle and the highest of the lines that share their bets.
+    ``middle`` and ``top`` are the middle and the highest of the borders that share their bets.
     """
 
-    line: Line
-    middle: Line
-    top: Line
+    border: Border
+    middle: Border
+    top: Border
     origin: float
 
 
-EQUAL = Line(1.0, 0.0)
-HIGHER = Claim(EQUAL, EQUAL, EQUAL, 0.0)
+_SAME = Border(1.0, 0.0)
+HIGHER = Claim(_SAME, _SAME, _SAME, 0.0)
 
 
 def _prior(unknown: tuple[float, ...]) -> Bets:
@@ -149,9 +149,9 @@ def log_wealth(work: Work, side: int, m: float, bet: float) -> float:
 
 
 @compilable
-def threshold(claim: Claim, line: Line, m: float) -> float:
-    """Return which mean of b the line denies if that of a is m; no mean is above 1."""
-    return min(line.ratio * (m + claim.origin) - claim.origin + line.shift, 1.0)
+def threshold(claim: Claim, border: Border, m: float) -> float:
+    """Return which mean of b the border denies if that of a is m; no mean is above 1."""
+    return min(border.ratio * (m + claim.origin) - claim.origin + border.shift, 1.0)
 
 
 @compilable
@@ -186,7 +186,7 @@ def _put(bets: Bets, work: Work, i: int, c: int, low: float, high: float, spread
 def _play(bets: Bets, work: Work, i: int, end: int, claim: Claim) -> None:
     """Compute the wealth of all bets at an end of interval i."""
     m = work.ends[i, end]
-    against = threshold(claim, claim.line, m)
+    against = threshold(claim, claim.border, m)
     for k in range(len(bets.single)):
         if bets.single[k] > 0.0:
             work.logs[end, 0, i, k] = log_wealth(work, 0, against, work.bets[0, i, k])
@@ -223,7 +223,7 @@ def _quick_bound(bets: Bets, work: Work, i: int, above: bool, claim: Claim) -> f
         least = math.inf
         for end in range(2):
             m = work.ends[i, end]
-            won = log_wealth(work, 0, threshold(claim, claim.line, m), work.bets[0, i, k])
+            won = log_wealth(work, 0, threshold(claim, claim.border, m), work.bets[0, i, k])
             least = min(least, won + log_wealth(work, 1, m, -work.bets[1, i, j]))
         bound = max(bound, least + math.log(bets.joint[k, j]))
     return bound
@@ -244,9 +244,9 @@ def log_evidence(
     mean_a = gather(work, 1, rows, a, clip, times, mirrored)
     if work.sizes[0] == 0 or work.sizes[1] == 0:
         return 0.0
-    if below > 0.0 and mean_b <= threshold(claim, claim.line, mean_a):
+    if below > 0.0 and mean_b <= threshold(claim, claim.border, mean_a):
         return 0.0  # at the mean of a neither arm's bets can have won
-    ratio, lift = claim.line.ratio, claim.origin - claim.line.shift
+    ratio, lift = claim.border.ratio, claim.origin - claim.border.shift
     start = max(lift / ratio - claim.origin, 0.0)  # below, b's mean would be negative
     bend = (1.0 + lift) / ratio - claim.origin  # above, the threshold is 1
     centre = 0.5 * (mean_a + (mean_b + lift) / ratio - claim.origin)

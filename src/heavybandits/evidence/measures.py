@@ -12,7 +12,7 @@ import numpy as np
 
 from ..jit.compiled import compiled
 from ..protocols import FloatArray
-from .bets import HIGHER, RATIO_BLOCK, SIZED_UP, STATED, Claim, Line, log_evidence, lowest_mean, new_work
+from .bets import HIGHER, RATIO_BLOCK, SIZED_UP, STATED, Border, Claim, log_evidence, lowest_mean, new_work
 from .quantiles import gains, log_quantile_evidence, quantile_limits, roundest, shifted_slots
 from .scale import CAPS, COLUMNS, RUNGS, TAU, WIDE, Clip, ladder
 from .tally import Tally, counts_in_full, points_of
@@ -20,9 +20,9 @@ from .tally import Tally, counts_in_full, points_of
 SHARES = (0.80, 0.08, 0.05, 0.04, 0.03)  # of delta, for each clip: most for the first, which needs the fewest rewards
 RATIOS = range(-3, 8)  # blocks of ratios: up to 2^7.5, about 180
 RATIO_BISECTIONS = 7  # ratios are known to half a percent
-SMALLEST_SHIFT = 12  # blocks of differences end at 1, 1/2, 1/4, ..., 2^-12 of the clip, of both signs, and at 0
-SHIFTS = (*(-(0.5**k) for k in range(SMALLEST_SHIFT + 1)), 0.0, *(0.5**k for k in range(SMALLEST_SHIFT, -1, -1)))
-SHIFT_BISECTIONS = 7
+_HALVES = [0.5**k for k in range(13)]
+SHIFT_BLOCKS = (*(-half for half in _HALVES), 0.0, *reversed(_HALVES))  # blocks of differences, in units of the clip
+DIFFERENCE_BISECTIONS = 7
 LARGEST_ASINH, QUANTILE_BISECTIONS = 7.0, 12  # differences of quantiles: up to 500 units of the scale
 
 
@@ -94,8 +94,8 @@ class ClippedMean:
     ) -> float:  # fmt: skip
         """Return the logarithm of the evidence; see :class:`Measure`."""
         low, high = self.limits
-        line = Line(1.0, -eps / (high - low))
-        return self._claimed(b, a, Claim(line, line, line, 0.0), times, False, below, above)
+        border = Border(1.0, -eps / (high - low))
+        return self._claimed(b, a, Claim(border, border, border, 0.0), times, False, below, above)
 
     def _claimed(
         self, b: int, a: int, claim: Claim, times: float, mirrored: bool, below: float, above: float
@@ -122,16 +122,16 @@ class ClippedMean:
         Differences within a block share their bets, for the same reason as ratios do.
         """
         low, high = self.limits
-        bound = SHIFTS[0]
-        for bottom, top in pairwise(SHIFTS):
-            middle = Line(1.0, 0.5 * (bottom + top))
+        bound = SHIFT_BLOCKS[0]
+        for bottom, top in pairwise(SHIFT_BLOCKS):
+            middle = Border(1.0, 0.5 * (bottom + top))
 
-            def is_sure(shift: float, middle: Line = middle, top: float = top) -> bool:
-                claim = Claim(Line(1.0, shift), middle, Line(1.0, top), 0.0)
+            def is_sure(shift: float, middle: Border = middle, top: float = top) -> bool:
+                claim = Claim(Border(1.0, shift), middle, Border(1.0, top), 0.0)
                 return self._claimed(b, a, claim, 1.0, False, need, need) >= need
 
             if not is_sure(top):
-                bound = bisected(is_sure, bottom, top, SHIFT_BISECTIONS)
+                bound = bisected(is_sure, bottom, top, DIFFERENCE_BISECTIONS)
                 break
             bound = top
         return (high - low) * bound
@@ -148,7 +148,7 @@ class ClippedMean:
         def is_sure(ratio: float, block: int) -> bool:
             middle = RATIO_BLOCK**block
             top = middle * math.sqrt(RATIO_BLOCK)
-            claim = Claim(Line(ratio, 0.0), Line(middle, 0.0), Line(top, 0.0), self._origin)
+            claim = Claim(Border(ratio, 0.0), Border(middle, 0.0), Border(top, 0.0), self._origin)
             return self._claimed(b, a, claim, 1.0, self._is_cost, need, need) >= need
 
         low = 0.0

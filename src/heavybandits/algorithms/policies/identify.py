@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...evidence.bets import HIGHER, SIZED_UP, STATED, Bets, Claim, Line, Work, log_evidence, new_work
+from ...evidence.bets import HIGHER, SIZED_UP, STATED, Bets, Border, Claim, Work, log_evidence, new_work
 from ...evidence.scale import CAPS, CELLS, LOW, RUNGS, SPREADS, TAIL, WIDE, Clip
 from ...evidence.tally import Tally, learn, new_tally
 from ...protocols import FloatArray, IntArray, rarely_called
@@ -179,8 +179,8 @@ def take_stock(policy: Identify, state: IdentifyState) -> None:
         if is_before(policy, state, arm, leader):
             leader = arm
     n_open, is_close = 0, policy.eps > 0.0
-    line = Line(1.0, -policy.eps / scale[WIDE])
-    claim, shifted = HIGHER, Claim(line, line, line, 0.0)
+    border = Border(1.0, -policy.eps / scale[WIDE])
+    claim, shifted = HIGHER, Claim(border, border, border, 0.0)
     for arm in range(n_arms):
         if arm == leader or state.out[arm]:
             continue
