@@ -98,7 +98,7 @@ def test_diagnose_takes_costs_by_the_names_of_their_columns() -> None:
     done = tool("diagnose", "-", "--minimise", "--goal", "location", *columns, typed=typed)
     assert done.stdout.startswith("standard input: 10 costs of 2 arms, in the order of the file; 1 row with missing")
     assert "Goal: location." in done.stdout
-    assert "'rome' has the best median" in done.stdout
+    assert "Best arm: Too early: 10 of the first 24 costs are in" in done.stdout
     done = tool("diagnose", "-", "--goal", "median", typed="arm,reward\na,1\n")
     assert done.stderr == "heavybandits: diagnose: goal must be 'mean' or 'location', got 'median'\n"
 

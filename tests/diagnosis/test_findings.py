@@ -9,42 +9,12 @@ import pytest
 from logged_rewards import logged
 
 import heavybandits as hb
-from heavybandits.diagnosis.findings import about_drift, about_the_best
+from heavybandits.diagnosis.findings import about_drift
 from heavybandits.diagnosis.goals import choose_goal
-from heavybandits.diagnosis.report import Report
 from heavybandits.diagnosis.shape import Drift, measure
 from heavybandits.protocols import FloatArray
 
 NONE = Drift(math.nan, 0, math.nan)
-
-
-@pytest.fixture(scope="module")
-def small() -> Report:
-    """Diagnose two arms with too few rewards for a replay."""
-    return hb.diagnose(logged({"a": np.arange(6.0), "b": np.arange(6.0) + 1}))
-
-
-@pytest.mark.parametrize(
-    ("needed", "said"),
-    [
-        (1.0, "1 reward"),
-        (1.2, "2 rewards"),
-        (1234.0, "1,300 rewards"),
-        (995_000.0, "1,000,000 rewards"),
-        (1_210_000.0, "1,300,000 rewards"),
-        (3.01e200, "3.1e+200 rewards"),
-    ],
-)
-def test_pulls_are_rounded_up(small: Report, needed: float, said: str) -> None:
-    found = small.levels._replace(pulls_needed=needed)
-    line = about_the_best(small.rewards, found, small.advice, small.pooled, drifts=False)[1]
-    assert line.startswith(f"Telling 'b' and 'a' apart takes about {said} of each; ")
-
-
-def test_arms_that_differ_by_rounding_tie() -> None:
-    said = hb.diagnose(logged({"a": np.full(9, 0.3), "b": np.full(9, 0.1 + 0.2)})).findings()
-    assert re.match(r"Best arm: '[ab]' and '[ab]' tie for the best mean\.", said[0])
-    assert not any("apart" in line for line in said)
 
 
 def test_no_drift_of_arms_that_are_too_short_to_tell() -> None:
@@ -78,8 +48,7 @@ def test_drift_names_the_arm_that_changes_and_the_agent_watches_for_it() -> None
     arms = {"a": rng.normal(np.repeat([9.0, 0.0], 500)), "b": rng.normal(4.0, size=1000)}
     report = hb.diagnose(pd.DataFrame({"arm": ["a", "b"] * 1000, "reward": np.stack(list(arms.values()), 1).ravel()}))
     said = report.findings()
-    assert said[0].startswith("Best arm: over the whole file 'a' has the best mean; but there is drift")
-    assert not any("apart" in line for line in said)
+    assert "This is about the whole file; but there is drift, so another arm may be better by now." in said
     assert "The clearest case is 'a'." in said[-1]
     assert ", drift=True)" in report.snippet
     exec(report.snippet, {})
@@ -120,6 +89,6 @@ def test_one_reward_is_too_few() -> None:
     assert said.startswith("1 reward is too few to tell what kind it is; at least 10 are needed.")
 
 
-def test_an_end_of_an_interval_that_is_unknown_is_a_dash() -> None:
+def test_what_is_unknown_is_a_dash() -> None:
     text = hb.diagnose(logged({"a": np.array([1.7e308, 1.7e308, 0.9e308])})).text()
-    assert re.search(r"^a +1\.433e\+308 \(\S+ to -\)", text, re.MULTILINE)
+    assert re.search(r"^a +1\.433e\+308 +0% +1\.433e\+308 +-$", text, re.MULTILINE)

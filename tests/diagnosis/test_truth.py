@@ -94,6 +94,6 @@ def test_the_advice_earns_nearly_as_much_as_the_best_candidate(name: str) -> Non
 @pytest.mark.slow
 def test_the_best_arm_of_the_file_is_the_best_arm() -> None:
     report = diagnosed(FILES["clicks"])
-    assert report.rewards.labels[report.levels.best] == "1"
-    assert report.levels.arms[report.levels.best].chance > 0.99
-    assert report.levels.arms[report.levels.best].mean.low < 0.06 < report.levels.arms[report.levels.best].mean.high
+    assert report.evidence.winner == "1"
+    known = report.evidence.about("1")
+    assert known.low < 0.06 < known.high

@@ -9,10 +9,12 @@ from urllib.parse import urlencode
 
 import msgspec
 import numpy as np
+import pandas as pd
 import pytest
 from histories import played
 from services import Running, call, running
 
+import heavybandits as hb
 from heavybandits.service.dashboard import prepared
 from heavybandits.service.dashboard.known import Known
 from heavybandits.service.dashboard.known import known as page_known
@@ -59,6 +61,19 @@ def test_only_the_highest_arms_have_lifts() -> None:
     found = page_known(taken(played(spec, rewards)))
     lifted = {row.name for row in leaderboard(found, names) if row.lift != "-"}
     assert lifted == set(sorted(names, key=lambda name: found.standing.values[name])[-LIFTS:])
+
+
+@pytest.mark.parametrize("goal", ["mean", "location"])
+def test_page_diagnosis_and_comparison_say_the_same_of_the_same_rewards(goal: Goal) -> None:
+    rng = np.random.default_rng(1)
+    rewards = {name: (scale * rng.pareto(1.5, 300)).tolist() for name, scale in {"a": 1.0, "b": 2.0}.items()}
+    rows = [(name, value) for name, values in rewards.items() for value in values]
+    table = pd.DataFrame(rows, columns=["arm", "reward"])
+    page, found = known(rewards, goal).standing, hb.compare(table, goal=goal, control="a")
+    assert found.winner == "b"
+    assert page.sentences == found.sentences
+    assert hb.diagnose(table, goal=goal).evidence.sentences == hb.compare(table, goal=goal).sentences
+    assert page.values == found.estimates
 
 
 def test_equal_arms_have_no_winner() -> None:

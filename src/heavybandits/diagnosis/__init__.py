@@ -11,6 +11,7 @@ import numpy as np
 
 from .._validate import require_extra
 from ..engine.progress import say
+from ..evidence.comparison import weigh_log
 from ..logs.frames import Source
 from ..logs.rewards import Rewards, read_rewards
 from ..numerics import LARGEST_FLOAT
@@ -18,7 +19,7 @@ from ..protocols import FloatArray
 from .advice import advise, overruled, rivals
 from .contexts import weigh_contexts
 from .goals import choose_goal
-from .means import levels
+from .means import paid_by
 from .plots import save_plots
 from .replay import replay_rewards
 from .report import ARMS_SHOWN, Report
@@ -65,8 +66,8 @@ def diagnose(
     >>> rng = np.random.default_rng(0)
     >>> lines = [f"{arm},{3 * arm + rng.standard_cauchy()}" for _ in range(1000) for arm in (0, 1)]
     >>> report = diagnose(io.StringIO("\n".join(["arm,reward", *lines])))
-    >>> report.goal, report.levels.best
-    ('location', 1)
+    >>> report.goal, report.evidence.winner
+    ('location', '1')
     >>> print(report.text().splitlines()[0])
     text: 2,000 rewards of 2 arms, in the order of the file
     """
@@ -96,13 +97,14 @@ def diagnose(
     pooled = pooled._replace(drift=_pooled_drift(rewards, chosen))
     if plots is not None:
         save_plots(Path(plots), rewards, residuals, pooled, largest, chosen)
-    found = levels(by_arm, chosen)
+    levels = {arm: paid_by(by_arm[arm]) for arm in largest}
     advice = advise(by_arm, chosen, medians, pooled, residuals, minimised=minimise)
     candidates = [advice, *rivals(by_arm, chosen, medians, pooled, residuals)]
     replayed = replay_rewards(by_arm, {str(one): one.policy() for one in candidates}, chosen, rewards.noun)
     contexts = weigh_contexts(rewards, chosen) if rewards.feature_names else None
     return Report(
-        rewards=rewards, why=why, levels=found, arms=shapes, pooled=pooled,
+        rewards=rewards, goal=chosen, why=why, evidence=weigh_log(rewards, chosen), levels=levels, arms=shapes,
+        pooled=pooled,
         advice=overruled(advice, candidates, replayed), replay=replayed, contexts=contexts,
     )  # fmt: skip
 

@@ -5,46 +5,28 @@ from __future__ import annotations
 import math
 
 from .._format import plural
+from ..evidence.report import Evidence
 from ..logs.rewards import Rewards
 from .advice import HEAVY_INDEX, LIGHT_INDEX, Advice, is_symmetric
-from .goals import FEWEST_REWARDS, goal_of_auto
-from .means import Levels
+from .goals import goal_of_auto
 from .shape import Drift, Shape
 from .tails import FEWEST_IN_TAIL, Estimate
 
 SURE_P_VALUE = 0.01  # of a drift that is reported
 TIED = 0.1  # share of ties from which it is said whether auto compares means
-NAMED = 5  # arms that tie and are named
 
 
-def about_the_best(rewards: Rewards, found: Levels, advice: Advice, pooled: Shape, drifts: bool) -> list[str]:
-    """Say which arm is best, and how many rewards tell it from the second."""
-    labels, noun = rewards.labels, rewards.noun
-    if len(labels) == 1:
+def about_the_best(rewards: Rewards, evidence: Evidence, advice: Advice, pooled: Shape, drifts: bool) -> list[str]:
+    """Say which arm is best, as far as that is known: what :func:`heavybandits.compare` says of the same rewards."""
+    if len(rewards.labels) == 1:
         return []
-    if len(rewards.rewards) < FEWEST_REWARDS:
-        return [f"Best arm: too few {noun}s to tell; at least {FEWEST_REWARDS} are needed."]
-    said = []
-    best, second = labels[found.best], labels[found.second]
-    rows = min(len(rewards.by_arm[arm]) for arm in (found.best, found.second))
-    gap = found.arms[found.best].median.value - found.arms[found.second].median.value
-    if len(found.tied) > 1:
-        said.append(f"Best arm: {_listed([labels[arm] for arm in found.tied])} tie for the best {found.measure}.")
-    elif drifts:
-        whole = f"over the whole file {best!r} has the best {found.measure}"
-        said.append(f"Best arm: {whole}; but there is drift, so another arm may be better by now.")
-    else:
-        chance = f"{found.arms[found.best].chance:.2g}"
-        said.append(f"Best arm: {best!r} has the best {found.measure}, and is the best arm with probability {chance}.")
-        if math.isfinite(found.pulls_needed):
-            enough = "the file has enough" if found.pulls_needed <= rows else f"the file has {rows:,}"
-            needed = _rounded_up(found.pulls_needed, noun)
-            said.append(f"Telling {best!r} and {second!r} apart takes about {needed} of each; {enough}.")
-        elif gap != math.inf:
-            said.append(f"Nothing tells {best!r} and {second!r} apart so far.")
+    first, *more = evidence.sentences
+    said = [f"Best arm: {first}", *more]
+    if drifts:
+        said.append("This is about the whole file; but there is drift, so another arm may be better by now.")
     if advice.name == "auto" and pooled.ties > TIED:
         goal = goal_of_auto(rewards.by_arm)
-        said.append(f"Many {noun}s tie, and auto compares {goal}s: print(agent) shows the goal in force.")
+        said.append(f"Many {rewards.noun}s tie, and auto compares {goal}s: print(agent) shows the goal in force.")
     return said
 
 
@@ -114,17 +96,3 @@ def _tail(side: str, tail: Estimate, noun: str) -> str:
     if tail.exceeds(1):
         return f"The {side} tail {is_} heavy, index {tail}: a mean exists, but {no} variance; averages {settle} slowly."
     return f"The {side} tail {is_} very heavy, index {tail}: even the mean may not exist, and averages may mislead."
-
-
-def _listed(labels: list[str]) -> str:
-    """Return the labels of at least two arms, or their number if there are many."""
-    if len(labels) > NAMED:
-        return plural(len(labels), "arm")
-    return f"{', '.join(map(repr, labels[:-1]))} and {labels[-1]!r}"
-
-
-def _rounded_up(count: float, noun: str) -> str:
-    """Return a count, rounded up to two digits, with its noun."""
-    unit = 10 ** max(0, len(str(int(count))) - 2)
-    rounded = math.ceil(count / unit) * unit
-    return plural(rounded, noun) if rounded < 10**12 else f"{rounded:.2g} {noun}s"

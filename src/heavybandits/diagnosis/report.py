@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .._format import html_table, plural, text_table
+from ..evidence.report import Evidence
 from ..logs.rewards import Rewards
 from .advice import Advice
 from .contexts import ContextsWorth
 from .findings import SURE_P_VALUE, about_drift, about_the_best, about_the_noise, changing
-from .goals import FEWEST_REWARDS
-from .means import Levels
+from .means import Level
 from .replay import Replay
-from .shape import Drift, Shape
+from .shape import MEASURES, Drift, Shape
 from .tails import Estimate
 
 ARMS_SHOWN = 20  # in the table
@@ -29,9 +29,9 @@ ties      share of {noun}s equal to another {noun} of the arm
 outliers  {noun}s more than three spreads beyond the quartiles; - if the spread is zero or infinite
 drift     p-value: how likely such a change of level would be by chance
 pooled    all {noun}s, each minus the median of its arm
-mean      with a 95% interval: Student's, corrected for skewness (Hall 1992)
+mean      the average of all {noun}s
 zeros     share of {noun}s that are zero; others: the mean of those that are not
-best      chance of being the best arm, given the {noun}s
+known     the {measure} of what counts, with an interval: whatever the law of {noun}s, wrong in at most 5% of files
 """
 
 
@@ -43,10 +43,14 @@ class Report:
     ----------
     rewards
         The rewards that were read; costs are negative rewards.
+    goal
+        What arms are compared by, ``"mean"`` or ``"location"``.
     why
-        Why the goal is the mean or the location.
+        Why that is the goal.
+    evidence
+        Which arm is best, as far as that is known; :func:`~heavybandits.compare` says the same.
     levels
-        How good the arms are by the goal.
+        What arms paid, by their numbers.
     arms
         The shapes of the arms with the most rewards, by their numbers.
     pooled
@@ -60,18 +64,15 @@ class Report:
     """
 
     rewards: Rewards
+    goal: str
     why: str
-    levels: Levels
+    evidence: Evidence
+    levels: dict[int, Level]
     arms: dict[int, Shape]
     pooled: Shape
     advice: Advice
     replay: Replay
     contexts: ContextsWorth | None = None
-
-    @property
-    def goal(self) -> str:
-        """What arms are compared by, ``"mean"`` or ``"location"``."""
-        return self.levels.goal
 
     @cached_property
     def snippet(self) -> str:
@@ -110,7 +111,7 @@ class Report:
     def _repr_html_(self) -> str:
         """Show the arms, what the rewards say and which policy fits in a notebook."""
         noun = self.rewards.noun
-        head = ("arm", f"{noun}s", "median", "upper tail index", "lower tail index", "skew", "mean", "best")
+        head = ("arm", f"{noun}s", "median", "upper tail index", "lower tail index", "skew", "mean", "known")
         rows = [
             (label, *_row(label, shape)[1:3], *_row(label, shape)[4:7], *((good[0], good[-1]) if good else ("", "")))
             for label, shape, good in self._arms()
@@ -131,10 +132,6 @@ class Report:
             f"{self.advice.name}, or {contexts.policy} with contexts" if contexts and contexts.pay else self.advice.name
         )
 
-    @property
-    def _too_few(self) -> bool:
-        return len(self.rewards.rewards) < FEWEST_REWARDS
-
     def _in_units(self, value: float) -> float:
         """Return a reward in the units of the file."""
         return 0.0 - value if self.rewards.minimised else value
@@ -151,12 +148,10 @@ class Report:
         mirrored = self.rewards.minimised
         rows = []
         for arm, shape in self.arms.items():
-            level = self.levels.arms[arm]
-            mean = level.mean.mirrored() if mirrored else level.mean
-            others = "-" if level.zeros == 1 or math.isnan(level.others) else f"{self._in_units(level.others):.4g}"
-            chance = "-" if self._too_few else f"{level.chance:.0%}"
-            interval = _interval(mean) if shape.size > 1 else f"{mean.value:.4g}"
-            good = (interval, f"{level.zeros:.0%}", others, chance)
+            level, known = self.levels[arm], self.evidence.about(self.rewards.labels[arm])
+            others = "-" if level.zeros == 1 else _value(self._in_units(level.others))
+            counted = _interval(Estimate(known.estimate, known.low, known.high))
+            good = (_value(self._in_units(level.mean)), f"{level.zeros:.0%}", others, counted)
             rows.append((self.rewards.labels[arm], shape.mirrored() if mirrored else shape, good))
         return [*rows, ("pooled", self.pooled.mirrored() if mirrored else self.pooled, ())]
 
@@ -164,11 +159,11 @@ class Report:
         arms = self._arms()
         missing = len(self.rewards.labels) - len(self.arms)
         more = f"(and {plural(missing, 'arm')} with fewer {self.rewards.noun}s)\n" if missing else ""
-        head = ["arm", "mean", "zeros", "others", "best"]
+        head = ["arm", "mean", "zeros", "others", "known"]
         good = text_table(head, [(label, *good) for label, _, good in arms if good])
         head = ["arm", "count", "median", "spread", "upper tail", "lower tail", "skew", "ties", "outliers", "drift"]
         shapes = text_table(head, [_row(label, shape) for label, shape, _ in arms])
-        return f"{good}\n{more}\n{shapes}\n{more}\n{LEGEND.format(noun=self.rewards.noun)}"
+        return f"{good}\n{more}\n{shapes}\n{more}\n{LEGEND.format(noun=self.rewards.noun, measure=MEASURES[self.goal])}"
 
     def _replayed(self) -> str:
         replay = self.replay
@@ -235,9 +230,9 @@ class Report:
         """Return what the numbers mean, one sentence each."""
         _, pooled, _ = self._arms()[-1]
         return [
-            *about_the_best(self.rewards, self.levels, self.advice, self.pooled, self.drifts),
+            *about_the_best(self.rewards, self.evidence, self.advice, self.pooled, self.drifts),
             *about_the_noise(pooled, self.rewards.noun),
-            about_drift(self._drift_of_arms(), pooled.drift, self.rewards.noun, self.levels.measure),
+            about_drift(self._drift_of_arms(), pooled.drift, self.rewards.noun, MEASURES[self.goal]),
         ]
 
 
@@ -247,6 +242,10 @@ def _row(label: str, shape: Shape) -> tuple[str, ...]:
     drift = "-" if math.isnan(shape.drift.p_value) else f"{shape.drift.p_value:.2g}"
     return (label, f"{shape.size}", *(f"{x:.4g}" for x in numbers), str(shape.upper), str(shape.lower),
             str(shape.skew), f"{shape.ties:.0%}", outliers, drift)  # fmt: skip
+
+
+def _value(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.4g}"
 
 
 def _interval(estimate: Estimate) -> str:

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from .._validate import finite, in_range, positive, unknown
 from ..logs.frames import Source
-from ..logs.rewards import read_rewards
-from ..protocols import FloatArray, IntArray
+from ..logs.rewards import Rewards, read_rewards
+from ..protocols import FloatArray
 from .report import Evidence
 from .tally import add, new_tally
 from .words import Terms
@@ -76,21 +76,44 @@ def compare(
     >>> print(found.sentences[0])
     green is the winner: counting at most 63 per decision, it earns more than the other arm.
     """
-    tau = _level(goal)
-    if minimise and tau is not None:
-        tau = 1.0 - tau  # costs are negated
+    _level(goal)
     limits = _limits(cap, goal)
-    names, arms, values = _rewards(rewards, minimise, arm_column, reward_column)
-    if control is not None and str(control) not in names:
-        raise ValueError(f"compare: {unknown('control', control, names)}")
+    log = (
+        _by_arm(rewards, minimise)
+        if isinstance(rewards, Mapping)
+        else read_rewards(
+            rewards, arm_column=arm_column, reward_column=reward_column, minimise=minimise, owner="compare"
+        )
+    )
+    if control is not None and str(control) not in log.labels:
+        raise ValueError(f"compare: {unknown('control', control, sorted(log.labels))}")
     delta = in_range("compare", "delta", delta, 0, 1, "()")
     eps = None if eps is None else positive("compare", "eps", eps)
-    if limits is not None and minimise:
-        limits = (0.0 - limits[1], 0.0 - limits[0])
+    return weigh_log(log, goal, limits=limits, control=control, delta=delta, eps=eps)
+
+
+def weigh_log(
+    log: Rewards, goal: str | float, *, limits: tuple[float, float] | None = None, control: str | None = None,
+    delta: float = 0.05, eps: float | None = None,
+) -> Evidence:  # fmt: skip
+    r"""Say what logged rewards show; arguments are those of :func:`compare`, and were checked.
+
+    Examples
+    --------
+    >>> import io
+    >>> weigh_log(read_rewards(io.StringIO("arm,reward\na,1\nb,0\n")), "mean", limits=(0.0, 1.0)).leader
+    'a'
+    """
+    tau = _level(goal)
+    if log.minimised:  # costs are negated
+        tau = None if tau is None else 1.0 - tau
+        limits = None if limits is None else (0.0 - limits[1], 0.0 - limits[0])
+    names = sorted(log.labels)
+    numbers = {name: number for number, name in enumerate(names)}
     tally = new_tally(len(names), tau, limits)
-    add(tally, arms, values)
-    number = -1 if control is None else names.index(str(control))
-    return Evidence(tally, Terms(tuple(names), goal, minimise, delta, eps, number))
+    add(tally, np.array([numbers[label] for label in log.labels])[log.arms], log.rewards)
+    number = -1 if control is None else numbers[str(control)]
+    return Evidence(tally, Terms(tuple(names), goal, log.minimised, delta, eps, number))
 
 
 def _level(goal: object) -> float | None:
@@ -120,16 +143,8 @@ def _limits(cap: object, goal: object) -> tuple[float, float] | None:
     return low, high
 
 
-def _rewards(
-    rewards: Any, minimise: bool, arm_column: str, reward_column: str
-) -> tuple[list[str], IntArray, FloatArray]:  # fmt: skip
-    """Return the sorted names of the arms, and for each reward, in order, the number of its arm and its value."""
-    if not isinstance(rewards, Mapping):
-        log = read_rewards(
-            rewards, arm_column=arm_column, reward_column=reward_column, minimise=minimise, owner="compare"
-        )
-        names = sorted(log.labels)
-        return names, np.array([names.index(label) for label in log.labels])[log.arms], log.rewards
+def _by_arm(rewards: Mapping[Any, ArrayLike], minimise: bool) -> Rewards:
+    """Return rewards by arm as a log: the first of each arm, then the second of each, and so on."""
     by_name = {str(name): values for name, values in rewards.items()}
     if not by_name or len(by_name) < len(rewards):
         raise ValueError(f"compare: rewards must have at least one arm, and each arm once, got {list(rewards)!r}")
@@ -138,7 +153,8 @@ def _rewards(
     arms = np.repeat(np.arange(len(names)), [len(column) for column in columns])
     order = np.lexsort((arms, np.concatenate([np.arange(len(column)) for column in columns])))
     values = np.concatenate(columns)[order]
-    return names, arms[order], 0.0 - values if minimise else values + 0.0  # a zero has no sign
+    values = 0.0 - values if minimise else values + 0.0  # a zero has no sign
+    return Rewards("rewards", labels=tuple(names), arms=arms[order], rewards=values, timed=False, minimised=minimise)
 
 
 def _column(name: str, values: ArrayLike) -> FloatArray:

@@ -35,6 +35,11 @@ class Terms(NamedTuple):
         return -1 if self.minimise else 1
 
     @property
+    def noun(self) -> str:
+        """What a reward is called."""
+        return "cost" if self.minimise else "reward"
+
+    @property
     def measure(self) -> str:
         """What is compared, if it is not the mean."""
         return "median" if self.goal in ("location", 0.5) else f"{100 * float(self.goal):g}% quantile"
@@ -109,7 +114,7 @@ def counting(tally: Tally, verdict: Verdict, terms: Terms) -> str:
 
 def sizing_up(tally: Tally, terms: Terms) -> list[str]:
     """Say how many of the first rewards are still to come."""
-    noun = "cost" if terms.minimise else "reward"
+    noun = terms.noun
     if terms.is_mean:
         what = f"first {ENOUGH} {noun}s that are not zero"
         why = f"they decide up to which amount {noun}s are counted"
@@ -123,7 +128,7 @@ def sentences(tally: Tally, verdict: Verdict, terms: Terms, lift: float) -> list
     if len(terms.arms) == 1:
         return ["There is one arm only, so there is nothing to compare."]
     if verdict.leader < 0:
-        return ["Too early: no reward counts yet."]
+        return [f"Too early: no {terms.noun} counts yet."]
     if verdict.is_winner:
         said = _winner(tally, verdict, terms, lift)
     elif verdict.is_close:
@@ -166,7 +171,7 @@ def _open(tally: Tally, verdict: Verdict, terms: Terms) -> list[str]:
     estimates = terms.sign * verdict.measure.estimates()
     name, other = terms.arms[leader], terms.arms[rival]
     if math.isnan(estimates[rival]):
-        return [f"Too early to tell: {other} has no reward that counts."]
+        return [f"Too early to tell: {other} has no {terms.noun} that counts."]
     counted = counting(tally, verdict, terms)
     tail = f", {counted}" if counted else ""
     of = "" if terms.is_mean else f" (the {terms.measure}s)"
