@@ -1,92 +1,131 @@
-"""What policies would have earned on logged rewards.
+r"""What policies would have earned, promised only by rewards that their choices did not see.
 
-This is *table replay by resampling*: a pull of an arm pays one of the arm's logged rewards, drawn with replacement, and
-all policies of a replay see the same draws.  Replay by rejection, which keeps a logged row only if the policy happens
-to choose its arm, needs arms that were logged at random, and throws away all but one in K rows.  Handing out each arm's
-rewards in their order runs out of them for the arm that is chosen most.
+A policy that plays on the rewards of a file finds the arm that is best *in the file*, and paid by the same rewards it
+looks better than it is, because the best of several estimates is too high on average: the winner's curse.  So the file
+is *split*: each arm's rewards are cut in half at random.  On one half the policies learn: a pull pays one of the half's
+rewards of that arm, drawn with replacement, and all policies see the same draws.  The other half says what the pulled
+arms pay, by their means or medians there.  Then the halves change places, and all of this is done for 10 splits.
 
-The file may be wrong about which arm is best, especially if it has few rewards.  So each of 20 worlds has a file of its
-own, resampled from the given one, and a policy must do well in most of them.  Policies are compared in pairs, world by
-world: the deviation over the worlds tells how much the comparison owes to this one file.  No world changes over time.
+With the share :math:`s_k` of pulls of arm k, which depends on one half, and the mean :math:`m_k` of the other,
+:math:`\sum_k s_k m_k` is an unbiased estimate of what these choices pay.  Whatever does not learn is paid alike: as
+logged, an arm at random, the control; and "the best arm" is the one that is best in the half for the choice.
 
-Rule for too little data: with fewer than 10 rewards for some arm there is no replay, and with fewer than 100 the arm's
-tail is hardly in the file, so that the replay flatters policies that average.
+*Intervals* treat the two directions of a split as independent,
+
+.. math:: \sigma^2 = \tfrac14 \sum_{d=1}^{2} \sum_k \frac{s_{dk}^2 \sigma_k^2}{n_k/2},
+
+averaged over the splits.  If the halves agree about the best arm, this is the variance of the arm's mean in the whole
+file; if not, it is too large rather than too small.  To :math:`\sigma` comes :math:`\sqrt2` times the deviation over
+the halves of what the chosen arms pay in the whole file: by so much the choices might have been luckier.  The variance of an arm
+counts two rewards of all arms beside its own, because an arm that never paid may yet pay.  Quantiles are Student's, for
+the arm with the fewest rewards, and Hall's transformation (1992) corrects them for skewness.  Where tails leave it open
+whether rewards have a variance, no interval for a mean is honest, so rewards then count up to a cap that 30 rewards of
+the file exceed.  ``benchmarks/replay.py`` measures how often the intervals hold the truth.
+
+Learning on half of a file is harder than on what visitors really do, so policies may do a little better than promised.
+No world changes over time.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .._format import plural
 from ..engine.loop import simulate
+from ..engine.progress import say
 from ..numerics import power_of_two
 from ..protocols import FloatArray
 from ..world.instances import Instance
-from .shape import RELATIVE_ROUNDING, average, quantile
+from .means import median_interval
+from .shape import Shape, average, level
+from .tails import Estimate
 
 FEWEST_PER_ARM = 10  # rewards of each arm, for a replay
-ENOUGH_PER_ARM = 100  # rewards of each arm, for a replay that can be relied on
+MOST_REPLAYED_ARMS = 1000
 MOST_PULLS = 10_000  # in a replay
-WORLDS = 20
-REPLAYS_PER_WORLD = 5  # at most
+SPLITS, REPLAYS_PER_HALF = 10, 5
 MOST_REPLAY_DRAWS = 10**8  # over all replays and arms
-LEAD_QUANTILE = 1.281552  # normal quantile of an 80% interval over the worlds
+BAND_LEVEL = 0.95  # of the upper end of a 90% interval
+BEYOND_CAP = 30  # rewards of the file
+SURE_VARIANCE = 2.0  # tail index above which there is a variance
+MEDIAN_WIDTH = 2 * 1.959964  # standard errors in the interval of a median
+BORROWED = 2.0  # rewards of all arms that count in the variance of each
+Cap: TypeAlias = tuple[float, float]  # from which amount to which rewards count
+Halves: TypeAlias = tuple[list[FloatArray], list[FloatArray]]  # the rewards of each arm
+IN_FULL: Cap = (-math.inf, math.inf)
+LOGGED, AT_RANDOM, BEST = "as logged", "an arm at random", "the best arm, always"
 
 
-class Earned(NamedTuple):
-    """What a policy earned: means over replays, with the middle nine tenths of them."""
+class Worth(NamedTuple):
+    """What arms pay: by halves, and how uncertain that is."""
 
-    mean: tuple[float, float, float]  # mean of the pulled arms' rewards, per pull
-    median: tuple[float, float, float]  # likewise of their medians
-    best: tuple[float, float, float]  # share of pulls of the arm that is best in its world
-    by_world: FloatArray  # the mean or the median, by the goal, averaged over the replays in each world
-
-    def behind(self, other: Earned) -> tuple[float, float, float]:
-        """Return how much less than another policy this one earned, by the goal, with an 80% interval over the worlds.
-
-        Differences that are due to rounding count as zero.
-
-        Examples
-        --------
-        >>> band = (1.0, 1.0, 1.0)
-        >>> less, more = (Earned(band, band, band, level + np.arange(WORLDS)) for level in (1.0, 1.5))
-        >>> less.behind(more)
-        (0.5, 0.5, 0.5)
-        """
-        with np.errstate(invalid="ignore", over="ignore"):
-            differences = other.by_world - self.by_world
-            size = np.maximum(np.abs(other.by_world), np.abs(self.by_world))
-            differences[np.abs(differences) < RELATIVE_ROUNDING * size] = 0.0
-            middle, unit = average(differences), power_of_two(float(np.abs(differences).max()))
-            error = LEAD_QUANTILE * float(np.std(differences / unit, ddof=1)) * unit
-        return middle, middle - error, middle + error
+    paid: FloatArray  # (split, half, arm): the mean or the median in the half that did not choose
+    variance: FloatArray  # (arm,): of that of the whole file
+    third: FloatArray  # (arm,): its third central moment
+    quantile: float  # of studentised errors, at the upper end of an interval
+    unit: float  # in which all of these are
 
 
 @dataclass(frozen=True)
 class Replay:
-    """Earnings by the label of the policy; ``note`` says how to read them, or why there are none."""
+    """Shares of pulls by what chose them, what arms pay, and a ``note`` on why there are none.
 
-    earned: dict[str, Earned]
-    pulls: int
-    replays: int
-    note: str
+    Attributes
+    ----------
+    shares
+        For each policy, and for whatever else chooses, an array (split, half, arm) of the shares of pulls.
+    policies
+        Which of them are policies.
+    cap
+        From which amount to which rewards count.
+    """
+
+    shares: dict[str, FloatArray] = field(default_factory=dict)
+    policies: tuple[str, ...] = ()
+    worth: Worth = Worth(np.zeros((0, 2, 0)), np.zeros(0), np.zeros(0), 0.0, 1.0)  # noqa: RUF009
+    pulls: int = 0
+    cap: Cap = IN_FULL
+    note: str = ""
+
+    def earned(self, label: str) -> Estimate:
+        """Return what a policy earns per pull, with a 90% interval."""
+        return self._valued(self.shares[label])
+
+    def lead(self, label: str, other: str) -> Estimate:
+        """Return how much more one earns than the other, with a 90% interval."""
+        return self._valued(self.shares[label] - self.shares[other])
 
     def is_ahead(self, label: str, other: str) -> bool:
-        """Return whether a policy earned clearly more than another one; nothing is clear without a replay."""
-        return bool(self.earned) and self.earned[other].behind(self.earned[label])[1] > 0
+        """Return whether a policy surely earns more than another one; nothing is sure without a replay."""
+        return bool(self.shares) and self.lead(label, other).low > 0
 
-    def first(self, labels: Iterable[str]) -> str:
-        """Return the one of these policies that earned most, by the goal; of equals, the first."""
-        leader, *others = labels
-        for label in others:
-            if self.earned[leader].behind(self.earned[label])[0] > 0:
-                leader = label
-        return leader
+    def _valued(self, shares: FloatArray) -> Estimate:
+        """Return what shares of pulls pay."""
+        paid, variance, third, quantile, unit = self.worth
+        value = average(np.einsum("shk,shk->sh", shares, paid))
+        # A half has twice the variance of the whole, and four times the third moment; the two directions are averaged.
+        error = math.sqrt(float(np.einsum("shk,k->sh", shares**2, variance).mean()))
+        skewness = float(np.einsum("shk,k->sh", shares**3, third).mean()) / error**3 if error > 0 else 0.0
+        # Halves of one file differ by less than halves of two files do.
+        moved = math.sqrt(2) * float(np.einsum("shk,k->sh", shares, paid.mean(axis=(0, 1))).std())
+        high, low = (value - (error + moved) * hall(score, skewness / 3) for score in (-quantile, quantile))
+        return Estimate(unit * value, unit * low, unit * high)
+
+
+def hall(score: float, lean: float) -> float:
+    """Return the studentised error of a mean that belongs to a normal score; ``lean`` is a third of its skewness.
+
+    Examples
+    --------
+    >>> round(hall(1.5, 0.0), 3), round(hall(1.5, 0.1), 3), round(hall(-1.5, 0.1), 3)
+    (1.5, 1.279, -1.882)
+    """
+    return score if abs(lean) < 1e-6 else float(np.cbrt(1 + 3 * lean * (score - lean / 2)) - 1) / lean
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +146,27 @@ class Resampled:
         return drawn
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def replay_rewards(
-    by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, noun: str = "reward", seed: int = 0
-) -> Replay:
+    by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, *, control: int | None = None,
+    cap: Cap = IN_FULL, noun: str = "reward",
+) -> Replay:  # fmt: skip
     """Let policies choose among arms that pay resampled rewards, for as many pulls as there are rewards, up to 10,000.
 
-    The note on it calls a reward ``noun``.
+    Parameters
+    ----------
+    by_arm
+        The rewards of each arm.
+    policies
+        Policies by their labels.
+    goal
+        What arms pay: their ``"mean"``, or their ``"location"``, the median.
+    control
+        The arm to compare with, if any.
+    cap
+        From which amount to which rewards count, if the goal is the mean.
+    noun
+        What the note calls a reward.
 
     Examples
     --------
@@ -120,75 +174,117 @@ def replay_rewards(
     >>> rng = np.random.default_rng(0)
     >>> log = [rng.normal(mean, 1, 500) for mean in (0, 1)]
     >>> replayed = replay_rewards(log, {"UCB": hb.UCB(c=1.0)}, goal="mean")
-    >>> replayed.earned["UCB"].best[0] > 0.9
-    True
+    >>> list(replayed.shares)
+    ['UCB', 'the best arm, always', 'an arm at random', 'as logged']
+    >>> replayed.earned("UCB").low > 0.8, replayed.is_ahead("UCB", "as logged")
+    (True, True)
     """
-    fewest = min(map(len, by_arm))
-    if obstacle := _obstacle(fewest, _medians(by_arm), noun):
-        return Replay(earned={}, pulls=0, replays=0, note=f"No replay: {obstacle}.")
-    pulls = min(sum(map(len, by_arm)), MOST_PULLS)
-    replays = max(1, min(REPLAYS_PER_WORLD, MOST_REPLAY_DRAWS // (WORLDS * pulls * len(by_arm))))
-    rng, worlds = np.random.default_rng(0), []
-    for world in range(WORLDS):
-        resampled = [rewards[rng.integers(0, len(rewards), len(rewards))] for rewards in by_arm]
-        if _obstacle(fewest, _medians(resampled), noun):
-            resampled = by_arm  # because a world must have finite medians
-        worlds.append(_in_one_world(resampled, policies, goal, pulls, replays, world))
-    means, medians, best = np.concatenate(worlds, axis=2)
-    goals = (means if goal == "mean" else medians).reshape(len(policies), WORLDS, replays)
-    by_world = np.apply_along_axis(average, 2, goals)
-    earned = {
-        label: Earned(_band(means[row]), _band(medians[row]), _band(best[row]), by_world[row])
-        for row, label in enumerate(policies)
-    }
-    note = "Means over replays, with the middle nine tenths of them; rare failures may pull a mean out of that range."
-    if fewest < ENOUGH_PER_ARM:
-        note += f"  Too few data to rely on: an arm has {fewest} {noun}s, fewer than {ENOUGH_PER_ARM}."
-    return Replay(earned=earned, pulls=pulls, replays=WORLDS * replays, note=note)
+    if obstacle := _obstacle(by_arm, noun):
+        return Replay(note=f"No replay: {obstacle}.")
+    rng, n_arms = np.random.default_rng(0), len(by_arm)
+    splits = [_halves(by_arm, rng) for _ in range(SPLITS)]
+    levels = np.array([[[level(rewards, "location") for rewards in half] for half in halves] for halves in splits])
+    if not np.isfinite(np.ptp(levels, axis=2)).all():
+        return Replay(note="No replay: medians are infinite, or infinitely far apart.")
+    pulls = min(sum(map(len, by_arm)), MOST_PULLS, MOST_REPLAY_DRAWS // (2 * SPLITS * REPLAYS_PER_HALF * n_arms))
+    say("replaying")
+    played = np.array(
+        [[_played(half, levels[split, side], policies, pulls, 2 * split + side) for side, half in enumerate(halves)]
+         for split, halves in enumerate(splits)]
+    )  # fmt: skip
+    shares = {label: played[:, :, row] for row, label in enumerate(policies)}
+    worth, means = _worth(by_arm, splits, levels, goal, cap)
+    chosen = _best(levels if goal == "location" else means, means)
+    shares[BEST] = np.eye(n_arms)[chosen]
+    fixed = {AT_RANDOM: np.full(n_arms, 1 / n_arms), LOGGED: np.array([len(rewards) for rewards in by_arm])}
+    if control is not None:
+        fixed["the control, always"] = np.eye(n_arms)[control]
+    for label, share in fixed.items():
+        shares[label] = np.broadcast_to(share / share.sum(), worth.paid.shape)
+    return Replay(shares, tuple(policies), worth, pulls, cap)
 
 
-def _in_one_world(
-    by_arm: list[FloatArray], policies: Mapping[str, Any], goal: str, pulls: int, replays: int, seed: int
-) -> FloatArray:
-    """Return the mean and the median per pull and the share of the best arm, by policy and replay."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        means = np.array([average(rewards) for rewards in by_arm])
-        medians = _medians(by_arm)
-        noises = [Resampled(rewards - median) for rewards, median in zip(by_arm, medians, strict=True)]
-    result = simulate(
-        Instance(medians, noises), policies, horizon=pulls, replications=replays, seed=seed, checkpoints="end"
+def cap_of(by_arm: list[FloatArray], noise: Shape) -> Cap:
+    """Return between which amounts rewards count in a mean: up to a cap on each side whose variance is in doubt.
+
+    Examples
+    --------
+    >>> from heavybandits.diagnosis.shape import measure
+    >>> rewards = np.random.default_rng(0).pareto(1.5, 5000)
+    >>> low, high = cap_of([rewards], measure(rewards - np.median(rewards)))
+    >>> low, int(np.count_nonzero(rewards > high))
+    (-inf, 30)
+    """
+    pooled = np.sort(np.concatenate(by_arm))
+    if len(pooled) <= BEYOND_CAP:
+        return IN_FULL
+    in_doubt = [not (math.isnan(tail.value) or tail.exceeds(SURE_VARIANCE)) for tail in (noise.lower, noise.upper)]
+    return (
+        float(pooled[BEYOND_CAP]) if in_doubt[0] else -math.inf,
+        float(pooled[-1 - BEYOND_CAP]) if in_doubt[1] else math.inf,
     )
-    # Medians may tie, as when most rewards are zero; means then decide.
-    ranks = np.nan_to_num([means if goal == "mean" else medians, means], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-    best = np.eye(len(by_arm))[max(range(len(by_arm)), key=lambda arm: tuple(ranks[:, arm]))]
-    shares = result.pulls.to_numpy() / pulls
-    return np.array([[_worth(share, worth) for share in shares] for worth in (means, medians, best)])
 
 
-def _medians(by_arm: list[FloatArray]) -> FloatArray:
-    return np.array([quantile(np.sort(rewards), 0.5) for rewards in by_arm])
-
-
-def _worth(share: FloatArray, worth: FloatArray) -> FloatArray:
-    """Return what the pulls of each replay were worth, per pull: no less than the worst arm, no more than the best."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        total = np.where(share > 0, share * worth, 0.0).sum(axis=1)
-        return np.asarray(np.clip(total, np.fmin.reduce(worth), np.fmax.reduce(worth)))
-
-
-def _band(values: FloatArray) -> tuple[float, float, float]:
-    """Return the mean and the 5% and 95% quantiles over replays."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        low, high = np.quantile(values, (0.05, 0.95), method="inverted_cdf")
-        return average(values), float(low), float(high)
-
-
-def _obstacle(fewest: int, medians: FloatArray, noun: str) -> str:
+def _obstacle(by_arm: list[FloatArray], noun: str) -> str:
     """Return why there can be no replay; an empty string if there can."""
-    if len(medians) == 1:
+    fewest = min(map(len, by_arm))
+    if len(by_arm) == 1:
         return "there is only one arm"
-    if fewest < FEWEST_PER_ARM:
-        return f"an arm has {plural(fewest, noun)}, fewer than {FEWEST_PER_ARM}"
-    with np.errstate(invalid="ignore", over="ignore"):
-        width = np.ptp(medians)
-    return "" if math.isfinite(width) else "medians are infinite, or infinitely far apart"
+    if len(by_arm) > MOST_REPLAYED_ARMS:
+        return f"there are more than {MOST_REPLAYED_ARMS:,} arms"
+    return f"an arm has {plural(fewest, noun)}, fewer than {FEWEST_PER_ARM}" if fewest < FEWEST_PER_ARM else ""
+
+
+def _halves(by_arm: list[FloatArray], rng: np.random.Generator) -> Halves:
+    """Cut each arm's rewards in half at random."""
+    mixed = [rng.permutation(rewards) for rewards in by_arm]
+    return [rewards[: len(rewards) // 2] for rewards in mixed], [rewards[len(rewards) // 2 :] for rewards in mixed]
+
+
+def _played(
+    by_arm: list[FloatArray], levels: FloatArray, policies: Mapping[str, Any], pulls: int, seed: int
+) -> FloatArray:
+    """Return the shares of pulls, by policy and arm."""
+    if not policies:
+        return np.zeros((0, len(by_arm)))
+    noises = [Resampled(rewards - level) for rewards, level in zip(by_arm, levels, strict=True)]
+    result = simulate(
+        Instance(levels, noises), policies, horizon=pulls, replications=REPLAYS_PER_HALF, seed=seed, checkpoints="end"
+    )
+    return np.asarray(result.pulls.to_numpy().mean(axis=1) / pulls)
+
+
+def _worth(
+    by_arm: list[FloatArray], splits: list[Halves], levels: FloatArray, goal: str, cap: Cap
+) -> tuple[Worth, FloatArray]:
+    """Return what arms pay, each half by the other one, and their means in the halves that choose."""
+    from scipy import special
+
+    counted = [np.clip(rewards, *cap) for rewards in by_arm]
+    pooled = np.concatenate(counted)
+    unit = power_of_two(float(np.abs(pooled[np.isfinite(pooled)]).max(initial=0.0)))
+    means = np.array([[[average(np.clip(rewards, *cap)) for rewards in half] for half in halves] for halves in splits])
+    quantile = float(special.stdtrit(min(map(len, by_arm)) - 1, BAND_LEVEL))
+    if goal == "location":
+        ends = np.array([median_interval(rewards) for rewards in by_arm]) / unit
+        variance = np.asarray(((ends[:, 1] - ends[:, 0]) / MEDIAN_WIDTH) ** 2)
+        return Worth(levels[:, ::-1] / unit, variance, np.zeros(len(by_arm)), quantile, unit), means
+    moments = np.array([_moments(rewards / unit, pooled / unit) for rewards in counted])
+    return Worth(means[:, ::-1] / unit, moments[:, 0], moments[:, 1], quantile, unit), means
+
+
+def _moments(own: FloatArray, pooled: FloatArray) -> tuple[float, float]:
+    """Return the variance of an arm's mean, and its third central moment."""
+    n, mean = len(own), average(own)
+    borrowed = BORROWED / (n + BORROWED)
+    square, cube = (
+        (1 - borrowed) * float(np.mean((own - mean) ** power)) + borrowed * float(np.mean((pooled - mean) ** power))
+        for power in (2, 3)
+    )
+    return square / (n - 1), cube / n**2
+
+
+def _best(values: FloatArray, means: FloatArray) -> Any:
+    """Return the best arm of each half; among equals the one with the best mean."""
+    ranks = np.nan_to_num(means, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    return np.argmax(np.where(values == values.max(axis=2, keepdims=True), ranks, -np.inf), axis=2)
