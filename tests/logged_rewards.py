@@ -38,4 +38,4 @@ def noise_of(law: str, size: int = 6000) -> FloatArray:
 
 def is_beaten(report: Report) -> bool:
     """Return whether another policy should have been advised, by the replay."""
-    return any(report.replay.is_ahead(label, str(report.advice)) for label in report.replay.earned)
+    return any(report.replay.is_ahead(label, str(report.advice)) for label in report.replay.policies)

@@ -125,6 +125,7 @@ def diagnose(
         str | None, typer.Option(help="mean or location; by default the mean if it exists.", show_default=False)
     ] = None,
     minimise: Annotated[bool, typer.Option("--minimise", help="Rewards are costs: lower is better.")] = False,
+    control: Annotated[str | None, typer.Option(metavar="ARM", help="The arm to compare earnings with.")] = None,
     arm_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the arm.")] = "arm",
     reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the reward.")] = "reward",
     feature_column: Annotated[
@@ -145,8 +146,8 @@ def diagnose(
         from .diagnosis import diagnose as look
 
         found = look(
-            rewards, goal=chosen, minimise=minimise, arm_column=arm_column, reward_column=reward_column,
-            feature_columns=feature_column or (), plots=plots,
+            rewards, goal=chosen, minimise=minimise, control=control, arm_column=arm_column,
+            reward_column=reward_column, feature_columns=feature_column or (), plots=plots,
         )  # fmt: skip
     print(visible(found.text()), end="")
 

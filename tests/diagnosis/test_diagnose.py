@@ -68,7 +68,7 @@ def test_report_of_heavy_tails_that_drift(drifting: tuple[Report, Path]) -> None
     assert abs(report.pooled.drift.after - 4000) < 100
     assert report.pooled.drift.shift == pytest.approx(2, abs=0.4)
     assert set(report.arms) == {0, 1, 2}
-    assert {name.split("(")[0] for name in report.replay.earned} == {"sgd-ucb", "auto", "ucb"}
+    assert {name.split("(")[0] for name in report.replay.policies} == {"sgd-ucb", "auto", "ucb"}
     assert report.goal == "location"
     assert "Goal: location.  The heavier tail has the index" in text
 

@@ -83,7 +83,7 @@ def test_the_advice_earns_nearly_as_much_as_the_best_candidate(name: str) -> Non
     assert ("Drift: the level changes" in report.text()) == (name == "drift")
     instance = hb.Instance(laws=file.laws, goal=file.goal)
     horizon = len(report.rewards.rewards)
-    policies = {call: policy_of(call) for call in report.replay.earned}
+    policies = {call: policy_of(call) for call in report.replay.policies}
     played = hb.simulate(instance, policies, horizon=horizon, replications=60, seed=1, checkpoints="end")
     earned = dict(zip(policies, (played.pulls.to_numpy().mean(axis=1) @ instance.means) / horizon, strict=True))
     best, found = max(earned.values()), earned[str(report.advice)]

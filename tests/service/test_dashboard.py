@@ -128,6 +128,7 @@ def test_replays_leave_out_what_is_infinite() -> None:
     assert [row[0] for row in replayed_policies(hb.UCB(), "mean", samples).rows] == [
         "this policy",
         "UCB",
+        "the best arm, always",
         "an arm at random",
     ]
     assert replayed_policies(hb.UCB(), "mean", samples[:1]).rows == []

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._validate import require_extra
+from .._validate import require_extra, unknown
 from ..engine.progress import say
 from ..evidence.comparison import weigh_log
 from ..logs.frames import Source
@@ -21,7 +21,7 @@ from .contexts import weigh_contexts
 from .goals import choose_goal
 from .means import paid_by
 from .plots import save_plots
-from .replay import replay_rewards
+from .replay import IN_FULL, cap_of, replay_rewards
 from .report import ARMS_SHOWN, Report
 from .shape import Drift, centred_ranks, drift_of_ranks, level, measure, repeated
 
@@ -34,6 +34,7 @@ def diagnose(
     *,
     goal: Literal["mean", "location"] | None = None,
     minimise: bool = False,
+    control: str | None = None,
     arm_column: str = "arm",
     reward_column: str = "reward",
     feature_columns: Sequence[str] = (),
@@ -52,6 +53,8 @@ def diagnose(
         exists; the report explains the choice.
     minimise
         Whether rewards are costs, such as latencies, so that less is better.
+    control
+        The arm with which earnings are compared, beside those as logged.
     arm_column, reward_column
         Names of the columns.
     feature_columns
@@ -79,6 +82,8 @@ def diagnose(
     rewards = read_rewards(
         source, arm_column=arm_column, reward_column=reward_column, minimise=minimise, feature_columns=feature_columns
     )
+    if control is not None and str(control) not in rewards.labels:
+        raise ValueError(f"diagnose: {unknown('control', control, sorted(rewards.labels))}")
     say("measuring tails")
     by_arm = rewards.by_arm
     medians = np.array([level(values, "location") for values in by_arm])
@@ -99,8 +104,12 @@ def diagnose(
         save_plots(Path(plots), rewards, residuals, pooled, largest, chosen)
     levels = {arm: paid_by(by_arm[arm]) for arm in largest}
     advice = advise(by_arm, chosen, medians, pooled, residuals, minimised=minimise)
-    candidates = [advice, *rivals(by_arm, chosen, medians, pooled, residuals)]
-    replayed = replay_rewards(by_arm, {str(one): one.policy() for one in candidates}, chosen, rewards.noun)
+    candidates = [advice, *rivals(chosen, pooled, residuals)]
+    replayed = replay_rewards(
+        by_arm, {str(one): one.policy() for one in candidates}, chosen,
+        control=None if control is None else rewards.labels.index(str(control)),
+        cap=cap_of(by_arm, pooled) if chosen == "mean" else IN_FULL, noun=rewards.noun,
+    )  # fmt: skip
     contexts = weigh_contexts(rewards, chosen) if rewards.feature_names else None
     return Report(
         rewards=rewards, goal=chosen, why=why, evidence=weigh_log(rewards, chosen), levels=levels, arms=shapes,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .._format import plural
 from ..evidence.report import Evidence
 from ..logs.rewards import Rewards
 from .advice import HEAVY_INDEX, LIGHT_INDEX, Advice, is_symmetric
 from .goals import goal_of_auto
+from .replay import LOGGED, Replay
 from .shape import Drift, Shape
 from .tails import FEWEST_IN_TAIL, Estimate
 
@@ -51,6 +54,30 @@ def about_the_noise(pooled: Shape, noun: str = "reward") -> list[str]:
     elif pooled.outliers > 0:
         share = f"{100.0 * pooled.outliers / pooled.size:.2g}%"
         said.append(f"Outliers: {plural(pooled.outliers, noun)}, {share}; normal noise would give 2 in a million.")
+    return said
+
+
+def about_the_replay(rewards: Rewards, replay: Replay, advised: str, measure: str) -> list[str]:
+    """Say what the replay promises, how sure that is, and what is left out."""
+    gain, noun = replay.lead(advised, LOGGED), rewards.noun
+    if gain.low > 0:
+        does = "costs less" if rewards.minimised else "earns more"
+        said = [f"On {noun}s that it had not seen, {advised} {does} than what was logged."]
+    elif gain.high < 0:
+        said = [f"The log did better than {advised} would while it learns."]
+    else:
+        said = [f"The file cannot tell whether {advised} does better than what was logged: the difference may be 0."]
+    low, high = replay.cap
+    if low > -math.inf or high < math.inf:
+        beyond = 100 * sum(
+            np.abs(x - np.clip(x, low, high)).sum() / np.abs(rewards.rewards).sum() for x in rewards.by_arm
+        )
+        limits = [-limit if rewards.minimised else limit for limit in (low, high)]
+        ends = [f"{side} {limit:.4g}" for side, limit in zip(("below", "above"), sorted(limits), strict=True)
+                if math.isfinite(limit)]  # fmt: skip
+        said.append(f"Tails leave it open whether there is a variance, so {noun}s {' and '.join(ends)} count as that, "
+                    f"which leaves out {beyond:.2g}% of the total.")  # fmt: skip
+    said.append(f"Each arm pays its {measure} in the half of the file that did not choose it, with 90% intervals.")
     return said
 
 

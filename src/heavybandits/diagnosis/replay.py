@@ -16,11 +16,11 @@ logged, an arm at random, the control; and "the best arm" is the one that is bes
 
 averaged over the splits.  If the halves agree about the best arm, this is the variance of the arm's mean in the whole
 file; if not, it is too large rather than too small.  To :math:`\sigma` comes :math:`\sqrt2` times the deviation over
-the halves of what the chosen arms pay in the whole file: by so much the choices might have been luckier.  The variance of an arm
-counts two rewards of all arms beside its own, because an arm that never paid may yet pay.  Quantiles are Student's, for
-the arm with the fewest rewards, and Hall's transformation (1992) corrects them for skewness.  Where tails leave it open
-whether rewards have a variance, no interval for a mean is honest, so rewards then count up to a cap that 30 rewards of
-the file exceed.  ``benchmarks/replay.py`` measures how often the intervals hold the truth.
+the halves of what the chosen arms pay in the whole file: by so much the choices might have been luckier.  The variance
+of an arm counts two rewards of all arms beside its own, because an arm that never paid may yet pay.  Quantiles are
+Student's, for the arm with the fewest rewards, and Hall's transformation (1992) corrects them for skewness.  Where
+tails leave it open whether rewards have a variance, no interval for a mean is honest, so rewards then count up to a cap
+that 30 rewards of the file exceed.  ``benchmarks/replay.py`` measures how often the intervals hold the truth.
 
 Learning on half of a file is harder than on what visitors really do, so policies may do a little better than promised.
 No world changes over time.
@@ -41,8 +41,7 @@ from ..engine.progress import say
 from ..numerics import power_of_two
 from ..protocols import FloatArray
 from ..world.instances import Instance
-from .means import median_interval
-from .shape import Shape, average, level
+from .shape import RELATIVE_ROUNDING, Shape, average, level
 from .tails import Estimate
 
 FEWEST_PER_ARM = 10  # rewards of each arm, for a replay
@@ -69,6 +68,7 @@ class Worth(NamedTuple):
     third: FloatArray  # (arm,): its third central moment
     quantile: float  # of studentised errors, at the upper end of an interval
     unit: float  # in which all of these are
+    limits: Cap  # that no mean can leave
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,15 @@ class Replay:
 
     shares: dict[str, FloatArray] = field(default_factory=dict)
     policies: tuple[str, ...] = ()
-    worth: Worth = Worth(np.zeros((0, 2, 0)), np.zeros(0), np.zeros(0), 0.0, 1.0)  # noqa: RUF009
+    worth: Worth = Worth(np.zeros((0, 2, 0)), np.zeros(0), np.zeros(0), 0.0, 1.0, IN_FULL)  # noqa: RUF009
     pulls: int = 0
     cap: Cap = IN_FULL
     note: str = ""
 
     def earned(self, label: str) -> Estimate:
         """Return what a policy earns per pull, with a 90% interval."""
-        return self._valued(self.shares[label])
+        found = self._valued(self.shares[label])
+        return Estimate(*(min(max(end, self.worth.limits[0]), self.worth.limits[1]) for end in found))
 
     def lead(self, label: str, other: str) -> Estimate:
         """Return how much more one earns than the other, with a 90% interval."""
@@ -102,19 +103,24 @@ class Replay:
 
     def is_ahead(self, label: str, other: str) -> bool:
         """Return whether a policy surely earns more than another one; nothing is sure without a replay."""
-        return bool(self.shares) and self.lead(label, other).low > 0
+        if not self.shares:
+            return False
+        return self.lead(label, other).low > RELATIVE_ROUNDING * abs(self.earned(other).value)
 
+    @np.errstate(invalid="ignore", over="ignore")
     def _valued(self, shares: FloatArray) -> Estimate:
         """Return what shares of pulls pay."""
-        paid, variance, third, quantile, unit = self.worth
-        value = average(np.einsum("shk,shk->sh", shares, paid))
+        worth = self.worth
+        value = average(np.einsum("shk,shk->sh", shares, worth.paid))
         # A half has twice the variance of the whole, and four times the third moment; the two directions are averaged.
-        error = math.sqrt(float(np.einsum("shk,k->sh", shares**2, variance).mean()))
-        skewness = float(np.einsum("shk,k->sh", shares**3, third).mean()) / error**3 if error > 0 else 0.0
+        error = math.sqrt(float(np.einsum("shk,k->sh", shares**2, worth.variance).mean()))
+        skewness = float(np.einsum("shk,k->sh", shares**3, worth.third).mean()) / error**3 if error > 0 else 0.0
         # Halves of one file differ by less than halves of two files do.
-        moved = math.sqrt(2) * float(np.einsum("shk,k->sh", shares, paid.mean(axis=(0, 1))).std())
-        high, low = (value - (error + moved) * hall(score, skewness / 3) for score in (-quantile, quantile))
-        return Estimate(unit * value, unit * low, unit * high)
+        moved = math.sqrt(2) * float(np.einsum("shk,k->sh", shares, worth.paid.mean(axis=(0, 1))).std())
+        if not math.isfinite(error):
+            return Estimate(worth.unit * value, -math.inf, math.inf)
+        low, high = (value - (error + moved) * hall(score, skewness / 3) for score in (worth.quantile, -worth.quantile))
+        return Estimate(worth.unit * value, worth.unit * low, worth.unit * high)
 
 
 def hall(score: float, lean: float) -> float:
@@ -264,13 +270,35 @@ def _worth(
     pooled = np.concatenate(counted)
     unit = power_of_two(float(np.abs(pooled[np.isfinite(pooled)]).max(initial=0.0)))
     means = np.array([[[average(np.clip(rewards, *cap)) for rewards in half] for half in halves] for halves in splits])
+    limits = _limits(
+        float(pooled.min()), float(pooled.max()), bool(np.isin(pooled, (pooled.min(), pooled.max())).all())
+    )
     quantile = float(special.stdtrit(min(map(len, by_arm)) - 1, BAND_LEVEL))
     if goal == "location":
-        ends = np.array([median_interval(rewards) for rewards in by_arm]) / unit
-        variance = np.asarray(((ends[:, 1] - ends[:, 0]) / MEDIAN_WIDTH) ** 2)
-        return Worth(levels[:, ::-1] / unit, variance, np.zeros(len(by_arm)), quantile, unit), means
+        variance = np.array([median_error(rewards / unit) ** 2 for rewards in by_arm])
+        return Worth(levels[:, ::-1] / unit, variance, np.zeros(len(by_arm)), quantile, unit, limits), means
     moments = np.array([_moments(rewards / unit, pooled / unit) for rewards in counted])
-    return Worth(means[:, ::-1] / unit, moments[:, 0], moments[:, 1], quantile, unit), means
+    return Worth(means[:, ::-1] / unit, moments[:, 0], moments[:, 1], quantile, unit, limits), means
+
+
+def _limits(least: float, most: float, are_all: bool) -> Cap:
+    """Return between what means lie: two values that are all there are, or zero if rewards have one sign."""
+    return (least, most) if are_all else (0.0 if least >= 0 else -math.inf, 0.0 if most <= 0 else math.inf)
+
+
+def median_error(rewards: FloatArray) -> float:
+    """Return the standard error of the median of at least six rewards, from its binomial interval.
+
+    Examples
+    --------
+    >>> round(median_error(np.arange(100.0)), 2)
+    4.85
+    """
+    from scipy import special
+
+    n, ordered = len(rewards), np.sort(rewards)
+    outside = int(special.bdtrik(0.025, n, 0.5))  # rewards beyond a 95% interval, on either side
+    return float(ordered[n - 1 - outside] - ordered[outside]) / MEDIAN_WIDTH
 
 
 def _moments(own: FloatArray, pooled: FloatArray) -> tuple[float, float]:

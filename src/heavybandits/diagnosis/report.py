@@ -12,9 +12,9 @@ from ..evidence.report import Evidence
 from ..logs.rewards import Rewards
 from .advice import Advice
 from .contexts import ContextsWorth
-from .findings import SURE_P_VALUE, about_drift, about_the_best, about_the_noise, changing
+from .findings import SURE_P_VALUE, about_drift, about_the_best, about_the_noise, about_the_replay, changing
 from .means import Level
-from .replay import Replay
+from .replay import LOGGED, Replay
 from .shape import MEASURES, Drift, Shape
 from .tails import Estimate
 
@@ -167,28 +167,25 @@ class Report:
 
     def _replayed(self) -> str:
         replay = self.replay
-        if not replay.earned:
+        if not replay.shares:
             return f"Replay\n{replay.note}\n"
-        leader = replay.first(replay.earned)
-        first = replay.earned[leader]
-        rows = [
-            (label, *(_band(self._band_in_units(band)) for band in (earned.mean, earned.median)), _band(earned.best),
-             _band(earned.behind(first)) if label != leader else "-")
-            for label, earned in replay.earned.items()
-        ]  # fmt: skip
-        unclear = (
-            f"{leader} leads {self.advice} here, but not clearly: in another file of this size {self.advice} might "
-            "lead.\n"
-        )
-        best = "the best mean" if self.goal == "mean" else "the best median, and among equal medians the best mean,"
+        measure, noun = MEASURES[self.goal], self.rewards.noun
+        rows = [(label, *self._promised(label)) for label in replay.shares]
         return (
-            f"Replay: {replay.replays} times {replay.pulls} pulls, each with a {self.rewards.noun} of its arm, drawn "
-            "from resampled files\n"
-            + text_table(("policy", "mean per pull", "median per pull", "share of the best", "behind the first"), rows)
-            + f"\n\n{replay.note}\nMean and median are those of the arms pulled; the best arm is the one "
-            f"with {best} in its resampled file.  How far a policy is behind the first is measured by the goal, with "
-            "an 80% interval over the files.\n" + (unclear if leader != str(self.advice) else "")
+            f"Replay: {replay.pulls:,} pulls on half of the file, paid by the other half\n"
+            + text_table(("what chooses", f"{measure} {noun} per pull", f"{self._better} than logged"), rows)
+            + f"\n\n{' '.join(about_the_replay(self.rewards, replay, str(self.advice), measure))}\n"
         )
+
+    @property
+    def _better(self) -> str:
+        return "less" if self.rewards.minimised else "more"
+
+    def _promised(self, label: str) -> tuple[str, str]:
+        """Return what a row of the replay earns, and how much better than the log that is, in the file's units."""
+        earned = self.replay.earned(label)
+        better = "-" if label == LOGGED else _interval(self.replay.lead(label, LOGGED))
+        return _interval(earned.mirrored() if self.rewards.minimised else earned), better
 
     def _weighed(self, contexts: ContextsWorth) -> str:
         """Say what the features are worth."""

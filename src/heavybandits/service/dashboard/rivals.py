@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from starlette.concurrency import run_in_threadpool
@@ -16,6 +17,9 @@ from ...protocols import FloatArray
 from ..replicas.learners import experiment_policy
 from .known import Known
 
+if TYPE_CHECKING:
+    from ...diagnosis.tails import Estimate
+
 REPLAY_KEPT_SECONDS = 300.0  # seconds for which a replay is shown before it is made again
 MOST_REPLAYED_ARMS = 100  # arms; a replay of a thousand takes minutes
 
@@ -23,7 +27,7 @@ MOST_REPLAYED_ARMS = 100  # arms; a replay of a thousand takes minutes
 class Replayed(NamedTuple):
     """Earnings per decision by policy, as text, or why there are none."""
 
-    rows: list[tuple[str, str, str]]
+    rows: list[tuple[str, str, str, str]]
     note: str
 
 
@@ -70,19 +74,19 @@ class Rivals:
 
 
 def replayed_policies(policy: Any, goal: str, samples: list[FloatArray]) -> Replayed:
-    """Play the experiment's policy, UCB and a random choice on rewards drawn from the samples.
+    """Play the experiment's policy and UCB on half of the samples, and pay them and simpler choices by the other half.
 
     Examples
     --------
     >>> import heavybandits as hb
     >>> rng = np.random.default_rng(0)
     >>> found = replayed_policies(hb.UCB(), "mean", [rng.normal(mean, 1, 100) for mean in (0.0, 2.0)])
-    >>> [label for label, _, _ in found.rows]
-    ['this policy', 'UCB', 'an arm at random']
+    >>> [label for label, *_ in found.rows]
+    ['this policy', 'UCB', 'the best arm, always', 'an arm at random']
     """
     from ...algorithms.registry import make
     from ...diagnosis.advice import measured_ucb
-    from ...diagnosis.replay import replay_rewards
+    from ...diagnosis.replay import AT_RANDOM, BEST, IN_FULL, cap_of, replay_rewards
     from ...diagnosis.shape import measure
 
     samples = [sample[np.isfinite(sample)] for sample in samples if np.isfinite(sample).any()]
@@ -90,16 +94,18 @@ def replayed_policies(policy: Any, goal: str, samples: list[FloatArray]) -> Repl
         return Replayed([], "There is nothing to replay until two arms have rewards.")
     residuals = np.concatenate([sample - np.median(sample) for sample in samples])
     ucb = measured_ucb(measure(residuals), residuals)
-    found = replay_rewards(samples, {"this policy": policy, "UCB": make("ucb", **ucb.parameters)}, goal)
-    if not found.earned:
+    policies = {"this policy": policy, "UCB": make("ucb", **ucb.parameters)}
+    cap = cap_of(samples, measure(residuals)) if goal == "mean" else IN_FULL
+    found = replay_rewards(samples, policies, goal, cap=cap)
+    if not found.shares:
         return Replayed([], found.note)
-    rows = [(label, *_band(earned.mean if goal == "mean" else earned.median))
-            for label, earned in found.earned.items()]  # fmt: skip
-    level = float(np.mean([np.mean(sample) if goal == "mean" else np.median(sample) for sample in samples]))
-    rows.append(("an arm at random", number(level), "-"))
-    return Replayed(rows, f"{found.replays} replays of {found.pulls:,} decisions each. {found.note}")
+    rows = [(label, *_band(found.earned(label)), _band(found.lead(label, AT_RANDOM))[1])
+            for label in (*policies, BEST, AT_RANDOM)]  # fmt: skip
+    sure = found.is_ahead("this policy", AT_RANDOM)
+    said = "" if sure else "So far nothing tells whether this policy earns more than an arm at random. "
+    counted = f"Rewards count up to {number(cap[1])}. " if cap[1] < math.inf else ""
+    return Replayed(rows, f"{said}Each row is paid by rewards that its choices did not see. {counted}")
 
 
-def _band(earned: tuple[float, float, float]) -> tuple[str, str]:
-    middle, low, high = earned
-    return number(middle), f"{number(low)} to {number(high)}"
+def _band(earned: Estimate) -> tuple[str, str]:
+    return number(earned.value), f"{number(earned.low)} to {number(earned.high)}"
