@@ -45,9 +45,9 @@ from .shape import RELATIVE_ROUNDING, Shape, average, level
 from .tails import Estimate
 
 FEWEST_PER_ARM = 10  # rewards of each arm, for a replay
-MOST_REPLAYED_ARMS = 1000
+MOST_ARMS_IN_REPLAY = 1000
 MOST_PULLS = 10_000  # in a replay
-SPLITS, REPLAYS_PER_HALF = 10, 5
+FILE_SPLITS, REPLAYS_PER_HALF = 10, 5
 MOST_REPLAY_DRAWS = 10**8  # over all replays and arms
 BAND_LEVEL = 0.95  # of the upper end of a 90% interval
 BEYOND_CAP = 30  # rewards of the file
@@ -57,7 +57,7 @@ BORROWED = 2.0  # rewards of all arms that count in the variance of each
 Cap: TypeAlias = tuple[float, float]  # from which amount to which rewards count
 Halves: TypeAlias = tuple[list[FloatArray], list[FloatArray]]  # the rewards of each arm
 IN_FULL: Cap = (-math.inf, math.inf)
-LOGGED, AT_RANDOM, BEST = "as logged", "an arm at random", "the best arm, always"
+LOGGED, AT_RANDOM, ALWAYS_BEST = "as logged", "an arm at random", "the best arm, always"
 
 
 class Worth(NamedTuple):
@@ -188,11 +188,11 @@ def replay_rewards(
     if obstacle := _obstacle(by_arm, noun):
         return Replay(note=f"No replay: {obstacle}.")
     rng, n_arms = np.random.default_rng(0), len(by_arm)
-    splits = [_halves(by_arm, rng) for _ in range(SPLITS)]
+    splits = [_halves(by_arm, rng) for _ in range(FILE_SPLITS)]
     levels = np.array([[[level(rewards, "location") for rewards in half] for half in halves] for halves in splits])
     if not np.isfinite(np.ptp(levels, axis=2)).all():
         return Replay(note="No replay: medians are infinite, or infinitely far apart.")
-    pulls = min(sum(map(len, by_arm)), MOST_PULLS, MOST_REPLAY_DRAWS // (2 * SPLITS * REPLAYS_PER_HALF * n_arms))
+    pulls = min(sum(map(len, by_arm)), MOST_PULLS, MOST_REPLAY_DRAWS // (2 * FILE_SPLITS * REPLAYS_PER_HALF * n_arms))
     say("replaying")
     played = np.array(
         [[_played(half, levels[split, side], policies, pulls, 2 * split + side) for side, half in enumerate(halves)]
@@ -201,7 +201,7 @@ def replay_rewards(
     shares = {label: played[:, :, row] for row, label in enumerate(policies)}
     worth, means = _worth(by_arm, splits, levels, goal, cap)
     chosen = _best(levels if goal == "location" else means, means)
-    shares[BEST] = np.eye(n_arms)[chosen]
+    shares[ALWAYS_BEST] = np.eye(n_arms)[chosen]
     fixed = {AT_RANDOM: np.full(n_arms, 1 / n_arms), LOGGED: np.array([len(rewards) for rewards in by_arm])}
     if control is not None:
         fixed["the control, always"] = np.eye(n_arms)[control]
@@ -236,8 +236,8 @@ def _obstacle(by_arm: list[FloatArray], noun: str) -> str:
     fewest = min(map(len, by_arm))
     if len(by_arm) == 1:
         return "there is only one arm"
-    if len(by_arm) > MOST_REPLAYED_ARMS:
-        return f"there are more than {MOST_REPLAYED_ARMS:,} arms"
+    if len(by_arm) > MOST_ARMS_IN_REPLAY:
+        return f"there are more than {MOST_ARMS_IN_REPLAY:,} arms"
     return f"an arm has {plural(fewest, noun)}, fewer than {FEWEST_PER_ARM}" if fewest < FEWEST_PER_ARM else ""
 
 

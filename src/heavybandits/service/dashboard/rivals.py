@@ -86,7 +86,7 @@ def replayed_policies(policy: Any, goal: str, samples: list[FloatArray]) -> Repl
     """
     from ...algorithms.registry import make
     from ...diagnosis.advice import measured_ucb
-    from ...diagnosis.replay import AT_RANDOM, BEST, IN_FULL, cap_of, replay_rewards
+    from ...diagnosis.replay import ALWAYS_BEST, AT_RANDOM, IN_FULL, cap_of, replay_rewards
     from ...diagnosis.shape import measure
 
     samples = [sample[np.isfinite(sample)] for sample in samples if np.isfinite(sample).any()]
@@ -100,7 +100,7 @@ def replayed_policies(policy: Any, goal: str, samples: list[FloatArray]) -> Repl
     if not found.shares:
         return Replayed([], found.note)
     rows = [(label, *_band(found.earned(label)), _band(found.lead(label, AT_RANDOM))[1])
-            for label in (*policies, BEST, AT_RANDOM)]  # fmt: skip
+            for label in (*policies, ALWAYS_BEST, AT_RANDOM)]  # fmt: skip
     sure = found.is_ahead("this policy", AT_RANDOM)
     said = "" if sure else "So far nothing tells whether this policy earns more than an arm at random. "
     counted = f"Rewards count up to {number(cap[1])}. " if cap[1] < math.inf else ""
