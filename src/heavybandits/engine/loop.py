@@ -7,6 +7,7 @@ number of workers, nor on how replications are split into chunks, nor on which p
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -36,6 +37,7 @@ from .lipschitz_game import LipschitzGame
 from .memory import Memory
 from .progress import bar_shown, counter, say
 from .streams import generator, seeds, stream_key
+from .witness import Witness, named_in
 
 GAMES: dict[type, Callable[[Any], Game]] = {
     Instance: ArmsGame, LinearInstance: LinearGame, LipschitzInstance: LipschitzGame,
@@ -60,6 +62,7 @@ def simulate(
     delay: Delay = 0,
     lost: float = 0.0,
     window: int | None = None,
+    evidence: bool = False,
 ) -> Result:
     """Play each policy ``replications`` times for ``horizon`` pulls on the same noise.
 
@@ -91,6 +94,9 @@ def simulate(
     window
         Number of rounds after which a decision without a reward is given up, as by ``Agent.cancel``; by default never.
         The policy still learns from a reward that comes later.
+    evidence
+        Whether to measure after how many decisions the rewards show which arm is the best, as ``hb.compare`` would say:
+        see :attr:`.Result.named`.  For K arms only.  It keeps all rewards of a replication, and changes nothing else.
 
     Examples
     --------
@@ -100,6 +106,11 @@ def simulate(
     >>> result = hb.simulate(instance, policies, horizon=1000, replications=10, seed=0)
     >>> result.regret.dims
     ('policy', 'replication', 'round')
+    >>> coins = hb.Instance(laws=[hb.Bernoulli(0.1), hb.Bernoulli(0.4)], goal="mean")
+    >>> policies = {"identify": hb.make("identify")}
+    >>> result = hb.simulate(coins, policies, horizon=1000, replications=2, evidence=True)
+    >>> result.named["arm"].values.tolist()
+    [[1, 1]]
     """
     game = game_of(instance, Delays(delay, lost, window))
     if not isinstance(policies, Mapping) or not policies:
@@ -109,17 +120,25 @@ def simulate(
     seed = whole("simulate", "seed", seed)
     workers = (os.cpu_count() or 1) if workers is None else count("simulate", "workers", workers)
     rounds = checkpoint_rounds(horizon, checkpoints)
+    if evidence and not isinstance(instance, Instance):
+        raise ValueError(f"simulate: evidence must be False except for an Instance, got {evidence!r} for {instance!r}")
+    arms, decisions = np.full((len(policies), replications), -1), np.full((len(policies), replications), math.inf)
+
+    def note(row: int, number: int, state: Any) -> None:
+        if evidence and isinstance(instance, Instance):
+            arms[row, number], decisions[row, number] = named_in(state, instance.n_arms, instance.goal)
+
     with bar_shown(replications) if progress else nullcontext() as bar:
         runs = {}
         for label, policy in policies.items():
             say(f"compiling {label}")
-            runs[label] = Run(game, policy, horizon, rounds, seed)
+            runs[label] = Run(game, policy, horizon, rounds, seed, bool(evidence))
         say("playing")
         done = counter(bar, replications)
-        played = play_chunk(game, list(runs.values()), horizon, seed, range(replications), workers, done)
+        played = play_chunk(game, list(runs.values()), horizon, seed, range(replications), workers, done, note)
     return Result(
         instance, labels=tuple(runs), rounds=rounds, regret=played.regret, pulls=played.pulls,
-        wall_time=played.wall_time, horizon=horizon, seed=seed,
+        wall_time=played.wall_time, horizon=horizon, seed=seed, named=(arms, decisions) if evidence else None,
     )  # fmt: skip
 
 
@@ -148,11 +167,14 @@ def game_of(instance: Any, delays: Delays | None = None) -> Game:
 class Run:
     """A policy ready to be played: compiled, and with the key of its own random stream."""
 
-    def __init__(self, game: Game, policy: Any, horizon: int, rounds: IntArray, seed: int) -> None:
+    def __init__(
+        self, game: Game, policy: Any, horizon: int, rounds: IntArray, seed: int, witnessed: bool = False
+    ) -> None:
         for method in ("init", "select", "update"):
             if not isinstance(policy, tuple) or not callable(getattr(policy, method, None)):
                 raise TypeError(f"simulate: policies must be policies such as hb.UCB(), got {policy!r}")
         require_kind("simulate: policies", game.kind, policy)
+        policy = Witness(policy) if witnessed else policy
         self.game, self.policy, self.horizon, self.rounds = game, policy, horizon, rounds
         self.random = is_randomised(policy)
         self.key = stream_key(seed, game.key, repr(policy))
@@ -199,8 +221,9 @@ def play_chunk(
     replications: range,
     workers: int = 1,
     done: Callable[[], None] = _nothing,
+    ended: Callable[[int, int, Any], None] = lambda row, number, state: None,
 ) -> Chunk:
-    """Play these replications of the runs."""
+    """Play these replications of the runs; ``ended`` gets the numbers of run and replication, and the last state."""
     regret = np.empty((len(runs), len(replications), len(runs[0].rounds)))
     pulls = np.empty((len(runs), len(replications), game.n_arms), np.int64)
     took = np.zeros((len(runs), len(replications)))
@@ -214,8 +237,9 @@ def play_chunk(
             for start, block in game.blocks(seed, replication, horizon):
                 for row, run in enumerate(runs):
                     took[row, number] += run.advance(progress[row], start, block)
-            for row, (_, _, record) in enumerate(progress):
+            for row, (state, _, record) in enumerate(progress):
                 regret[row, number], pulls[row, number] = record.regret, record.pulls
+                ended(row, number, state)
             done()
 
         return play_one

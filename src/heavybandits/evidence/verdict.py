@@ -90,11 +90,12 @@ class _Rung:
 
 def judge(
     tally: Tally, ladder: list[Measure], delta: float, eps: float | None = None, peaks: Peaks | None = None,
-    closest: int | None = None,
+    closest: int | None = None, forecasts: bool = True,
 ) -> Verdict:  # fmt: skip
     """Look at the arms, and note what is now known in ``peaks``: what has been shown once stays shown.
 
     Evidence against each rival takes time; with many arms it is enough to look at the ``closest``.
+    Forecasts take longer still, so they can be left out.
     """
     n_arms, winner = len(tally.n), -1
     peaks = {} if peaks is None else peaks
@@ -116,7 +117,7 @@ def judge(
         measure.log_evidence(leader, arm, eps=eps, below=need, above=need) >= need for arm in rivals
     )
     forecast = None
-    if winner < 0 and logs[rival] >= TOO_EARLY:
+    if forecasts and winner < 0 and logs[rival] >= TOO_EARLY:
         slowest = sorted(looked_at, key=lambda arm: float(logs[arm]))[:CLOSEST_RIVALS]
         forecast = _forecast(tally, measure, leader, slowest, need)
     return Verdict(measure, leader, winner >= 0, logs, need, rival, is_close, forecast)

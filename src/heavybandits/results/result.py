@@ -53,12 +53,12 @@ class Result:
     def __init__(
         self, instance: PlayedInstance, *, labels: tuple[str, ...], rounds: IntArray, regret: FloatArray,
         pulls: IntArray, wall_time: FloatArray, horizon: int, seed: int,
-        coordinates: Mapping[str, Any] = MappingProxyType({}),
+        coordinates: Mapping[str, Any] = MappingProxyType({}), named: tuple[IntArray, FloatArray] | None = None,
     ) -> None:  # fmt: skip
         self.instance, self.horizon, self.seed = instance, horizon, seed
         self._coordinates = coordinates  # arrays along the policies, and single values
         self._labels, self._rounds = labels, rounds
-        self._regret, self._pulls, self._wall_time = regret, pulls, wall_time
+        self._regret, self._pulls, self._wall_time, self._named = regret, pulls, wall_time, named
 
     @cached_property
     def regret(self) -> xr.DataArray:
@@ -74,6 +74,30 @@ class Result:
     def wall_time(self) -> xr.DataArray:
         """Nanoseconds per pull, noise not included: (policy, replication)."""
         return self._labelled(self._wall_time, "ns per pull")
+
+    @cached_property
+    def named(self) -> xr.Dataset:
+        """Which arm the rewards show to be the best, if the simulation was asked for ``evidence``.
+
+        For each policy and replication: ``arm``, -1 if none was named; ``decisions``, after how many it was, infinite
+        if none was; and ``wrong``, whether it is not better than every other arm.  One looks after 50 rewards, and
+        again each time that they have grown by 4%.  Rewards are counted up to an amount, so if tails differ, an arm
+        that is named by rights may have a lower mean than another.
+        """
+        import xarray as xr
+
+        if self._named is None:
+            raise ValueError("Result: simulate must be called with evidence=True for arms to be named, got False")
+        arm, decisions = self._named
+        arrays = {"arm": arm, "decisions": decisions, "wrong": self._misnamed()}
+        return xr.Dataset({name: self._labelled(values, name) for name, values in arrays.items()})
+
+    def _misnamed(self) -> Any:
+        """Return in which replications the arm that was named is not the only best one."""
+        assert self._named is not None
+        arm, gaps = self._named[0], np.asarray(self.instance.gaps)
+        right = int(np.argmin(gaps)) if np.count_nonzero(gaps == gaps.min()) == 1 else -1
+        return (arm >= 0) & (arm != right)
 
     def _labelled(self, values: Any, name: str, **last: Any) -> xr.DataArray:
         import xarray as xr
@@ -114,6 +138,7 @@ class Result:
             self.instance, labels=self._labels, rounds=self._rounds, regret=self._regret[:, replications],
             pulls=self._pulls[:, replications], wall_time=self._wall_time[:, replications], horizon=self.horizon,
             seed=self.seed, coordinates=self._coordinates,
+            named=None if self._named is None else (self._named[0][:, replications], self._named[1][:, replications]),
         )  # fmt: skip
 
     @property
@@ -162,6 +187,10 @@ class Result:
         included; ``ratio to Lai-Robbins`` is the mean divided by the regret that no policy can beat as the horizon
         grows.  That limit is asymptotic: a good policy may stay below it for a long time.
 
+        If the simulation was asked for ``evidence``, ``named`` is the share of replications in which an arm was shown
+        to be the best, ``named wrongly`` that of a wrong one, and ``decisions until named`` their median; see
+        :attr:`named`.
+
         Examples
         --------
         >>> import heavybandits as hb
@@ -171,7 +200,14 @@ class Result:
         ['mean', 'se', 'std', 'median', 'q10', 'q90', 'worst', 'failures', 'above best', 'above best low',
          'above best high', 'ns per pull', 'ratio to Lai-Robbins']
         """
-        return summary_of(self._labels, self._regret[:, :, -1], self.failed, self._wall_time, self.lai_robbins)
+        table = summary_of(self._labels, self._regret[:, :, -1], self.failed, self._wall_time, self.lai_robbins)
+        if self._named is None:
+            return table
+        arm, decisions = self._named
+        return table.assign(
+            **{"named": (arm >= 0).mean(axis=1), "named wrongly": self._misnamed().mean(axis=1),
+               "decisions until named": np.median(decisions, axis=1)}
+        )  # fmt: skip
 
     @overload
     def plot(
