@@ -73,7 +73,7 @@ class ClippedMean:
     def __init__(self, tally: Tally, clip: Clip, share: float) -> None:
         self.tally, self.clip, self.share = tally, clip, share
         self.limits = clip.limits(tally.scale)
-        self._bets = STATED if tally.scale[RUNGS] < CAPS else SIZED_UP
+        self._bets = STATED if tally.scale[RUNGS] < CAPS and clip.spread == 1.0 else SIZED_UP
         self._work = new_work(self._bets)
         self._evidence, self._lowest = _compiled_bets()
         low, high = self.limits
@@ -96,6 +96,14 @@ class ClippedMean:
         low, high = self.limits
         border = Border(1.0, -eps / (high - low))
         return self._claimed(b, a, Claim(border, border, border, 0.0), times, False, below, above)
+
+    def log_ratio_evidence(self, b: int, a: int, ratio: float) -> float:
+        """Return the logarithm of the evidence that b's mean exceeds a's times ``ratio``; 0 for rewards below zero."""
+        if self._origin < 0.0 or self._is_cost:
+            return 0.0
+        border = Border(ratio, 0.0)
+        claim = Claim(border, border, border, self._origin)
+        return self._claimed(b, a, claim, 1.0, False, -math.inf, math.inf)
 
     def _claimed(
         self, b: int, a: int, claim: Claim, times: float, mirrored: bool, below: float, above: float

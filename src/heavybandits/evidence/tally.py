@@ -197,10 +197,15 @@ def branch(tally: Tally) -> Tally:
     return fresh
 
 
-def merge(tally: Tally, other: Tally) -> None:
-    """Add what another tally on the same scale has counted."""
+def require_same_scale(tally: Tally, other: Tally) -> None:
+    """Refuse two tallies that cannot be merged."""
     if not is_sized_up(tally) or tally.rows.shape != other.rows.shape or (tally.scale != other.scale).any():
         raise ValueError("only tallies of the same arms on the same settled scale can be merged")
+
+
+def merge(tally: Tally, other: Tally) -> None:
+    """Add what another tally on the same scale has counted."""
+    require_same_scale(tally, other)
     for mine, theirs in ((tally.rows, other.rows), (tally.n, other.n), (tally.totals, other.totals)):
         mine += theirs
 

@@ -1,0 +1,164 @@
+"""Guardrails: metrics in which an arm must not be worse than the control by more than a margin, at all times.
+
+``latency <= +20`` says that an arm's mean latency may exceed the control's by at most 20; ``orders >= -2%`` that its
+orders may be 2% fewer; ``p95(latency) <= +50`` is about the 95% quantile.  Either side can be shown: that an arm keeps
+to the margin, or that it breaks it.  For each guardrail and arm only one of the two can be wrong, so both have the
+whole level of that pair, and all statements about guardrails together are ever wrong with a probability of at most
+delta.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Literal, NamedTuple
+
+from .measures import ClippedMean, Measure, measures
+from .tally import Tally, add, branch, counts_in_full, is_sized_up, merge, new_tally
+from .words import odds, shown
+
+State = Literal["kept", "broken", "open"]
+WRITTEN = re.compile(r"(?:p(?P<level>\d+(?:\.\d+)?)\((?P<of>.+)\)|(?P<column>.+?))\s*(?P<side><=|>=)\s*"
+                     r"(?P<sign>[+-])\s*(?P<margin>\d+(?:\.\d*)?|\.\d+)\s*(?P<percent>%?)")  # fmt: skip
+
+
+class Guardrail(NamedTuple):
+    """What must hold of an arm; :func:`read_guardrail` reads it."""
+
+    text: str
+    column: str
+    tau: float | None  # the level of a quantile, or None for the mean
+    is_cost: bool  # lower is better
+    margin: float
+    is_relative: bool
+
+
+class GuardrailState(NamedTuple):
+    """What is known about one arm and one guardrail."""
+
+    guardrail: str
+    arm: str
+    state: State
+    evidence: float  # for the state, or for the one that is nearer if it is open
+    sentence: str
+
+
+def read_guardrail(owner: str, text: object) -> Guardrail:
+    """Read a guardrail.
+
+    Examples
+    --------
+    >>> read_guardrail("compare", "orders >= -2%")._asdict()
+    {'text': 'orders >= -2%', 'column': 'orders', 'tau': None, 'is_cost': False, 'margin': 0.02, 'is_relative': True}
+    >>> read_guardrail("compare", "p95(latency) <= +50").tau
+    0.95
+    >>> read_guardrail("compare", "latency < 50")
+    Traceback (most recent call last):
+        ...
+    ValueError: compare: a guardrail must read like 'latency <= +20', 'orders >= -2%' or 'p95(latency) <= +50', \
+got 'latency < 50'
+    """
+    found = WRITTEN.fullmatch(text.strip()) if isinstance(text, str) else None
+    wrong = found is None or (found["side"] == "<=") != (found["sign"] == "+")
+    level = None if found is None or found["level"] is None else float(found["level"]) / 100.0
+    if wrong or found is None or not 0.0 < (0.5 if level is None else level) < 1.0:
+        like = "'latency <= +20', 'orders >= -2%' or 'p95(latency) <= +50'"
+        raise ValueError(f"{owner}: a guardrail must read like {like}, got {text!r}")
+    margin, is_relative, is_cost = float(found["margin"]), bool(found["percent"]), found["side"] == "<="
+    if is_relative and level is not None:
+        raise ValueError(f"{owner}: the margin of a quantile must be an amount, not a share, got {text!r}")
+    if is_relative and not is_cost and margin >= 100.0:
+        raise ValueError(f"{owner}: the margin of a guardrail must be below 100%, got {text!r}")
+    column = (found["of"] or found["column"]).strip()
+    return Guardrail(
+        str(text).strip(), column, level, is_cost, margin / 100.0 if is_relative else margin, is_relative
+    )  # fmt: skip
+
+
+class Guard:
+    """One guardrail with the values of its metric: incremental, and mergeable once its scale is settled.
+
+    Parameters
+    ----------
+    guardrail
+        What must hold.
+    arms
+        The names of the arms.
+    control
+        The one with which they are compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> guard = Guard(read_guardrail("compare", "latency <= +20"), ("blue", "green"), "blue")
+    >>> rng = np.random.default_rng(0)
+    >>> arms = rng.integers(2, size=3000)
+    >>> guard.add(arms, rng.exponential(100.0 + 60.0 * arms))
+    >>> [found.sentence for found in guard.look(0.05)]
+    ['green breaks the guardrail latency <= +20 against blue, counting at most 2700.']
+    """
+
+    def __init__(self, guardrail: Guardrail, arms: tuple[str, ...], control: str) -> None:
+        self.guardrail, self.arms, self.control = guardrail, arms, control
+        self.tally: Tally = new_tally(len(arms), guardrail.tau)
+        self._shown: dict[int, GuardrailState] = {}
+
+    def add(self, arms: Any, values: Any) -> None:
+        """Take in values in the order in which they came."""
+        add(self.tally, arms, values)
+
+    def branched(self) -> Guard:
+        """Return an empty one on the same scale, for a replica that is merged later."""
+        fresh = Guard(self.guardrail, self.arms, self.control)
+        fresh.tally = branch(self.tally)
+        return fresh
+
+    def merge(self, other: Guard) -> None:
+        """Add what a replica has counted."""
+        merge(self.tally, other.tally)
+
+    def look(self, delta: float) -> list[GuardrailState]:
+        """Return what is known about each arm but the control; what was shown once stays shown.
+
+        All of it together is ever wrong with a probability of at most ``delta``.
+        """
+        control, level = self.arms.index(self.control), delta / max(len(self.arms) - 1, 1)
+        others = [number for number in range(len(self.arms)) if number != control]
+        for number in others:
+            found = self._shown.get(number)
+            if found is None or found.state == "open":
+                self._shown[number] = self._stand(number, control, level)
+        return [self._shown[number] for number in others]
+
+    def _stand(self, arm: int, control: int, level: float) -> GuardrailState:
+        """Look at one arm: first for a broken margin, at the widest clip that shows it, then for a kept one."""
+        rail, name = self.guardrail, self.arms[arm]
+        ladder = measures(self.tally) if is_sized_up(self.tally) else []
+        best = 0.0
+        states: tuple[State, ...] = ("broken", "kept")
+        for state in states:
+            for one in reversed(ladder):
+                log = _log_evidence(one, rail, arm, control, state)
+                if log >= math.log(1.0 / (level * one.share)):
+                    does = "breaks" if state == "broken" else "keeps"
+                    said = f"{name} {does} the guardrail {rail.text} against {self.control}{self._counting(one)}."
+                    return GuardrailState(rail.text, name, state, math.exp(min(log, 700.0)), said)
+                best = max(best, log)
+        said = f"It is open whether {name} keeps the guardrail {rail.text} (evidence {odds(best)})."
+        return GuardrailState(rail.text, name, "open", math.exp(best), said)
+
+    def _counting(self, one: Measure) -> str:
+        if not isinstance(one, ClippedMean) or counts_in_full(self.tally):
+            return ""
+        low, high = one.limits
+        return f", counting {'at most' if low == 0.0 else f'from {shown(low)} to'} {shown(high)}"
+
+
+def _log_evidence(one: Measure, rail: Guardrail, arm: int, control: int, state: State) -> float:
+    """Return the logarithm of the evidence that an arm keeps, or breaks, a guardrail."""
+    higher, lower = (arm, control) if rail.is_cost == (state == "broken") else (control, arm)
+    if not rail.is_relative:
+        return one.log_evidence(higher, lower, eps=rail.margin if state == "kept" else -rail.margin)
+    ratio = 1.0 + rail.margin if rail.is_cost else 1.0 / (1.0 - rail.margin)
+    assert isinstance(one, ClippedMean)
+    return one.log_ratio_evidence(higher, lower, ratio if state == "broken" else 1.0 / ratio)
