@@ -35,6 +35,7 @@ from heavybandits.service.experiments.rewards import Reward
 from heavybandits.service.log.lane import Lane
 from heavybandits.service.log.log import Log
 from heavybandits.service.log.turn import Outcome
+from heavybandits.service.replicas.learners import ArmsLearner
 from heavybandits.service.replicas.read import read_replica
 from heavybandits.service.replicas.replica import Config, Replica
 from heavybandits.service.spec import Arm, Experiment
@@ -412,7 +413,8 @@ def chain(folder: Path, rounds: int) -> None:
         with closing(log.storage.connect()) as session:
             session.migrate()
             create(session, "x", Experiment(arms=[Arm(name) for name in "abcd"], policy="ucb"), None, 0)
-            lane.replicas["x"] = read_replica(session, cast(Head, session.head("x")))
+            replica = lane.replicas["x"] = read_replica(session, cast(Head, session.head("x")))
+            cast(ArmsLearner, replica.learner).agent.compile()
         seen, n_decisions = list[float](), min(200 * size, 3200)
         for turn in range(2 * (rounds + 1)):
             unlinked = patch("heavybandits.service.replicas.replica.next_link", lambda link, event: link)

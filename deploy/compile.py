@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import time
 from typing import Any
 
 import heavybandits as hb
@@ -30,6 +31,8 @@ def main() -> None:
                     decision = client.decide(name, context=[1.0, 0.5 * number] if "context" in more else None)
                     client.reward(name, decision, float(number))
                 client.report(name)
+            while client.ready()["compiling"]:
+                time.sleep(0.2)
             client.close()
             server.terminate()
     sys.exit(server.returncode)

@@ -44,6 +44,19 @@ def either_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture
+def compiler(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return the compiler that agents and evidence wait for from now on; it is done when the test says so."""
+    from compilers import Compiler
+
+    from heavybandits.jit import background_compile
+
+    made = Compiler()
+    monkeypatch.setattr(background_compile, "compiled_already", made.compiled_already)
+    monkeypatch.setattr(background_compile, "_begin", made.begin)
+    return made
+
+
+@pytest.fixture
 def browser() -> Iterator[Any]:
     """Return the path of Chromium on this machine; with CI=true its absence is an error."""
     if not os.environ.get("CI"):

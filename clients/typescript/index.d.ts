@@ -262,7 +262,7 @@ export class Client {
   /** Say that the process is alive. */
   health(): Promise<Record<string, string>>;
 
-  /** Say whether the server is ready, and which experiments it cannot read; 503 while it, or its database, is not. */
+  /** Say whether decisions can be made, and what is still compiled or replayed; 503 while they cannot. */
   ready(): Promise<Record<string, any>>;
 
   /** Show metrics in the format of Prometheus. */

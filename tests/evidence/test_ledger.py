@@ -1,9 +1,14 @@
 """Rewards of named arms that come and go."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from compilers import Compiler
 
+from heavybandits.evidence import measures
 from heavybandits.evidence.ledger import Ledger
+from heavybandits.jit.background_compile import ChangingCode
 
 ARMS = ["red", "blue", "green"]
 
@@ -77,3 +82,36 @@ def test_an_arm_is_close_only_if_every_rival_is() -> None:
 def test_other_bytes_are_refused(damaged: bytes) -> None:
     with pytest.raises(ValueError, match="no evidence about arms"):
         Ledger.loads(damaged)
+
+
+@pytest.mark.parametrize("goal", ["mean", "location"])
+def test_evidence_is_the_same_whenever_its_code_is_ready(
+    goal: str, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, n_calls = played(goal, 150), 0
+
+    def said(moment: int | None) -> str:
+        """Return all that is said; code is ready at this call."""
+        nonlocal n_calls
+        compiler.__init__()  # type: ignore[misc]
+        measures._bets_on_means.cache_clear()
+        measures._bets_on_quantiles.cache_clear()
+        n_calls = 0
+
+        def now(code: ChangingCode) -> Any:
+            nonlocal n_calls
+            if n_calls == moment:
+                compiler.finish()
+            n_calls += 1
+            return after(code)
+
+        monkeypatch.setattr(ChangingCode, "now", now)
+        found = ledger.evidence(ARMS, "red", eps=0.1)
+        return repr([found.about(arm) for arm in ARMS]) + str(found)
+
+    after = ChangingCode.now
+    never = said(None)
+    for moment in range(0, n_calls, 1 + n_calls // 20):
+        assert said(moment) == never, moment
+    measures._bets_on_means.cache_clear()
+    measures._bets_on_quantiles.cache_clear()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from agents import Plain
+from compilers import Compiler
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.choice.kinetic_tree import SCAN
@@ -22,9 +23,8 @@ from heavybandits.algorithms.parts.choice.pending import find_pending
 from heavybandits.algorithms.parts.choice.tournament import Tournament, with_trees
 from heavybandits.algorithms.parts.state.tree import reseed, streams
 from heavybandits.algorithms.registry import examples
-from heavybandits.jit import compiled, stopping
-from heavybandits.online import background_compile
-from heavybandits.online.background_compile import Compilation
+from heavybandits.jit import background_compile, stopping
+from heavybandits.jit.background_compile import Compilation
 from heavybandits.online.pending import decide, learn
 from heavybandits.protocols import is_named_tuple
 
@@ -48,41 +48,6 @@ def is_interpreted(agent: Any) -> bool:
 
 POLICIES = {name: hb.make(name, **examples()[name]) for name in hb.policies()}
 TOURNAMENTS = [name for name, policy in POLICIES.items() if any(tournaments(policy.init(2, 1000)))]
-
-
-class Compiler:
-    """A compiler that is done when the test says so; until then, only what the test allows is compiled."""
-
-    def __init__(self) -> None:
-        self.done = False
-        self.allowed: Callable[[Any], bool] = lambda state: False
-        self.begun: list[Compilation] = []
-
-    def compiled_already(self, function: Any, policy: Any, state: Any, *arguments: Any) -> Any:
-        if self.done or self.allowed(state):
-            return compiled.compiled(function, policy, state, *arguments)
-        return None
-
-    def begin(self, compilation: Compilation) -> None:
-        if compilation not in self.begun:
-            self.begun.append(compilation)
-        if self.done:
-            compilation.code = compilation.run()
-
-    def finish(self) -> None:
-        """Be done with all that was begun, and with all that will be asked for."""
-        self.done = True
-        for compilation in self.begun:
-            compilation.code = compilation.run()
-
-
-@pytest.fixture
-def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
-    """Return the compiler that agents wait for from now on."""
-    made = Compiler()
-    monkeypatch.setattr(background_compile, "compiled_already", made.compiled_already)
-    monkeypatch.setattr(background_compile, "_begin", made.begin)
-    return made
 
 
 # The change-over
@@ -401,6 +366,7 @@ WITHOUT_NUMBA = """
 import time, warnings
 import heavybandits as hb
 from agents import Plain
+from compilers import Compiler
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..jit.compiled import compiled
+from ..jit.background_compile import ChangingCode
 from ..protocols import FloatArray
 from .bets import HIGHER, RATIO_BLOCK, SIZED_UP, STATED, Border, Claim, log_evidence, lowest_mean, new_work
 from .quantiles import gains, log_quantile_evidence, quantile_limits, roundest, shifted_slots
@@ -60,11 +60,20 @@ class Measure(Protocol):
 
 
 @cache
-def _compiled_bets() -> tuple[Callable[..., float], Callable[..., float]]:
-    """Return :func:`log_evidence` and :func:`lowest_mean`, compiled; the types of their arguments never change."""
+def _bets_on_means() -> ChangingCode:
+    """Return :func:`log_evidence` and :func:`lowest_mean`; the types of their arguments never change."""
     common = SIZED_UP, new_work(SIZED_UP), np.zeros((1, COLUMNS)), Clip(0, COLUMNS - 1, 1.0)
-    evidence = compiled(log_evidence, *common, 0, 0, HIGHER, 1.0, False, 0.0, 0.0)
-    return evidence, compiled(lowest_mean, *common, 0, False, 0.0)
+    return ChangingCode(
+        (log_evidence, *common, 0, 0, HIGHER, 1.0, False, 0.0, 0.0), (lowest_mean, *common, 0, False, 0.0)
+    )
+
+
+@cache
+def _bets_on_quantiles() -> ChangingCode:
+    """Return :func:`log_quantile_evidence`."""
+    return ChangingCode(
+        (log_quantile_evidence, SIZED_UP, gains(SIZED_UP, 0.5), np.zeros((1, 1)), np.zeros(1, np.int64), 0, 0, 1.0)
+    )
 
 
 class ClippedMean:
@@ -75,7 +84,6 @@ class ClippedMean:
         self.limits = clip.limits(tally.scale)
         self._bets = STATED if tally.scale[RUNGS] < CAPS and clip.spread == 1.0 else SIZED_UP
         self._work = new_work(self._bets)
-        self._evidence, self._lowest = _compiled_bets()
         low, high = self.limits
         self._is_cost = high <= 0.0
         self._origin = -high / (high - low) if self._is_cost else low / (high - low)
@@ -108,10 +116,9 @@ class ClippedMean:
     def _claimed(
         self, b: int, a: int, claim: Claim, times: float, mirrored: bool, below: float, above: float
     ) -> float:  # fmt: skip
+        evidence, _ = _bets_on_means().now()
         return float(
-            self._evidence(
-                self._bets, self._work, self.tally.rows, self.clip, b, a, claim, times, mirrored, below, above
-            )
+            evidence(self._bets, self._work, self.tally.rows, self.clip, b, a, claim, times, mirrored, below, above)
         )
 
     def interval(self, arm: int, alpha: float) -> tuple[float, float]:
@@ -120,7 +127,8 @@ class ClippedMean:
         if not self.tally.rows[arm].any():
             return low, high
         need = math.log(2.0 / alpha)
-        ends = [self._lowest(self._bets, self._work, self.tally.rows, self.clip, arm, mirrored, need)
+        _, lowest = _bets_on_means().now()
+        ends = [lowest(self._bets, self._work, self.tally.rows, self.clip, arm, mirrored, need)
                 for mirrored in (False, True)]  # fmt: skip
         return low + (high - low) * ends[0], high - (high - low) * ends[1]
 
@@ -185,9 +193,6 @@ class Quantile:
         self._points = points_of(tally.scale)
         self._gains = gains(SIZED_UP, self._tau)
         self._slots = {0.0: shifted_slots(self._points, 0.0)}
-        self._evidence: Callable[..., float] = compiled(
-            log_quantile_evidence, SIZED_UP, self._gains, tally.rows, self._slots[0.0], 0, 0, 1.0
-        )
 
     def estimates(self) -> FloatArray:
         """Return the quantiles, to the resolution of the points; NaN without rewards."""
@@ -214,7 +219,8 @@ class Quantile:
         """Return the logarithm of the evidence; see :class:`Measure`."""
         if eps not in self._slots:
             self._slots[eps] = shifted_slots(self._points, -eps)
-        return float(self._evidence(SIZED_UP, self._gains, self.tally.rows, self._slots[eps], b, a, times))
+        (evidence,) = _bets_on_quantiles().now()
+        return float(evidence(SIZED_UP, self._gains, self.tally.rows, self._slots[eps], b, a, times))
 
     def interval(self, arm: int, alpha: float) -> tuple[float, float]:
         """Return an interval for the quantile; see :class:`Measure`."""

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._validate import require_within
-from ..jit.compiled import compiled
+from ..jit.background_compile import interpreted
+from ..jit.compiled import compiled, compiled_already
 from ..numerics import SUMMABLE, clip
 from ..protocols import FloatArray, IntArray, compilable, rarely_called
 from .scale import (
@@ -37,6 +38,7 @@ from .scale import (
     settle_quantiles,
 )  # fmt: skip
 
+MANY_REWARDS = 200_000  # rewards that plain Python takes in while the code for them would be compiled
 SINH = np.sinh(np.linspace(-6.0, 6.0, SLOTS))  # points for quantiles: fine in the middle, and up to 200 units away
 
 
@@ -170,7 +172,10 @@ def _learn_all(tally: Tally, arms: IntArray, rewards: FloatArray) -> None:
 def add(tally: Tally, arms: Any, rewards: Any) -> None:
     """Take in rewards in the order in which they came, without NaN; ``arms`` has the number of the arm of each."""
     arms, rewards = np.ascontiguousarray(arms, np.int64), np.ascontiguousarray(rewards, np.float64)
-    compiled(_learn_all, tally, arms, rewards)(tally, arms, rewards)
+    code = compiled_already(_learn_all, tally, arms, rewards)
+    if code is None:
+        code = interpreted(_learn_all) if len(arms) < MANY_REWARDS else compiled(_learn_all, tally, arms, rewards)
+    code(tally, arms, rewards)
 
 
 def is_sized_up(tally: Tally) -> bool:

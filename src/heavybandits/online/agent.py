@@ -18,10 +18,10 @@ from ..algorithms.parts.choice.late import MANY
 from ..algorithms.parts.choice.pending import find_pending, give_up
 from ..algorithms.parts.choice.tournament import with_trees, without_caches
 from ..algorithms.parts.state.tree import carried, find_draws, find_open, fresh_state
+from ..jit.background_compile import Call, Compilation
 from ..jit.compiled import is_disabled
 from ..protocols import IntArray, Policy
 from .arguments import ArmNames, ledger_of, listed, new_ledger, plan_of, policy_of, renamed, reward_of, set_key
-from .background_compile import Call, Compilation
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, ArmEstimate, as_frame, as_text
 from .file import NAME_TYPES, Contents, counted

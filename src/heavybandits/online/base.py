@@ -22,11 +22,11 @@ import numpy as np
 from .._format import html_table, text_table
 from ..algorithms.parts.state.tree import SMOOTHING, pools, reseed, streams, with_room
 from ..algorithms.registry import names_of
+from ..jit.background_compile import Call, code_at_hand, warn_that_nothing_compiles
 from ..jit.compiled import without_text
 from ..protocols import is_randomised
 from . import file
 from .arguments import policy_of
-from .background_compile import Call, code_at_hand, warn_that_nothing_compiles
 from .estimates import FrozenAgent
 from .replace import replacing
 
@@ -61,7 +61,7 @@ class BaseAgent(ABC):
         """Use this state from now on, with the best code there is for it."""
         found = code_at_hand(self._forms(state), self._calls)
         self._state, self._pools, self._better = found.state, list(pools(found.state)), found.better
-        self._decide, self._learn_from = self._guarded(found.code.decide), self._guarded(found.code.learn)
+        self._decide, self._learn_from = map(self._guarded, found.code)
 
     def _forms(self, state: Any) -> Iterable[Any]:
         """Return forms of the state with which the policy decides the same, the best one first."""
@@ -79,6 +79,27 @@ class BaseAgent(ABC):
                 warn_that_nothing_compiles(error)
             else:
                 self._adopt(self._state)
+
+    @property
+    def is_compiling(self) -> bool:
+        """Whether faster code is still to come."""
+        better = self._better
+        return better is not None and not better.has_ended()
+
+    def change_over(self) -> None:
+        """Use compiled code if there is some by now; otherwise let a thread compile it, and do not wait.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.UCB(), n_arms=2)
+        >>> agent.compile()
+        >>> agent.change_over()
+        >>> agent.is_compiling
+        False
+        """
+        with self._lock:
+            self._change_over()
 
     def compile(self) -> None:
         """Wait until the agent uses compiled code.

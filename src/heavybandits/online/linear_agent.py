@@ -11,6 +11,7 @@ import numpy as np
 from .._format import plural
 from .._validate import count
 from ..algorithms.parts.state.tree import find_asking, fresh_state, with_rows
+from ..jit.background_compile import Call
 from ..protocols import FloatArray, LinearPolicy
 from .arguments import (
     ALLOWED_FEATURES,
@@ -26,7 +27,6 @@ from .arguments import (
     rows_of,
     set_key,
 )  # fmt: skip
-from .background_compile import Call
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, cell
 from .file import Contents, counted

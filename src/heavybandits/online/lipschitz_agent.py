@@ -13,9 +13,9 @@ from .._format import plural
 from .._validate import LARGEST_COUNT, count, whole
 from ..algorithms.parts.choice.pending import find_pending, give_up
 from ..algorithms.parts.state.tree import fresh_state
+from ..jit.background_compile import Call
 from ..protocols import FloatArray, LipschitzPolicy
 from .arguments import plan_of, policy_of, renamed, reward_of
-from .background_compile import Call
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, cell
 from .file import Contents, counted

@@ -13,7 +13,7 @@ from .trial import check_payloads, try_out
 
 
 def check_experiment(spec: Experiment) -> None:
-    """Refuse an invalid experiment; what its policy needs is compiled on the way.
+    """Refuse an invalid experiment.
 
     Examples
     --------

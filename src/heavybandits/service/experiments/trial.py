@@ -2,6 +2,7 @@
 
 A new experiment goes through everything that will happen to it: it is applied as an event, decides, learns, is stored
 as a snapshot, read back and shown.  Before that, the size of its policy's state is found without allocating much.
+Nothing is compiled for that: policies of this package decide as plain Python first.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from ..events import Event
 from ..replicas.learners import experiment_policy
 from ..replicas.replica import Config, DecisionBody, Replica
 from ..replicas.report import checked, full_report
-from ..replicas.stopping import warm_up
 from ..spec import MAX_ARMS, MAX_FEATURES, Context, Experiment
 
 MOST_LEVELS = 32  # levels of lists and mappings
@@ -159,7 +159,6 @@ def _lived_through(spec: Experiment) -> None:
     replica = Replica(0, "trial")
     replica.apply(_event(1, "config", _encode(Config(create=spec))))
     replica.learner.check(context)
-    warm_up(replica)
     features = None if vector is None else _encode(vector)
     for seq, among in ((2, None), (4, [arm]), (6, None)):  # some policies cannot choose among some arms
         started = time.thread_time()
@@ -167,7 +166,7 @@ def _lived_through(spec: Experiment) -> None:
         replica.apply(_event(seq + 1, "close", features, arm, 1.0))
         replica = Replica.restored(0, replica.name, replica.snapshot())
         _encode(full_report(*checked(replica)))  # holds the view, too
-        took = time.thread_time() - started  # the last time, all is compiled
+        took = time.thread_time() - started  # the last time, all is imported
     if took > SLOWEST_SECONDS:
         raise ValueError(f"policy must decide, learn and report within {SLOWEST_SECONDS:g} s of processor time, "
                          f"took {took:.1f} s; its parameters ask for more")  # fmt: skip

@@ -154,7 +154,7 @@ async def make_experiment(service: Service, request: Request, who: str | None) -
 async def check_and_create(service: Service, name: str, spec: Experiment, who: str | None) -> Outcome:
     """Check an experiment, and create it."""
     try:
-        await run_in_threadpool(check_experiment, spec)  # may compile for seconds, so not in the log's thread
+        await run_in_threadpool(check_experiment, spec)  # may take a while, so not in the log's thread
     except (ValueError, TypeError) as error:
         raise Refused(422, "invalid", str(error)) from None
     now = service.clock()

@@ -126,14 +126,18 @@ async def health(service: Service, request: Request, who: str | None) -> Respons
 
 @operation("GET", "/ready", None, None, {200: dict[str, Any]})
 async def ready(service: Service, request: Request, who: str | None) -> Response:
-    """Say whether the server is ready, and which experiments it cannot read; 503 while it, or its database, is not."""
+    """Say whether decisions can be made, and what is still compiled or replayed; 503 while they cannot."""
     if service.draining:
         raise Refused(503, "not ready", "the server is stopping")
+    replaying = [f"{name}: event {seq} of {last}" for name, (seq, last) in service.log.replays.copy().items()]
     if not service.log.ready.is_set():
-        raise Refused(503, "not ready", "the server is starting, or cannot reach its database")
+        why = f"the server replays {'; '.join(replaying)}" if replaying else "the server is starting"
+        raise Refused(503, "not ready", why if service.log.available else "the server cannot reach its database")
     if not service.log.available:
         raise Refused(503, "not ready", "the database does not answer or cannot store; the server's own log says why")
-    return respond(Outcome(200, {"status": "ready", "problems": list(service.log.problems.values())}))
+    problems, compiling = list(service.log.problems.values()), service.log.compiling()
+    found = {"status": "ready", "problems": problems, "compiling": compiling, "replaying": replaying}
+    return respond(Outcome(200, found))
 
 
 @operation("GET", "/metrics", "read", None, {200: None})

@@ -4,8 +4,8 @@ There is no timer: requests that come while a batch is being stored go with the 
 transaction, after taking in everything that other servers have stored, so the order of sequence numbers is the order in
 which all servers see all events.
 
-A lane owns the replicas of its experiments.  It never reads one itself, because that may compile a policy or replay a
-long log: a reader does so in another thread, and requests to that experiment wait aside until it is done.
+A lane owns the replicas of its experiments.  It never reads one itself, because that may replay a long log: a reader
+does so in another thread, and requests to that experiment wait aside until it is done.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class Lane:
         found: Replica | Outcome = UNAVAILABLE
         with contextlib.suppress(StorageError), contextlib.closing(self.log.storage.connect()) as session:
             try:
-                found = read_replica(session, head)
+                found = read_replica(session, head, notice=self.log.note_replay)
             except StorageError:
                 raise
             except Exception as error:
@@ -222,12 +222,13 @@ class Lane:
                 if now is not None and now.id == head.id:  # it was not deleted meanwhile
                     self.log.report(head.name, str(error))
                     found = unreadable(str(error))
+        self.log.replays.pop(head.name, None)
         with self._wake:
             self._found.append((head.name, found))
             self._wake.notify()
 
     def _read_again(self, name: str) -> None:
-        """Read an experiment in this thread: it was held just now, so its policy is compiled and a snapshot is near."""
+        """Read an experiment in this thread: it was held just now, so a snapshot is near."""
         head = self.database.work(lambda session: session.head(name)) if name not in self.replicas else None
         if isinstance(head, Head):
             replica = self.database.work(read_replica, head)

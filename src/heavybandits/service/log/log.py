@@ -19,7 +19,7 @@ import msgspec
 
 from ..events import Clock, system_clock
 from ..experiments.rewards import Close
-from ..storage import Session, Storage
+from ..storage import Session, Storage, StorageError
 from ..storage.rows import Head
 from .database import Database
 from .lane import LARGEST_BATCH, Lane
@@ -31,6 +31,7 @@ READER_THREADS = 2  # threads that read experiments
 WATCH_SECONDS = 0.5  # seconds between looks at what hangs
 BLOCKED_SECONDS = 1.5  # seconds after which whoever holds a lock for too long loses it
 STUCK_SECONDS = 10.0  # seconds after which a statement is interrupted
+REPLAY_SECONDS = 5.0  # seconds between two lines of the server's own log about a replay
 READ_AGAIN_SECONDS = 60.0  # seconds after which an experiment that cannot be read is tried again, and reported again
 
 log = logging.getLogger("heavybandits.service")
@@ -66,9 +67,11 @@ class Log:
         self.ready = threading.Event()  # all experiments have been read, but for those in ``problems``
         self.available = True  # whether the database answers and stores, as of the latest attempt
         self.problems: dict[str, str] = {}  # experiments that this server cannot read, and why
+        self.replays: dict[str, tuple[int, int]] = {}  # experiments being read: the event replayed last, and the last
         self.lanes = {-1: Lane(self)}
         self._lane_by_name: dict[str, Lane] = {}
         self._retry_at: dict[str, float] = {}
+        self._say_again_at: dict[str, float] = {}
         self._asked: dict[tuple[type, str], Future[Any]] = {}  # what the follower has asked of lanes
         self._started = False
         self._stopping = threading.Event()
@@ -138,6 +141,21 @@ class Log:
         log.error("experiment not readable", extra={"experiment": name, "error": why})
         self._retry_at[name] = time.monotonic() + READ_AGAIN_SECONDS
         self.problems[name] = why
+
+    def note_replay(self, name: str, seq: int, last: int) -> None:
+        """Note how far an experiment has been replayed; give up if the server stops."""
+        if self._stopping.is_set():
+            raise StorageError("the server stops")
+        self.replays[name] = seq, last
+        if time.monotonic() >= self._say_again_at.get(name, 0.0):
+            if name in self._say_again_at:
+                log.info("replaying", extra={"experiment": name, "event": seq, "of": last})
+            self._say_again_at[name] = time.monotonic() + REPLAY_SECONDS
+
+    def compiling(self) -> list[str]:
+        """Return the experiments that are answered by plain Python until their policies are compiled."""
+        held = [replica for lane in self._all_lanes() for replica in lane.replicas.copy().values()]
+        return sorted(replica.name for replica in held if replica.learner.is_compiling())
 
     def note_failure(self, error: Exception) -> None:
         """Note that the database does not answer or does not store."""

@@ -55,6 +55,12 @@ class Learner(Protocol):
     def dumps(self) -> bytes:
         """Return the whole learner as bytes."""
 
+    def is_compiling(self) -> bool:
+        """Return whether faster code is still to come."""
+
+    def change_over(self) -> None:
+        """Use compiled code if there is some by now; otherwise let it be compiled in the background."""
+
 
 def experiment_policy(spec: Experiment) -> Any:
     """Return the policy of an experiment: its own, or the default for its goal, which needs no prior knowledge.
@@ -107,7 +113,6 @@ class ArmsLearner:
     """
 
     def __init__(self, agent: Agent) -> None:
-        agent.compile()
         self.agent, self._arms, self.draws = agent, set(agent.arms), agent.draws
 
     @classmethod
@@ -174,3 +179,11 @@ class ArmsLearner:
     def dumps(self) -> bytes:
         """Return the agent as bytes."""
         return self.agent.dumps()
+
+    def is_compiling(self) -> bool:
+        """Return whether the agent still waits for faster code."""
+        return self.agent.is_compiling
+
+    def change_over(self) -> None:
+        """Let the agent use compiled code as soon as there is some."""
+        self.agent.change_over()

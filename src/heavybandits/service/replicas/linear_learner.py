@@ -83,8 +83,6 @@ class LinearLearner:
         self._spec, self._shared, self._declared = spec, spec.context.shared, spec.context.n_features
         self._length, self._arms = held.length, dict(held.arms)
         self.agent = None if held.agent is None else LinearAgent.loads(held.agent)
-        if self.agent is not None:
-            self.agent.compile()
 
     @classmethod
     def made(cls, spec: Experiment) -> LinearLearner:
@@ -126,7 +124,6 @@ class LinearLearner:
         if self.agent is None:
             self._length = length
             self.agent = LinearAgent(experiment_policy(self._spec), self._n_features(length), seed=self._spec.seed)
-            self.agent.compile()
         return self.agent
 
     def _rows(self, context: Context, arms: list[str]) -> dict[str, FloatArray]:
@@ -212,3 +209,12 @@ class LinearLearner:
         return _encode(
             LearnerState(self._length, list(self._arms.items()), None if self.agent is None else self.agent.dumps())
         )
+
+    def is_compiling(self) -> bool:
+        """Return whether the agent, if there is one, still waits for faster code."""
+        return self.agent is not None and self.agent.is_compiling
+
+    def change_over(self) -> None:
+        """Let the agent, if there is one, use compiled code as soon as there is some."""
+        if self.agent is not None:
+            self.agent.change_over()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 
-from ...evidence.ledger import Ledger
 from ...evidence.scale import ENOUGH
 from .replica import Config, Replica
 
@@ -48,12 +47,3 @@ def ending(replica: Replica, kind: str) -> Config | None:
     if found.is_close and found.leader is not None:
         return Config(finish=found.leader, why=found.sentences[0])
     return None
-
-
-def warm_up(replica: Replica) -> None:
-    """Compile what the looks of an experiment need, in the thread that reads it and not in the one that answers."""
-    if replica.spec.stop.then == "winner" and replica.ledger is not None:
-        ledger = Ledger(["a", "b"], replica.ledger.goal)
-        for n in range(2 * ENOUGH):
-            ledger.learn("ab"[n % 2], 1.0 + n % 5)
-        ledger.evidence(["a", "b"], "a", eps=replica.spec.stop.eps)

@@ -1,4 +1,4 @@
-"""Background compile: an agent decides at once with the code there is, while a thread compiles better code.
+"""Background compile: agents and evidence answer at once with the code there is, while a thread compiles better code.
 
 A policy of this package decides the same, to the last bit, as plain Python and as compiled code.  So an agent begins
 with plain Python, and changes over once a thread has imported numba and compiled the policy, or loaded what was
@@ -25,20 +25,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..jit.compiled import classes_of, compiled, compiled_already, is_disabled, without_collecting_garbage
-from ..jit.stopping import Stopped, go_on, stop, stoppable
+from .compiled import classes_of, compiled, compiled_already, is_disabled, without_collecting_garbage
+from .stopping import Stopped, go_on, stop, stoppable
 
 SECONDS_BETWEEN_SWITCHES = 0.0005  # of threads, while code is compiled
 SECONDS_OF_QUIET = 0.1  # before a thread begins: a process that only decides once ends without having begun to compile
 
 Call = tuple[Any, ...]  # a function, and arguments of the types to compile it for
-
-
-class Code(NamedTuple):
-    """What makes a decision and what learns from a reward, compiled or not."""
-
-    decide: Callable[..., Any]
-    learn: Callable[..., Any]
+Code = tuple[Callable[..., Any], ...]  # functions, compiled or not
 
 
 class CodeAtHand(NamedTuple):
@@ -49,7 +43,7 @@ class CodeAtHand(NamedTuple):
     better: Compilation | None  # leads to faster code; None if this is the fastest
 
 
-def code_at_hand(forms: Iterable[Any], calls_on: Callable[[Any], tuple[Call, Call]]) -> CodeAtHand:
+def code_at_hand(forms: Iterable[Any], calls_on: Callable[[Any], tuple[Call, ...]]) -> CodeAtHand:
     """Return the first of the forms of a state, the best one, or another for which code is already compiled.
 
     If there is none, the best form is used as plain Python, or compiled at once if the policy is not ours.
@@ -66,18 +60,18 @@ def code_at_hand(forms: Iterable[Any], calls_on: Callable[[Any], tuple[Call, Cal
         calls = calls_on(form)
         if better is None:
             best, better = form, Compilation(calls)
-        found = [compiled_already(*call) for call in calls]
-        if None not in found:
-            return CodeAtHand(form, Code(*found), None if form is best else better)  # type: ignore[arg-type]
+        found = tuple(code for code in (compiled_already(*call) for call in calls) if code is not None)
+        if len(found) == len(calls):
+            return CodeAtHand(form, found, None if form is best else better)
     assert better is not None
     code = better.interpreted() if is_disabled() or better.is_ours() else better.at_once()
     return CodeAtHand(best, code, better if better.is_ours() and not is_disabled() else None)
 
 
 class Compilation:
-    """Two functions to be compiled, in the background or at once."""
+    """Functions to be compiled, in the background or at once."""
 
-    def __init__(self, calls: tuple[Call, Call]) -> None:
+    def __init__(self, calls: tuple[Call, ...]) -> None:
         self._calls = calls
         self.code: Code | None = None
         self.error: Exception | None = None
@@ -89,7 +83,7 @@ class Compilation:
 
     def interpreted(self) -> Code:
         """Return the functions as they are."""
-        return Code(*(_interpreted(function) for function, *_ in self._calls))
+        return tuple(interpreted(function) for function, *_ in self._calls)
 
     def at_once(self) -> Code:
         """Return the functions compiled; if numba is missing or broken, warn and return them as they are."""
@@ -104,18 +98,64 @@ class Compilation:
     def run(self) -> Code:
         """Compile, or load what was compiled before."""
         with without_collecting_garbage():
-            return Code(*(compiled(*call) for call in self._calls))
+            return tuple(compiled(*call) for call in self._calls)
 
     def is_over(self) -> bool:
         """Return whether there is code by now, or an error; begin in the background if nobody has."""
-        if self.code is None and self.error is None:
+        if not self.has_ended():
             _begin(self)
             return False
         return True
 
+    def has_ended(self) -> bool:
+        """Return whether there is code by now, or an error."""
+        return self.code is not None or self.error is not None
 
-def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that answers as compiled code does: in silence, and in types of Python's own."""
+
+class ChangingCode:
+    """Functions that are plain Python until a thread has compiled them.
+
+    Parameters
+    ----------
+    calls
+        The functions, each with arguments of the types that it is compiled for.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Factor(NamedTuple):
+    ...     by: float
+    >>> def scaled(factor: Factor, nothing: None, x: float) -> float:
+    ...     return factor.by * x
+    >>> (times,) = ChangingCode((scaled, Factor(2.0), None, 1.0)).now()
+    >>> times(Factor(3.0), None, 2.0)
+    6.0
+    """
+
+    def __init__(self, *calls: Call) -> None:
+        self._better = None if is_disabled() else Compilation(calls)
+        self._code = Compilation(calls).interpreted()
+
+    def now(self) -> Code:
+        """Return the functions, compiled if they are by now; begin to compile them if nobody has."""
+        better = self._better
+        if better is not None and better.is_over():
+            self._better = None
+            if better.code is not None:
+                self._code = better.code
+            elif better.error is not None:
+                warn_that_nothing_compiles(better.error)
+        return self._code
+
+
+def interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that answers as compiled code does: in silence, and in types of Python's own.
+
+    Examples
+    --------
+    >>> interpreted(np.log)(0.0)
+    -inf
+    """
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
@@ -132,7 +172,7 @@ def _warn(message: str) -> None:
 
 
 def warn_that_nothing_compiles(error: Exception) -> None:
-    """Warn, once for each reason, that agents stay as they are."""
+    """Warn, once for each reason, that code stays as it is."""
     _warn(f"agents go on as plain Python, with the same decisions but more slowly: {type(error).__name__}: {error}")
 
 
