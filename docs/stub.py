@@ -14,6 +14,7 @@ from heavybandits.world.noises import noises
 PUBLIC = {
     "algorithms.registry": "estimators make policies",
     "diagnosis": "diagnose",
+    "evaluation": "evaluate",
     "engine.loop": "simulate",
     "evidence.comparison": "compare",
     "evidence.report": "Evidence",

@@ -22,7 +22,7 @@ FLOORS = (
     ("algorithms",),
     ("engine",),
     ("online", "testing"),
-    ("diagnosis", "studies"),
+    ("diagnosis", "evaluation", "studies"),
     ("report",),
     ("reproduce",),
     ("service",),

@@ -15,6 +15,7 @@ COMMAND = "a command and the function that it calls"
 NAMES = {
     "compare": COMMAND,
     "diagnose": COMMAND,
+    "evaluate": COMMAND,
     "learn": "takes in a reward, wherever something is kept of rewards",
     "main": "where the program begins, and what it begins",
 }

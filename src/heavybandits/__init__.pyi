@@ -18,6 +18,7 @@ from .algorithms.policies.ucb import UCB
 from .algorithms.registry import estimators, make, policies
 from .diagnosis import diagnose
 from .engine.loop import simulate
+from .evaluation import evaluate
 from .evidence.comparison import compare
 from .evidence.report import Evidence
 from .online.agent import Agent
@@ -76,6 +77,6 @@ __all__ = [
     "MeanOfMedians", "Mixture", "Negative", "NegativeBinomial", "Noise", "Pareto", "Poisson", "Restarting", "Result",
     "ScipyNoise", "ServiceError", "Shifted", "Sphere", "StudentT", "StudyResult", "SymmetricStable", "ThompsonGaussian",
     "TsallisINF", "ZeroInflated", "blocks", "check_noise", "check_policy", "compare", "compilable", "diagnose", "env1",
-    "env2", "env3", "estimators", "instances", "load_study", "make", "make_noise", "noises", "policies", "policy",
-    "read_study", "run_study", "simulate", "write_report",
+    "env2", "env3", "estimators", "evaluate", "instances", "load_study", "make", "make_noise", "noises", "policies",
+    "policy", "read_study", "run_study", "simulate", "write_report",
 ]  # fmt: skip

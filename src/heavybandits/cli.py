@@ -177,15 +177,58 @@ def compare(
     """
     from .evidence.comparison import compare as look
 
-    limits: Any = (
-        None if cap is None else tuple(_float("--cap", end) for end in cap.split(":"))
-    )  # the library checks it
     found = look(
         log, goal=goal if goal in ("mean", "location") else _float("--goal", goal), control=control,
-        cap=limits[0] if cap is not None and ":" not in cap else limits, delta=delta, eps=eps, minimise=minimise,
+        cap=_cap(cap), delta=delta, eps=eps, minimise=minimise,
         arm_column=arm_column, reward_column=reward_column,
     )  # fmt: skip
     print(found)
+
+
+@app.command()
+def evaluate(
+    log: Annotated[
+        list[str],
+        typer.Argument(help="CSV, NDJSON or Parquet files with columns arm, reward and p, or exports of the service."),
+    ],
+    arm: Annotated[
+        list[str] | None, typer.Option(metavar="ARM", help="Always choose this arm; of several, say which is best.")
+    ] = None,
+    policy: Annotated[str | None, typer.Option(metavar="NAME", help="Let a policy learn along the log.")] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="FILE.py:FUNCTION", help="Choose by a function of what was known.")
+    ] = None,
+    method: Annotated[str, typer.Option(help="How the estimate is made.")] = "snips",
+    cap: Annotated[
+        str | None, typer.Option(metavar="C | LOW:HIGH", help="Count rewards up to C, or from LOW to HIGH.")
+    ] = None,
+    floor: Annotated[float | None, typer.Option(help="The least probability of any arm, as it was set.")] = None,
+    delta: Annotated[float, typer.Option(help="The share of logs in which an interval may be wrong.")] = 0.05,
+    arm_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the arm.")] = "arm",
+    reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the reward.")] = "reward",
+    p_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the probability of the choice.")] = "p",
+) -> None:
+    """Say what another way to decide would have earned, by logged decisions with their probabilities.
+
+    Example: heavybandits evaluate decisions.csv --arm green --cap 500
+    """
+    from .algorithms.registry import from_file
+    from .evaluation import evaluate as look
+
+    path, _, name = (by or "").rpartition(":")
+    if by is not None and not path.endswith(".py"):
+        raise ValueError(f"--by: must be a function in a file, as in rules.py:choose, got {by!r}")
+    print(look(
+        log, arm=(arm or [])[0] if arm and len(arm) == 1 else arm or (), policy=policy,
+        by=None if by is None else from_file(path, name), method=method, cap=_cap(cap), floor=floor, delta=delta,
+        arm_column=arm_column, reward_column=reward_column, p_column=p_column,
+    ))  # fmt: skip
+
+
+def _cap(text: str | None) -> Any:
+    """Return a cap, or the two numbers between which rewards count; the library checks them."""
+    ends = [] if text is None else [_float("--cap", end) for end in text.split(":")]
+    return None if not ends else ends[0] if len(ends) == 1 else tuple(ends)
 
 
 def _float(option: str, text: str) -> float:

@@ -184,7 +184,25 @@ def _factory(what: str, kind: object) -> Factory:
 
 
 def class_from_file(path: str, name: str) -> Factory:
-    """Import a user's file under a name that is the same in every process, and return its class ``name``.
+    """Return the class ``name`` of a user's file."""
+    module = _module_of(path, name)
+    found = getattr(module, name, None)
+    if not isinstance(found, type):
+        classes = [cls.__name__ for cls in _own_classes(module)]
+        raise ValueError(f"{path}:{name}: {unknown('class', name, classes)}")
+    return found
+
+
+def from_file(path: str, name: str) -> Any:
+    """Return whatever a user's file calls ``name``, such as a function."""
+    module = _module_of(path, name)
+    if not hasattr(module, name):
+        raise ValueError(f"{path}:{name}: {unknown('name', name, [key for key in vars(module) if key[:1] != '_'])}")
+    return getattr(module, name)
+
+
+def _module_of(path: str, name: str) -> ModuleType:
+    """Import a user's file under a name that is the same in every process.
 
     A file that has been edited since it was imported is imported again.
     """
@@ -206,11 +224,7 @@ def class_from_file(path: str, name: str) -> Factory:
             del sys.modules[module_name]
             raise ValueError(f"{path}:{name}: importing the file fails with {type(error).__name__}: {error}") from error
         vars(module)["__heavybandits_stamp__"] = stamp
-    found = getattr(module, name, None)
-    if not isinstance(found, type):
-        classes = [cls.__name__ for cls in _own_classes(module)]
-        raise ValueError(f"{path}:{name}: {unknown('class', name, classes)}")
-    return found
+    return module
 
 
 def _own_classes(module: ModuleType) -> list[type]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..protocols import FloatArray, IntArray
 from .frames import Frame
 
-Kind: TypeAlias = Literal["label", "number", "finite", "time"]
+Kind: TypeAlias = Literal["label", "number", "finite", "present", "time"]
 NAMED = 5  # bad rows that an error names one by one
 MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>", "nat")  # how a missing value is written, in any case
 
@@ -31,6 +31,8 @@ class Columns(NamedTuple):
         The columns by name; of labels, their numbers.
     labels
         The labels of each column of labels, in the order in which they first appear.
+    rows
+        Which rows of all frames, one after the other, these are.
     dropped
         How many rows were left out because a value was missing.
     """
@@ -38,21 +40,23 @@ class Columns(NamedTuple):
     source: str
     values: dict[str, NDArray[Any]]
     labels: dict[str, tuple[str, ...]]
+    rows: IntArray
     dropped: int
 
 
 def pick(frames: Sequence[Frame], wanted: Mapping[str, Kind]) -> Columns:
     """Take columns, which must be there, by name, and leave out the rows in which one of them lacks a value.
 
-    Infinite values are numbers, but not ``"finite"`` ones.  Times are numbers or ISO 8601 dates.
+    Infinite values are numbers, but not ``"finite"`` ones.  A number that must be ``"present"`` is unusable if it is
+    missing.  Times are numbers or ISO 8601 dates.
 
     Examples
     --------
     >>> from .frames import frames_of
     >>> log = {"ad": ["b", "a", None, "b"], "euros": [1.0, 2.0, 3.0, 4.0]}
-    >>> pick(frames_of(log, "compare"), {"ad": "label", "euros": "number"})
-    Columns(source='table', values={'ad': array([0, 1, 0]), 'euros': array([1., 2., 4.])}, labels={'ad': ('b', 'a')}, \
-dropped=1)
+    >>> found = pick(frames_of(log, "compare"), {"ad": "label", "euros": "number"})
+    >>> found.values, found.labels, found.dropped
+    ({'ad': array([0, 1, 0]), 'euros': array([1., 2., 4.])}, {'ad': ('b', 'a')}, 1)
     """
     parts = [_usable(frame, wanted) for frame in frames]
     source = ", ".join(dict.fromkeys(frame.source for frame in frames))
@@ -64,7 +68,7 @@ dropped=1)
             values[name], labels[name] = _joined(columns, kept)
         else:
             values[name] = np.concatenate(columns)[kept]
-    return Columns(source, values, labels, int(np.count_nonzero(~kept)))
+    return Columns(source, values, labels, np.flatnonzero(kept), int(np.count_nonzero(~kept)))
 
 
 def _usable(frame: Frame, wanted: Mapping[str, Kind]) -> tuple[dict[str, Any], NDArray[np.bool_]]:
@@ -82,10 +86,11 @@ def _usable(frame: Frame, wanted: Mapping[str, Kind]) -> tuple[dict[str, Any], N
             columns[name] = as_labels(column)
             kept &= columns[name][0] >= 0
             continue
-        array = _array(column)
+        array = as_array(column)
         numbers, missing = as_times(array) if kind == "time" else as_numbers(array)
         columns[name] = numbers
-        kept &= ~missing
+        if kind != "present":
+            kept &= ~missing
         bad[name] = (array, ~np.isfinite(numbers) if kind == "finite" else np.isnan(numbers))
     unusable = kept & np.logical_or.reduce([np.zeros_like(kept), *(rows for _, rows in bad.values())])
     if unusable.any():
@@ -105,7 +110,7 @@ def _complaint(
     return "; ".join(said) + more
 
 
-def _array(column: Any) -> NDArray[Any]:
+def as_array(column: Any) -> NDArray[Any]:
     """Return a column as a NumPy array."""
     return column if isinstance(column, np.ndarray) else np.asarray(column.to_numpy())
 
@@ -195,7 +200,7 @@ def _coded(column: Any) -> tuple[IntArray, Iterable[Any]]:
         if find_spec("pyarrow"):
             encoded = column.to_arrow().dictionary_encode()
             return encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.to_pylist()
-        column = _array(column)
+        column = as_array(column)
     if column.dtype.kind in "biufM":
         values, codes = np.unique(column, return_inverse=True)
         return codes, values.tolist()

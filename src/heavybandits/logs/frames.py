@@ -44,6 +44,7 @@ def frames_of(source: Source, owner: str) -> list[Frame]:
 
     Examples
     --------
+    >>> import io
     >>> frame, = frames_of(io.StringIO("arm,reward\nblue,1.5\n"), "compare")
     >>> frame.names, frame.take([1, 0], [0])
     (('arm', 'reward'), ([array([1.5]), array(['blue'], dtype=object)], [2]))

@@ -1,0 +1,87 @@
+"""What is known about a target, in sentences."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from .._format import number, plural
+
+if TYPE_CHECKING:
+    from .value import Gap, Value
+
+FEW = 30  # effective decisions
+ONE_TERM = 0.2  # of the estimate: such a term makes it depend on one decision
+
+
+def limited(cap: tuple[float, float] | None) -> str:
+    """Say between what rewards count.
+
+    Examples
+    --------
+    >>> limited((0.0, 50.0)), limited((-1.0, 1.0)), limited(None)
+    ('Counting at most 50 per decision, ', 'Counting rewards from -1 to 1, ', '')
+    """
+    if cap is None or not math.isfinite(cap[1]):
+        return ""
+    low, high = cap
+    return f"Counting at most {high:g} per decision, " if low == 0.0 else f"Counting rewards from {low:g} to {high:g}, "
+
+
+def range_in_words(low: float, high: float) -> str:
+    """Say between what a number lies.
+
+    Examples
+    --------
+    >>> range_in_words(1.0, 2.5), range_in_words(1.0, math.inf), range_in_words(-math.inf, math.inf)
+    ('between 1.00 and 2.50', 'at least 1.00', 'an amount that cannot be told')
+    """
+    if math.isfinite(low) and math.isfinite(high):
+        return f"between {number(low)} and {number(high)}"
+    if math.isfinite(low):
+        return f"at least {number(low)}"
+    return f"at most {number(high)}" if math.isfinite(high) else "an amount that cannot be told"
+
+
+def about_value(value: Value) -> list[str]:
+    """Return the sentences about a value."""
+    prefix = limited(value.cap)
+    said = [
+        f"{prefix}{value.target} earns {number(value.estimate)} per decision, by {plural(value.used, 'decision')} of "
+        f"{value.decisions:,} that it might have made; the log itself earned {number(value.logged)}.",
+        f"{prefix}it earns {range_in_words(value.low, value.high)}, however often you look (wrong in at most "
+        f"{100 * value.delta:g}% of logs).",
+    ]
+    said[1] = said[1][0].upper() + said[1][1:]
+    if value.low == -math.inf:
+        said.append("Rewards may be negative, so a lower bound needs the least that a reward can be: state cap=(low, "
+                    "high).")  # fmt: skip
+    elif value.high == math.inf:
+        said.append("Nobody can bound it from above without a limit on rewards, because one that has not come yet may "
+                    "be larger than all others; state cap if you know one.")  # fmt: skip
+    if value.lead is not None:
+        said.append(about_lead(value.target, "the log", value.lead))
+    share = f"; the largest {plural(len(value.largest), 'term')} make {sum(value.largest):.0%} of the estimate"
+    said.append(f"Its weights are worth {plural(math.floor(value.effective), 'decision')} of its own"
+                f"{share if value.largest else ''}.")  # fmt: skip
+    if value.effective < FEW or (value.largest and value.largest[0] > ONE_TERM):
+        said.append("That is too little to rely on the estimate; the interval holds all the same.")
+    return [*said, *value.notes]
+
+
+def about_lead(one: str, other: str, lead: Gap) -> str:
+    """Say which of two targets earns more, if that is known.
+
+    Examples
+    --------
+    >>> from .value import Gap
+    >>> about_lead("green", "blue", Gap(0.5, 0.2, 0.8, (0.0, 9.0)))
+    'Counting at most 9 per decision, green earns more than blue: by 0.500, between 0.200 and 0.800.'
+    """
+    counted = limited(lead.cap)
+    interval = range_in_words(lead.low, lead.high)
+    if lead.low > 0.0:
+        return f"{counted}{one} earns more than {other}: by {number(lead.estimate)}, {interval}."
+    if lead.high < 0.0:
+        return f"{counted}{one} earns less than {other}: the difference is {number(lead.estimate)}, {interval}."
+    return f"{counted}whether {one} or {other} earns more is open: the difference is {interval}."
