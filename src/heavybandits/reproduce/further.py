@@ -1,8 +1,9 @@
-"""Further replications where claims are undecided, by a rule fixed beforehand.
+"""Further replications where claims are undecided.
 
 The results of `reproduce` are the first look; their even replications have chosen a variant of each algorithm.  Each
-further look doubles the replications of the studies with undecided claims, for the chosen variants alone.  This ends
-when all claims are decided, after the last look, or when a look would need more pulls than the budget has left.
+further look doubles the replications of the studies that undecided claims are about, for the chosen variants alone.
+Evidence holds at all times, so one may stop at any look.  This ends when all claims are decided, or when a look would
+need more pulls than the budget has left, or more than 128 times the replications of the first.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from ..studies.run import run_studies
 from ..studies.schema import StudyFile
 from ..studies.store import Store
 from ..studies.study import Study
-from .comparisons import MOST_LOOKS
+from .study_evidence import coarse_rounds
 from .verdicts import verdicts
 
 BUDGET = 15_000_000_000  # pulls: about ten minutes on two cores
-CHECKPOINTS = 400  # instead of every round, which would not fit in memory for thousands of replications
+MOST_TIMES = 128  # the replications of the first look
 
 
 def decide_further(
@@ -49,9 +50,10 @@ def decide_further(
     damaged: list[str] = []
     while True:
         further = load_further(folder)
-        undecided = [verdict.claim.study for verdict in verdicts(results, further) if verdict.is_open]
+        undecided = [verdict.claim for verdict in verdicts(results, further) if verdict.is_open]
+        needed = {name for claim in undecided for name in (claim.study, *claim.rule.needs)}
         looks = [_next(study, results[name], name in further, folder) for name, study in studies.items()
-                 if name in undecided]  # fmt: skip
+                 if name in needed]  # fmt: skip
         work = {}
         for look in sorted(filter(None, looks), key=lambda look: look.pulls):
             if look.pulls <= budget:
@@ -84,7 +86,7 @@ class _Look(NamedTuple):
 
 
 def _next(study: Study, result: StudyResult, complete: bool, folder: str) -> _Look | None:
-    """Return the next look at a study, or the current one if it is incomplete; None after the final look."""
+    """Return the next look at a study, or the current one if it is incomplete; None after the longest look."""
     store, chosen = f"{absolute(folder)}/further/{study.name}.zarr", _chosen(study, result)
     label, replications = next(iter(study.replications.items()))
     try:
@@ -92,7 +94,7 @@ def _next(study: Study, result: StudyResult, complete: bool, folder: str) -> _Lo
     except StoreError:  # there has been none
         began = 1
     times = 2 * began if complete or began == 1 else began
-    if times >= 2**MOST_LOOKS:
+    if times > MOST_TIMES:
         return None
     longer = chosen.repeated(times)
     return _Look(store, longer, _pulls(longer) - complete * _pulls(chosen.repeated(began)))
@@ -102,9 +104,7 @@ def _chosen(study: Study, result: StudyResult) -> Study:
     """Return the study with the best variant of each algorithm of the paper."""
     spec = study.only([label for family, label in result.best.items() if family != "auto"]).spec.plain()
     if spec["study"]["checkpoints"] == "all":
-        horizon = spec["study"]["horizon"]
-        step = -(-horizon // CHECKPOINTS)
-        spec["study"]["checkpoints"] = list(range(step, horizon + 1, step))
+        spec["study"]["checkpoints"] = coarse_rounds(spec["study"]["horizon"]).tolist()
     return Study(study.name, StudyFile.checked(study.name, spec), study.folder)
 
 

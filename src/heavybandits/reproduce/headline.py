@@ -12,8 +12,11 @@ import numpy as np
 from .._format import plural
 from ..report.opening import TIMES, Card, final_means
 from ..results.study_result import StudyResult
+from .comparisons import ERROR
 from .paper import PAPER
 from .verdicts import ClaimVerdict, Outcome
+
+TOO_FEW = "too few replications to judge the paper"
 
 
 class Rival(NamedTuple):
@@ -49,8 +52,22 @@ def closing(verdicts: Sequence[ClaimVerdict]) -> str:
     """Return how many claims hold, for the terminal."""
     counts = Counter(verdict.outcome for verdict in verdicts)
     holds, fails = counts["holds"], counts["does not hold"]
+    if not holds + fails:
+        return f"Claims of the paper: {TOO_FEW}"
     verbs = f"{holds} hold{'s' * (holds == 1)}, {fails} do{'es' * (fails == 1)} not"
-    return f"Claims of the paper: {verbs}, {counts['undecided']} undecided"
+    return f"Claims of the paper: {verbs}, {counts['undecided']} undecided. {by_chance(len(verdicts))}"
+
+
+def by_chance(claims: int) -> str:
+    """Say how many verdicts may be wrong.
+
+    Examples
+    --------
+    >>> by_chance(57)
+    'A verdict is wrong with a probability of at most 5%, so at most 2.9 of 57 are expected to be wrong.'
+    """
+    expected = f"at most {claims * ERROR:.1f} of {claims} are expected to be wrong"
+    return f"A verdict is wrong with a probability of at most {ERROR:.0%}, so {expected}."
 
 
 def _how_much_holds(holds: int, fails: int, total: int) -> str:
@@ -62,7 +79,7 @@ def _how_much_holds(holds: int, fails: int, total: int) -> str:
     ('Most of the paper holds; 8 claims do not.', 'Most claims that can be decided hold; 7 do not.')
     """
     if not holds + fails:
-        return "No claim of the paper can be decided yet."
+        return f"{TOO_FEW[0].upper()}{TOO_FEW[1:]}."
     if holds == total:
         return "Every claim of the paper holds."
     if not fails:
@@ -76,15 +93,14 @@ def _how_much_holds(holds: int, fails: int, total: int) -> str:
 
 
 def _clearest(verdicts: Sequence[ClaimVerdict], outcome: Outcome) -> str:
-    """Quote the claim with this verdict whose weakest comparison is furthest from zero, in standard errors."""
+    """Quote the claim with this verdict for which there is most evidence, in its weakest comparison."""
     chosen = [verdict for verdict in verdicts if verdict.outcome == outcome]
     return f" Most clearly: “{max(chosen, key=clarity).claim.words.rstrip('.')}”" if chosen else ""
 
 
 def clarity(verdict: ClaimVerdict) -> float:
-    """Return how many standard errors the weakest margin is from zero; 0 if the error is unknown or zero."""
-    strength = abs(verdict.weakest.strength) if verdict.weakest else 0.0
-    return strength if math.isfinite(strength) else 0.0
+    """Return the logarithm of the evidence in the weakest comparison, whichever way it points."""
+    return abs(verdict.weakest.strength) if verdict.weakest else 0.0
 
 
 def best_rival(studies: Sequence[StudyResult]) -> Rival | None:

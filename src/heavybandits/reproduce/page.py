@@ -13,7 +13,7 @@ from ..report.opening import Opening
 from ..report.page import templates
 from ..report.section import Section
 from .differences import DIFFERENCES
-from .headline import headline
+from .headline import by_chance, headline
 from .paper import PAPER
 from .verdicts import ClaimVerdict, Outcome
 
@@ -41,7 +41,7 @@ def claims_opening(sections: Sequence[Section], verdicts: Sequence[ClaimVerdict]
         groups={outcome: entries for outcome in HEADINGS if (entries := claim_entries(verdicts, outcome, shared))},
         counts=Counter(verdict.outcome for verdict in verdicts), headings=HEADINGS, notes=shared,
         places=dict.fromkeys(verdict.claim.section for verdict in verdicts), differences=DIFFERENCES,
-        anchors={section.study.name: section.anchor for section in sections},
+        anchors={section.study.name: section.anchor for section in sections}, by_chance=by_chance(len(verdicts)),
     )  # fmt: skip
     script = (Path(__file__).parent / "templates" / "claims.js").read_text(encoding="utf-8")
     return Opening(

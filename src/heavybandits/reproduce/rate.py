@@ -1,4 +1,8 @@
-"""The theorem on clipped SGD: whether its rate holds after every step, not only after the last."""
+"""The theorem on clipped SGD: whether its rate holds after every step, not only after the last.
+
+Half of the runs choose the step at which the rate fails most often, and the others judge.  The rate holds if a run is
+beyond it at any step with a probability of at most delta, which takes far more runs to show than to refute.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from ..evidence.statements import MeanAbove
 from ..protocols import FloatArray
+from ..results.result import CHOOSING, JUDGING
 from ..theory import confidence, first_clip, printed_rate, printed_step
 from .comparisons import Comparison, Rule
-from .measures import StudyEvidence
+from .study_evidence import StudyEvidence
 
-PATHS = 100
+PATHS = 200
 
 
 def rate_holds(sigma: float, radius: float, horizon: int, steps: int) -> Rule:
@@ -23,14 +29,15 @@ def rate_holds(sigma: float, radius: float, horizon: int, steps: int) -> Rule:
         delta = confidence(horizon)
         rates = np.array([printed_rate(k, delta, horizon, radius, sigma) for k in range(1, steps + 1)])
         losses = 0.5 * distances**2
-        beyond, median = (losses > rates[:, None]).mean(axis=1), np.median(losses, axis=1)
-        worst = max(range(steps), key=lambda k: (beyond[k], median[k] / rates[k]))
-        share = float(beyond[worst])
+        beyond, median = losses > rates[:, None], np.median(losses, axis=1)
+        chosen = beyond[:, CHOOSING].mean(axis=1)
+        worst = max(range(steps), key=lambda k: (chosen[k], median[k] / rates[k]))
+        there, anywhere = beyond[worst, JUDGING].astype(float), beyond[:, JUDGING].any(axis=0).astype(float)
         words = (
             f"after {worst + 1:,} of {horizon:,} steps the median of f(x) - f* is {median[worst]:.3g}, and f(x) - f* "
-            f"is above the rate, {rates[worst]:.3g}, in {share:.0%} of {PATHS} runs"
+            f"is above the rate, {rates[worst]:.3g}, in {there.mean():.0%} of {there.size} runs"
         )
-        yield Comparison(words, delta - share, float(np.sqrt(share * (1.0 - share) / PATHS)), PATHS - 1)
+        yield Comparison(words, MeanAbove(delta - anywhere, 1.0 - delta), MeanAbove(there - delta, delta))
 
     return Rule(
         f"clipped SGD with the theorem's step size and clipping levels for {horizon:,} steps, from a distance of "

@@ -2,9 +2,9 @@
 
 "Close", "similar", "slightly" and "not large" mean a ratio of at most 1.25; "significantly", "much" and "crucially" one
 of at least 2; "almost the same mean regret" a difference of at most a twentieth of what choosing at random loses.
-An algorithm converges if mean regret still falls at the end and at most one replication in twenty ends in linear
-regret.  Each algorithm is represented by the variant of its grid that is best in the study, as the paper takes the best
-hyper-parameters; even replications choose it, odd ones judge.
+An algorithm converges if a round costs less at the end than on average and at most one replication in twenty ends in
+linear regret.  Each algorithm is represented by the variant of its grid that is best in the study, as the paper takes
+the best hyper-parameters; even replications choose it, odd ones judge.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from itertools import pairwise, product
 
 import numpy as np
 
+from ..evidence.statements import PairedNumbers, ProductBelow
 from .comparisons import Comparison, Rule
 from .measures import (
-    LATE_GROWTH,
-    LOG_REGRET,
+    FALLING,
+    LATE_REGRET,
     REGRET,
     SHARE_FAILED,
     SHARE_OF_RANDOM,
-    NotRunError,
+    Measured,
     ResultMeasure,
-    StudyEvidence,
     Where,
     measured,
-)  # fmt: skip
+)
+from .study_evidence import NotRunError, StudyEvidence
 
 Pairs = Sequence[tuple[str, str]]  # of families: the one claimed to have the smaller number, and its rival
 Bound = Callable[[int], float]  # on the regret up to a round
@@ -54,7 +55,7 @@ def below(pairs: Pairs, where: Where, measure: ResultMeasure = REGRET, factor: f
         for pair, labels in product(pairs, where.groups(study)):
             low, high = (measured(study, family, measure, labels) for family in pair)
             first, second = (study.resolve(family) for family in pair)
-            words = f"{measure.name}, {where.spot(labels)}: {first} {measure.show(low)}, {second} {measure.show(high)}"
+            words = f"{measure.name}, {where.spot(labels)}: {first} {low}, {second} {high}"
             yield Comparison.of(words, high * factor - low + slack)
 
     limit = "" if factor == 1.0 else f"{factor:g} times "
@@ -80,7 +81,7 @@ def under(families: Sequence[str], where: Where, measure: ResultMeasure, limit: 
     def compare(study: StudyEvidence) -> Iterator[Comparison]:
         for family, labels in product(families, where.groups(study)):
             found = measured(study, family, measure, labels)
-            shown = f"{study.resolve(family)} {measure.show(found)}, limit {limit:.3g}"
+            shown = f"{study.resolve(family)} {found}, limit {limit:.3g}"
             words = f"{measure.name}, {where.spot(labels)}: {shown}"
             yield Comparison.of(words, found * -1.0 + limit)
 
@@ -93,7 +94,7 @@ def lower_in(families: Sequence[str], low: Where, high: Where, measure: ResultMe
     def compare(study: StudyEvidence) -> Iterator[Comparison]:
         for family, less, more in product(families, low.groups(study), high.groups(study)):
             small, large = (measured(study, family, measure, labels) for labels in (less, more))
-            shown = f"{low.spot(less)} {measure.show(small)}, {high.spot(more)} {measure.show(large)}"
+            shown = f"{low.spot(less)} {small}, {high.spot(more)} {large}"
             yield Comparison.of(f"{measure.name}, {study.resolve(family)}: {shown}", large - small)
 
     return Rule(f"{measure.words}, smaller {low.words} than {high.words}: {all_of(families)}", compare, tuple(families))
@@ -105,14 +106,15 @@ def converges(families: Sequence[str], where: Where) -> Rule:
     def compare(study: StudyEvidence) -> Iterator[Comparison]:
         for family, labels in product(families, where.groups(study)):
             name, spot = study.resolve(family), where.spot(labels)
-            growth, failed = (measured(study, family, measure, labels) for measure in (LATE_GROWTH, SHARE_FAILED))
-            yield Comparison.of(f"{LATE_GROWTH.name}, {spot}: {name} {growth}, limit 1", growth * -1.0 + 1.0)
-            position = study.position(family)
-            counts = sum(study.results[label].failed[position] for label in labels)
-            words = f"{spot}: {name} ends in linear regret in {counts.sum()} of {counts.size} replications"
-            yield Comparison.of(words, failed * -1.0 + ALMOST)
+            late, excess, failed = (
+                measured(study, family, measure, labels) for measure in (LATE_REGRET, FALLING, SHARE_FAILED)
+            )
+            shown = f"{name} {late}, an average tenth {late - excess}"
+            yield Comparison.of(f"{LATE_REGRET.name}, {spot}: {shown}", excess * -1.0)
+            lost = f"{round(failed.numbers.sum())} of {failed.numbers.size} replications"
+            yield Comparison.of(f"{spot}: {name} ends in linear regret in {lost}", failed * -1.0 + ALMOST)
 
-    words = f"{LATE_GROWTH.words} {where.words} below 1, and {SHARE_FAILED.words} at most {ALMOST:g}"
+    words = f"{FALLING.words} {where.words} below 0, and {SHARE_FAILED.words} at most {ALMOST:g}"
     return Rule(f"{words}: {all_of(families)}", compare, tuple(families))
 
 
@@ -126,12 +128,11 @@ def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: st
             raise NotRunError(f"fewer than two horizons were run under {noise} noise")
         for family, (short, long) in product(families, pairwise(labels)):
             shorter, longer = (study.results[label].horizon for label in (short, long))
-            growth = measured(study, family, LOG_REGRET, [long]) - measured(study, family, LOG_REGRET, [short])
+            less, more = (measured(study, family, REGRET, [label]) for label in (short, long))
             limit = bound(longer) / bound(shorter)
-            shown = f"{LOG_REGRET.show(growth)} times the regret, limit {limit:.3g}"
+            shown = f"regret {more} instead of {less}, limit {limit:.3g} times as much"
             yield Comparison.of(
-                f"{study.resolve(family)}, {longer:,} instead of {shorter:,} pulls: {shown}",
-                growth * -1.0 + float(np.log(limit)),
+                f"{study.resolve(family)}, {longer:,} instead of {shorter:,} pulls: {shown}", less * limit - more
             )
 
     return Rule(
@@ -142,21 +143,48 @@ def grows_no_faster(families: Sequence[str], noise: str, bound: Bound, words: st
     )
 
 
+def below_on_average(pairs: Pairs, where: Where) -> Rule:
+    """Require that the geometric mean over instances of the first's mean regret is below that of the second."""
+
+    def compare(study: StudyEvidence) -> Iterator[Comparison]:
+        for (first, second), labels in product(pairs, where.groups(study)):
+            ratios = [_both(study, first, second, label) for label in labels]
+            first_mean, second_mean = (_geometric(side) for side in zip(*ratios, strict=True))
+            shown = f"{study.resolve(first)} {first_mean:.4g}, {study.resolve(second)} {second_mean:.4g}"
+            yield _compared_ratios(f"{REGRET.name}, {where.spot(labels)}: {shown}", ratios)
+
+    words = f"geometric mean of the mean regret at the horizon {where.words}"
+    return Rule(f"{words}: {names(pairs, 'below ')}", compare, members(pairs))
+
+
 def harder(pairs: Pairs, hard: Where, easy: Where) -> Rule:
     """Require that the regret of the first of each pair, relative to the second, is larger in the hard instances."""
 
     def compare(study: StudyEvidence) -> Iterator[Comparison]:
-        for (first, second), more, less in product(pairs, hard.groups(study), easy.groups(study)):
-            high, low = (
-                measured(study, first, LOG_REGRET, labels) - measured(study, second, LOG_REGRET, labels)
-                for labels in (more, less)
-            )
-            ratios = f"{hard.spot(more)} {LOG_REGRET.show(high)}, {easy.spot(less)} {LOG_REGRET.show(low)}"
+        for (first, second), [more], [less] in product(pairs, hard.groups(study), easy.groups(study)):
+            high, low = (_both(study, second, first, more), _both(study, first, second, less))
+            shown = f"{more} {high[1].value / high[0].value:.3g}, {less} {low[0].value / low[1].value:.3g}"
             families = f"{study.resolve(first)} divided by that of {study.resolve(second)}"
-            yield Comparison.of(f"{REGRET.name} of {families}: {ratios}", high - low)
+            yield _compared_ratios(f"{REGRET.name} of {families}: {shown}", [high, low])
 
     ratio = f"ratio of mean regrets at the horizon, larger {hard.words} than {easy.words}"
     return Rule(f"{ratio}: {names(pairs, 'to ')}", compare, members(pairs))
+
+
+def _both(study: StudyEvidence, first: str, second: str, label: str) -> tuple[Measured, Measured]:
+    one, other = (measured(study, family, REGRET, [label]) for family in (first, second))
+    return one, other
+
+
+def _geometric(regrets: Sequence[Measured]) -> float:
+    return float(np.exp(np.mean([np.log(max(regret.value, 1e-300)) for regret in regrets])))
+
+
+def _compared_ratios(words: str, ratios: Sequence[tuple[Measured, Measured]]) -> Comparison:
+    """Compare products of mean regrets in different instances: that of the first is claimed to be below the other."""
+    below = ProductBelow([PairedNumbers(one.numbers, other.numbers, one.high) for one, other in ratios])
+    above = ProductBelow([PairedNumbers(other.numbers, one.numbers, other.high) for one, other in ratios])
+    return Comparison(words, below, above)
 
 
 def no_worse_in_batches(single: str, batches: dict[str, int], where: Where) -> Rule:

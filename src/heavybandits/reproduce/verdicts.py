@@ -13,7 +13,7 @@ from ..results.study_result import StudyResult
 from .claims import CLAIMS, RUCB_MEDIAN, PaperClaim
 from .comparisons import Comparison, growth_needed
 from .differences import DIFFERENCES, Difference
-from .measures import NotRunError, StudyEvidence
+from .study_evidence import NotRunError, StudyEvidence
 
 Outcome = Literal["holds", "does not hold", "undecided"]
 
@@ -30,8 +30,8 @@ class ClaimVerdict:
         What the rule compared, with margins; none if the claim could not be tested.
     lack
         What was missing to test it.
-    played
-        How many replications were played.
+    played, judged
+        How many replications were played, and how many of them judge.
     notes
         How the claim was read, and which variant stands for an algorithm; a sentence each.
     differences
@@ -42,6 +42,7 @@ class ClaimVerdict:
     comparisons: tuple[Comparison, ...] = ()
     lack: str = ""
     played: int = 0
+    judged: int = 0
     notes: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
 
@@ -79,7 +80,7 @@ class ClaimVerdict:
 
     @property
     def numbers(self) -> str:
-        """The numbers that decide the claim, with standard errors, or what it would take to decide it."""
+        """The numbers that decide the claim, with the evidence, and what it would take to decide it if it is open."""
         if not self.comparisons:
             return f"{self.in_brief}."
         total = len(self.comparisons)
@@ -90,9 +91,9 @@ class ClaimVerdict:
     def _outlook(self) -> str:
         factor = growth_needed(self.comparisons)
         if math.isinf(factor):
-            return "More replications of this kind would not decide it."
-        needed = f"About {math.ceil(factor * self.played):,} replications"
-        return f"{needed} would decide it if the margin stays the same; {self.played:,} were played."
+            return "How many replications would decide it cannot be told yet."
+        needed = math.ceil((factor - 1.0) * self.judged) + self.played
+        return f"About {needed:,} replications would decide it if they go on like the {self.played:,} played so far."
 
 
 def verdicts(
@@ -139,7 +140,7 @@ def verdict_on(claim: PaperClaim, studies: Mapping[str, StudyEvidence]) -> Claim
         greedy = f"The text gives {RUCB_MEDIAN} a bonus, but the published code makes it greedy"
         notes = (*notes, f"{greedy}; the best variant here is {best[RUCB_MEDIAN]!r}.")
     differences = tuple(difference for difference in DIFFERENCES if claim.study in difference.studies)
-    return ClaimVerdict(claim, comparisons, lack, study.played, notes, differences)
+    return ClaimVerdict(claim, comparisons, lack, study.played, study.judged, notes, differences)
 
 
 def _compared(claim: PaperClaim, studies: Mapping[str, StudyEvidence]) -> tuple[tuple[Comparison, ...], str]:
