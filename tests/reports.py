@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,17 @@ ROUNDS = np.arange(1, HORIZON + 1)
 INSTANCE = hb.Instance([0.0, 1.0], hb.Cauchy())
 
 
-# A margin and its standard error by what they say about a claim.
-MARGINS = {"holds": (30.0, 2.0), "does not hold": (-30.0, 2.0), "undecided": (1.0, 2.0)}
+class Shown(NamedTuple):
+    """A statement with this evidence."""
+
+    log: float
+
+    def log_evidence(self, times: float = 1.0) -> float:
+        return times * self.log
+
+
+# Logarithms of the evidence for and against a claim, by what they say about it.
+LOGS = {"holds": (30.0, -30.0), "does not hold": (-30.0, 30.0), "undecided": (0.5, -0.5)}
 
 
 def verdict(
@@ -31,10 +40,11 @@ def verdict(
     comparisons: Sequence[tuple[str, float, float]] = (), notes: tuple[str, ...] = (),
     differences: tuple[Difference, ...] = (),
 ) -> ClaimVerdict:  # fmt: skip
-    """Return a verdict on a claim, by default from a comparison with this outcome; others have words, margin, error."""
+    """Return a verdict on a claim, by default from a comparison with this outcome; others have words and evidence."""
     claim = PaperClaim(words, where, study, Rule("smaller", lambda: ()))
-    compared = comparisons or [("1 against 2", *MARGINS[outcome])]
-    return ClaimVerdict(claim, tuple(Comparison(*one, 99) for one in compared), "", 100, notes, differences)
+    compared = comparisons or [("1 against 2", *LOGS[outcome])]
+    shown = tuple(Comparison(text, Shown(for_it), Shown(against)) for text, for_it, against in compared)
+    return ClaimVerdict(claim, shown, "", 100, 50, notes, differences)
 
 
 def write_claims(studies: Sequence[StudyResult], folder: Path, verdicts: Sequence[ClaimVerdict]) -> Path:

@@ -15,7 +15,7 @@ from heavybandits import cli
 from heavybandits.report.folder import Reported, run_and_report
 from heavybandits.reproduce import ClaimVerdict, folder
 from heavybandits.reproduce.further import decide_further, load_further
-from heavybandits.reproduce.measures import StudyEvidence
+from heavybandits.reproduce.study_evidence import StudyEvidence
 from heavybandits.results.study_result import StudyResult
 from heavybandits.studies.executors import workers
 from heavybandits.studies.run import run_studies
@@ -66,7 +66,7 @@ def test_looks_double_the_replications_of_the_best_variants(
     study: Study, results: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claims_are(True, monkeypatch)
-    monkeypatch.setattr("heavybandits.reproduce.further.MOST_LOOKS", 3)
+    monkeypatch.setattr("heavybandits.reproduce.further.MOST_TIMES", 4)
     told: list[str] = []
     decide_further({NAME: study}, str(results), executor, tell=told.append)
     assert told == [f"Undecided claims: 1. Playing further replications of {NAME}."] * 2  # the second and third look
@@ -122,10 +122,14 @@ def test_all_replications_judge_but_those_that_chose(
     decide_further({NAME: study}, str(results), executor, budget=2 * LOOK)
     first, further = Store(results / f"{NAME}.zarr").load(), load_further(results)[NAME]
     evidence, label = StudyEvidence(first, further), "100 arms, 0.02 apart"
-    regret = evidence.result(label).regret.to_numpy()[evidence.position("SGD-UCB (p=3)")]
+    regret = evidence.results[label].regret.to_numpy()[evidence.position("SGD-UCB (p=3)")]
     judging = [1, 3, 5, 7, *range(8, 16)]
     assert np.array_equal(regret, further.results[label].regret.sel(policy="SGD-UCB (p=3)").to_numpy()[judging])
     assert (evidence.played, StudyEvidence(first).played) == (16, 8)
+    assert (evidence.judged, StudyEvidence(first).judged) == (12, 4)
+    times = first.results[label].wall_time.sel(policy=first.best["SGD-UCB (p=3)"]).to_numpy()[1::2]
+    judged = evidence.results[label].wall_time.to_numpy()[evidence.position("SGD-UCB (p=3)")]
+    assert np.array_equal(judged[:4], times)  # what was measured once is not measured again
 
 
 @pytest.mark.slow
@@ -156,7 +160,7 @@ def test_further_replications_are_played_only_if_asked(
 @pytest.mark.slow
 def test_a_folder_is_reported_with_claims_if_it_holds_studies_of_the_paper(results: Path) -> None:
     reported = cli._report(results, None)
-    assert reported.closing == "Claims of the paper: 0 hold, 0 do not, 1 undecided"
+    assert reported.closing == "Claims of the paper: too few replications to judge the paper"
     assert "The paper's claims" in reported.page.read_text()
     store = Store(results / f"{NAME}.zarr")
     mine = store.record.model_copy(update={"name": "mine"}).sealed()

@@ -113,7 +113,7 @@ def test_what_fails_comes_first_and_no_note_comes_twice(tmp_path: Path) -> None:
         ("hhfuuu", "Most claims that can be decided hold; 1 does not."),
         ("hffu", "Of 3 claims that can be decided, 2 do not hold."),
         ("hf", "Of 2 claims that can be decided, 1 does not hold."),
-        ("uu", "No claim of the paper can be decided yet."),
+        ("uu", "Too few replications to judge the paper."),
     ],
 )
 def test_headline_follows_the_verdicts(outcomes: str, title: str) -> None:
@@ -126,8 +126,8 @@ def test_headline_follows_the_verdicts(outcomes: str, title: str) -> None:
 
 
 def test_headline_quotes_the_clearest_claim_and_finds_the_rival() -> None:
-    verdicts = [verdict("Certain", comparisons=[("", 3.0, 0.0)]), verdict("Vague", comparisons=[("", 10.0, 2.0)]),
-                verdict("Half", comparisons=[("", 99.0, 1.0), ("", 10.0, 2.0)]), verdict("Clear"),
+    verdicts = [verdict("Vague", comparisons=[("", 5.0, -2.0)]),
+                verdict("Half", comparisons=[("", 99.0, -99.0), ("", 5.0, -2.0)]), verdict("Clear"),
                 verdict("Wrong", "does not hold")]  # fmt: skip
     slopes = {"x": result([0.4], [0.2], [0.1], labels=("UCB", "SGD-UCB", "mine")),
               "y": result([0.1], [0.3], [0.2], labels=("UCB", "SGD-UCB", "mine"))}  # fmt: skip
@@ -144,7 +144,7 @@ def test_headline_quotes_the_clearest_claim_and_finds_the_rival() -> None:
 
 
 def test_numbers_do_not_break_and_undecided_claims_say_what_to_do(tmp_path: Path) -> None:
-    compared = [("regret, Env1: UCB 58 ± 6, KL-UCB 14 ± 3", 44.0, 7.0)]
+    compared = [("regret, Env1: UCB 58 ± 6, KL-UCB 14 ± 3", 44.0, -7.0)]
     verdicts = [verdict("Sure", where="Section 3.1, Table 1", comparisons=compared), verdict("Open", "undecided")]
     made = study({"x": result([0.1, 0.2]), "y": result([0.1, 0.2, 0.3])})
     page = write_claims([made], tmp_path, verdicts).read_text()
@@ -155,3 +155,4 @@ def test_numbers_do_not_break_and_undecided_claims_say_what_to_do(tmp_path: Path
     assert "heavybandits reproduce --decide</code>" in page
     assert "2 to 3 replications" in page
     assert "--decide" not in write_claims([made], tmp_path, verdicts[:1]).read_text()
+    assert "so at most 0.1 of 2 are expected to be wrong." in page

@@ -9,6 +9,7 @@ from worlds import (
     HORIZONS,
     MANY,
     OURS,
+    RACES,
     RUCB,
     costs,
     environments,
@@ -47,7 +48,7 @@ def test_in_a_mirrored_world_no_claim_holds() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("replications", [1, 3])
+@pytest.mark.parametrize("replications", [1, 18])
 def test_few_replications_decide_nothing(replications: int) -> None:
     world = papers_world(replications)
     assert of_results(world) == dict.fromkeys(ON_RESULTS, "undecided")
@@ -182,7 +183,7 @@ def growing(exponent: float) -> StudyResult:
 
 def cost_of_ours(x: float) -> StudyResult:
     families = (*OURS, RUCB)
-    return race(dict.fromkeys(families, 9.0), dict.fromkeys(families, 0), {**dict.fromkeys(OURS, x), RUCB: 10.0}, MANY)
+    return race(dict.fromkeys(families, 9.0), dict.fromkeys(families, 0), {**dict.fromkeys(OURS, x), RUCB: 10.0}, RACES)
 
 
 def cost_of_a_pull(x: float) -> StudyResult:
@@ -219,6 +220,9 @@ def share_of_chance(x: float) -> StudyResult:
     ],
 )
 def test_what_words_mean(words: str, made: Callable[[float], StudyResult], most: float) -> None:
-    for factor, outcome in ((0.99, "holds"), (1.01, "does not hold")):
+    for factor, supported in ((0.98, True), (1.02, False)):  # too close to decide, but evidence points somewhere
         study = made(factor * most)
-        assert find(verdicts({study.name: study}), words).outcome == outcome
+        weakest = find(verdicts({study.name: study}), words).weakest
+        assert weakest is not None
+        assert (weakest.supporting.log_evidence() > 0.0) == supported
+        assert (weakest.contradicting.log_evidence() > 0.0) != supported
