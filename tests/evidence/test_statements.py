@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heavybandits.evidence.statements import (
-    LOG_PARTS_WEIGHTS,
-    PARTS,
+    LOG_STAKE_WEIGHTS,
+    STAKES,
     AllOf,
     MeanAbove,
     PairedNumbers,
@@ -27,7 +27,7 @@ NEED = math.log(20.0)
 def wealth(numbers: list[float]) -> float:
     """Return the mixture of what all bets have made, number by number."""
     total = 0.0
-    for part, log in zip(PARTS, LOG_PARTS_WEIGHTS, strict=True):
+    for part, log in zip(STAKES, LOG_STAKE_WEIGHTS, strict=True):
         won = math.exp(log)
         for number in numbers:
             won *= 1.0 + part * number
@@ -42,8 +42,8 @@ def test_evidence_on_a_mean_is_the_wealth_of_the_bets(numbers: list[float]) -> N
 
 
 def test_bets_are_a_mixture_and_never_lose_everything() -> None:
-    assert np.exp(LOG_PARTS_WEIGHTS).sum() == pytest.approx(1.0)
-    assert PARTS.max() < 1.0
+    assert np.exp(LOG_STAKE_WEIGHTS).sum() == pytest.approx(1.0)
+    assert STAKES.max() < 1.0
     with pytest.raises(ValueError, match="no number may be below -1, got -2"):
         MeanAbove(np.array([1.0, -2.0]), 1.0)
 

@@ -187,7 +187,7 @@ def test_late_quantile_is_over_those_who_got_there() -> None:
 
 def test_times_are_those_of_replications_that_reach_the_target() -> None:
     cost = {"never": 1.0, "early": 1.0, "late": 1.0}
-    made = race({"never": 4.0, "early": 9.0, "late": 40.0}, {"never": 50, "early": 25, "late": 0}, cost, 300)
+    made = race({"never": 4.0, "early": 9.0, "late": 40.0}, {"never": 50, "early": 25, "late": 0}, cost, 600)
     assert outcome_of(faster([("early", "late")], 0.1), made) == "holds"
     assert outcome_of(faster([("late", "early")], 0.1), made) == "does not hold"
     for pair in (("late", "never"), ("never", "late"), ("late", "late")):

@@ -21,8 +21,8 @@ from .quantiles import gains, log_quantile_evidence
 
 # Parts of the wealth that a bet can lose: 95%, and half as much again and again.  Numbers that hardly vary, compared
 # with their limits, call for the largest; so it gets half of the weight, and others in proportion to k^(-3/2).
-PARTS = 0.95 * 0.5 ** np.arange(10)
-LOG_PARTS_WEIGHTS = np.log(np.arange(1, 11) ** -1.5 / (np.arange(1, 11) ** -1.5).sum())
+STAKES = 0.95 * 0.5 ** np.arange(10)
+LOG_STAKE_WEIGHTS = np.log(np.arange(1, 11) ** -1.5 / (np.arange(1, 11) ** -1.5).sum())
 TINIEST = 1e-300
 RATIO_STEP, RATIO_LIMIT = 0.02, 32.0  # ratios of means are known to 2%, if they are between 1/32 and 32
 
@@ -51,11 +51,11 @@ class MeanAbove:
         least = max(least, TINIEST)
         if (numbers < -least * (1.0 + 1e-9)).any():
             raise ValueError(f"no number may be below {-least:g}, got {numbers.min():g}")
-        self._logs = np.log1p(np.outer(PARTS, numbers / least)).sum(axis=1)
+        self._logs = np.log1p(np.outer(STAKES, numbers / least)).sum(axis=1)
 
     def log_evidence(self, times: float = 1.0) -> float:
         """Return the logarithm of the evidence; see :class:`Statement`."""
-        return float(np.logaddexp.reduce(LOG_PARTS_WEIGHTS + times * self._logs))
+        return float(np.logaddexp.reduce(LOG_STAKE_WEIGHTS + times * self._logs))
 
 
 class PairedNumbers(NamedTuple):
@@ -86,7 +86,7 @@ class ProductBelow:
         ratios = np.exp(RATIO_STEP * np.arange(-self._reach, self._reach + 1))
         ratios[0] = 0.0  # for all that are smaller
         self._logs = [
-            np.array([np.log1p(np.outer(PARTS, (c * second - first) / most)).sum(axis=1) for c in ratios])
+            np.array([np.log1p(np.outer(STAKES, (c * second - first) / most)).sum(axis=1) for c in ratios])
             for first, second, most in pairs
         ]
 
@@ -94,7 +94,7 @@ class ProductBelow:
         """Return the logarithm of the evidence; see :class:`Statement`."""
         least = np.zeros(1)  # by the sum of the places on the grid
         for logs in self._logs:
-            wealth = np.logaddexp.reduce(LOG_PARTS_WEIGHTS + times * logs, axis=1)
+            wealth = np.logaddexp.reduce(LOG_STAKE_WEIGHTS + times * logs, axis=1)
             sums = np.full(len(least) + len(wealth) - 1, math.inf)
             for place, log in enumerate(wealth):
                 part = slice(place, place + len(least))

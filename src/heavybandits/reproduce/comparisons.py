@@ -79,7 +79,7 @@ def growth_needed(comparisons: Sequence[Comparison]) -> float:
     ...     return Comparison.of("", Measured(np.full(100, mean), -1.0, 1.0))
     >>> for_it, against, neither = map(comparison, (0.01, -0.01, 0.0))
     >>> [round(growth_needed(group), 1) for group in ([for_it], [for_it, against], [neither])]
-    [4.0, 4.8, inf]
+    [3.8, 4.6, inf]
     """
     for_it = max(_times(comparison.supporting, 1.0 / ERROR) for comparison in comparisons)
     against = min(_times(comparison.contradicting, len(comparisons) / ERROR) for comparison in comparisons)

@@ -124,8 +124,8 @@ def verdicts(
     >>> families = {label: label for label in policies}
     >>> study = StudyResult("cauchy", "Cauchy noise", "", results, families, {}, {}, {})
     >>> decided = verdicts({"cauchy": study})
-    >>> decided[0].claim.where, decided[0].claim.study, {verdict.outcome for verdict in decided} > {"undecided"}
-    ('Section 1.2, Section 3', 'cauchy', True)
+    >>> decided[0].claim.where, decided[0].claim.study, decided[0].outcome
+    ('Section 1.2, Section 3', 'cauchy', 'undecided')
     """
     evidence = {name: StudyEvidence(study, further.get(name)) for name, study in studies.items()}
     return [verdict_on(claim, evidence) for claim in CLAIMS if claim.study in studies]
