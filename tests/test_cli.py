@@ -71,7 +71,7 @@ def test_help_shows_an_example(command: str) -> None:
 @pytest.mark.slow
 def test_diagnose_reads_standard_input_and_draws(tmp_path: Path) -> None:
     rows = "".join(f"{'ab'[i % 2]},{i % 7 + i % 2}\n" for i in range(400))
-    done = tool("diagnose", "-", "--plots", tmp_path / "plots", typed=f"arm,reward\n{rows}")
+    done = tool("diagnose", "-", "--in-order", "--plots", tmp_path / "plots", typed=f"arm,reward\n{rows}")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("standard input: 400 rewards of 2 arms")
     assert sorted(path.name for path in (tmp_path / "plots").iterdir()) == ["drift.png", "hill.png", "tails.png"]
@@ -96,7 +96,7 @@ def test_diagnose_takes_costs_by_the_names_of_their_columns() -> None:
     typed = "server;ms\n" + "rome;1,5\noslo;2,5\n" * 5 + "oslo;\n"
     columns = ("--arm-column", "server", "--reward-column", "ms")
     done = tool("diagnose", "-", "--minimise", "--goal", "location", *columns, typed=typed)
-    assert done.stdout.startswith("standard input: 10 costs of 2 arms, in the order of the file; 1 row with missing")
+    assert done.stdout.startswith("standard input: 10 costs of 2 arms; 1 row with missing")
     assert "Goal: location." in done.stdout
     assert "Best arm: Too early: 10 of the first 24 costs are in" in done.stdout
     done = tool("diagnose", "-", "--goal", "median", typed="arm,reward\na,1\n")

@@ -126,6 +126,7 @@ def diagnose(
     ] = None,
     minimise: Annotated[bool, typer.Option("--minimise", help="Rewards are costs: lower is better.")] = False,
     control: Annotated[str | None, typer.Option(metavar="ARM", help="The arm to compare earnings with.")] = None,
+    in_order: Annotated[bool, typer.Option("--in-order", help="Rows are in order of time.")] = False,
     arm_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the arm.")] = "arm",
     reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the reward.")] = "reward",
     feature_column: Annotated[
@@ -146,7 +147,7 @@ def diagnose(
         from .diagnosis import diagnose as look
 
         found = look(
-            rewards, goal=chosen, minimise=minimise, control=control, arm_column=arm_column,
+            rewards, goal=chosen, minimise=minimise, control=control, ordered=in_order, arm_column=arm_column,
             reward_column=reward_column, feature_columns=feature_column or (), plots=plots,
         )  # fmt: skip
     print(visible(found.text()), end="")

@@ -35,14 +35,15 @@ FILES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_odd_files_have_a_report_whose_snippet_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    report = hb.diagnose(logged(FILES[name]))
+    log = logged(FILES[name])
+    report = hb.diagnose(log)
     text = report.text()
     assert all(line.strip() in text for line in report.snippet.splitlines())
     assert "nan" not in text
     assert report.pooled.infinite == sum(np.isinf(values).sum() for values in FILES[name].values())
-    exec(report.snippet, {})
+    exec(report.snippet, {"table": log})
     table = capsys.readouterr().out
-    assert re.search(", 1 reward[,;\n]", table)
+    assert re.search(f", {len(log):,} rewards?[,;\n]", table)
     assert table.startswith(f"{report.advice.name}, ")
     assert not is_beaten(report)
 
@@ -54,7 +55,7 @@ def drifting(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
     arms = rng.integers(0, 3, 6000)
     rewards = 3 * arms + rng.standard_cauchy(6000) + np.where(np.arange(6000) < 4000, 0, 2)
     lines = [f"arm {arm},{reward}" for arm, reward in zip(arms, rewards, strict=True)]
-    return hb.diagnose(io.StringIO("\n".join(["arm,reward", *lines])), plots=folder), folder
+    return hb.diagnose(io.StringIO("\n".join(["arm,reward", *lines])), plots=folder, ordered=True), folder
 
 
 @pytest.mark.slow
@@ -80,7 +81,7 @@ def test_a_report_of_costs_speaks_of_costs() -> None:
     report = hb.diagnose(waits, minimise=True)
     text = report.text()
     assert report.evidence.winner == "fast"
-    assert "reward" not in text.replace("agent.update(arm, -", "")
+    assert "reward" not in "".join(part for part in text.split("\n\n") if "import" not in part and "log = " not in part)
     assert "what the arm cost, negated" in report.snippet
     assert "The upper tail" in text
     assert report.levels[report.rewards.labels.index("fast")].mean == pytest.approx(-3, rel=0.2)
@@ -164,7 +165,7 @@ def test_revenue_that_changes_is_described_by_means(tmp_path: Path) -> None:
     paid = rng.random(4000) < np.where(np.arange(4000) < 2000, 0.05, 0.2)
     log = pd.DataFrame({"arm": rng.permutation(np.repeat(["a", "b"], 2000)), "reward": np.where(paid, 10.0, 0.0)})
     log.loc[0, "reward"] = 20.0
-    report = hb.diagnose(log)
+    report = hb.diagnose(log, ordered=True)
     assert report.goal == "mean"
     assert report.pooled.drift.shift == pytest.approx(1.5, abs=0.2)
     assert re.match(
@@ -176,7 +177,7 @@ def test_revenue_that_changes_is_described_by_means(tmp_path: Path) -> None:
         levels = np.asarray(line.get_ydata(), float)
         assert np.mean(levels[:10]) == pytest.approx(0.5, abs=0.2)
         assert np.mean(levels[10:]) == pytest.approx(2.0, abs=0.3)
-    by_median = hb.diagnose(log, goal="location")
+    by_median = hb.diagnose(log, goal="location", ordered=True)
     assert ", although their median stays the same.  " in by_median.findings()[-1]
     assert drift_plot(by_median.rewards, [0], "location").axes[0].get_ylabel() == "median in a window"
 
@@ -197,14 +198,14 @@ def test_plots_are_pictures(drifting: tuple[Report, Path]) -> None:
 
 @pytest.mark.slow
 def test_plots_of_next_to_nothing(tmp_path: Path) -> None:
-    hb.diagnose(logged({"a": np.array([1.0])}), plots=tmp_path)
+    hb.diagnose(logged({"a": np.array([1.0])}), plots=tmp_path, ordered=True)
     assert len(list(tmp_path.glob("*.png"))) == 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rewards", [[1e308, -1e308], [1e308, -1e308, math.inf, 1.0, 5e-324], [0.0, 5e-324, 1e-323]])
 def test_plots_of_the_largest_and_the_smallest_numbers(tmp_path: Path, rewards: list[float]) -> None:
-    hb.diagnose(logged({"a": np.resize(rewards, 100), "b": np.resize(rewards, 97)}), plots=tmp_path)
+    hb.diagnose(logged({"a": np.resize(rewards, 100), "b": np.resize(rewards, 97)}), plots=tmp_path, ordered=True)
     assert len(list(tmp_path.glob("*.png"))) == 3
 
 
@@ -212,7 +213,7 @@ def test_plots_of_the_largest_and_the_smallest_numbers(tmp_path: Path, rewards: 
 def test_arms_beyond_twenty_are_counted_not_listed() -> None:
     text = hb.diagnose(logged(FILES["many arms"])).text()
     assert "(and 10 arms with fewer rewards)" in text
-    assert "n_arms=30" in text
+    assert "arm 29" in text
 
 
 def test_a_single_reward_has_no_interval() -> None:

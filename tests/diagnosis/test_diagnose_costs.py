@@ -39,7 +39,9 @@ def test_a_file_of_costs_is_described_without_the_word_reward(file: str) -> None
     costs, rewards = (hb.diagnose(logged(FILES[file]), minimise=minimise) for minimise in (True, False))
     for report, noun, other in ((costs, "cost", "reward"), (rewards, "reward", "cost")):
         assert noun in report.text()
-        assert other not in f"{report.text()}{report._repr_html_()}{report.why}{report.advice.reason}"
+        said = f"{report.text()}{report._repr_html_()}{report.why}{report.advice.reason}"
+        program = ("read_rewards", "log.rewards", "agent.update")  # which names what the library has
+        assert other not in "".join(line for line in said.splitlines() if not any(name in line for name in program))
 
 
 @pytest.mark.parametrize("minimise", [False, True])
@@ -59,7 +61,7 @@ def test_drift_is_plotted_in_the_units_of_the_file() -> None:
 def test_plots_of_costs_are_those_of_the_same_rewards(tmp_path: Path) -> None:
     table = logged({"a": 1 + np.random.default_rng(0).pareto(1.5, 301)})
     for minimise in (False, True):
-        hb.diagnose(table, goal="mean", minimise=minimise, plots=tmp_path / str(minimise))
+        hb.diagnose(table, goal="mean", minimise=minimise, ordered=True, plots=tmp_path / str(minimise))
     for name in ("hill", "tails", "drift"):
         rewards, costs = ((tmp_path / str(minimise) / f"{name}.png").read_bytes() for minimise in (False, True))
         assert rewards == costs

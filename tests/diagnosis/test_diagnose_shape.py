@@ -95,7 +95,7 @@ def test_pooled_drift_ignores_which_arms_come_when() -> None:
     frame = pd.DataFrame(
         {"arm": np.repeat(["a", "b"], 500), "reward": np.r_[rng.pareto(1, 500), 5 - rng.pareto(1, 500)]}
     )
-    assert hb.diagnose(frame).pooled.drift.p_value > 0.05
+    assert hb.diagnose(frame, ordered=True).pooled.drift.p_value > 0.05
 
 
 @pytest.mark.parametrize(("gap", "said"), [(1.0, "Drift: the level of '"), (0.0, "Drift: none seen")])
@@ -103,6 +103,7 @@ def test_arms_that_change_places_drift_though_their_average_does_not(gap: float,
     rng = np.random.default_rng(0)
     arms = rng.integers(2, size=2000)
     levels = gap * ((arms == 0) == (np.arange(2000) < 1000))
-    report = hb.diagnose(pd.DataFrame({"arm": np.array(["a", "b"])[arms], "reward": levels + rng.normal(size=2000)}))
+    table = pd.DataFrame({"arm": np.array(["a", "b"])[arms], "reward": levels + rng.normal(size=2000)})
+    report = hb.diagnose(table, ordered=True)
     assert report.pooled.drift.p_value > 0.05
     assert report.findings()[-1].startswith(said)

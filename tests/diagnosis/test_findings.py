@@ -18,7 +18,7 @@ NONE = Drift(math.nan, 0, math.nan)
 
 
 def test_no_drift_of_arms_that_are_too_short_to_tell() -> None:
-    said = about_drift([("a", NONE), ("b", NONE)], Drift(0.5, 8, -0.6), "reward", "mean")
+    said = about_drift([("a", NONE), ("b", NONE)], Drift(0.5, 8, -0.6), "reward", "mean", common=False)
     assert said == "Drift: none seen."
 
 
@@ -39,19 +39,20 @@ def test_no_drift_of_arms_that_are_too_short_to_tell() -> None:
 def test_the_words_for_a_change(shift: float, together: str, alone: str, one_arm: bool) -> None:
     changed = Drift(1e-6, 8, shift)
     arms, pooled = ([("a", NONE), ("b", changed)], Drift(0.5, 3, 1.0)) if one_arm else ([("a", NONE)], changed)
-    said = about_drift(arms, pooled, "cost", "median")
+    said = about_drift(arms, pooled, "cost", "median", common=False)
     assert said.startswith(f"Drift: {alone if one_arm else together}  So the agent needs drift=True")
 
 
 def test_drift_names_the_arm_that_changes_and_the_agent_watches_for_it() -> None:
     rng = np.random.default_rng(0)
     arms = {"a": rng.normal(np.repeat([9.0, 0.0], 500)), "b": rng.normal(4.0, size=1000)}
-    report = hb.diagnose(pd.DataFrame({"arm": ["a", "b"] * 1000, "reward": np.stack(list(arms.values()), 1).ravel()}))
+    table = pd.DataFrame({"arm": ["a", "b"] * 1000, "reward": np.stack(list(arms.values()), 1).ravel()})
+    report = hb.diagnose(table, ordered=True)
     said = report.findings()
     assert "This is about the whole file; but there is drift, so another arm may be better by now." in said
     assert "The clearest case is 'a'." in said[-1]
     assert ", drift=True)" in report.snippet
-    exec(report.snippet, {})
+    exec(report.snippet, {"table": table})
     steady = hb.diagnose(logged(arms | {"a": rng.normal(size=1000)}))
     assert not steady.drifts
     assert "drift" not in steady.snippet

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,18 +13,20 @@ import numpy as np
 from .._validate import require_extra, unknown
 from ..engine.progress import say
 from ..evidence.comparison import weigh_log
+from ..evidence.report import Evidence
 from ..logs.frames import Source
 from ..logs.rewards import Rewards, read_rewards
 from ..numerics import LARGEST_FLOAT
 from ..protocols import FloatArray
 from .advice import advise, overruled, rivals
+from .changes import arms_move_together, ranks_within_arms
 from .contexts import weigh_contexts
 from .goals import choose_goal
 from .means import paid_by
 from .plots import save_plots
 from .replay import IN_FULL, cap_of, replay_rewards
 from .report import ARMS_SHOWN, Report
-from .shape import Drift, centred_ranks, drift_of_ranks, level, measure, repeated
+from .shape import NOT_SOUGHT, drift_of_ranks, level, measure, repeated
 
 __all__ = ["Report", "diagnose"]
 
@@ -35,6 +38,7 @@ def diagnose(
     goal: Literal["mean", "location"] | None = None,
     minimise: bool = False,
     control: str | None = None,
+    ordered: bool = False,
     arm_column: str = "arm",
     reward_column: str = "reward",
     feature_columns: Sequence[str] = (),
@@ -55,6 +59,8 @@ def diagnose(
         Whether rewards are costs, such as latencies, so that less is better.
     control
         The arm with which earnings are compared, beside those as logged.
+    ordered
+        Whether rows are in order of time although there is no column ``time``.  Drift is sought only in rows that are.
     arm_column, reward_column
         Names of the columns.
     feature_columns
@@ -72,7 +78,7 @@ def diagnose(
     >>> report.goal, report.evidence.winner
     ('location', '1')
     >>> print(report.text().splitlines()[0])
-    text: 2,000 rewards of 2 arms, in the order of the file
+    text: 2,000 rewards of 2 arms
     """
     if goal not in (None, "mean", "location"):
         raise ValueError(f"diagnose: goal must be 'mean' or 'location', got {goal!r}")
@@ -97,12 +103,20 @@ def diagnose(
             "or use the goal 'location'"
         )
     chosen, why = choose_goal(by_arm, medians, pooled, rewards.noun) if goal is None else (goal, "As requested.")
-    largest = sorted(sorted(range(len(medians)), key=lambda arm: -len(by_arm[arm]))[:ARMS_SHOWN])
-    shapes = {arm: measure(by_arm[arm], chosen) for arm in largest}
-    pooled = pooled._replace(drift=_pooled_drift(rewards, chosen))
+    ordered = ordered or rewards.timed
+    evidence = weigh_log(rewards, chosen, control=control)
+    shown = arms_shown(rewards, evidence)
+    shapes = {arm: measure(by_arm[arm], chosen) for arm in shown}
+    common = arms_move_together(rewards) if ordered else None
+    if ordered:
+        levels = np.array([level(values, chosen) for values in by_arm])
+        drift = drift_of_ranks(ranks_within_arms(rewards), _residuals(rewards, levels), chosen)
+        pooled = pooled._replace(drift=drift)
+    else:
+        pooled, *rest = (shape._replace(drift=NOT_SOUGHT) for shape in (pooled, *shapes.values()))
+        shapes = dict(zip(shapes, rest, strict=True))
     if plots is not None:
-        save_plots(Path(plots), rewards, residuals, pooled, largest, chosen)
-    levels = {arm: paid_by(by_arm[arm]) for arm in largest}
+        save_plots(Path(plots), rewards, residuals, pooled, shown if ordered else [], chosen)
     advice = advise(by_arm, chosen, medians, pooled, residuals, minimised=minimise)
     candidates = [advice, *rivals(chosen, pooled, residuals)]
     replayed = replay_rewards(
@@ -112,22 +126,37 @@ def diagnose(
     )  # fmt: skip
     contexts = weigh_contexts(rewards, chosen) if rewards.feature_names else None
     return Report(
-        rewards=rewards, goal=chosen, why=why, evidence=weigh_log(rewards, chosen), levels=levels, arms=shapes,
-        pooled=pooled,
-        advice=overruled(advice, candidates, replayed), replay=replayed, contexts=contexts,
+        rewards=rewards, goal=chosen, why=why, evidence=evidence, levels={arm: paid_by(by_arm[arm]) for arm in shown},
+        arms=shapes, pooled=pooled, common=common, advice=overruled(advice, candidates, replayed), replay=replayed,
+        reading=_reading(source, arm_column, reward_column, minimise), contexts=contexts,
     )  # fmt: skip
+
+
+def arms_shown(rewards: Rewards, evidence: Evidence) -> list[int]:
+    """Return the numbers of the leader and of the arms with the most rewards, the best first."""
+    sizes, numbers = np.bincount(rewards.arms), {label: arm for arm, label in enumerate(rewards.labels)}
+    estimates = evidence.estimates
+    worth = np.nan_to_num(
+        [estimates[label] for label in rewards.labels], nan=-math.inf if not rewards.minimised else math.inf
+    )
+    order = np.argsort(worth if rewards.minimised else -worth, kind="stable").tolist()
+    if evidence.leader is not None:
+        order.insert(0, order.pop(order.index(numbers[evidence.leader])))
+    kept = {order[0], *sorted(order[1:], key=lambda arm: -sizes[arm])[: ARMS_SHOWN - 1]}
+    return [arm for arm in order if arm in kept]
+
+
+def _reading(source: Source, arm_column: str, reward_column: str, minimise: bool) -> str:
+    """Return the arguments with which a program reads the same rewards."""
+    what = repr(str(source)) if isinstance(source, str | os.PathLike) else "table"
+    if isinstance(source, list | tuple) and all(isinstance(one, str | os.PathLike) for one in source):
+        what = repr([str(one) for one in source])
+    columns = {"arm_column": (arm_column, "arm"), "reward_column": (reward_column, "reward")}
+    given = "".join(f", {name}={column!r}" for name, (column, usual) in columns.items() if column != usual)
+    return f"{what}{given}{', minimise=True' if minimise else ''}"
 
 
 def _residuals(rewards: Rewards, levels: FloatArray) -> FloatArray:
     """Subtract the levels of the arms; a residual is infinite only if the reward is."""
     distances = np.clip(rewards.rewards - levels[rewards.arms], -LARGEST_FLOAT, LARGEST_FLOAT)
     return np.where(np.isinf(rewards.rewards), rewards.rewards, distances)
-
-
-def _pooled_drift(rewards: Rewards, goal: str) -> Drift:
-    """Look for a change in ranks within arms, which are comparable even if the arms' noises differ."""
-    ranks = np.empty(len(rewards.rewards))
-    for rows, values in zip(rewards.rows, rewards.by_arm, strict=True):
-        ranks[rows] = centred_ranks(values)
-    levels = np.array([level(values, goal) for values in rewards.by_arm])
-    return drift_of_ranks(ranks, _residuals(rewards, levels), goal)

@@ -15,7 +15,8 @@ Rules of thumb; the first that applies decides.
    ``sgd-ucb``, which requires symmetry but no moments, with measured parameters: the clipping level is the largest
    difference between medians, but at least half the spread, and the bonus is 0.3 of half the spread.
 5. *Anything else* gets a policy that needs no prior knowledge: ``auto`` for locations, and for means if the noise is
-   symmetric and the arms are alike, so that medians rank them too; otherwise ``auto-mean``.
+   symmetric and the arms are alike, so that medians rank them too; otherwise ``auto-mean``, also for locations of
+   skewed arms with different spreads, which ``auto`` would rank by neither medians nor means.
 
 Arms are alike if no spread is more than 1.5 times another.  The residuals of all arms are pooled: the arms share their
 noise, or a single arm has too few rewards.
@@ -46,7 +47,10 @@ NEARLY_SYMMETRIC = 0.1  # skew
 FEW_OUTLIERS = 1e-5  # share of rewards; normal noise gives 2e-6
 PARAMETER_FREE = {"mean": "auto-mean", "location": "auto"}  # policies that need no prior knowledge
 ALIKE = 1.5  # ratio of spreads
-LISTED = 20  # arms that a snippet names
+DIFFERENT_SHAPES = (
+    "Arms are skewed and differ in spread, and auto would then rank them by neither their medians nor their means.  "
+    "This policy ranks them by their means; compare with the goal location says which median is best."
+)
 
 
 @dataclass(frozen=True)
@@ -71,19 +75,19 @@ class Advice:
         given = ", ".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.name}({given})" if given else self.name
 
-    def snippet(self, labels: tuple[str, ...], horizon: int, reward: float, paid: str, drifts: bool) -> str:
-        """Return a program that uses the policy online."""
+    def snippet(self, reading: str, paid: str, drifts: bool) -> str:
+        """Return a program that feeds logged rewards to an agent with the policy, and then decides online."""
         given = "".join(f", {name}={value!r}" for name, value in self.parameters.items())
-        arms = f"arms={list(labels)!r}" if len(labels) <= LISTED else f"n_arms={len(labels)}"
-        example = repr(reward) if math.isfinite(reward) else "0.0"
         drift = ", drift=True" if drifts else ""
         return (
-            "import heavybandits as hb\n\n"
+            "import heavybandits as hb\n"
+            "from heavybandits.logs.rewards import read_rewards\n\n"
+            f"log = read_rewards({reading})\n"
             f"policy = hb.make({self.name!r}{given})\n"
-            f"agent = hb.Agent(policy, {arms}, horizon={horizon}{drift})\n"
-            "arm = agent.select()\n"
-            f"agent.update(arm, {example})  # {paid}\n"
+            f"agent = hb.Agent(policy, arms=log.labels, horizon=2 * len(log.rewards){drift})\n"
+            "agent.update_many([log.labels[arm] for arm in log.arms], log.rewards, selected=False)\n"
             "print(agent)\n"
+            f"arm = agent.select()  # then agent.update(arm, reward), with {paid}\n"
         )
 
 
@@ -126,6 +130,8 @@ def advise(
     if goal == "mean" and not shifts:
         reason = "Arms may differ in more than their level, so only means tell which earns most."
         return Advice(PARAMETER_FREE["mean"], {}, reason)
+    if not (alike or is_symmetric(noise)) and not noise.infinite and all(tail.exceeds(1) for tail in tails):
+        return Advice(PARAMETER_FREE["mean"], {}, DIFFERENT_SHAPES)
     reason = "No simpler policy is sure to fit, so use one that needs no knowledge of the noise."
     return Advice(PARAMETER_FREE["location"], {}, reason)
 

@@ -10,12 +10,17 @@ from .._format import plural
 from ..evidence.report import Evidence
 from ..logs.rewards import Rewards
 from .advice import HEAVY_INDEX, LIGHT_INDEX, Advice, is_symmetric
+from .changes import SURE_P_VALUE, changing
 from .goals import goal_of_auto
 from .replay import LOGGED, Replay
 from .shape import Drift, Shape
 from .tails import FEWEST_IN_TAIL, Estimate
 
-SURE_P_VALUE = 0.01  # of a drift that is reported
+TOGETHER = (
+    "All arms change together, as far as one can tell, so the best arm may stay the best.  Leave drift off: an agent "
+    "that starts afresh at every change forgets what it knew.  If hours or weekdays explain the change, give them as "
+    "features."
+)
 TIED = 0.1  # share of ties from which it is said whether auto compares means
 
 
@@ -81,15 +86,13 @@ def about_the_replay(rewards: Rewards, replay: Replay, advised: str, measure: st
     return said
 
 
-def changing(arms: list[tuple[str, Drift]]) -> dict[str, Drift]:
-    """Return the arms that surely change, the surest first; of many arms, some seem to change by chance."""
-    tested = [(label, drift) for label, drift in arms if not math.isnan(drift.p_value)]
-    sure = [(label, drift) for label, drift in tested if drift.p_value * len(tested) < SURE_P_VALUE]
-    return dict(sorted(sure, key=lambda one: one[1].p_value))
+def about_drift(arms: list[tuple[str, Drift]], pooled: Drift, noun: str, measure: str, common: bool | None) -> str:
+    """Say whether the level changes, over all arms together or, as when two arms change places, of one arm.
 
-
-def about_drift(arms: list[tuple[str, Drift]], pooled: Drift, noun: str, measure: str) -> str:
-    """Say whether the level changes, over all arms together or, as when two arms change places, of one arm."""
+    ``common`` says whether all arms change together; None if nobody knows whether rows are in order.
+    """
+    if common is None:
+        return "Drift: not sought.  Rows need a column time, or ordered=True (--in-order), to be in order of time."
     if math.isnan(pooled.p_value):
         return f"Drift: too few different {noun}s to tell."
     surest, own = next(iter(changing(arms).items()), ("", pooled))
@@ -99,13 +102,17 @@ def about_drift(arms: list[tuple[str, Drift]], pooled: Drift, noun: str, measure
         found, whose, when = own, f" of {surest!r}", f"after its {noun} number"
     else:
         return "Drift: none seen."
-    most = f"  The clearest case is {surest!r}." if surest and not whose else ""
+    most = f"  The clearest case is {surest!r}." if surest and not whose and not common else ""
     if found.shift == 0:
         change = f"{noun}s{whose} change, most likely {when} {found.after}, although their {measure} stays the same"
     else:
         moved = f"; the {measure} moves by {found.shift:+.3g}" if math.isfinite(found.shift) else ""
         change = f"the level{whose} changes, most likely {when} {found.after}{moved}"
-    return f"Drift: {change}.{most}  So the agent needs drift=True: it then starts afresh when it detects a change."
+    if common and len(arms) > 1:
+        so = TOGETHER
+    else:
+        so = "So the agent needs drift=True: it then starts afresh when it detects a change."
+    return f"Drift: {change}.{most}  {so}"
 
 
 def _tail(side: str, tail: Estimate, noun: str) -> str:

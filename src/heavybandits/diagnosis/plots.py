@@ -12,7 +12,8 @@ from .._files import named
 from ..logs.rewards import Rewards
 from ..palette import OKABE_ITO
 from ..protocols import FloatArray, IntArray
-from .shape import MEASURES, Shape, level
+from .changes import SURE_P_VALUE
+from .shape import MEASURES, NOT_SOUGHT, Drift, Shape, level
 from .tails import distances, hill_estimates, order_count
 
 if TYPE_CHECKING:
@@ -29,15 +30,16 @@ SIDES = {"upper": 1, "lower": -1}
 def save_plots(
     folder: Path, rewards: Rewards, residuals: FloatArray, pooled: Shape, arms: list[int], goal: str
 ) -> list[Path]:
-    """Save the plots in a folder, which is created if needed, and return their paths."""
+    """Save the plots in a folder, which is created if needed, and return their paths; without arms, none of drift."""
     folder.mkdir(parents=True, exist_ok=True)
     if rewards.minimised:  # plots are in the units of the file, as the report is
         residuals, pooled = -residuals, pooled.mirrored()
     figures = {
         "hill": hill_plot(residuals, pooled),
         "tails": tail_plot(residuals, pooled),
-        "drift": drift_plot(rewards, arms[: len(OKABE_ITO)], goal),
     }
+    if arms:
+        figures["drift"] = drift_plot(rewards, arms[: len(OKABE_ITO)], goal, pooled.drift)
     for name, figure in figures.items():
         with named(folder / f"{name}.png"):
             figure.savefig(folder / f"{name}.png", dpi=150)
@@ -90,8 +92,8 @@ def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
     return _with_legend(figure)
 
 
-def drift_plot(rewards: Rewards, arms: list[int], goal: str) -> Figure:
-    """Plot the means of the arms over time, or their medians, in windows and in the units of the file."""
+def drift_plot(rewards: Rewards, arms: list[int], goal: str, change: Drift = NOT_SOUGHT) -> Figure:
+    """Plot the means of the arms over time, or their medians, in windows and in the file's units, and a sure change."""
     figure, axes = _figure("row, in order of time", f"{MEASURES[goal]} in a window", "Level of the arms over time")
     for arm, colour in zip(arms, OKABE_ITO, strict=False):
         values, rows = rewards.by_arm[arm], rewards.rows[arm]
@@ -99,6 +101,8 @@ def drift_plot(rewards: Rewards, arms: list[int], goal: str) -> Figure:
         levels = (-1 if rewards.minimised else 1) * np.array([level(values[window], goal) for window in windows])
         levels = np.where(np.isfinite(levels), np.clip(levels, -FARTHEST_SHOWN, FARTHEST_SHOWN), levels)
         axes.plot([rows[window].mean() for window in windows], levels, ".-", color=colour, label=rewards.labels[arm])
+    if change.p_value < SURE_P_VALUE:
+        axes.axvline(change.after, color="0.5", linestyle="--", linewidth=1, label="most likely change")
     return _with_legend(figure)
 
 

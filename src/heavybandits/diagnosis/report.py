@@ -11,8 +11,9 @@ from .._format import html_table, plural, text_table
 from ..evidence.report import Evidence
 from ..logs.rewards import Rewards
 from .advice import Advice
+from .changes import SURE_P_VALUE, changing
 from .contexts import ContextsWorth
-from .findings import SURE_P_VALUE, about_drift, about_the_best, about_the_noise, about_the_replay, changing
+from .findings import about_drift, about_the_best, about_the_noise, about_the_replay
 from .means import Level
 from .replay import LOGGED, Replay
 from .shape import MEASURES, Drift, Shape
@@ -21,6 +22,7 @@ from .tails import Estimate
 ARMS_SHOWN = 20  # in the table
 
 LEGEND = """\
+What the columns say
 median    the middle {noun}, or the worse of the middle two
 spread    distance between the quartiles
 tails     tail index with a 95% interval: moments of higher order do not exist
@@ -55,10 +57,14 @@ class Report:
         The shapes of the arms with the most rewards, by their numbers.
     pooled
         The shape of all residuals about the arms' medians.
+    common
+        Whether all arms change together, if they change; None if rows are in no known order.
     advice
         Which policy fits.
     replay
         What policies would have earned.
+    reading
+        The arguments with which a program reads the same rewards.
     contexts
         What the features are worth; None if the file has none.
     """
@@ -70,21 +76,26 @@ class Report:
     levels: dict[int, Level]
     arms: dict[int, Shape]
     pooled: Shape
+    common: bool | None
     advice: Advice
     replay: Replay
+    reading: str
     contexts: ContextsWorth | None = None
 
     @cached_property
     def snippet(self) -> str:
         """A program that uses the advised policy online."""
-        rewards = self.rewards
-        last = float(rewards.rewards[-1])
-        return self.advice.snippet(rewards.labels, len(rewards.rewards), last, rewards.paid, self.drifts)
+        return self.advice.snippet(self.reading, self.rewards.paid, self.needs_drift)
 
     @property
     def drifts(self) -> bool:
         """Whether levels surely change."""
         return self.pooled.drift.p_value < SURE_P_VALUE or bool(changing(self._drift_of_arms()))
+
+    @property
+    def needs_drift(self) -> bool:
+        """Whether arms change, and not all together, so that the best arm may change."""
+        return self.drifts and (not self.common or len(self.rewards.labels) == 1)
 
     def _drift_of_arms(self) -> list[tuple[str, Drift]]:
         return [(label, shape.drift) for label, shape, _ in self._arms()[:-1]]
@@ -94,11 +105,12 @@ class Report:
         program = _indented(self.snippet)
         parts = [
             f"{self._heading()}Goal: {self.goal}.  {self.why}\n",
-            self._measured(),
             "What this means\n" + "".join(f"- {line}\n" for line in self.findings()),
+            self._measured(),
             f"Which policy fits: {self._fitting()}\n{self.advice.reason}\n\n{program}",
             self._replayed(),
             *([self._weighed(self.contexts)] if self.contexts else []),
+            LEGEND.format(noun=self.rewards.noun, measure=MEASURES[self.goal]),
         ]
         return "\n".join(parts)
 
@@ -138,10 +150,12 @@ class Report:
 
     def _heading(self) -> str:
         labels, count = self.rewards.labels, len(self.rewards.rewards)
-        order = "in order of time" if self.rewards.timed else "in the order of the file"
+        order = (
+            "" if self.common is None else ", in order of time" if self.rewards.timed else ", in the order of the file"
+        )
         dropped = f"; {plural(self.rewards.dropped, 'row')} with missing values left out" * bool(self.rewards.dropped)
         arms = plural(len(labels), "arm")
-        return f"{self.rewards.source}: {plural(count, self.rewards.noun)} of {arms}, {order}{dropped}\n"
+        return f"{self.rewards.source}: {plural(count, self.rewards.noun)} of {arms}{order}{dropped}\n"
 
     def _arms(self) -> list[tuple[str, Shape, tuple[str, ...]]]:
         """Return the label, shape and level of each arm, and at the end of all together, in the file's units."""
@@ -163,7 +177,7 @@ class Report:
         good = text_table(head, [(label, *good) for label, _, good in arms if good])
         head = ["arm", "count", "median", "spread", "upper tail", "lower tail", "skew", "ties", "outliers", "drift"]
         shapes = text_table(head, [_row(label, shape) for label, shape, _ in arms])
-        return f"{good}\n{more}\n{shapes}\n{more}\n{LEGEND.format(noun=self.rewards.noun, measure=MEASURES[self.goal])}"
+        return f"{good}\n{more}\n{shapes}\n{more}"
 
     def _replayed(self) -> str:
         replay = self.replay
@@ -227,9 +241,9 @@ class Report:
         """Return what the numbers mean, one sentence each."""
         _, pooled, _ = self._arms()[-1]
         return [
-            *about_the_best(self.rewards, self.evidence, self.advice, self.pooled, self.drifts),
+            *about_the_best(self.rewards, self.evidence, self.advice, self.pooled, self.needs_drift),
             *about_the_noise(pooled, self.rewards.noun),
-            about_drift(self._drift_of_arms(), pooled.drift, self.rewards.noun, MEASURES[self.goal]),
+            about_drift(self._drift_of_arms(), pooled.drift, self.rewards.noun, MEASURES[self.goal], self.common),
         ]
 
 

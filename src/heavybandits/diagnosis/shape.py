@@ -39,6 +39,9 @@ class Drift(NamedTuple):
     shift: float
 
 
+NOT_SOUGHT = Drift(math.nan, 0, math.nan)
+
+
 class Shape(NamedTuple):
     """A summary of rewards in numbers."""
 
@@ -185,7 +188,7 @@ def drift_of_ranks(ranks: FloatArray, rewards: FloatArray, goal: str) -> Drift:
 
     n, norm = len(ranks), math.sqrt(float(ranks @ ranks))
     if n < FEWEST_IN_SHAPE or norm == 0.0:
-        return Drift(math.nan, 0, math.nan)
+        return NOT_SOUGHT
     bridge = np.abs(np.cumsum(ranks))
     after = int(np.argmax(bridge[:-1])) + 1
     before, later = level(rewards[:after], goal), level(rewards[after:], goal)
