@@ -21,6 +21,7 @@ from heavybandits.algorithms.registry import all_entries
 ROOT = Path(__file__).parent.parent
 NAMES, STUB = (ROOT / "src" / "heavybandits" / name for name in ("names.py", "__init__.pyi"))
 TAB = "    "
+NEVER_PUBLIC = {"Identify"}  # classes of policies that are newer than version 0.2, until which all classes were public
 HEAD = '''"""Where each name is registered, how it is drawn, and classes that are not public; no file is loaded.
 
 Written by ``python docs/generate.py``.
@@ -35,7 +36,7 @@ def names() -> str:
     looks = {name: entry.look for name, entry in entries.items() if entry.look}
     public = {name for group in stub.public().values() for name in group}
     classes = {entry.make.__name__: name for name, entry in entries.items() if entry.preset_of is None}
-    inside = {cls: name for cls, name in classes.items() if cls not in public}
+    inside = {cls: name for cls, name in classes.items() if cls not in public | NEVER_PUBLIC}
     return HEAD + listed("MODULES", files) + listed("LOOKS", looks) + listed("CLASSES", inside)
 
 

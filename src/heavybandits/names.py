@@ -59,7 +59,7 @@ CLASSES = {
     "BMM": "bmm", "Catoni": "catoni", "CatoniInfiniteVariance": "catoni-infinite-variance", "ClippedSGD": "clipped-sgd",
     "ClippedSSTM": "clipped-sstm", "CRT": "crt", "DiscountedUCB": "discounted-ucb", "EpsilonGreedy": "epsilon-greedy",
     "Exp3": "exp3", "FOUCB": "fo-ucb", "ForceMOM": "force-mom", "HeavyOFUL": "heavy-oful", "HOO": "hoo",
-    "HTINF": "htinf", "HuberBandit": "huber-bandit", "HvtUCB": "hvt-ucb", "Identify": "identify", "INFClip": "inf-clip",
+    "HTINF": "htinf", "HuberBandit": "huber-bandit", "HvtUCB": "hvt-ucb", "INFClip": "inf-clip",
     "KLinfUCB": "klinf-ucb", "LBSDA": "lb-sda", "LevelSetUCB": "level-set-ucb", "LinTS": "lin-ts", "LinUCB": "lin-ucb",
     "LinearClippedSGDUCB": "linear-clipped-sgd-ucb", "LinearLevelSetUCB": "linear-level-set-ucb",
     "MedianINF": "median-inf", "MedianOf": "median-of", "MedianOfMeans": "median-of-means", "MENU": "menu",

@@ -320,3 +320,9 @@ def test_bad_arguments_are_named(how: dict[str, Any], message: str) -> None:
 def test_bad_rewards_are_named(rewards: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         hb.compare(rewards)
+
+
+def test_equal_estimates_are_no_lead() -> None:
+    assert hb.compare({"a": np.ones(60), "b": np.ones(60)}).sentences[0] == (
+        "Too early to tell: a and b tie, both with 1."
+    )

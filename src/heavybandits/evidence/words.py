@@ -177,7 +177,9 @@ def _open(tally: Tally, verdict: Verdict, terms: Terms) -> list[str]:
     of = "" if terms.is_mean else f" (the {terms.measure}s)"
     mine, theirs = shown(float(estimates[leader])), shown(float(estimates[rival]))
     log, weights = float(verdict.logs[rival]), tally.rows.sum(axis=1)
-    if log < TOO_EARLY:
+    if estimates[leader] == estimates[rival]:
+        said = [f"Too early to tell: {name} and {other} tie, both with {mine}{of}{tail}."]
+    elif log < TOO_EARLY:
         lead = f"{name} leads with {mine} against {other}'s {theirs}{of}{tail}, but chance explains such a lead."
         said = [f"Too early to tell. {lead}"]
     else:
