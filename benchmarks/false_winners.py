@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from evidence import Law
 
 import heavybandits as hb
 from heavybandits.evidence.naming import first_winner
 
 HORIZON = 5_000
 # Each law has a mean; its rewards are multiplied by one half for the other arms.
-LAWS = {
+LAWS: dict[str, Law] = {
     "coins 10%": lambda rng, n: 1.0 * (rng.random(n) < 0.1),
     "exponential": lambda rng, n: rng.exponential(1.0, n),
     "normal, mean 1": lambda rng, n: rng.normal(1.0, 1.0, n),
