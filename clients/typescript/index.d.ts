@@ -68,7 +68,7 @@ export interface ContextRule {
   n_features?: number | null;
 }
 
-/** A decision. `p` is the probability with which this arm was chosen, null if the policy draws arms but does not know it. */
+/** A decision. `p` is the probability with which this arm was chosen; null only for units that an earlier version gave their arm. */
 export interface DecisionAnswer {
   id: string;
   arm: string;

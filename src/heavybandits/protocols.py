@@ -97,6 +97,7 @@ class Part(Protocol):
     late: Any  # a `Late`: decisions per arm, if those whose rewards are pending matter
     tournament: Any  # a `Tournament`, which also has the estimates and indices of arms
     draws: Any  # a `Draws`: probabilities of arms
+    propensity: FloatArray | None  # per arm: probability in a draw, written if asked: see parts/choice/propensity.py
     inner: Any  # the state of a policy inside that gets one number for several rewards ...
     waiting: FloatArray  # ... which are kept here meanwhile: (arm, number of rewards)
     hides_pending: bool  # whether the policy inside is not told of pending decisions

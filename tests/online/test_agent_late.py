@@ -233,4 +233,3 @@ def test_chances_are_those_among_the_open_arms() -> None:
     agent = hb.Agent(hb.TsallisINF(), arms=["a", "b", "c"], seed=0)
     assert agent.assign("a", among=["a", "b"]).propensity == 0.5
     assert agent.assign("c", among=["a", "b"]).propensity == 0.0
-    assert hb.Agent(hb.ThompsonGaussian(), arms=["a", "b"], seed=0).assign("a").propensity is None

@@ -65,13 +65,6 @@ def test_probabilities_are_those_of_the_next_draw(name: str) -> None:
     assert list(chances.values()) == agent._state.draws.drawn.tolist()
 
 
-@pytest.mark.parametrize("name", ["ucb", "thompson-gaussian"])
-def test_policies_without_probabilities(name: str) -> None:
-    agent = hb.Agent(POLICIES[name], n_arms=2, seed=0)
-    with pytest.raises(TypeError, match=f"Agent: {type(agent.policy).__name__} does not draw arms by probabilities"):
-        agent.probabilities()
-
-
 def test_an_agent_as_bytes(tmp_path: Path) -> None:
     agent = hb.Agent(POLICIES["thompson-gaussian"], n_arms=3, seed=1)
     play(agent, np.random.default_rng(1), 40)

@@ -7,7 +7,7 @@ import heapq
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from reprlib import repr as brief
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,15 +16,17 @@ from .._validate import count, in_range, positive, whole
 from ..algorithms.parts.choice.kinetic_tree import SCAN
 from ..algorithms.parts.choice.late import MANY
 from ..algorithms.parts.choice.pending import find_pending, give_up
+from ..algorithms.parts.choice.propensity import ASKED, find_propensities, with_propensities, without_propensities
 from ..algorithms.parts.choice.tournament import with_trees, without_caches
-from ..algorithms.parts.state.tree import carried, find_draws, find_open, fresh_state
+from ..algorithms.parts.state.tree import carried, find_open, fresh_state
 from ..jit.background_compile import Call, Compilation
 from ..jit.compiled import is_disabled
-from ..protocols import IntArray, Policy
+from ..protocols import FloatArray, IntArray, Policy
 from .arguments import ArmNames, ledger_of, listed, new_ledger, plan_of, policy_of, renamed, reward_of, set_key
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, ArmEstimate, as_frame, as_text
 from .file import NAME_TYPES, Contents, counted
+from .floor import Floor, mixed
 from .pending import Assigned, PendingArms, calls_on_arms
 
 if TYPE_CHECKING:
@@ -61,6 +63,10 @@ class Agent(BaseAgent):
     evidence
         Whether to keep what :meth:`evidence` needs: about 800 bytes per arm and a few microseconds per reward.
         ``"location"`` compares medians, and ``True`` means.
+    floor
+        Share of decisions that are uniform over the arms, whatever the policy prefers, so that each of K arms has a
+        propensity of at least ``floor/K``.  Evidence comes sooner with a floor, and earnings fall a little: see
+        ``docs/evidence.md``.
 
     Examples
     --------
@@ -92,6 +98,7 @@ class Agent(BaseAgent):
         seed: int | None = None,
         drift: bool = False,
         evidence: bool | str = False,
+        floor: float = 0.0,
     ) -> None:
         policy = policy_of("Agent", "arms", policy)
         if drift:
@@ -109,6 +116,7 @@ class Agent(BaseAgent):
         n = len(names.labels)
         self._ledger = new_ledger(evidence, names.labels)
         horizon, seed = plan_of("Agent", horizon, seed)
+        self._floor = Floor.made("Agent", floor, seed)
         self._start(policy, horizon, seed, fresh_state(policy, n, horizon))
         self._name_arms(names, [0] * n, PendingArms([0] * n))
 
@@ -116,15 +124,16 @@ class Agent(BaseAgent):
         return {
             "policy": self.policy, "horizon": self.horizon, "labels": self._labels, "unused": self._names.unused,
             "pulls": self._pulls, "seen": self._seen, "rng": self._rng,
-            "state": without_caches(self._state),  # which depend on the code in use
+            "state": without_propensities(without_caches(self._state)),  # which depend on the code in use
             "pending": self._awaited.counts, "chances": self._awaited.propensities,
-            **({} if self._ledger is None else {"evidence": self._ledger.dumps().hex()}),
+            **({} if self._ledger is None else {"evidence": self._ledger.dumps().hex()}), **Floor.saved(self._floor),
         }  # fmt: skip
 
     @staticmethod
     def _checked(contents: Contents) -> dict[str, Any]:
-        contents.require("labels", "unused", "pulls", "pending", "chances", optional=("evidence",))
+        contents.require("labels", "unused", "pulls", "pending", "chances", optional=("evidence", "floor"))
         header, labels = contents.header, contents.header["labels"]
+        Floor.loaded(header)
         if "evidence" in header and not set(map(str, labels)) <= set(ledger_of(header["evidence"]).arms):
             raise ValueError("the evidence must be about the arms")
         whole("agent", "unused", header["unused"])
@@ -142,10 +151,12 @@ class Agent(BaseAgent):
     def __setstate__(self, parts: dict[str, Any]) -> None:
         self._go_on(parts["policy"], parts["horizon"], parts["seen"], parts["rng"], parts["state"])
         self._ledger = ledger_of(parts["evidence"]) if "evidence" in parts else None
+        self._floor = Floor.loaded(parts)
         pending = PendingArms(parts["pending"], parts["chances"])
         self._name_arms(ArmNames(parts["labels"], parts["unused"]), parts["pulls"], pending)
 
     def _forms(self, state: Any) -> Iterator[Any]:
+        state = with_propensities(state)
         yield with_trees(state)
         yield with_trees(state, beyond=0)
         yield with_trees(state, beyond=MANY)
@@ -155,7 +166,7 @@ class Agent(BaseAgent):
 
     def _adopt(self, state: Any) -> None:
         super()._adopt(state)
-        self._pending, self._draws = find_pending(self._state), find_draws(self._state)
+        self._pending = find_pending(self._state)
 
     def _change_over(self) -> None:
         super()._change_over()
@@ -186,8 +197,8 @@ class Agent(BaseAgent):
         >>> agent.select(), agent.select(among=[0, 2])
         (0, 2)
         """
-        if among is not None:
-            return self.assign(among=among).arm
+        if among is not None or self._floor is not None:
+            return self._assign(None, among, None, asks=False).arm
         self._acquire()
         try:
             n_arms = len(self._labels)
@@ -204,7 +215,11 @@ class Agent(BaseAgent):
         """Make a decision for this arm, whatever the policy would pull, or for the policy's own choice if None.
 
         The policy is consulted either way, so repeating the calls of an agent, with the arms that it returned, leads to
-        the same state.  With a ``key`` of 32 bytes, the draws of a randomised policy depend on that alone.
+        the same state.  With a ``key`` of 32 bytes, all draws depend on that alone.
+
+        The ``propensity`` is the probability with which the arm was to be chosen, given all that happened before.  To
+        know it, Thompson sampling and other policies that compare random numbers make 255 draws instead of one, and one
+        decision in 256 is then uniform; see ``docs/production.md``.
 
         Examples
         --------
@@ -215,34 +230,35 @@ class Agent(BaseAgent):
         >>> agent.pending
         {'red': 0, 'green': 1}
         """
+        return self._assign(arm, among, key, asks=True)
+
+    def _assign(self, arm: Arm | None, among: Iterable[Arm] | None, key: bytes | None, asks: bool) -> Assigned:
+        """Make a decision; unless ``asks``, its propensity may be wrong."""
         names, restrict = None if among is None else listed("among", among), None
         with self._lock:
             given = -1 if arm is None else self._slot(arm)
+            slots = range(len(self._labels)) if names is None else self._slots(names)
             try:
                 if names is not None:
-                    restrict = self._restrict(names, self._state)
+                    restrict = self._restrict(slots, self._state)
                 if key is not None and self._rng is not None:
                     set_key(self._rng, key)
-                n_arms = len(self._labels)
-                slot = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, n_arms, given)
+                shares, forced = self._drawn_by_floor(slots, key)
+                if arm is None and forced is not None:
+                    given = forced
+                call = self._bare, self._state, self._pending, self._seen, self._rng, len(self._labels), given
+                slot, drawn = self._decide_asking(*call) if asks or self.draws else (self._decide(*call), None)
                 chosen = self._label(slot)
-                given = slot if given < 0 else given
-                propensity = self._propensity(given, slot)
             finally:
                 if restrict is not None:
                     restrict(None)
+            given = slot if given < 0 else given
+            propensity = mixed(shares, given, self._propensity(drawn, given, slot))
             self._awaited.add(given, self._pending.awaited)
-            if propensity is not None and self._draws is not None:
+            if propensity is not None and drawn is not None:
                 self._awaited.correct(given, propensity)
             self._change_over()
             return Assigned(arm=self._labels[given], chosen=chosen, propensity=propensity)
-
-    def _propensity(self, slot: int, chosen: int) -> float | None:
-        """Return the probability with which the policy selected this arm just now; None if it is not known."""
-        draws = self._draws
-        if draws is None:
-            return None if self._rng is not None else float(slot == chosen)
-        return float(draws.drawn[slot])
 
     @property
     def draws(self) -> bool:
@@ -254,7 +270,7 @@ class Agent(BaseAgent):
         >>> [hb.Agent(hb.make(name), n_arms=2).draws for name in ("ucb", "tsallis-inf")]
         [False, True]
         """
-        return self._draws is not None
+        return self._pending.awaited is not None and self._pending.outer is None
 
     def correct_propensity(self, arm: Arm, propensity: float) -> None:
         """Correct the propensity of the arm's latest decision, if the policy did not make it alone.
@@ -279,7 +295,7 @@ class Agent(BaseAgent):
         self.correct_propensity(arm, probability)
 
     def probabilities(self) -> dict[Any, float]:
-        """Return the probability of each arm in the next draw, for policies that draw arms by probabilities.
+        """Return the probability of each arm in the next decision that :meth:`assign` makes.
 
         Examples
         --------
@@ -293,11 +309,13 @@ class Agent(BaseAgent):
         True
         """
         with self._lock:
-            _, state = self._look_ahead(None)  # a policy computes them when it draws
-            draws = find_draws(state)
-            if draws is None:
-                raise TypeError(f"Agent: {type(self.policy).__name__} does not draw arms by probabilities")
-            return dict(zip(self._labels, draws.drawn.tolist(), strict=True))
+            slots = range(len(self._labels))
+            chosen, drawn = self._look_ahead(None, asks=True)
+            shares = {} if self._floor is None else self._floor.shares(slots)
+            found = [mixed(shares, slot, self._propensity(drawn, slot, chosen)) for slot in slots]
+        if None in found:
+            raise TypeError(f"Agent: {type(self.policy).__name__} does not tell the probabilities by which it draws")
+        return dict(zip(self._labels, cast("list[float]", found), strict=True))
 
     def peek(self, among: Iterable[Arm] | None = None) -> Any:
         """Return the arm that :meth:`select` would return, without making a decision.
@@ -311,22 +329,33 @@ class Agent(BaseAgent):
         """
         names = None if among is None else listed("among", among)
         with self._lock:
-            slot, _ = self._look_ahead(names)
+            slots = None if names is None else self._slots(names)
+            slot, _ = self._look_ahead(slots)
+            if self._floor is not None:
+                forced = self._floor.peek(range(len(self._labels)) if slots is None else slots)
+                slot = slot if forced is None else forced
             return self._label(slot)
 
-    def _look_ahead(self, among: list[Any] | None) -> tuple[int, Any]:
-        """Return the slot that the policy would select, and a copy of the state after that."""
+    def _look_ahead(self, among: Sequence[int] | None, asks: bool = False) -> tuple[int, FloatArray | None]:
+        """Return the slot that the policy would select and, if asked, the probabilities by which it would draw it."""
         state, rng = copy.deepcopy((self._state, self._rng))
+        drawn = None if self._drawn is None else find_propensities(state)
         if among is not None:
             self._restrict(among, state)
-        slot = self._decide(self._bare, state, find_pending(state), self._seen, rng, len(self._labels), -1)
-        return slot, state
+        if asks and drawn is not None:
+            drawn[0] = ASKED
+        slot: int = self._decide(self._bare, state, find_pending(state), self._seen, rng, len(self._labels), -1)
+        return slot, None if drawn is None or drawn[0] < 0.0 else drawn
 
-    def _restrict(self, names: list[Any], state: Any) -> Callable[[IntArray | None], None]:
-        """Let only these arms be chosen, and return the function that lifts this again."""
+    def _slots(self, names: list[Any]) -> list[int]:
+        """Return the slots of these arms, in order."""
         slots = sorted({self._slot(arm) for arm in names})
         if not slots:
             raise ValueError("Agent: among must name at least one arm, got none")
+        return slots
+
+    def _restrict(self, slots: Sequence[int], state: Any) -> Callable[[IntArray | None], None]:
+        """Let only these arms be chosen, and return the function that lifts this again."""
         restrict = find_open(state)
         if restrict is None:
             raise TypeError(f"Agent: among must be None for {self.policy!r}, whose state has no field 'open'")
@@ -567,7 +596,7 @@ class Agent(BaseAgent):
         pulls = [self._pulls[slot] for slot in kept] + [0] * (n_arms - len(kept))
         awaited = self._awaited.resized(kept.tolist(), n_arms)
         with np.errstate(all="ignore"):  # as silent as compiled code
-            state = carried(self._state, same, fresh, kept)
+            state = carried(without_propensities(self._state), same, fresh, kept)
         self._adopt(state)
         self._name_arms(names, pulls, awaited)
 

@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from reprlib import repr as brief
 from typing import Any, ClassVar, Self, TypeVar
@@ -20,14 +20,16 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from .._format import html_table, text_table
+from ..algorithms.parts.choice.propensity import ASKED, find_propensities
 from ..algorithms.parts.state.tree import SMOOTHING, pools, reseed, streams, with_room
 from ..algorithms.registry import names_of
 from ..jit.background_compile import Call, code_at_hand, warn_that_nothing_compiles
 from ..jit.compiled import without_text
-from ..protocols import is_randomised
+from ..protocols import FloatArray, is_randomised
 from . import file
 from .arguments import policy_of
 from .estimates import FrozenAgent
+from .floor import Floor, taken
 from .replace import replacing
 
 Answer = TypeVar("Answer")
@@ -42,6 +44,7 @@ class BaseAgent(ABC):
 
     _kind: ClassVar[str]  # of its policies
     _loaded = False  # from a file, or from bytes
+    _floor: Floor | None = None
 
     def _start(self, policy: Any, horizon: int | None, seed: int | None, state: Any) -> None:
         """Begin with this fresh state."""
@@ -61,7 +64,36 @@ class BaseAgent(ABC):
         """Use this state from now on, with the best code there is for it."""
         found = code_at_hand(self._forms(state), self._calls)
         self._state, self._pools, self._better = found.state, list(pools(found.state)), found.better
+        # Another policy may overrule one of ours inside it, so it must tell for itself.
+        tells = _is_ours(self.policy) or (hasattr(state, "propensity") and not _is_ours(state))
+        self._drawn = find_propensities(self._state) if tells else None
         self._decide, self._learn_from = map(self._guarded, found.code)
+
+    def _decide_asking(self, *arguments: Any) -> tuple[int, FloatArray | None]:
+        """Return the policy's choice, and the probabilities by which it was drawn; None if it was not drawn."""
+        drawn = self._drawn
+        if drawn is None:
+            return self._decide(*arguments), None
+        before, drawn[0] = drawn[0], ASKED
+        try:
+            choice: int = self._decide(*arguments)
+            return choice, drawn if drawn[0] >= 0.0 else None
+        finally:
+            if drawn[0] < 0.0:
+                drawn[0] = before
+
+    def _drawn_by_floor(self, slots: Sequence[int], key: bytes | None) -> tuple[dict[int, float], int | None]:
+        """Return the share of each slot by the floor, and the one that this decision is for if the floor takes it."""
+        if self._floor is None:
+            return {}, None
+        shares = self._floor.shares(slots)
+        return shares, taken(shares, self._floor.at(key))
+
+    def _propensity(self, drawn: FloatArray | None, slot: int, chosen: int) -> float | None:
+        """Return the probability of this slot in a choice; None if the policy draws but does not tell."""
+        if drawn is not None:
+            return float(drawn[slot])
+        return float(slot == chosen) if self._rng is None or self._drawn is not None else None
 
     def _forms(self, state: Any) -> Iterable[Any]:
         """Return forms of the state with which the policy decides the same, the best one first."""
@@ -265,6 +297,10 @@ class BaseAgent(ABC):
         """Show what is known in a notebook."""
         title, (head, *rows) = self._table()
         return html_table(f"{names_of(self.policy)}, {title}", head, rows)
+
+
+def _is_ours(part: Any) -> bool:
+    return type(part).__module__.partition(".")[0] == __package__.partition(".")[0]
 
 
 def _hold() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._format import plural
 from .._validate import count
+from ..algorithms.parts.choice.propensity import with_propensities, without_propensities
 from ..algorithms.parts.state.tree import find_asking, fresh_state, with_rows
 from ..jit.background_compile import Call
 from ..protocols import FloatArray, LinearPolicy
@@ -30,6 +31,7 @@ from .arguments import (
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, cell
 from .file import Contents, counted
+from .floor import Floor, mixed
 from .pending import REFUSED, Assigned, FeatureRow, PendingRows, decide_row, learn_row
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ class LinearAgent(BaseAgent):
         Planned number of rounds, for policies that must know it.
     seed
         Seed of a randomised policy; by default a fresh one.
+    floor
+        Share of decisions that are uniform over the rows, whatever the policy prefers; see :class:`Agent`.
 
     Examples
     --------
@@ -70,24 +74,33 @@ class LinearAgent(BaseAgent):
     _kind = "linear"
 
     def __init__(
-        self, policy: LinearPolicy[Any], n_features: int, *, horizon: int | None = None, seed: int | None = None
+        self,
+        policy: LinearPolicy[Any],
+        n_features: int,
+        *,
+        horizon: int | None = None,
+        seed: int | None = None,
+        floor: float = 0.0,
     ) -> None:
         policy = policy_of("LinearAgent", "linear", policy)
         self.n_features = count("LinearAgent", "n_features", n_features)
         self._n_rows, self._awaited = 1, PendingRows()
         horizon, seed = plan_of("LinearAgent", horizon, seed)
+        self._floor = Floor.made("LinearAgent", floor, seed)
         self._start(policy, horizon, seed, with_rows(fresh_state(policy, self.n_features, horizon), self._n_rows))
 
     def _parts(self) -> dict[str, Any]:
         return {
             "policy": self.policy, "horizon": self.horizon, "n_features": self.n_features, "n_rows": self._n_rows,
-            "seen": self._seen, "rng": self._rng, "state": self._state, "pending": self._awaited.rows,
+            "seen": self._seen, "rng": self._rng, "state": without_propensities(self._state),
+            "pending": self._awaited.rows, **Floor.saved(self._floor),
         }  # fmt: skip
 
     @staticmethod
     def _checked(contents: Contents) -> dict[str, Any]:
-        contents.require("n_features", "n_rows", "pending")
+        contents.require("n_features", "n_rows", "pending", optional=("floor",))
         header = contents.header
+        Floor.loaded(header)
         n_features, n_rows = (count("agent", name, header[name]) for name in ("n_features", "n_rows"))
         counted(header["seen"])
         pending = [list(map(float, row)) for row in header["pending"]]
@@ -98,12 +111,15 @@ class LinearAgent(BaseAgent):
 
     def __setstate__(self, parts: dict[str, Any]) -> None:
         self.n_features, self._n_rows = parts["n_features"], parts["n_rows"]
-        self._awaited = PendingRows(parts["pending"])
+        self._awaited, self._floor = PendingRows(parts["pending"]), Floor.loaded(parts)
         self._go_on(parts["policy"], parts["horizon"], parts["seen"], parts["rng"], parts["state"])
 
     def _adopt(self, state: Any) -> None:
         super()._adopt(state)
-        self._pending = find_asking(state)
+        self._pending = find_asking(self._state)
+
+    def _forms(self, state: Any) -> Iterable[Any]:
+        return (with_propensities(state, self._n_rows),)
 
     def _calls(self, state: Any) -> tuple[Call, Call]:
         pending, row = find_asking(state), np.zeros(self.n_features)
@@ -130,13 +146,14 @@ class LinearAgent(BaseAgent):
         >>> agent.select([[1.0, 0.0], [0.0, 3.0]])
         1
         """
-        return self.assign(features).arm
+        return self._assign(features, None, None, asks=False).arm
 
     def assign(self, features: Any, row: Any = None, key: bytes | None = None) -> Assigned:
         """Make a decision for this row, whatever the policy would play, or for the policy's own choice if None.
 
         The policy is consulted either way, so repeating the calls of an agent, with the rows that it returned, leads to
-        the same state.  With a ``key`` of 32 bytes, the draws of a randomised policy depend on that alone.
+        the same state.  With a ``key`` of 32 bytes, all draws depend on that alone.  The ``propensity`` is the
+        probability with which the row was to be played; see :meth:`Agent.assign`.
 
         Examples
         --------
@@ -145,6 +162,10 @@ class LinearAgent(BaseAgent):
         >>> agent.assign({"red": [1.0], "green": [2.0]}, "red")
         Assigned(arm='red', chosen='green', propensity=0.0)
         """
+        return self._assign(features, row, key, asks=True)
+
+    def _assign(self, features: Any, row: Any, key: bytes | None, asks: bool) -> Assigned:
+        """Make a decision; unless ``asks``, its propensity may be wrong."""
         rows = rows_of(features, self.n_features)
         if row is not None and row not in rows.names:
             raise ValueError(f"LinearAgent: row must be one of the features, got {row!r}")
@@ -153,12 +174,16 @@ class LinearAgent(BaseAgent):
             self._make_room_for(rows)
             if key is not None and self._rng is not None:
                 set_key(self._rng, key)
-            chosen = self._decide(self._bare, self._state, self._pending, rows.features, self._seen, self._rng, given)
+            shares, forced = self._drawn_by_floor(range(len(rows.names)), key)
+            if row is None and forced is not None:
+                given = forced
+            call = self._bare, self._state, self._pending, rows.features, self._seen, self._rng, given
+            chosen, drawn = self._decide_asking(*call) if asks else (self._decide(*call), None)
             name, played = self._name(chosen, rows), chosen if given < 0 else given
             if lost := self._awaited.add(tuple(rows.features[played].tolist())):
                 self._give_up(lost)
             self._change_over()
-            propensity = None if self._rng is not None else float(played == chosen)
+            propensity = mixed(shares, played, self._propensity(drawn, played, chosen))
             return Assigned(arm=rows.names[played], chosen=name, propensity=propensity)
 
     def peek(self, features: Any) -> Any:
@@ -176,6 +201,8 @@ class LinearAgent(BaseAgent):
             state, rng = copy.deepcopy((self._state, self._rng))
             state = with_rows(state, max(self._n_rows, len(rows.features)))
             row = self._decide(self._bare, state, find_asking(state), rows.features, self._seen, rng, -1)
+            if self._floor is not None and (forced := self._floor.peek(range(len(rows.names)))) is not None:
+                row = forced
             return self._name(row, rows)
 
     def _make_room_for(self, rows: FeatureRows) -> None:
@@ -184,8 +211,8 @@ class LinearAgent(BaseAgent):
         if n_rows > self._n_rows:
             if not are_usable(rows.features):
                 raise culprit(rows)
-            self._adopt(with_rows(self._state, n_rows))
             self._n_rows = n_rows
+            self._adopt(with_rows(self._state, n_rows))
 
     def _name(self, row: int, rows: FeatureRows) -> Any:
         if row == REFUSED:

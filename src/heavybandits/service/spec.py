@@ -164,7 +164,7 @@ class Batch(Struct, forbid_unknown_fields=True):
 class DecisionAnswer(Struct):
     """A decision.
 
-    ``p`` is the probability with which this arm was chosen, null if the policy draws arms but does not know it.
+    ``p`` is the probability with which this arm was chosen; null only for units that an earlier version gave their arm.
     """
 
     id: str

@@ -24,6 +24,7 @@ from ...numerics import clip
 from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, NonNegative, Positive
+from ..parts.choice.propensity import draw_row
 from ._cholesky import LARGEST_SOLUTION, add_to_factor, solve_lower, solve_upper
 from ._design import dot
 from ._rows import lift, row_of_highest_index, tame
@@ -37,6 +38,7 @@ class LinTSState(NamedTuple):
     drawn: FloatArray
     row: FloatArray  # scratch: the current features
     direction: FloatArray  # scratch
+    propensity: FloatArray | None = None  # per row: its probability in the last draw, if an agent asks for it
 
 
 @register_policy(
@@ -92,6 +94,10 @@ class LinTS(NamedTuple):
 
     def select(self, state: LinTSState, features: FloatArray, t: int, rng: Any) -> int:
         """Return the row that is best under a draw from the posterior; ties go to the first."""
+        return draw_row(self, state, state.propensity, features, t, rng)
+
+    def draw_once(self, state: LinTSState, features: FloatArray, t: int, rng: Any) -> int:
+        """Draw from the posterior, and return the best row."""
         drawn, theta = state.drawn, state.theta
         for i in range(len(drawn)):
             drawn[i] = rng.standard_normal()

@@ -21,6 +21,7 @@ class Deviations(NamedTuple):
     mean: FloatArray
     squares: FloatArray
     open: npt.NDArray[np.bool_]
+    propensity: FloatArray | None = None  # per arm: its probability in the last draw, if an agent asks for it
 
     def check(self, fresh: Deviations, n_arms: int) -> None:
         """Refuse negative squares."""

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ..._validate import require_same
 from ...protocols import FloatArray, IntArray, compilable
 from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
+from ..parts.choice.propensity import draw_arm
 from ._p_robust import PRobustState, init_p_robust
 from ._scan import waiting
 
@@ -41,6 +42,7 @@ class PerturbedState(NamedTuple):
     open: npt.NDArray[np.bool_]
     law: Law
     horizon: FloatArray  # array of length one
+    propensity: FloatArray | None = None  # per arm: its probability in the last draw, if an agent asks for it
 
     def check(self, fresh: PerturbedState, n_arms: int) -> None:
         """Refuse a state with another law or another horizon."""
@@ -90,12 +92,17 @@ def perturbation(number: int, shape: float, scale: float, exponential: float) ->
 
 
 @compilable
-def choose_perturbed(state: PerturbedState, rng: Any) -> int:
+def choose_perturbed(policy: Any, state: PerturbedState, t: int, rng: Any) -> int:
     """Return each arm once, then the one with the highest perturbed estimate."""
+    arm = waiting(state, 1)
+    return arm if arm >= 0 else draw_arm(policy, state, state.propensity, 1, t, rng)
+
+
+@compilable
+def draw_perturbed(state: PerturbedState, rng: Any) -> int:
+    """Perturb the estimates, and return the arm with the highest; an arm that is due comes first."""
     number, shape, scale = state.law.number[0], state.law.shape[0], state.law.scale[0]
-    best, highest = waiting(state, 1), -math.inf
-    if best >= 0:
-        return best
+    best, highest = -1, -math.inf
     least = least_asked(state.late, state.open)
     for arm in range(len(state.pulls)):
         if not state.open[arm] or is_silent(state.late, arm, least):

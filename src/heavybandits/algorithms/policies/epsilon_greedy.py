@@ -29,6 +29,7 @@ from ...protocols import FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import NonNegative
 from ..parts.choice.late import Late, init_late
+from ..parts.choice.propensity import write_chances
 from ._scan import due, scan
 
 
@@ -43,6 +44,7 @@ class EpsilonGreedyState(NamedTuple):
     late: Late
     mean: FloatArray
     open: npt.NDArray[np.bool_]
+    propensity: FloatArray | None = None  # per arm: its probability in the last draw, if an agent asks for it
 
 
 @register_policy(
@@ -93,8 +95,11 @@ class EpsilonGreedy(NamedTuple):
         if arm >= 0:
             return arm
         n_arms = len(state.pulls)
-        if rng.random() >= max(self.epsilon, min(1.0, self.c * n_arms / max(t, 1))):
-            return scan(self, state, t)
+        explored = max(self.epsilon, min(1.0, self.c * n_arms / max(t, 1)))
+        best = scan(self, state, t)
+        write_chances(state.propensity, state.open, best, explored)
+        if rng.random() >= explored:
+            return best
         n_open = 0
         for arm in range(n_arms):
             n_open += state.open[arm]

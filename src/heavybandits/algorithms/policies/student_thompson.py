@@ -34,6 +34,7 @@ from ...protocols import FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy
 from ..parameters import Positive
 from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
+from ..parts.choice.propensity import draw_arm
 from ..parts.state.pool import Pool, append, init_pool
 from ._scan import waiting
 
@@ -53,6 +54,7 @@ class StudentThompsonState(NamedTuple):
     anchor: IntArray  # n when the mode was found
     scratch: FloatArray
     open: npt.NDArray[np.bool_]
+    propensity: FloatArray | None = None  # per arm: its probability in the last draw, if an agent asks for it
 
     def check(self, fresh: StudentThompsonState, n_arms: int) -> None:
         """Refuse a posterior without a peak."""
@@ -107,10 +109,12 @@ class StudentThompson(NamedTuple):
 
     def select(self, state: StudentThompsonState, t: int, rng: Any) -> int:
         """Return the arm with the largest draw; an arm without rewards comes first."""
-        best, largest = waiting(state, 1), -math.inf
-        if best >= 0:
-            return best
-        least = least_asked(state.late, state.open)
+        arm = waiting(state, 1)
+        return arm if arm >= 0 else draw_arm(self, state, state.propensity, 1, t, rng)
+
+    def draw_once(self, state: StudentThompsonState, t: int, rng: Any) -> int:
+        """Return the arm with the largest draw; an arm that is due comes first."""
+        best, largest, least = -1, -math.inf, least_asked(state.late, state.open)
         for arm in range(len(state.pulls)):
             if not state.open[arm] or is_silent(state.late, arm, least):
                 continue

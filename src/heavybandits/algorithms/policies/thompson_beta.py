@@ -27,6 +27,7 @@ from ...protocols import FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Finite, Positive
 from ..parts.choice.late import Late, bonus_factor, init_late, is_silent, least_asked
+from ..parts.choice.propensity import draw_arm
 from ._draws import draw_beta
 
 
@@ -38,6 +39,7 @@ class ThompsonBetaState(NamedTuple):
     a: FloatArray
     b: FloatArray
     open: npt.NDArray[np.bool_]
+    propensity: FloatArray | None = None  # per arm: its probability in the last draw, if an agent asks for it
 
     def check(self, fresh: ThompsonBetaState, n_arms: int) -> None:
         """Refuse parameters that no rewards can lead to."""
@@ -97,6 +99,10 @@ class ThompsonBeta(NamedTuple):
 
     def select(self, state: ThompsonBetaState, t: int, rng: Any) -> int:
         """Return the arm with the largest draw."""
+        return draw_arm(self, state, state.propensity, 0, t, rng)
+
+    def draw_once(self, state: ThompsonBetaState, t: int, rng: Any) -> int:
+        """Draw a number for each arm, and return the arm with the largest."""
         best, largest, least = -1, -math.inf, least_asked(state.late, state.open)
         for arm in range(len(state.pulls)):
             if state.open[arm] and not is_silent(state.late, arm, least):

@@ -24,6 +24,7 @@ from ...protocols import FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Finite, Positive, PositiveOrInfinite
 from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
+from ..parts.choice.propensity import draw_arm
 from ._scan import waiting
 
 
@@ -35,6 +36,7 @@ class ThompsonGaussianState(NamedTuple):
     mean: FloatArray
     weight: FloatArray  # rewards seen, plus those that the prior is worth
     open: npt.NDArray[np.bool_]
+    propensity: FloatArray | None = None  # per arm: its probability in the last draw, if an agent asks for it
 
     def check(self, fresh: ThompsonGaussianState, n_arms: int) -> None:
         """Refuse weights that do not match the pulls and the prior."""
@@ -86,10 +88,17 @@ class ThompsonGaussian(NamedTuple):
 
     def select(self, state: ThompsonGaussianState, t: int, rng: Any) -> int:
         """Return the arm with the largest draw; an arm without rewards comes first."""
-        initial = 0 if self.prior_scale < math.inf else 1
-        best, largest = waiting(state, initial), -math.inf
-        if best >= 0:
-            return best
+        initial = self.initial_pulls()
+        arm = waiting(state, initial)
+        return arm if arm >= 0 else draw_arm(self, state, state.propensity, initial, t, rng)
+
+    def initial_pulls(self) -> int:
+        """Return the number of rewards that make a posterior proper."""
+        return 0 if self.prior_scale < math.inf else 1
+
+    def draw_once(self, state: ThompsonGaussianState, t: int, rng: Any) -> int:
+        """Return the arm with the largest draw; an arm that is due comes first."""
+        initial, best, largest = self.initial_pulls(), -1, -math.inf
         least = least_asked(state.late, state.open)
         for arm in range(len(state.pulls)):
             if not state.open[arm] or is_silent(state.late, arm, least):

@@ -31,6 +31,7 @@ from ...numerics import saturate
 from ..entries import register_policy
 from ..parameters import Finite, NonNegative
 from ..parts.choice.late import bonus_factor, is_silent, least_asked
+from ..parts.choice.propensity import draw_arm
 from ._deviations import Deviations, init_deviations, take_in
 from ._scan import unseen
 
@@ -87,10 +88,12 @@ class ThompsonNormalGamma(NamedTuple):
 
     def select(self, state: Deviations, t: int, rng: Any) -> int:
         """Return the arm with the largest draw; arms whose posterior is not proper come first."""
-        initial = self.initial_pulls()
-        best, largest = unseen(state, initial), -math.inf
-        if best >= 0:
-            return best
+        arm = unseen(state, self.initial_pulls())
+        return arm if arm >= 0 else draw_arm(self, state, state.propensity, 0, t, rng)
+
+    def draw_once(self, state: Deviations, t: int, rng: Any) -> int:
+        """Draw a number for each arm whose posterior is proper, and return the arm with the largest."""
+        initial, best, largest = self.initial_pulls(), -1, -math.inf
         least = least_asked(state.late, state.open)
         for arm in range(len(state.pulls)):
             if not state.open[arm] or is_silent(state.late, arm, least):

@@ -250,8 +250,9 @@ async def _form(request: Request) -> Form:
 def _experiment(form: Form) -> tuple[str, Experiment]:
     """Return the experiment that a form describes."""
     arms = [Arm(line.strip()) for line in form.get("arms", "").splitlines() if line.strip()]
-    window = _number(form, "window")
+    window, floor = _number(form, "window"), _number(form, "floor") or 0.0
     plain = {
+        "floor": {arm.name: floor / 100.0 / len(arms) for arm in arms} if floor else {},
         "arms": msgspec.to_builtins(arms), "goal": form.get("goal", "mean"), "context": _context(form),
         "reward": msgspec.to_builtins(RewardRule(None if window is None else 60 * window, _number(form, "default"))),
     }  # fmt: skip

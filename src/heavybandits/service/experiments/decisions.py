@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ...online.floor import mixed, taken
 from ..events import SECOND, Event, iso
 from ..log.turn import Command, ExperimentTurn, Outcome, refusal
 from ..replicas.replica import DecisionBody, Replica
@@ -65,7 +66,7 @@ class Decide(Command, frozen=True):
         reason, given, p = self._given(turn, unit, open_arms)
         assigned = replica.assign(self.id, given, among, self.context)
         if reason in ("policy", "floor"):
-            p = _mixed(replica, open_arms, assigned.arm, assigned.propensity)
+            p = mixed(_floor(replica, open_arms), assigned.arm, assigned.propensity)
         event = turn.append("decision", self.id, assigned.arm, p=p, reason=reason, body=body)
         if unit is not None and replica.spec.sticky and reason in ("policy", "floor", "only"):
             turn.assign_unit(UnitArm(unit, assigned.arm, p))
@@ -89,21 +90,15 @@ class Decide(Command, frozen=True):
         if len(open_arms) == 1:
             return "only", open_arms[0], 1.0
         if replica.spec.floor:
-            draw = int.from_bytes(replica.digest("floor", self.id)[:8]) / 2**64
-            for arm, share in replica.spec.floor.items():
-                if arm in open_arms:
-                    draw -= share
-                    if draw < 0.0:
-                        return "floor", arm, None
+            at = int.from_bytes(replica.digest("floor", self.id)[:8]) / 2**64
+            if (arm := taken(_floor(replica, open_arms), at)) is not None:
+                return "floor", arm, None
         return "policy", None, None
 
 
-def _mixed(replica: Replica, open_arms: list[str], arm: str, chance: float | None) -> float | None:
-    """Return the probability of a decision for this arm, by the floor or by the policy."""
-    if chance is None or not replica.spec.floor:
-        return chance
-    shares = {name: share for name, share in replica.spec.floor.items() if name in open_arms}
-    return min(1.0, shares.get(arm, 0.0) + max(0.0, 1.0 - sum(shares.values())) * chance)
+def _floor(replica: Replica, open_arms: list[str]) -> dict[str, float]:
+    """Return the shares of the open arms by the floor."""
+    return {arm: share for arm, share in replica.spec.floor.items() if arm in open_arms}
 
 
 def answer(replica: Replica, event: Event) -> DecisionAnswer:

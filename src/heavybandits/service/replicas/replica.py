@@ -16,9 +16,10 @@ import msgspec
 from ... import __version__
 from ...evidence.ledger import Ledger
 from ...online.pending import Assigned
+from ...protocols import is_randomised
 from ..events import Event
 from ..spec import ArmView, Context, Experiment, ExperimentView, State
-from .learners import ArmsLearner, Learner
+from .learners import ArmsLearner, Learner, experiment_policy
 from .linear_learner import LinearLearner
 from .links import first_link, next_link
 from .snapshots import ReplicaState, opened, opened_sorted, sealed
@@ -245,8 +246,8 @@ class Replica:
                 )
             elif rewards < 20:
                 notes.append("rewards that are mostly zero, such as visitors' orders, need goal 'mean'")
-        if not (self.spec.floor or self.learner.draws):
-            notes.append("without a floor p is 0, 1 or unknown, so the log allows no off-policy evaluation")
+        if not (self.spec.floor or is_randomised(experiment_policy(self.spec))):
+            notes.append("without a floor p is 0 or 1, so the log allows no off-policy evaluation")
         if self.spec.reward.window is None:
             notes.append("without a window a decision waits for its reward for ever; cancel those that will get none")
         return notes
