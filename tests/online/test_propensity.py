@@ -11,7 +11,7 @@ import pytest
 import heavybandits as hb
 from heavybandits.algorithms.parts.choice.propensity import N_DRAWS
 from heavybandits.algorithms.registry import examples
-from heavybandits.online.floor import mixed, taken
+from heavybandits.online.floor import mixed, taken_by_floor
 from heavybandits.protocols import is_randomised
 
 ROWS = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [0.6, 0.6]}
@@ -212,7 +212,7 @@ def test_a_floor_is_a_share(floor: Any) -> None:
 
 def test_shares_of_a_floor_are_taken_in_turn() -> None:
     shares = {"a": 0.1, "b": 0.2}
-    counts = np.unique([str(taken(shares, at)) for at in (np.arange(1000) + 0.5) / 1000], return_counts=True)
+    counts = np.unique([str(taken_by_floor(shares, at)) for at in (np.arange(1000) + 0.5) / 1000], return_counts=True)
     assert dict(zip(*(column.tolist() for column in counts), strict=True)) == {"None": 700, "a": 100, "b": 200}
     assert mixed(shares, "a", 0.5) == pytest.approx(0.1 + 0.7 * 0.5)
     assert mixed(shares, "c", 0.5) == pytest.approx(0.7 * 0.5)

@@ -29,7 +29,7 @@ from ..protocols import FloatArray, is_randomised
 from . import file
 from .arguments import policy_of
 from .estimates import FrozenAgent
-from .floor import Floor, taken
+from .floor import Floor, taken_by_floor
 from .replace import replacing
 
 Answer = TypeVar("Answer")
@@ -87,7 +87,7 @@ class BaseAgent(ABC):
         if self._floor is None:
             return {}, None
         shares = self._floor.shares(slots)
-        return shares, taken(shares, self._floor.at(key))
+        return shares, taken_by_floor(shares, self._floor.at(key))
 
     def _propensity(self, drawn: FloatArray | None, slot: int, chosen: int) -> float | None:
         """Return the probability of this slot in a choice; None if the policy draws but does not tell."""

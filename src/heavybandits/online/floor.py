@@ -21,12 +21,12 @@ FLOOR = (2,)  # key that distinguishes a floor's generator from others with the 
 Arm = TypeVar("Arm", bound=Hashable)
 
 
-def taken(shares: Mapping[Arm, float], at: float) -> Arm | None:
+def taken_by_floor(shares: Mapping[Arm, float], at: float) -> Arm | None:
     """Return the arm that the floor takes a decision for, if it does, given a number drawn from [0, 1).
 
     Examples
     --------
-    >>> [taken({"red": 0.1, "green": 0.2}, at) for at in (0.05, 0.15, 0.5)]
+    >>> [taken_by_floor({"red": 0.1, "green": 0.2}, at) for at in (0.05, 0.15, 0.5)]
     ['red', 'green', None]
     """
     for arm, share in shares.items():
@@ -92,7 +92,7 @@ class Floor:
 
     def peek(self, slots: Sequence[int]) -> int | None:
         """Return the arm that the next decision without a key would be for, if the floor took it."""
-        return taken(self.shares(slots), copy.deepcopy(self.rng).random())
+        return taken_by_floor(self.shares(slots), copy.deepcopy(self.rng).random())
 
     def shares(self, slots: Sequence[int]) -> dict[int, float]:
         """Return the shares of the arms that may be chosen."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ...online.floor import mixed, taken
+from ...online.floor import mixed, taken_by_floor
 from ..events import SECOND, Event, iso
 from ..log.turn import Command, ExperimentTurn, Outcome, refusal
 from ..replicas.replica import DecisionBody, Replica
@@ -91,7 +91,7 @@ class Decide(Command, frozen=True):
             return "only", open_arms[0], 1.0
         if replica.spec.floor:
             at = int.from_bytes(replica.digest("floor", self.id)[:8]) / 2**64
-            if (arm := taken(_floor(replica, open_arms), at)) is not None:
+            if (arm := taken_by_floor(_floor(replica, open_arms), at)) is not None:
                 return "floor", arm, None
         return "policy", None, None
 
