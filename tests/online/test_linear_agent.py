@@ -348,7 +348,7 @@ def test_repeating_assignments_leads_to_the_same_bits(policy: Any) -> None:
         given, key = "b" if i % 7 == 3 else None, bytes([i]) * 32
         made = first.assign(rows, given, key)
         assert given is None or made.arm == given
-        assert made.propensity == (None if is_randomised(policy) else float(made.arm == made.chosen))
+        assert is_randomised(policy) or made.propensity == float(made.arm == made.chosen)
         assert again.assign(rows, made.arm, key) == made
         if i % 3:
             for agent in (first, again):
