@@ -116,9 +116,9 @@ def report(
 @app.command()
 def diagnose(
     rewards: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            help="A CSV or Parquet file with columns arm, reward and optionally time; - reads standard input."
+            help="CSV, NDJSON or Parquet files with columns arm, reward and optionally time; - reads standard input."
         ),
     ],
     goal: Annotated[
@@ -134,6 +134,8 @@ def diagnose(
         typer.Option(metavar="NAME", help="Column with a feature of the decision; may be given several times."),
     ] = None,
     plots: Annotated[Path | None, typer.Option(help="Folder for plots: Hill plot, tails, drift.")] = None,
+    html: Annotated[Path | None, typer.Option(help="File for the report as a page.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print numbers for programs.")] = False,
 ) -> None:
     """Examine logged rewards: the best arm, tails, drift, the policy that fits, and what it would have earned.
 
@@ -147,10 +149,24 @@ def diagnose(
         from .diagnosis import diagnose as look
 
         found = look(
-            rewards, goal=chosen, minimise=minimise, control=control, ordered=in_order, arm_column=arm_column,
+            rewards[0] if len(rewards) == 1 else rewards, goal=chosen, minimise=minimise, control=control,
+            ordered=in_order, arm_column=arm_column,
             reward_column=reward_column, feature_columns=feature_column or (), plots=plots,
         )  # fmt: skip
-    print(visible(found.text()), end="")
+    if html is not None:
+        from ._files import named
+        from .report.diagnosis_page import diagnosis_page
+
+        with named(html):
+            html.write_text(diagnosis_page(found), encoding="utf-8")
+    if as_json:
+        import json
+
+        from .diagnosis.export import as_values
+
+        print(json.dumps(as_values(found), indent=2))
+    else:
+        print(visible(found.text()), end="")
 
 
 @app.command()

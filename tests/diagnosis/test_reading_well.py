@@ -1,6 +1,7 @@
 """What a reader of a diagnosis sees first, and what the advice says about changes and shapes."""
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from logged_rewards import logged
 
 import heavybandits as hb
+from heavybandits.diagnosis.export import as_values
 from heavybandits.diagnosis.report import ARMS_SHOWN, Report
+from heavybandits.report.diagnosis_page import diagnosis_page
 
 
 def drifting(apart: bool) -> Report:
@@ -91,3 +94,26 @@ def test_the_control_must_be_an_arm() -> None:
     assert "\nthe control, always " in hb.diagnose(table, control="b").text()
     with pytest.raises(ValueError, match="diagnose: unknown control 'c'; known: a, b"):
         hb.diagnose(table, control="c")
+
+
+def test_programs_get_the_numbers_of_the_report() -> None:
+    rng = np.random.default_rng(0)
+    waits = {"slow": rng.exponential(9.0, 60), "fast": np.append(rng.exponential(3.0, 60), [np.inf] * 2)}
+    report = hb.diagnose(logged(waits), minimise=True)
+    found = json.loads(json.dumps(as_values(report), allow_nan=False))
+    assert found["leader"] == found["table"][0]["arm"] == report.evidence.leader
+    assert found["table"][0]["mean"] is None or found["table"][0]["arm"] == "slow"
+    assert found["findings"] == report.findings()
+    assert found["advice"]["policy"] == report.advice.name
+    logged_median = found["replay"]["as logged"]["earned"]
+    assert 0 <= logged_median["low"] < logged_median["value"] < logged_median["high"]
+    assert found["drifts"] is None
+
+
+def test_the_page_of_a_diagnosis_needs_no_other_file() -> None:
+    report = hb.diagnose(logged({"<b>": np.arange(40.0), "c": np.arange(40.0) + 1}))
+    page = diagnosis_page(report)
+    assert "<td><b></td>" not in page
+    assert "&lt;b&gt;" in page
+    assert "as logged" in page
+    assert not [word for word in ("http://", "https://", "src=", "<link") if word in page]

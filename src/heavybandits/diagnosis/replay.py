@@ -15,8 +15,8 @@ logged, an arm at random, the control; and "the best arm" is the one that is bes
 .. math:: \sigma^2 = \tfrac14 \sum_{d=1}^{2} \sum_k \frac{s_{dk}^2 \sigma_k^2}{n_k/2},
 
 averaged over the splits.  If the halves agree about the best arm, this is the variance of the arm's mean in the whole
-file; if not, it is too large rather than too small.  To :math:`\sigma` comes :math:`\sqrt2` times the deviation over
-the halves of what the chosen arms pay in the whole file: by so much the choices might have been luckier.  The variance
+file; if not, it is too large rather than too small.  To :math:`\sigma` comes twice the deviation over the halves
+of what the chosen arms pay in the whole file: by so much the choices might have been luckier.  The variance
 of an arm counts two rewards of all arms beside its own, because an arm that never paid may yet pay.  Quantiles are
 Student's, for the arm with the fewest rewards, and Hall's transformation (1992) corrects them for skewness.  Where
 tails leave it open whether rewards have a variance, no interval for a mean is honest, so rewards then count up to a cap
@@ -115,8 +115,8 @@ class Replay:
         # A half has twice the variance of the whole, and four times the third moment; the two directions are averaged.
         error = math.sqrt(float(np.einsum("shk,k->sh", shares**2, worth.variance).mean()))
         skewness = float(np.einsum("shk,k->sh", shares**3, worth.third).mean()) / error**3 if error > 0 else 0.0
-        # Halves of one file differ by less than halves of two files do.
-        moved = math.sqrt(2) * float(np.einsum("shk,k->sh", shares, worth.paid.mean(axis=(0, 1))).std())
+        # Halves of one file differ by less than halves of two files do, and a policy on the laws learns from more.
+        moved = 2 * float(np.einsum("shk,k->sh", shares, worth.paid.mean(axis=(0, 1))).std())
         if not math.isfinite(error):
             return Estimate(worth.unit * value, -math.inf, math.inf)
         low, high = (value - (error + moved) * hall(score, skewness / 3) for score in (worth.quantile, -worth.quantile))

@@ -134,6 +134,8 @@ class Report:
             + f"<p>Goal: {self.goal}. {html.escape(self.why)}</p><ul>{said}</ul><p>Which policy fits: "
             f"<b>{html.escape(self._fitting())}</b>. {html.escape(self.advice.reason)}</p>"
             f"<pre>{html.escape(self.snippet)}</pre>"
+            + (html_table(*self._replay_table()) if self.replay.shares else "")
+            + f"<p>{html.escape(self._about_the_replay())}</p>"
             + (f"<pre>{html.escape(self._weighed(self.contexts))}</pre>" if self.contexts else "")
         )
 
@@ -180,16 +182,22 @@ class Report:
         return f"{good}\n{more}\n{shapes}\n{more}"
 
     def _replayed(self) -> str:
-        replay = self.replay
-        if not replay.shares:
-            return f"Replay\n{replay.note}\n"
-        measure, noun = MEASURES[self.goal], self.rewards.noun
-        rows = [(label, *self._promised(label)) for label in replay.shares]
-        return (
-            f"Replay: {replay.pulls:,} pulls on half of the file, paid by the other half\n"
-            + text_table(("what chooses", f"{measure} {noun} per pull", f"{self._better} than logged"), rows)
-            + f"\n\n{' '.join(about_the_replay(self.rewards, replay, str(self.advice), measure))}\n"
-        )
+        if not self.replay.shares:
+            return f"Replay\n{self._about_the_replay()}\n"
+        caption, head, rows = self._replay_table()
+        return f"{caption}\n{text_table(head, rows)}\n\n{self._about_the_replay()}\n"
+
+    def _replay_table(self) -> tuple[str, tuple[str, str, str], list[tuple[str, str, str]]]:
+        """Return the caption, the head and the rows of what would have been earned."""
+        head = "what chooses", f"{MEASURES[self.goal]} {self.rewards.noun} per pull", f"{self._better} than logged"
+        rows = [(label, *self._promised(label)) for label in self.replay.shares]
+        return f"Replay: {self.replay.pulls:,} pulls on half of the file, paid by the other half", head, rows
+
+    def _about_the_replay(self) -> str:
+        """Return what the replay promises, or why there is none."""
+        if not self.replay.shares:
+            return self.replay.note
+        return " ".join(about_the_replay(self.rewards, self.replay, str(self.advice), MEASURES[self.goal]))
 
     @property
     def _better(self) -> str:

@@ -210,7 +210,7 @@ def _outlook(verdict: Verdict, terms: Terms, shares: FloatArray) -> list[str]:
 def tail_warning(tally: Tally, verdict: Verdict) -> int:
     """Return the arm whose rewards beyond the clip may make it better than the leader, or -1."""
     leader, estimates = verdict.leader, verdict.measure.estimates()
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         beyond: FloatArray = plain_means(tally) - estimates
         excess = beyond - beyond[leader] - TAIL_WARNING * (estimates[leader] - estimates)
     excess = np.nan_to_num(excess, nan=-math.inf)
