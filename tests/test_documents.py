@@ -65,6 +65,19 @@ def test_the_page_on_evidence_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("green is the winner: counting at most 150 per decision, it earns more")
 
 
+def test_the_page_on_evaluation_says_what_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    first, second = python_blocks("docs/evaluate.md")
+    exec(compile(first, "evaluate.py", "exec"), {})
+    assert capsys.readouterr().out in (ROOT / "docs/evaluate.md").read_text()
+    exec(compile(second, "sample.py", "exec"), {})
+    said = capsys.readouterr().out
+    assert "at_random earns 0.00233" in said
+    assert "49 earns 0.0263" in said
+
+
 @pytest.mark.slow
 def test_tutorial_on_contexts_runs(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}

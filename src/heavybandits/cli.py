@@ -235,10 +235,11 @@ def evaluate(
     path, _, name = (by or "").rpartition(":")
     if by is not None and not path.endswith(".py"):
         raise ValueError(f"--by: must be a function in a file, as in rules.py:choose, got {by!r}")
+    targets: dict[str, Any] = {"arm": arm, "policy": policy, "by": None if by is None else from_file(path, name)}
     print(look(
-        log, arm=(arm or [])[0] if arm and len(arm) == 1 else arm or (), policy=policy,
-        by=None if by is None else from_file(path, name), method=method, cap=_cap(cap), floor=floor, delta=delta,
-        arm_column=arm_column, reward_column=reward_column, p_column=p_column,
+        log, **{word: target for word, target in targets.items() if target is not None}, method=method,
+        cap=_cap(cap), floor=floor, delta=delta, arm_column=arm_column, reward_column=reward_column,
+        p_column=p_column,
     ))  # fmt: skip
 
 

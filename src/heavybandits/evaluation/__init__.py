@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -23,6 +23,29 @@ from .value import Counting, Value, Weighted, gap, weighted_value
 
 __all__ = ["Candidates", "Value", "evaluate"]
 DOUBTFUL = 4.0  # standard errors by which the mean weight may differ from 1
+
+
+class Options(TypedDict, total=False):
+    """How to evaluate, whatever the target is; see :func:`evaluate`."""
+
+    method: str
+    cap: float | tuple[float, float] | None
+    floor: float | None
+    delta: float
+    arm_column: str
+    reward_column: str
+    p_column: str
+    seed: int
+
+
+@overload
+def evaluate(log: Source, *, arm: str, **options: Unpack[Options]) -> Value: ...
+@overload
+def evaluate(log: Source, *, arm: Sequence[str], **options: Unpack[Options]) -> Value | Candidates: ...
+@overload
+def evaluate(log: Source, *, by: Callable[[dict[str, Any]], Any], **options: Unpack[Options]) -> Value: ...
+@overload
+def evaluate(log: Source, *, policy: Any, **options: Unpack[Options]) -> Value: ...
 
 
 def evaluate(
@@ -84,7 +107,7 @@ def evaluate(
     ...        "reward": rng.random(5000) < np.where(green, 0.2, 0.1)}
     >>> value = evaluate(log, arm="green")
     >>> print(value.sentences[1])
-    It earns between 0.162 and 0.241, however often you look (wrong in at most 5% of logs).
+    It earns between 0.162 and 0.243, however often you look (wrong in at most 5% of logs).
     """
     columns = {word: name.strip() for word, name in
                (("arm", arm_column), ("reward", reward_column), ("p", p_column)) if name != word}  # fmt: skip
@@ -105,7 +128,7 @@ def evaluate(
     if by is not None:
         if not callable(by):
             raise TypeError(f"evaluate: by must be a function, got {by!r}")
-        targets = [chosen_by(found, by, getattr(by, "__name__", "by"))]
+        targets = [chosen_by(found, by, _name(by))]
     for target in targets:
         require_coverage(found, target)
     most = math.inf if floor is None else 1.0 / floor
@@ -134,6 +157,12 @@ def _learning(
         raise ValueError("evaluate: the probabilities of this log change, so a policy that learns needs floor, the "
                          "least of them as it was set")  # fmt: skip
     return replayed_value(log, policy, name, kind_of(policy), limits, floor=floor, delta=delta, seed=seed)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    """Return what to call a function."""
+    name = getattr(function, "__name__", "")
+    return name if name.isidentifier() else "the function"
 
 
 def _floor(log: LoggedDecisions, stated: float | None) -> float | None:
