@@ -14,8 +14,10 @@ themselves, and the divergence d of the family, pull each arm once, then
 * Poisson: :math:`d(p, q) = q - p + p \ln(p/q)`;
 * exponential: :math:`d(p, q) = p/q - 1 - \ln(p/q)`.
 
-An exponential law never pays 0, so :math:`p_a = 0` would rule out every other mean, for ever.  While all n rewards of
-an arm are 0, one more counts that is as large as the highest mean of all arms: :math:`p_a = \max_b p_b/(n_a + 1)`.
+Rewards that are rounded to 0 or nearly so, which hardly any exponential law pays, would rule out every other mean for
+very long.  So for this family :math:`p_a` is at least :math:`\max_b p_b/(n_a + 1)`: as if all rewards of the arm were 0
+and one more was as large as the highest mean.  That can only raise an index, and after :math:`o(\ln T)` pulls it no
+longer matters.
 
 The proof has c = 3; in practice c = 0 does better.  For rewards of 0 and 1, and for those of the family, the policy is
 asymptotically optimal.
@@ -211,9 +213,7 @@ class KLUCB(NamedTuple):
             return bernoulli_bound(p, threshold / n)
         if state.family[0] == POISSON:
             return saturate(poisson_bound(p, threshold / n))
-        if p == 0.0:
-            p = highest_mean / (n + 1.0)
-        return saturate(exponential_bound(p, threshold / n))
+        return saturate(exponential_bound(max(p, highest_mean / (n + 1.0)), threshold / n))
 
     def select(self, state: KLUCBState, t: int, rng: Any) -> int:
         """Return each arm once, then the one with the highest index."""
@@ -230,8 +230,8 @@ class KLUCB(NamedTuple):
             if not state.open[arm] or arm == best or n == 0:
                 continue
             rest = 1.0 - p if family == BERNOULLI else 1.0
-            foreign = family == EXPONENTIAL and p == 0.0  # the family has no law that pays only 0
-            if p < below and not foreign and state.constant[arm] - n * (p * slope + rest * offset) > threshold:
+            raised = p < highest_mean / (n + 1.0)
+            if p < below and not raised and state.constant[arm] - n * (p * slope + rest * offset) > threshold:
                 continue
             bound = narrowed(state, arm, p, self.bound_at(state, arm, threshold, highest_mean))
             fewer = best >= 0 and (n < state.pulls[best] or (n == state.pulls[best] and arm < best))
