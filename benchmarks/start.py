@@ -1,6 +1,6 @@
-"""How long it takes to begin: first decisions from the start of a process, and decisions while code is compiled.
+"""How long it takes to begin: first decisions of a process and of a server, and decisions while code is compiled.
 
-Run from the repository: ``pip install '.[bench]' && python benchmarks/start.py``.  Takes about three minutes.  Times
+Run from the repository: ``pip install '.[bench]' && python benchmarks/start.py``.  Takes about five minutes.  Times
 are ratios to ``import numpy, scipy.special`` in the same run, measured in turns; peers not installed are left out.
 """
 
@@ -16,6 +16,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
+
+import heavybandits as hb
 
 YARDSTICK = "import numpy, scipy.special"
 AGENT = "import heavybandits as hb; agent = hb.Agent(hb.make({name!r}), n_arms=3); agent.select()"
@@ -35,6 +38,7 @@ PEERS = {
     "UCBPolicy(n_arms=3).select_action(rng=np.random.default_rng(0))",
     "vowpalwabbit": "import vowpalwabbit; vowpalwabbit.Workspace('--cb_explore 3 --quiet').predict('| a')",
 }
+EXPERIMENTS: list[dict[str, Any]] = [{}, {"goal": "location"}, {"context": {"shared": True, "n_features": 3}}]
 ENDS = "; import os; os._exit(0)"  # at the first decision, so that nothing that ends a process is counted
 
 # Plays a decision every millisecond until code is compiled, and prints how long after they were due decisions ended.
@@ -110,6 +114,53 @@ def latencies(seconds: float, warm: Path) -> None:
             print(f"| {name}, {cache} | {changed} | {' | '.join(f'{number:.1f}' for number in numbers)} |", flush=True)
 
 
+def service(repeats: int) -> None:
+    """Print how soon a server decides if nothing was ever compiled on its machine, as ratios."""
+    times: dict[str, list[float]] = {}
+    for turn in range(repeats):
+        for more in EXPERIMENTS:
+            with tempfile.TemporaryDirectory() as folder:
+                for moment in ("new", "restarted"):
+                    times.setdefault(YARDSTICK, []).append(seconds_of(YARDSTICK, Path(folder)))
+                    for name, seconds in first_answers(more, Path(folder), moment).items():
+                        times.setdefault(name, []).append(seconds)
+        print(f"turn {turn + 1} of {repeats}", file=sys.stderr)
+    unit = statistics.median(times.pop(YARDSTICK))
+    print("\n### The service\n\nOver experiments on means, on locations and with contexts, each with an empty cache.\n")
+    print("| | times `import numpy, scipy.special` | seconds | worst |\n|---|---:|---:|---:|")
+    for name, record in times.items():
+        median = statistics.median(record)
+        print(f"| {name} | {median / unit:.2f} | {median:.2f} | {max(record):.2f} |")
+
+
+def first_answers(more: dict[str, Any], folder: Path, moment: str) -> dict[str, float]:
+    """Start a server with an empty cache, let it decide, and return the seconds that this took."""
+    command = [sys.executable, "-m", "heavybandits", "serve", "--port", "0", "--db", f"sqlite:///{folder}/log.db"]
+    context = [1.0, 0.0, 0.5] if "context" in more else None
+    with tempfile.TemporaryDirectory() as cold:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cold}
+        begun = time.perf_counter()
+        server = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True
+        )
+        try:
+            assert server.stdout is not None
+            client = hb.Client(server.stdout.readline().split()[3])
+            client.ready()  # asks again until it is
+            ready = time.perf_counter()
+            if moment == "new":
+                client.create("x", ["a", "b"], **more)
+            client.decide("x", context=context)
+            decided = time.perf_counter()
+            client.close()
+        finally:
+            server.terminate()
+            server.communicate()
+    if moment == "new":
+        return {"ready": ready - begun, "new experiment and its first decision": decided - ready}
+    return {"restart, until its first decision": decided - begun}
+
+
 def quantile(ordered: list[float]) -> float:
     """Return the 99th percentile."""
     return ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
@@ -127,6 +178,7 @@ def main() -> None:
             subprocess.run([sys.executable, "-c", f"{script}; agent.compile()"], env=environment, check=True)
         if arguments.repeats:
             first_decisions(arguments.repeats, Path(warm))
+            service(arguments.repeats)
         if arguments.seconds:
             latencies(arguments.seconds, Path(warm))
 
