@@ -114,6 +114,7 @@ class LinearAuto:
     def fit(self) -> None:
         y, n, freedom = self.y, len(self.y), len(self.y) - self.dimension
         self.due, square = max(n + 1, 1.25 * n), (self.x**2).mean(axis=0)
+        self.known = self.inverse  # as it was before the fit
         spread = np.median(np.abs(y - np.median(y))) or np.abs(y - np.median(y)).mean()
         self.floor, begins = 1e-4 * spread, not self.fitted
         if not self.only_means:
@@ -123,6 +124,8 @@ class LinearAuto:
         if begins:
             self.slope, self.level, self.ridge = 0 * self.slope, float(np.median(y)), 1e-6 * square
         (self.fit_means if self.law == MEANS else self.fit_locations)(freedom, spread, square, begins)
+        self.step(self.scale)
+        self.slope = self.inverse @ ((self.x - self.centre).T @ (self.weights * (self.y - self.level)))
         self.fitted = True
 
     def fit_means(self, freedom: float, spread: float, square: FloatArray, begins: bool) -> None:
@@ -131,7 +134,6 @@ class LinearAuto:
         self.scale = self.shrunk(found, 1.48 * spread, freedom, 3)
         self.squares, self.freedom = self.scale**2 * freedom, freedom
         self.learn_ridge(square)
-        self.reweigh(1.0, 1, square)
 
     def fit_locations(self, freedom: float, spread: float, square: FloatArray, begins: bool) -> None:
         if begins:
@@ -148,7 +150,7 @@ class LinearAuto:
         ratio = LAWS[self.law][RATIO]
         self.scale = max(self.shrunk(self.scale, 2 * spread / (1 + ratio), freedom, 5), self.floor)
         self.learn_ridge(square)
-        self.reweigh(self.scale, 2, square)
+        self.reweigh(self.scale, 1, square)
 
     @property
     def residuals(self) -> FloatArray:
@@ -161,17 +163,34 @@ class LinearAuto:
         share = weight / (freedom + weight) if freedom < 60 else 0.0
         return float(scale ** (1 - share) * guess**share)
 
+    def step(self, scale: float, absolute: bool = False) -> float:
+        """Weigh the residuals and move the line by their weighted mean; return the gain in squared residuals."""
+        residuals, law = self.residuals, LAWS[self.law]
+        z, at = residuals / scale, self.level - float(self.centre @ self.slope)
+        self.weights = 1 / np.maximum(np.abs(z), 0.05) if absolute else parts(law, z)[0] / law[WEIGHT]
+        mean = float(np.average(residuals, weights=self.weights))
+        self.level = at + mean + float(self.centre @ self.slope)
+        return self.mass * mean**2
+
     def reweigh(self, scale: float, steps: int, square: FloatArray, absolute: bool = False) -> None:
-        law = LAWS[self.law]
         for step in range(steps):
-            z = self.residuals / scale
-            self.weights = 1 / np.maximum(np.abs(z), 0.05) if absolute else parts(law, z)[0] / law[WEIGHT]
-            away, level = self.x - self.centre, float(np.average(self.y, weights=self.weights))
-            slope = self.inverse @ (away.T @ (self.weights * (self.y - level)))
-            changes = [abs(level - self.level), *(np.abs(slope - self.slope) * np.sqrt(square))]
-            self.slope, self.level = slope, level
-            if step > 0 and max(changes) < 1e-3 * scale / math.sqrt(len(self.y)):
+            gain = self.step(scale, absolute)
+            away = self.x - self.centre
+            gram = away.T @ (self.weights[:, None] * away) + np.diag(self.ridge)
+            right = away.T @ (self.weights * self.residuals) - self.ridge * self.slope
+            course = bent = self.known @ right
+            first = size = float(right @ bent)
+            if step > 0 and gain + size < 1e-6 * scale**2:
                 break
+            for _ in range(8):
+                image = gram @ course
+                length = size / float(course @ image)
+                self.slope, right = self.slope + length * course, right - length * image
+                bent = self.known @ right
+                before, size = size, float(right @ bent)
+                if not size > 1e-3 * first:
+                    break
+                course = bent + size / before * course
 
     def choose_law(self, freedom: float) -> None:
         residuals, guess = self.residuals, self.scale
@@ -195,5 +214,5 @@ class LinearAuto:
 
     def learn_ridge(self, square: FloatArray) -> None:
         variance = self.scale**2 / LAWS[self.law][INFORMATION]
-        size = (square * (self.slope**2 + variance * self.inverse.diagonal())).mean()
+        size = (square * (self.slope**2 + variance * self.known.diagonal())).mean()
         self.ridge = max(1e-6, 0.3 * variance / size) * square

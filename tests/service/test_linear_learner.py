@@ -95,7 +95,7 @@ def test_a_shared_context_has_a_model_per_arm(storage: Storage) -> None:
         ({"a": [1, "NaN"]}, "Expected `float`, got `str` - at `$.context[...][1]`"),
         ({"a": [1, 1e7]}, "Expected `float` <= 1000000.0 - at `$.context[...][1]`"),
         ({"a": []}, "Expected `array` of length >= 1 - at `$.context[...]`"),
-        ({"a": [0.0] * 257}, "Expected `array` of length <= 256 - at `$.context[...]`"),
+        ({"a": [0.0] * 513}, "Expected `array` of length <= 512 - at `$.context[...]`"),
         (b'{"id": "bad", "context": {"a": [1, NaN]}}', "malformed"),
         (b'{"id": "bad", "context": {"a": [1, 1e999]}}', "Number out of range - at `$.context[...][1]`"),
     ],
@@ -119,7 +119,7 @@ def test_contexts_are_only_for_experiments_made_with_one(tmp_path: Path) -> None
         for spec, word in (
             ({"policy": "lin-ucb"}, "policy must be one without features unless there is a context, got 'lin-ucb'"),
             ({"policy": "ucb", "context": {}}, "policy must be one for features"),
-            ({"policy": "lin-ucb", "context": {"n_features": 300}}, "<= 256"),
+            ({"policy": "lin-ucb", "context": {"n_features": 600}}, "<= 512"),
             ({"policy": "lin-ucb", "context": {"n_features": 200, "shared": True}}, "at most 256 features, got 400"),
             ({"policy": "lin-ucb", "context": {"dim": 2}}, "dim"),
         ):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 MAX_ARMS, MAX_EXPERIMENTS, MAX_BATCH = 1_000, 1_000, 1_000
-MAX_FEATURES = 256  # that a policy gets: decision time and snapshot size grow as their square
+MAX_FEATURES = 512  # that a policy gets: decision time and snapshot size grow as their square
 LARGEST_CONTEXT_NUMBER = 1e6  # in absolute value: even fourth powers are far from overflow
 LONGEST_WINDOW_SECONDS = 366 * 86_400  # seconds
 

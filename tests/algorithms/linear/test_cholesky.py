@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from heavybandits.algorithms.linear._cholesky import add_to_factor, factorise, solve_lower, solve_upper
+from heavybandits.algorithms.linear._cholesky import add_to_factor, factorise, invert, solve_lower, solve_upper
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -18,15 +18,19 @@ def test_the_factor_solves(seed: int) -> None:
     factor = matrix.copy()
     factorise(factor)
     assert_allclose(np.tril(factor), np.linalg.cholesky(matrix), atol=1e-9)
+    assert_allclose(np.triu(factor), np.tril(factor).T)
     solve_lower(factor, right)
     solve_upper(factor, right)
     assert_allclose(right, expected, rtol=1e-6, atol=1e-9)
+    inverse = np.full((4, 4), np.nan)
+    invert(factor, inverse)
+    assert_allclose(inverse, np.linalg.inv(matrix), rtol=1e-6, atol=1e-9)
 
 
 def test_a_matrix_that_rounding_made_indefinite_has_a_finite_factor() -> None:
     factor = np.array([[1.0, 0.0], [1.0, 1.0 - 2.0**-53]])
     factorise(factor)
-    assert_allclose(factor, [[1.0, 0.0], [1.0, 1e-9]])
+    assert_allclose(np.tril(factor), [[1.0, 0.0], [1.0, 1e-9]])
 
 
 def test_rounding_leaves_factors_and_solutions_finite() -> None:

@@ -54,6 +54,8 @@ def rotate(lower: FloatArray, x: FloatArray, k: int, cosine: float, sine: float)
 def factorise(lower: FloatArray) -> None:
     """Replace the lower triangle of a positive semidefinite matrix with its factor, in O(d³).
 
+    What lies above the diagonal becomes the transposed factor, so that the innermost loops run along rows.
+
     Rounding may take over if the matrix is singular to the last digit, but it never makes the factor NaN: no pivot is
     below a share ``LEAST_PIVOT_SHARE`` of the diagonal, or ``SMALLEST_PIVOT``, and no entry exceeds the root of its
     row's diagonal.
@@ -64,21 +66,68 @@ def factorise(lower: FloatArray) -> None:
     >>> lower = np.array([[4.0, 0.0], [2.0, 5.0]])
     >>> factorise(lower)
     >>> lower
-    array([[2., 0.],
+    array([[2., 1.],
            [1., 2.]])
     """
-    n = len(lower)
-    for j in range(n):
-        for i in range(j, n):
-            total = lower[i, j]
-            for k in range(j):
-                total -= lower[i, k] * lower[j, k]
-            if i == j:
-                lower[i, i] = math.sqrt(max(total, LEAST_PIVOT_SHARE * lower[i, i], SMALLEST_PIVOT))
-            else:
-                lower[i, j] = total / lower[j, j]
-                if lower[i, j] * lower[i, j] > EXCESS * lower[i, i]:
-                    lower[i, j] = math.copysign(math.sqrt(max(lower[i, i], 0.0)), total)
+    for i in range(len(lower)):
+        diagonal = lower[i, i]
+        for k in range(i):
+            total = lower[i, k]
+            entry = total / lower[k, k]
+            if entry * entry > EXCESS * diagonal:
+                entry = math.copysign(math.sqrt(max(diagonal, 0.0)), total)
+            for j in range(k + 1, i):
+                lower[i, j] -= entry * lower[k, j]
+            lower[i, i] -= entry * entry
+            lower[i, k] = lower[k, i] = entry
+        lower[i, i] = math.sqrt(max(lower[i, i], LEAST_PIVOT_SHARE * diagonal, SMALLEST_PIVOT))
+
+
+@rarely_called
+def invert(lower: FloatArray, inverse: FloatArray) -> None:
+    """Write the inverse of the matrix with this factor, which :func:`factorise` made, in O(d³).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lower, inverse = np.array([[4.0, 2.0], [2.0, 5.0]]), np.zeros((2, 2))
+    >>> factorise(lower)
+    >>> invert(lower, inverse)
+    >>> (16.0 * inverse).tolist()
+    [[5.0, -2.0], [-2.0, 4.0]]
+    """
+    d = len(lower)
+    for i in range(d):  # L^-1, row by row
+        for j in range(d):
+            inverse[i, j] = 1.0 if i == j else 0.0
+        eliminate(inverse[i], inverse, lower[i], 0, i, i)
+        divide(inverse[i], lower[i, i], i + 1)
+    for i in range(d - 1, -1, -1):  # then the columns of the inverse up to the diagonal, from below
+        eliminate(inverse[i], inverse, lower[i], i + 1, d, i + 1)
+        divide(inverse[i], lower[i, i], i + 1)
+    for i in range(d):
+        for j in range(i):
+            inverse[j, i] = inverse[i, j]
+
+
+@compilable
+def eliminate(row: FloatArray, matrix: FloatArray, share: FloatArray, first: int, end: int, length: int) -> None:
+    """Subtract ``share[j]`` times row j of a matrix from the start of a row, for each j from ``first`` to ``end``."""
+    whole = first + (end - first) // 4 * 4
+    for j in range(first, whole, 4):
+        p, q, r, s = share[j], share[j + 1], share[j + 2], share[j + 3]
+        for k in range(length):
+            row[k] -= (p * matrix[j, k] + q * matrix[j + 1, k]) + (r * matrix[j + 2, k] + s * matrix[j + 3, k])
+    for j in range(whole, end):
+        for k in range(length):
+            row[k] -= share[j] * matrix[j, k]
+
+
+@compilable
+def divide(row: FloatArray, pivot: float, length: int) -> None:
+    """Divide the start of a row by a pivot; quotients are clipped to ``LARGEST_SOLUTION``."""
+    for k in range(length):
+        row[k] = min(max(row[k] / pivot, -LARGEST_SOLUTION), LARGEST_SOLUTION)
 
 
 @compilable

@@ -172,11 +172,23 @@ def multiply(matrix: FloatArray, x: FloatArray, product: FloatArray) -> float:
     >>> float(multiply(np.array([[1.0, 3.0], [3.0, 1.0]]), np.array([1.0, 0.0]), np.zeros(2)))  # instead of 1
     9.0
     """
+    apply(matrix, x, product)
+    return size_of(matrix, x, product)
+
+
+@compilable
+def apply(matrix: FloatArray, x: FloatArray, product: FloatArray) -> None:
+    """Write M x to ``product``, for a symmetric matrix; features that are zero cost nothing."""
     product[:] = 0.0
     for i in range(len(x)):
         if x[i] != 0.0:
             for j in range(len(x)):
                 product[j] += matrix[i, j] * x[i]
+
+
+@compilable
+def size_of(matrix: FloatArray, x: FloatArray, product: FloatArray) -> float:
+    """Return x' M x, given M x; see :func:`multiply` for what rounding may not do."""
     size = dot(x, product)
     if size < 0.0:
         product[:] = 0.0

@@ -24,7 +24,7 @@ from ..entries import register_policy, register_preset
 from ..parameters import NonNegative, Positive
 from ._level_set.learning import learn_line, prepare_rows
 from ._level_set.level_set import best_row, half_width
-from ._level_set.robust_line import approach, predict
+from ._level_set.robust_line import leverage_with_pending, predict
 from ._level_set.sets import LinearSets, compares_means, init_linear_sets, width_of
 from ._level_set.two_piece_laws import LEARNED
 
@@ -81,9 +81,7 @@ class LinearLevelSetUCB(NamedTuple):
     def select(self, state: LinearSets, features: FloatArray, t: int, rng: Any) -> int:
         """Return the row with the highest index; among infinite indices, the one with the highest leverage."""
         prepare_rows(state, features)
-        model, is_exact = state.model, state.model.pending[0] == 0
-        inverse = model.inverse if is_exact else model.asked
-        return best_row(model.line, inverse, state.arms, features, width_of(state, self.c), is_exact)
+        return best_row(state.model, state.arms, features, width_of(state, self.c))
 
     def update(self, state: LinearSets, x: FloatArray, reward: float) -> None:
         """Learn from the reward of a row."""
@@ -99,9 +97,8 @@ class LinearLevelSetUCB(NamedTuple):
 
     def index_of(self, state: LinearSets, x: FloatArray, t: int) -> float:
         """Return the highest value that is not ruled out for a row."""
-        model = state.model
-        leverage = approach(model, model.asked if model.pending[0] > 0 else model.inverse, x)
-        return predict(model.line, x) + half_width(width_of(state, self.c), leverage)
+        leverage = leverage_with_pending(state.model, x)
+        return predict(state.model.line, x) + half_width(width_of(state, self.c), leverage)
 
 
 @register_preset(

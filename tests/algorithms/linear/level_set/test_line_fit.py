@@ -6,17 +6,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from heavybandits.algorithms.linear._level_set.line_fit import (
-    Rows,
-    init_rows,
-    invert,
-    keep,
-    loss_of,
-    reweigh,
-    write_residuals,
-)
+from heavybandits.algorithms.linear._cholesky import invert
+from heavybandits.algorithms.linear._level_set.kept_rows import Rows, init_rows, keep, write_squares
+from heavybandits.algorithms.linear._level_set.line_fit import complete, loss_of, reweigh, write_residuals
 from heavybandits.algorithms.linear._level_set.robust_line import Model, begin, collect, init_model, predict
-from heavybandits.algorithms.linear._level_set.two_piece_laws import LEAST_SQUARES, two_piece_table
+from heavybandits.algorithms.linear._level_set.two_piece_laws import LEAST_SQUARES, WEIGHT, two_piece_table
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -27,7 +21,17 @@ def kept(x: np.ndarray, y: np.ndarray) -> tuple[Rows, Model]:
         assert keep(rows, row, reward)
         collect(model, row, 1.0 / len(y))
     begin(model)
+    write_squares(rows, np.zeros(x.shape[1]))
     return rows, model
+
+
+def some_rows(rng: np.random.Generator, n: int, d: int, sparse: bool) -> np.ndarray:
+    """Return rows; sparse ones have a year, which is never zero, and otherwise mostly zeros."""
+    x = rng.normal(size=(n, d))
+    if sparse:
+        x[rng.random((n, d)) < 0.9] = 0.0
+        x[:, 0] = 2000.0 + rng.integers(0, 30, n)
+    return x
 
 
 def test_rows_beyond_the_room_are_not_kept() -> None:
@@ -38,18 +42,56 @@ def test_rows_beyond_the_room_are_not_kept() -> None:
 
 
 @given(seeds)
-def test_one_step_of_least_squares_is_least_squares(seed: int) -> None:
+def test_an_exact_step_of_least_squares_is_least_squares(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(12, 3)) + 5.0, rng.normal(size=12) + 100.0
     rows, model = kept(x, y)
-    reweigh(rows, model, model.line, two_piece_table([LEAST_SQUARES])[0], 1.0, 1, False)
+    gram = np.zeros((3, 3))
+    complete(rows, model, model.line, two_piece_table([LEAST_SQUARES])[0], 1.0, gram)
     best = np.linalg.lstsq(np.column_stack([x, np.ones(12)]), y, rcond=None)[0]
     assert_allclose(model.line.slope, best[:3], atol=2e-4)  # except for the small ridge
     assert_allclose(predict(model.line, np.zeros(3)), best[3], atol=2e-3)
-    invert(rows, model.inverse)
+    invert(rows.gram, model.inverse)
     centred = x - x.mean(axis=0)
-    assert_allclose(model.inverse, np.linalg.inv(centred.T @ centred + np.diag(model.ridge)), rtol=1e-6)
+    assert_allclose(gram, centred.T @ centred + np.diag(model.ridge), rtol=1e-9, atol=1e-9)
+    assert_allclose(model.inverse, np.linalg.inv(gram), rtol=1e-6)
     assert model.line.mass[0] == 12.0
+
+
+@given(seeds, st.booleans())
+def test_conjugate_gradients_lead_to_reweighted_least_squares(seed: int, sparse: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n, d = 60, 12
+    x, y = some_rows(rng, n, d, sparse), rng.standard_cauchy(n)
+    law, (rows, model) = two_piece_table([(4.0, 4.0, 1.0)])[0], kept(x, y)
+    model.ridge[:] = 0.5
+    model.inverse[:] = np.linalg.inv(np.cov(x.T) * n + 0.5 * np.eye(d))
+    slope, level = np.zeros(d), 0.0
+    for _ in range(100):
+        z = y - level - x @ slope
+        weights = 5.0 / (4.0 + z * z) / law[WEIGHT]
+        centred = x - np.average(x, axis=0, weights=weights)
+        slope = np.linalg.solve((centred.T * weights) @ centred + 0.5 * np.eye(d), (centred.T * weights) @ y)
+        level = np.average(y - x @ slope, weights=weights)
+    reweigh(rows, model, model.line, law, 1.0, 100, False)
+    here = predict(model.line, np.zeros(d)) + x @ model.line.slope
+    losses = [5.0 / 2.0 * np.log1p((y - fit) ** 2 / 4.0).sum() for fit in (here, level + x @ slope)]
+    ridges = [0.25 * law[WEIGHT] * float(theta @ theta) for theta in (model.line.slope, slope)]
+    # both are minima of the same function, which may have several
+    assert losses[0] + ridges[0] <= losses[1] + ridges[1] + 0.05 or losses[0] + ridges[0] < 1.2 * losses[1]
+
+
+@given(seeds, st.integers(1, 20))
+def test_sparse_rows_give_the_matrix_and_the_step_of_the_same_rows_in_full(seed: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = some_rows(rng, 30, d, True), rng.normal(size=30)
+    rows, model = kept(x, y)
+    gram = np.zeros((d, d))
+    complete(rows, model, model.line, two_piece_table([LEAST_SQUARES])[0], 1.0, gram)
+    centred = x - x.mean(axis=0)
+    assert_allclose(gram, centred.T @ centred + np.diag(model.ridge), rtol=1e-8, atol=1e-8)
+    write_residuals(rows, model.line)
+    assert_allclose(rows.residuals, [v - predict(model.line, row) for v, row in zip(y, x, strict=True)], atol=1e-8)
 
 
 def test_the_fit_ignores_an_outlier() -> None:

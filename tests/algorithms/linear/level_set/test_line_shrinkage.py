@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heavybandits.algorithms.linear._level_set.line_fit import Rows, init_rows
+from heavybandits.algorithms.linear._level_set.kept_rows import Rows, init_rows
 from heavybandits.algorithms.linear._level_set.line_shrinkage import (
     LEAST_FACTOR,
     Shrinkage,
@@ -30,11 +30,12 @@ class Line(NamedTuple):
 
     def learn(self, x: FloatArray, y: FloatArray) -> None:
         for row, reward in zip(x, y, strict=True):
-            leverage = approach(self.model, self.model.inverse, row)
+            leverage = approach(self.model, row)
             follow(self.model, leverage, reward - predict(self.model.line, row), 1.0, 1.0)
 
     def begin(self) -> None:
         self.rows.middle[:] = MEAN_ROW
+        self.shrinkage.gram[:] = np.linalg.inv(self.model.inverse)
         begin_shrinkage(self.shrinkage, self.rows, self.model, True)
 
     def renew(self) -> bool:

@@ -46,7 +46,7 @@ def played(rng: np.random.Generator, d: int, n: int) -> Model:
 
 
 def step(model: Model, x: np.ndarray, reward: float, weight: float) -> Step:
-    return follow(model, approach(model, model.inverse, x), reward - predict(model.line, x), weight, weight)
+    return follow(model, approach(model, x), reward - predict(model.line, x), weight, weight)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_widths_grow_faster_than_the_root_of_the_leverage(law: int, t: float, hi
 
 
 def brute_force(model: Model, features: np.ndarray, width: Width) -> np.ndarray:
-    leverages = [approach(model, model.inverse, x) for x in features]
+    leverages = [approach(model, x) for x in features]
     return np.array([predict(model.line, x) + half_width(width, h) for x, h in zip(features, leverages, strict=True)])
 
 
@@ -89,10 +89,10 @@ def test_the_best_row_is_that_of_brute_force(seed: int, n_rows: int, d: int) -> 
     rng = np.random.default_rng(seed)
     model, features = played(rng, d, 3 * d + 3), rng.normal(size=(n_rows, d))
     width = width_for(LAWS[rng.integers(len(LAWS))], rng.exponential(), 100, d + 1.0, 1.0)
-    row = best_row(model.line, model.inverse, init_arms(d, n_rows), features, width, True)
+    row = best_row(model, init_arms(d, n_rows), features, width)
     indices = brute_force(model, features, width)
     if np.isinf(indices).any():
-        leverages = [approach(model, model.inverse, x) for x in features]
+        leverages = [approach(model, x) for x in features]
         assert leverages[row] == pytest.approx(max(leverages))
     else:
         assert indices[row] == pytest.approx(indices.max(), rel=1e-9)
@@ -106,13 +106,13 @@ def test_kept_rows_agree_with_those_that_are_scored_anew(seed: int) -> None:
     model, features, arms = played(rng, d, 20), rng.normal(size=(n_rows, d)), init_arms(d, n_rows)
     width = width_for(LAWS[0], 1.0, 100, d + 1.0, 1.0)
     for _ in range(2):  # rows are kept when they are offered a second time
-        best_row(model.line, model.inverse, arms, features, width, True)
+        best_row(model, arms, features, width)
     assert arms.kept[0] == n_rows
     for _ in range(40):
-        row = best_row(model.line, model.inverse, arms, features, width, True)
+        row = best_row(model, arms, features, width)
         update_kept(arms, model, step(model, features[row], rng.standard_cauchy(), rng.uniform(0.1, 2.0)))
     assert arms.age[0] == 40
-    leverages = [approach(model, model.inverse, x) for x in features]
+    leverages = [approach(model, x) for x in features]
     values = np.array([predict(model.line, x) for x in features])
     assert_allclose(arms.leverage[:n_rows], leverages, rtol=1e-7)
     assert_allclose(np.diff(arms.value[:n_rows]), np.diff(values), rtol=1e-7, atol=1e-8)
@@ -123,13 +123,13 @@ def test_rows_that_change_are_noticed() -> None:
     model, features, arms = played(rng, 3, 20), rng.normal(size=(6, 3)), init_arms(3)
     width = width_for(LAWS[0], 1.0, 100, 4.0, 1.0)
     for _ in range(3):
-        best_row(model.line, model.inverse, arms, features, width, True)
+        best_row(model, arms, features, width)
     assert arms.kept[0] == 6
     features[5] = model.line.centre + 1e3 * model.line.slope  # changed in place, and not in the first row
-    assert best_row(model.line, model.inverse, arms, features, width, True) == 5
-    assert best_row(model.line, model.inverse, arms, features[:5].copy(), width, True) < 5
+    assert best_row(model, arms, features, width) == 5
+    assert best_row(model, arms, features[:5].copy(), width) < 5
     others = rng.normal(size=(6, 3))
-    best_row(model.line, model.inverse, arms, others, width, True)
+    best_row(model, arms, others, width)
     assert arms.kept[0] == 0
 
 
@@ -138,19 +138,19 @@ def test_kept_rows_are_scored_anew_now_and_then() -> None:
     model, features, arms = played(rng, 3, 20), rng.normal(size=(6, 3)), init_arms(3)
     width = width_for(LAWS[0], 1.0, 100, 4.0, 1.0)
     for _ in range(2):
-        best_row(model.line, model.inverse, arms, features, width, True)
+        best_row(model, arms, features, width)
     arms.leverage[:] += 7.0  # stands for rounding errors
     for _ in range(RENEWAL):
         update_kept(arms, model, step(model, features[0], 0.0, 1.0))
-    best_row(model.line, model.inverse, arms, features, width, True)
-    assert_allclose(arms.leverage[:6], [approach(model, model.inverse, x) for x in features], rtol=1e-9)
+    best_row(model, arms, features, width)
+    assert_allclose(arms.leverage[:6], [approach(model, x) for x in features], rtol=1e-9)
 
 
 def test_more_rows_than_there_is_room_for_are_scored_each_time() -> None:
     rng = np.random.default_rng(7)
     model, features, arms = played(rng, 2, 20), rng.normal(size=(5 * LANES + 3, 2)), init_arms(2)
     width = width_for(LAWS[0], 1.0, 100, 3.0, 1.0)
-    rows = [best_row(model.line, model.inverse, arms, features, width, True) for _ in range(3)]
+    rows = [best_row(model, arms, features, width) for _ in range(3)]
     assert rows == [int(np.argmax(brute_force(model, features, width)))] * 3
     assert arms.kept[0] == 0
     assert len(arms.with_rows(500).rows) == 500

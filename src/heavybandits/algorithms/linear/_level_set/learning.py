@@ -25,8 +25,10 @@ from ....numerics import clip
 from ....protocols import FloatArray, compilable, copy_into, rarely_called
 from ...level_sets.spreads import learn_spread, repeats
 from ...parts.means.median import median_in_place
+from .._cholesky import invert
+from .kept_rows import keep, write_squares
 from .level_set import RENEWAL, update_kept
-from .line_fit import invert, keep, loss_of, reweigh, write_residuals, write_squares
+from .line_fit import complete, loss_of, reweigh, write_residuals
 from .line_shrinkage import begin_shrinkage, renew_shrinkage
 from .robust_line import (
     RIDGE_SHARE,
@@ -38,6 +40,7 @@ from .robust_line import (
     follow,
     forget,
     predict,
+    renew_offset,
     renew_pending,
     restrain,
 )
@@ -87,7 +90,7 @@ def learn_line(state: LinearSets, x: FloatArray, reward: float) -> None:
     y = clip(reward, LARGEST_REWARD)
     numbers.clock += 1
     # The residual is that of a row which the line has not seen; its variance is 1 + leverage times that of the noise.
-    leverage = approach(model, model.inverse, x)
+    leverage = approach(model, x)
     residual = y - predict(model.line, x)
     if numbers.fitted == 0:
         step = follow(model, leverage, residual, 1.0, 0.0)
@@ -104,6 +107,8 @@ def learn_line(state: LinearSets, x: FloatArray, reward: float) -> None:
         elif numbers.told == 0.0:
             growth = math.exp((w * z * z - 1.0) / (law[SHARPNESS] * numbers.clock))
             numbers.scale = max(numbers.scale * growth, numbers.floor)
+    if numbers.clock % RENEWAL == 0:
+        renew_offset(model)
     update_kept(state.arms, model, step)
     learn_spread(state.spreads, 0, y)
     has_room = keep(state.rows, x, y)
@@ -122,9 +127,16 @@ def shrink(state: LinearSets) -> None:
     numbers = state.numbers[0]
     variance = numbers.scale * numbers.scale / state.laws[numbers.law][INFORMATION]
     if renew_shrinkage(state.shrinkage, state.rows, state.model, variance):
-        state.arms.age[0] = RENEWAL
-        if state.model.pending[0] > 0:
-            renew_pending(state.model)
+        renew_derived(state)
+
+
+@rarely_called
+def renew_derived(state: LinearSets) -> None:
+    """Compute anew what is derived from the line and its inverse."""
+    state.arms.age[0] = RENEWAL
+    renew_offset(state.model)
+    if state.model.pending[0] > 0:
+        renew_pending(state.model)
 
 
 @rarely_called
@@ -157,13 +169,13 @@ def fit(state: LinearSets, by_means: bool) -> None:
         fit_means(state, n - parameters, spread)
     else:
         fit_locations(state, n - parameters, spread, begins)
-    invert(rows, model.inverse)
+    complete(rows, model, line, state.laws[numbers.law], numbers.scale, state.shrinkage.gram)
+    invert(rows.gram, model.inverse)
     restrain(model)
     begin_shrinkage(state.shrinkage, rows, model, numbers.fitted == 0)
     numbers.fitted = 1
-    state.arms.age[0] = RENEWAL
-    if model.pending[0] > 0:
-        renew_pending(model)
+    copy_into(model.origin, rows.origin)
+    renew_derived(state)
 
 
 @rarely_called
@@ -179,7 +191,6 @@ def fit_means(state: LinearSets, freedom: float, spread: float) -> None:
     scale = shrink_scale(max(math.sqrt(squares / freedom), numbers.floor), 1.48 * spread, freedom, MEAN_PRIOR)
     numbers.scale, numbers.squares, numbers.freedom = scale, scale * scale * freedom, freedom
     learn_ridge(state, law)
-    reweigh(rows, model, model.line, law, 1.0, 1, False)
 
 
 @rarely_called
@@ -206,7 +217,7 @@ def fit_locations(state: LinearSets, freedom: float, spread: float, begins: bool
     scale = shrink_scale(numbers.scale, 2.0 * spread / (1.0 + law[RATIO]), freedom, LOCATION_PRIOR)
     numbers.scale = scale = numbers.told if numbers.told > 0.0 else max(scale, numbers.floor)
     learn_ridge(state, law)
-    reweigh(rows, model, line, law, scale, 2, False)
+    reweigh(rows, model, line, law, scale, 1, False)
 
 
 @compilable
@@ -237,11 +248,10 @@ def choose_law(state: LinearSets, freedom: float, guess: float) -> None:
 
 @rarely_called
 def learn_ridge(state: LinearSets, law: FloatArray) -> None:
-    """Set the ridge to a share of what the line's size suggests; the last Gram matrix must be that of the rows."""
+    """Set the ridge to a share of what the line's size suggests."""
     numbers = state.numbers[0]
     model, slope, d = state.model, state.model.line.slope, len(state.model.ridge)
     variance = numbers.scale * numbers.scale / law[INFORMATION]
-    invert(state.rows, model.inverse)
     size = 0.0
     for i in range(d):
         size += model.square[i] * (slope[i] * slope[i] + variance * model.inverse[i, i]) / d

@@ -11,7 +11,8 @@ where a = min(1, 12/D), I is the information of the law and k its slack (see :mo
 :math:`w(h)/\sqrt h` grows with h, one exact width bounds the widths at all smaller leverages, and few rows need their
 own.
 
-Rows are scored in blocks, one SIMD lane each.  Rows that stay the same from decision to decision keep their leverages
+Rows are scored in blocks, one SIMD lane each, unless they are sparse: of those, only the features that differ from the
+origin cost time.  Rows that stay the same from decision to decision keep their leverages
 and predictions, which then cost O(d) each per reward instead of O(d²) per decision.
 """
 
@@ -24,7 +25,7 @@ import numpy as np
 
 from ...._validate import require_within
 from ....protocols import FloatArray, IntArray, compilable, rarely_called
-from .robust_line import Line, Model, Step
+from .robust_line import Line, Model, Step, count_pending, differs_little
 from .two_piece_laws import INFORMATION, SLACK, TAIL
 
 LANES = 32  # rows that are scored together
@@ -56,6 +57,7 @@ class Arms(NamedTuple):
     value: FloatArray  # (room,): prediction, up to a constant that all rows share
     bound: FloatArray  # (room,)
     lanes: FloatArray  # (d + 2, LANES): centred rows as columns, then sums for two features
+    places: IntArray  # (d,): where a row differs from the origin
     kept: IntArray  # array of length one: number of rows kept; 0 if the latest rows were different
     age: IntArray  # array of length one: rewards since the rows were scored; RENEWAL if they must be scored again
 
@@ -81,6 +83,7 @@ def init_arms(n_features: int, room: int = LANES) -> Arms:
         value=np.zeros(room),
         bound=np.zeros(room),
         lanes=np.zeros((d + 2, LANES)),
+        places=np.zeros(d, np.int64),
         kept=np.zeros(1, np.int64),
         age=np.full(1, RENEWAL),
     )
@@ -166,6 +169,43 @@ def score(
 
 
 @compilable
+def are_sparse(model: Model, rows: FloatArray) -> bool:
+    """Return whether each row is sparse."""
+    sparse, a = True, 0
+    while sparse and a < len(rows):
+        sparse = differs_little(model.origin, rows[a])
+        a += 1
+    return sparse
+
+
+@compilable
+def score_sparse(model: Model, rows: FloatArray, places: IntArray, leverage: FloatArray, value: FloatArray) -> None:
+    """Write the leverages and values of sparse rows."""
+    line, inverse, origin, offset, d = model.line, model.inverse, model.origin, model.offset, len(model.origin)
+    least, base = 0.0, 0.0  # leverage and value of the origin
+    for i in range(d):
+        away = line.centre[i] - origin[i]
+        least += away * offset[i]
+        base -= away * line.slope[i]
+    for a in range(len(rows)):
+        row, n = rows[a], 0
+        for i in range(d):
+            if row[i] != origin[i]:
+                places[n] = i
+                n += 1
+        size, worth = least, base
+        for k in range(n):
+            i = places[k]
+            away, inner = row[i] - origin[i], -offset[i]
+            for m in range(k):
+                j = places[m]
+                inner += inverse[i, j] * (row[j] - origin[j])
+            size += away * (2.0 * inner + inverse[i, i] * away)
+            worth += away * line.slope[i]
+        leverage[a], value[a] = max(size, 0.0), worth
+
+
+@compilable
 def highest(width: Width, leverage: FloatArray, value: FloatArray, bound: FloatArray) -> tuple[int, float]:
     """Return the scored row with the highest index, and that index.
 
@@ -196,12 +236,15 @@ def highest(width: Width, leverage: FloatArray, value: FloatArray, bound: FloatA
 
 
 @compilable
-def best_row(line: Line, inverse: FloatArray, arms: Arms, features: FloatArray, width: Width, is_exact: bool) -> int:
+def best_row(model: Model, arms: Arms, features: FloatArray, width: Width) -> int:
     """Return the row with the highest index; among infinite indices, the one with the highest leverage.
 
-    Kept scores belong to the exact ``inverse``, without pending rows; with any other inverse they are not used.
+    Kept scores and the offset are those of the inverse without pending rows; while there are any, they are not used.
     """
-    n_rows = len(features)
+    n_rows, is_exact = len(features), model.pending[0] == 0
+    if not is_exact:
+        count_pending(model)
+    inverse = model.inverse if is_exact else model.asked
     kept = is_exact and recall(arms, features)
     scored = kept and arms.age[0] < RENEWAL
     best, top, reach = 0, -math.inf, -1.0
@@ -209,7 +252,10 @@ def best_row(line: Line, inverse: FloatArray, arms: Arms, features: FloatArray, 
         end, at = min(first + LANES, n_rows), first if kept else 0
         leverage, value = arms.leverage[at : at + end - first], arms.value[at : at + end - first]
         if not scored:
-            score(line, inverse, arms.lanes, features[first:end], leverage, value)
+            if is_exact and are_sparse(model, features[first:end]):
+                score_sparse(model, features[first:end], arms.places, leverage, value)
+            else:
+                score(model.line, inverse, arms.lanes, features[first:end], leverage, value)
         row, index = highest(width, leverage, value, arms.bound)
         if index > top or (index == math.inf and leverage[row] > reach):
             best, top, reach = first + row, index, leverage[row]

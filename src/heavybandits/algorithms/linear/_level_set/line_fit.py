@@ -1,179 +1,193 @@
-"""Fits of a robust line to the first rows: the rows themselves, reweighted least squares, and its matrices."""
+r"""Fits of a robust line to the kept rows: reweighted least squares by conjugate gradients, and the matrix of a line.
+
+A step of reweighted least squares minimises a quadratic function that lies above the loss and touches it at the
+current line.  So whatever lowers that function lowers the loss, and it need not be minimised: a few conjugate gradients
+do, with the model's own inverse as preconditioner, each of which takes a pass over the rows instead of the O(n d²) of
+a Gram matrix.  Only the last step of a fit is exact, because it needs the Gram matrix for the inverse.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-import numpy as np
-
-from ...._validate import require_within
 from ....numerics import clip
-from ....protocols import FloatArray, IntArray, compilable, rarely_called
+from ....protocols import FloatArray, compilable, copy_into, rarely_called
 from .._cholesky import factorise, solve_lower, solve_upper
+from .._design import apply, dot
 from .._rows import LARGEST_REWARD
-from .robust_line import Line, Model, init_line, predict
+from .kept_rows import Rows, add_share, project
+from .robust_line import Line, Model
 from .two_piece_laws import FARTHEST_SCALES, WEIGHT, loss_at, weight_at
 
 CENTRING_ROUNDING = (
     1e-14  # share of the squares that centring leaves at least: less is rounding, as after one huge feature
 )
-REMOTE = 1e-4  # a variance below this share of the mean square: the feature lies far from 0, as a year or a time does
-VARIANCE_ROUNDING = 1e-24  # a variance below this share may be rounding
 NEAR = 0.05  # scales within which least absolute deviations are smoothed
-SETTLED = 1e-3  # iterations end at a change below this share of a scale over the root of n
-
-
-class Rows(NamedTuple):
-    """The first rows and their rewards, and scratch for fits to them."""
-
-    x: FloatArray  # (row, d)
-    y: FloatArray  # (row,)
-    size: IntArray  # array of length one: number of rows
-    residuals: FloatArray  # (row,)
-    gram: FloatArray  # (d, d): lower triangle of the centred, weighted Gram matrix, then its Cholesky factor
-    right: FloatArray  # (d,)
-    total: FloatArray  # (d,)
-    middle: FloatArray  # (d,): mean row
-    rival: Line  # a second start
-
-    def check(self, fresh: Rows, n_arms: int) -> None:
-        """Refuse more rows than there is room for."""
-        require_within("size", self.size, 0, len(self.y))
-
-
-def init_rows(n_features: int, room: int) -> Rows:
-    """Return no rows, with room for ``room`` of them."""
-    d = n_features
-    return Rows(
-        x=np.zeros((room, d)),
-        y=np.zeros(room),
-        size=np.zeros(1, np.int64),
-        residuals=np.zeros(room),
-        gram=np.zeros((d, d)),
-        right=np.zeros(d),
-        total=np.zeros(d),
-        middle=np.zeros(d),
-        rival=init_line(d),
-    )
-
-
-@compilable
-def keep(rows: Rows, x: FloatArray, reward: float) -> bool:
-    """Keep a row if there is room, and return whether there was."""
-    n = rows.size[0]
-    if n == len(rows.y):
-        return False
-    for i in range(len(x)):
-        rows.x[n, i] = x[i]
-    rows.y[n] = reward
-    rows.size[0] = n + 1
-    return True
-
-
-@rarely_called
-def write_squares(rows: Rows, square: FloatArray) -> None:
-    """Write the mean square of each feature, or its variance if the feature lies far from 0.
-
-    The model has an intercept, so that distance says nothing about how large a coefficient is to be expected.
-    """
-    n = rows.size[0]
-    square[:] = 0.0
-    for k in range(n):
-        for i in range(len(square)):
-            square[i] += rows.x[k, i] * rows.x[k, i] / n
-    for i in range(len(square)):
-        mean, variance = 0.0, 0.0
-        for k in range(n):
-            mean += rows.x[k, i] / n
-        for k in range(n):
-            variance += (rows.x[k, i] - mean) * (rows.x[k, i] - mean) / n
-        if VARIANCE_ROUNDING * square[i] < variance < REMOTE * square[i]:
-            square[i] = variance
+SETTLED = 1e-3  # steps end where the next would move the line by less than this many scales, in the norm of the rows
+MOST_TURNS = 8  # conjugate gradients in one step
+CLOSE = 1e-3  # they end when so much is left of the squared distance
 
 
 @compilable
 def write_residuals(rows: Rows, line: Line) -> None:
     """Write the residual of each reward."""
+    base = line.level[0]
+    for i in range(len(line.slope)):
+        base += (rows.origin[i] - line.centre[i]) * line.slope[i]
     for k in range(rows.size[0]):
-        rows.residuals[k] = rows.y[k] - predict(line, rows.x[k])
+        rows.residuals[k] = rows.y[k] - (base + project(rows, k, line.slope))
 
 
 @rarely_called
 def loss_of(rows: Rows, line: Line, law: FloatArray, scale: float) -> float:
     """Return the summed loss of a line."""
+    write_residuals(rows, line)
     total = 0.0
     for k in range(rows.size[0]):
-        total += loss_at(law, (rows.y[k] - predict(line, rows.x[k])) / scale)
+        total += loss_at(law, rows.residuals[k] / scale)
     return total
+
+
+@compilable
+def weigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float, absolute: bool) -> float:
+    """Weigh the residuals, shift the line to their weighted mean and centre it; write the gradient to ``right``.
+
+    Return the squared shift, times the sum of the weights.
+    """
+    residuals, weights, total, right = rows.residuals, rows.weights, rows.total, rows.right
+    n, d, mass, mean = rows.size[0], len(line.slope), 0.0, 0.0
+    for k in range(n):
+        z = residuals[k] / scale
+        if absolute:
+            weights[k] = 1.0 / min(max(abs(z), NEAR), FARTHEST_SCALES * FARTHEST_SCALES)
+        else:
+            weights[k] = weight_at(law, z) / law[WEIGHT]
+        mass += weights[k]
+        mean += weights[k] * residuals[k]
+    mean /= mass
+    total[:] = 0.0
+    right[:] = 0.0
+    for k in range(n):
+        residuals[k] -= mean
+        add_share(rows, k, weights[k], total)
+        add_share(rows, k, weights[k] * residuals[k], right)
+    level = line.level[0] + mean
+    for i in range(d):
+        right[i] -= model.ridge[i] * line.slope[i]
+        centre = rows.origin[i] + total[i] / mass
+        level += (centre - line.centre[i]) * line.slope[i]
+        line.centre[i] = centre
+    line.mass[0], line.level[0] = mass, clip(level, LARGEST_REWARD)
+    return mass * mean * mean
+
+
+@compilable
+def write_image(rows: Rows, model: Model, mass: float) -> float:
+    """Write the product of the Gram matrix and ``course`` to ``image``; return the product of both."""
+    course, image, total = rows.course, rows.image, rows.total
+    share = dot(total, course) / mass
+    for i in range(len(course)):
+        image[i] = model.ridge[i] * course[i] - share * total[i]
+    for k in range(rows.size[0]):
+        add_share(rows, k, rows.weights[k] * project(rows, k, course), image)
+    return float(dot(course, image))
 
 
 @rarely_called
 def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float, steps: int, absolute: bool) -> None:
-    """Improve a line by at most ``steps`` steps of reweighted least squares, or least absolute deviations.
-
-    The Cholesky factor of the last Gram matrix plus ridge is left in ``gram``.
-    """
-    x, y, gram, right, total, middle = rows.x, rows.y, rows.gram, rows.right, rows.total, rows.middle
-    slope, centre, n, d = line.slope, line.centre, rows.size[0], len(line.slope)
-    origin = clip(line.level[0], LARGEST_REWARD)  # near most rewards, so that subtracting it keeps precision
-    for i in range(d):
-        middle[i] = 0.0
-    for k in range(n):
-        for i in range(d):
-            middle[i] += x[k, i] / n
+    """Improve a line by at most ``steps`` steps of reweighted least squares, or least absolute deviations."""
+    right, course, image, bent, d = rows.right, rows.course, rows.image, rows.bent, len(line.slope)
     for step in range(steps):
-        gram[:] = 0.0
-        right[:] = 0.0
-        total[:] = 0.0
-        mass, reward = 0.0, 0.0
-        for k in range(n):
-            z = (y[k] - predict(line, x[k])) / scale
-            w = (
-                1.0 / min(max(abs(z), NEAR), FARTHEST_SCALES * FARTHEST_SCALES)
-                if absolute
-                else weight_at(law, z) / law[WEIGHT]
-            )
-            mass += w
-            reward += w * (y[k] - origin)
-            for i in range(d):
-                v = w * (x[k, i] - middle[i])
-                total[i] += v
-                right[i] += v * (y[k] - origin)
-                for j in range(i + 1):
-                    gram[i, j] += v * (x[k, j] - middle[j])
-        for i in range(d):
-            right[i] -= total[i] * reward / mass
-            noise = CENTRING_ROUNDING * gram[i, i]
-            for j in range(i + 1):
-                gram[i, j] -= total[i] * total[j] / mass
-            gram[i, i] = max(gram[i, i], noise) + model.ridge[i]
-        factorise(gram)
-        solve_lower(gram, right)
-        solve_upper(gram, right)
-        level = origin + reward / mass
-        change = abs(level - line.level[0])
-        for i in range(d):
-            change = max(change, abs(right[i] - slope[i]) * math.sqrt(model.square[i]))
-            slope[i] = right[i]
-            centre[i] = middle[i] + total[i] / mass
-        line.level[0], line.mass[0] = level, mass
-        if step > 0 and change < SETTLED * scale / math.sqrt(n):
+        write_residuals(rows, line)
+        moved = weigh(rows, model, line, law, scale, absolute)
+        apply(model.inverse, right, bent)
+        size = first = dot(right, bent)
+        if step > 0 and moved + size < SETTLED * SETTLED * scale * scale:
             break
+        copy_into(course, bent)
+        for _ in range(MOST_TURNS):
+            curvature = write_image(rows, model, line.mass[0])
+            if not (0.0 < size < math.inf and 0.0 < curvature < math.inf):
+                break  # rounding has taken over
+            length = size / curvature
+            for i in range(d):
+                line.slope[i] += length * course[i]
+                right[i] -= length * image[i]
+            apply(model.inverse, right, bent)
+            before, size = size, dot(right, bent)
+            if not size > CLOSE * first:
+                break
+            for i in range(d):
+                course[i] = bent[i] + size / before * course[i]
 
 
 @rarely_called
-def invert(rows: Rows, inverse: FloatArray) -> None:
-    """Write the inverse of the matrix whose Cholesky factor is in ``gram``."""
-    right = rows.right
-    d = len(right)
-    for j in range(d):
-        right[:] = 0.0
-        right[j] = 1.0
-        solve_lower(rows.gram, right)
-        solve_upper(rows.gram, right)
+def write_gram(rows: Rows, model: Model, mass: float) -> None:
+    """Write the weighted Gram matrix of the rows, centred at their mean, plus the ridge, after :func:`weigh`."""
+    gram, block, total, d, fill = rows.gram, rows.block, rows.total, len(rows.total), 0
+    gram[:] = 0.0
+    for k in range(rows.size[0]):
+        filled, weight = rows.filled[k], rows.weights[k]
+        if filled < d:
+            add_sparse_row(rows, k, weight)
+        else:
+            for i in range(d):
+                block[fill, i] = math.sqrt(weight) * (rows.x[k, i] - rows.origin[i])
+            fill += 1
+            if fill == len(block):
+                add_block(gram, block)
+                fill = 0
+    for k in range(fill, len(block)):
         for i in range(d):
-            inverse[i, j] = right[i]
+            block[k, i] = 0.0
+    add_block(gram, block)
     for i in range(d):
-        for j in range(i):
-            inverse[i, j] = inverse[j, i] = 0.5 * (inverse[i, j] + inverse[j, i])
+        noise = CENTRING_ROUNDING * gram[i, i]
+        for j in range(i + 1):
+            gram[i, j] -= total[i] * total[j] / mass
+            gram[j, i] = gram[i, j]
+        gram[i, i] = max(gram[i, i], noise) + model.ridge[i]
+
+
+@compilable
+def add_sparse_row(rows: Rows, k: int, weight: float) -> None:
+    """Add a sparse row to the lower triangle of the Gram matrix."""
+    gram, x, origin, quarter = rows.gram, rows.x[k], rows.origin, len(rows.total) // 4
+    for m in range(rows.filled[k]):
+        i = int(x[quarter + m])
+        share = weight * (x[m] - origin[i])
+        for other in range(m + 1):
+            j = int(x[quarter + other])
+            gram[i, j] += share * (x[other] - origin[j])
+
+
+@compilable
+def add_block(gram: FloatArray, block: FloatArray) -> None:
+    """Add four rows to the lower triangle of a Gram matrix."""
+    for i in range(len(gram)):
+        p, q, r, s = block[0, i], block[1, i], block[2, i], block[3, i]
+        for j in range(i + 1):
+            gram[i, j] += (p * block[0, j] + q * block[1, j]) + (r * block[2, j] + s * block[3, j])
+
+
+@rarely_called
+def complete(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float, gram: FloatArray) -> None:
+    """Take an exact step; copy the Gram matrix with its ridge to ``gram``, and leave its factor in ``rows.gram``."""
+    right, total, near = rows.right, rows.total, clip(line.level[0], LARGEST_REWARD)
+    write_residuals(rows, line)
+    weigh(rows, model, line, law, scale, False)
+    mass, reward = line.mass[0], 0.0
+    write_gram(rows, model, mass)
+    copy_into(gram, rows.gram)
+    right[:] = 0.0
+    for k in range(rows.size[0]):  # from the rewards, not the residuals: a line that rounding has ruined is forgotten
+        share = rows.weights[k] * (rows.y[k] - near)
+        reward += share
+        add_share(rows, k, share, right)
+    for i in range(len(right)):
+        right[i] -= total[i] * reward / mass
+    factorise(rows.gram)
+    solve_lower(rows.gram, right)
+    solve_upper(rows.gram, right)
+    copy_into(line.slope, right)
+    line.level[0] = near + reward / mass

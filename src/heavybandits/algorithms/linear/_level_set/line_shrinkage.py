@@ -27,9 +27,9 @@ import numpy as np
 
 from ...._validate import require_within
 from ....protocols import FloatArray, compilable, copy_into, rarely_called
-from .._cholesky import factorise
+from .._cholesky import factorise, invert
 from .._design import dot, multiply
-from .line_fit import Rows, invert
+from .kept_rows import Rows
 from .robust_line import RIDGE_SHARE, Model
 
 LEAST_FACTOR = 0.01
@@ -64,12 +64,11 @@ def init_shrinkage(n_features: int) -> Shrinkage:
 
 @rarely_called
 def begin_shrinkage(shrinkage: Shrinkage, rows: Rows, model: Model, is_first: bool) -> None:
-    """Start again after a fit, which shrinks nothing."""
+    """Start again after a fit, which shrinks nothing and leaves its Gram matrix in ``shrinkage.gram``."""
     if is_first:
         copy_into(shrinkage.target, rows.middle)
     shrinkage.factor[0] = 1.0
     shrinkage.prior[:] = 0.0
-    write_inverse(rows, model.inverse, shrinkage.gram)
     note_gram(shrinkage, model)
 
 
@@ -138,7 +137,7 @@ def growth(shrinkage: Shrinkage, rows: Rows, model: Model) -> float:
         for j in range(d):
             lower[i, j] = (1.0 + SLIGHT * share) * seen[i, j] - spare[i, j]
     factorise(lower)
-    invert(rows, spare)
+    invert(lower, spare)
     total = 0.0
     for i in range(d):
         total += dot(spare[i], seen[i])
@@ -150,4 +149,4 @@ def write_inverse(rows: Rows, matrix: FloatArray, inverse: FloatArray) -> None:
     """Write the inverse of a symmetric matrix, with the factor in ``rows.gram``."""
     copy_into(rows.gram, matrix)
     factorise(rows.gram)
-    invert(rows, inverse)
+    invert(rows.gram, inverse)

@@ -11,8 +11,14 @@ ridge, has to be kept.  Let :math:`v = x - \bar x`, :math:`u = Pv`, W the sum of
 
 With w = g = 1 this is least squares.
 
-Pending decisions narrow widths as in :mod:`._design`: rows whose rewards are not yet known count in a second inverse,
-with weight 1.  They are centred at the mean row as of the first of these decisions or the latest fit.
+**Sparse rows.**  Most features of a row may be zero, as those of categories are.  v is not sparse then, but x - o is,
+where the *origin* o has the usual value of features that are never zero, and is zero elsewhere.  With
+:math:`q = P(\bar x - o)`, which is kept, u is :math:`P(x - o) - q`, and h is
+:math:`(x - o)'P(x - o) - 2(x - o)'q + (\bar x - o)'q`.
+
+**Pending decisions** narrow widths as in :mod:`._design`: rows whose rewards are not yet known count in a second
+inverse, with weight 1.  They are centred at the mean row as of the first of these decisions or the latest fit.  While
+a single row is pending and nobody asks, that inverse is not made.
 """
 
 from __future__ import annotations
@@ -25,11 +31,13 @@ import numpy as np
 from ...._validate import LARGEST_COUNT, require_within
 from ....numerics import EXCESS
 from ....protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
-from .._design import LARGEST_LEVERAGE, absorb, add_far_row, add_outer, add_rows, multiply
+from .._design import LARGEST_LEVERAGE, absorb, add_far_row, add_outer, add_rows, apply, multiply, size_of
 
 RIDGE_SHARE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
 LEAST_SQUARE = 1e-80  # if rows of 1e-100 set the ridge, a row of 1e100 would have an infinite leverage
+SPARSE_SHARE = 4  # a row is sparse if at most one in so many of its features differs from the origin
 LEAST_LINE_REMAINDER = 1e-6  # if removing a pending row leaves less of its direction, the inverse is recomputed
+VECTORS = ("ridge", "square", "origin", "offset", "shift", "pull", "missing", "anchor", "alone")
 
 
 class Line(NamedTuple):
@@ -48,37 +56,45 @@ class Model(NamedTuple):
     inverse: FloatArray  # (d, d): P
     ridge: FloatArray  # (d,): 0 until there is a row that is not all 0
     square: FloatArray  # (d,): mean square of each feature
+    origin: FloatArray  # (d,): o, which sparse rows mostly agree with
+    offset: FloatArray  # (d,): q
     shift: FloatArray  # (d,): v of the latest row
     pull: FloatArray  # (d,): u of the latest row
-    asked: FloatArray  # (d, d): the inverse with pending rows; out of date while there are none
+    asked: FloatArray  # (d, d): the inverse with pending rows; out of date while there are none, or one alone
     waiting: FloatArray  # (d, d): sum of the pending rows' outer products, centred at the anchor
     missing: FloatArray  # (d,): sum of the pending rows, centred
     anchor: FloatArray  # (d,)
+    alone: FloatArray  # (d,): the first pending row
     factor: FloatArray  # (d, d): scratch to factorise ``waiting``
     pending: IntArray  # array of length one: number of pending rows
+    counted: IntArray  # array of length one: how many of them count in ``asked``
 
     def ask(self, x: FloatArray) -> None:
         """Note that the reward of a row is pending."""
         if self.ridge[0] == 0.0:
             return
         if self.pending[0] == 0:
-            copy_into(self.asked, self.inverse)
+            copy_into(self.alone, x)
             copy_into(self.anchor, self.line.centre)
-            self.waiting[:] = 0.0
-            self.missing[:] = 0.0
+        else:
+            count_pending(self)
+            self.counted[0] += 1
+            change_pending(self, x, 1.0)
         self.pending[0] += 1
-        change_pending(self, x, 1.0)
 
     def settle(self, x: FloatArray) -> None:
         """Note that a row is no longer pending: its reward has just been learned, or will never come."""
         if self.pending[0] > 0:
             self.pending[0] -= 1
+            self.counted[0] = min(self.counted[0], self.pending[0])
             if self.pending[0] > 0:
                 change_pending(self, x, -1.0)
 
     def check(self, fresh: Model, n_arms: int) -> None:
         """Refuse an impossible number of pending rows."""
         require_within("pending", self.pending, 0, LARGEST_COUNT)
+        pending = int(self.pending[0])
+        require_within("counted", self.counted, 0 if pending <= 1 else pending, pending)
 
 
 class Step(NamedTuple):
@@ -98,9 +114,10 @@ def init_line(n_features: int) -> Line:
 def init_model(n_features: int) -> Model:
     """Return a model before the first row."""
     d = n_features
-    vectors = {name: np.zeros(d) for name in ("ridge", "square", "shift", "pull", "missing", "anchor")}
+    vectors = {name: np.zeros(d) for name in VECTORS}
     matrices = {name: np.zeros((d, d)) for name in ("inverse", "asked", "waiting", "factor")}
-    return Model(line=init_line(d), pending=np.zeros(1, np.int64), **vectors, **matrices)
+    counts = {name: np.zeros(1, np.int64) for name in ("pending", "counted")}
+    return Model(line=init_line(d), **vectors, **matrices, **counts)
 
 
 @rarely_called
@@ -108,6 +125,7 @@ def forget(model: Model) -> None:
     """Reset what :func:`collect` gathers for :func:`begin`."""
     model.square[:] = 0.0
     model.line.centre[:] = 0.0
+    model.origin[:] = 1.0
 
 
 @rarely_called
@@ -116,6 +134,8 @@ def collect(model: Model, x: FloatArray, share: float) -> None:
     for i in range(len(x)):
         model.square[i] += share * (x[i] * x[i])
         model.line.centre[i] += share * x[i]
+        if x[i] == 0.0:
+            model.origin[i] = 0.0
 
 
 @rarely_called
@@ -124,8 +144,10 @@ def begin(model: Model) -> None:
     fill_squares(model.square)
     for i in range(len(model.ridge)):
         model.ridge[i] = RIDGE_SHARE * model.square[i]
+        model.origin[i] *= model.line.centre[i]
         if model.ridge[i] > 0.0:
             model.inverse[i, i] = 1.0 / model.ridge[i]
+    renew_offset(model)
 
 
 @compilable
@@ -163,12 +185,49 @@ def predict(line: Line, x: FloatArray) -> float:
     return float(value)
 
 
+@rarely_called
+def renew_offset(model: Model) -> None:
+    """Compute q; each step changes it in O(d), with some rounding."""
+    for i in range(len(model.shift)):
+        model.shift[i] = model.line.centre[i] - model.origin[i]
+    apply(model.inverse, model.shift, model.offset)
+
+
 @compilable
-def approach(model: Model, inverse: FloatArray, x: FloatArray) -> float:
+def differs_little(origin: FloatArray, x: FloatArray) -> bool:
+    """Return whether a row is sparse."""
+    differing = 0
+    for i in range(len(x)):
+        differing += 1 if x[i] != origin[i] else 0
+    return SPARSE_SHARE * differing <= len(x)
+
+
+@compilable
+def approach(model: Model, x: FloatArray) -> float:
     """Compute ``shift`` and ``pull`` of a row; return its leverage, about one over the number of rows like it."""
+    shift, pull, origin, d = model.shift, model.pull, model.origin, len(x)
+    for i in range(d):
+        shift[i] = x[i] - model.line.centre[i]
+    if not differs_little(origin, x):
+        return multiply(model.inverse, shift, pull)
+    for i in range(d):
+        pull[i] = -model.offset[i]
+    for i in range(d):
+        if x[i] != origin[i]:
+            for j in range(d):
+                pull[j] += model.inverse[i, j] * (x[i] - origin[i])
+    return size_of(model.inverse, shift, pull)
+
+
+@compilable
+def leverage_with_pending(model: Model, x: FloatArray) -> float:
+    """Return the leverage of a row among known and pending rows."""
+    if model.pending[0] == 0:
+        return approach(model, x)
+    count_pending(model)
     for i in range(len(x)):
         model.shift[i] = x[i] - model.line.centre[i]
-    return multiply(inverse, model.shift, model.pull)
+    return multiply(model.asked, model.shift, model.pull)
 
 
 @compilable
@@ -180,20 +239,24 @@ def follow(model: Model, leverage: float, residual: float, weight: float, gain: 
     pace, share = weight * before / after, weight / after
     shrink = 1.0 / (1.0 + pace * leverage)
     along = before / after * gain * residual * shrink
-    lift = 0.0
+    lift, bend = 0.0, share * leverage
     for i in range(len(shift)):
         lift += shift[i] * line.slope[i]
+        bend += pull[i] * (line.centre[i] - model.origin[i])
+    turn = share - pace * shrink * bend
     line.mass[0] = after
     line.level[0] += share * lift + (gain * residual if gain > 0.0 else residual) / after
     for i in range(len(shift)):
         line.slope[i] += along * pull[i]
         line.centre[i] += share * shift[i]
+        model.offset[i] += turn * pull[i]
+    if model.counted[0] > 0:
+        add_row(model.asked, shift, model.factor[0], pace)
     if pace * leverage > LARGEST_LEVERAGE:
         add_far_row(model.inverse, shift, pull, pace, shrink)
+        renew_offset(model)
     elif pace > 0.0:  # it is 0 for the first row
         add_outer(model.inverse, pull, -pace * shrink)
-    if model.pending[0] > 0:
-        add_row(model.asked, shift, model.factor[0], pace)
     return Step(weight=weight, mass=before, leverage=leverage, along=along)
 
 
@@ -216,6 +279,17 @@ def add_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight:
 
 
 @rarely_called
+def count_pending(model: Model) -> None:
+    """Make the inverse with pending rows, if so far there has been no need of it."""
+    if model.counted[0] == 0:
+        copy_into(model.asked, model.inverse)
+        model.waiting[:] = 0.0
+        model.missing[:] = 0.0
+        model.counted[0] = 1
+        change_pending(model, model.alone, 1.0)
+
+
+@rarely_called
 def change_pending(model: Model, x: FloatArray, sign: float) -> None:
     """Add a pending row, or remove one if ``sign`` is negative."""
     shift = model.shift
@@ -229,9 +303,12 @@ def change_pending(model: Model, x: FloatArray, sign: float) -> None:
 
 @rarely_called
 def renew_pending(model: Model) -> None:
-    """Recompute the inverse with pending rows, centred where the line is now; O(d³)."""
+    """Recompute the inverse with pending rows, if it has been made, centred where the line is now; O(d³)."""
+    if model.counted[0] == 0:
+        copy_into(model.anchor, model.line.centre)
+        return
     waiting, missing, anchor, column, factor = model.waiting, model.missing, model.anchor, model.shift, model.factor
-    d, pending = len(missing), model.pending[0]
+    d, pending = len(missing), model.counted[0]
     for i in range(d):
         column[i] = model.line.centre[i] - anchor[i]
         anchor[i] = model.line.centre[i]

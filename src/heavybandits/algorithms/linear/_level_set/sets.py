@@ -9,8 +9,8 @@ from ...._validate import LARGEST_COUNT, require_same, require_within
 from ....protocols import FloatArray, compilable
 from ...level_sets.spreads import Spreads, init_spreads
 from ...parts.state.scalars import Scalars, init_scalars
+from .kept_rows import Rows, init_rows
 from .level_set import Arms, Width, init_arms, width_for
-from .line_fit import Rows, init_rows
 from .line_shrinkage import Shrinkage, init_shrinkage
 from .robust_line import Model, dimension, init_model
 from .two_piece_laws import LEAST_SQUARES, two_piece_table
