@@ -116,8 +116,8 @@ def init_model(n_features: int) -> Model:
     d = n_features
     vectors = {name: np.zeros(d) for name in VECTORS}
     matrices = {name: np.zeros((d, d)) for name in ("inverse", "asked", "waiting", "factor")}
-    counts = {name: np.zeros(1, np.int64) for name in ("pending", "counted")}
-    return Model(line=init_line(d), **vectors, **matrices, **counts)
+    pending, counted = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    return Model(line=init_line(d), pending=pending, counted=counted, **vectors, **matrices)
 
 
 @rarely_called
