@@ -25,7 +25,7 @@ CENTRING_ROUNDING = (
 NEAR = 0.05  # scales within which least absolute deviations are smoothed
 SETTLED = 1e-3  # steps end where the next would move the line by less than this many scales, in the norm of the rows
 MOST_TURNS = 8  # conjugate gradients in one step
-CLOSE = 1e-3  # they end when so much is left of the squared distance
+CLOSE_TO_STEP = 1e-3  # they end when so much is left of the squared distance
 
 
 @compilable
@@ -115,7 +115,7 @@ def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float,
                 right[i] -= length * image[i]
             apply(model.inverse, right, bent)
             before, size = size, dot(right, bent)
-            if not size > CLOSE * first:
+            if not size > CLOSE_TO_STEP * first:
                 break
             for i in range(d):
                 course[i] = bent[i] + size / before * course[i]
