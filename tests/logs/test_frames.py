@@ -68,6 +68,12 @@ def test_whole_numbers_are_arms_too(kind: str) -> None:
     assert (log.labels, log.arms.tolist(), log.rewards.tolist()) == (("7", "3"), [0, 1, 0], [1, 2, 3])
 
 
+def test_tables_of_several_pieces_are_read() -> None:
+    pieces = [pd.DataFrame({"arm": arms, "reward": [1.0, 2.0]}) for arms in (["b", "a"], ["a", None])]
+    log = read_rewards(pd.concat(pieces))
+    assert (log.labels, log.arms.tolist(), log.dropped) == (("b", "a"), [0, 1, 1], 1)
+
+
 def test_several_files_are_read_as_one(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("arm,reward,time\nb,1,5\na,2,1\n")
     (tmp_path / "b.ndjson").write_text('{"arm": "c", "reward": 3, "time": 3}\n\n{"time": 4, "arm": "a", "reward": 4}\n')

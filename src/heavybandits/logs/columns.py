@@ -198,7 +198,10 @@ def _coded(column: Any) -> tuple[IntArray, Iterable[Any]]:
     """Return the number of each value among the different values, and these."""
     if not isinstance(column, np.ndarray):
         if find_spec("pyarrow"):
-            encoded = column.to_arrow().dictionary_encode()
+            import pyarrow as pa
+
+            found = column.to_arrow()
+            encoded = (found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found).dictionary_encode()
             return encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.to_pylist()
         column = as_array(column)
     if column.dtype.kind in "biufM":
