@@ -58,6 +58,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "heavybandits"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_sidebars = {name: [] for name in ("index", "start", "performance", "changelog")}

@@ -54,13 +54,6 @@ both bounds and T.
 - Even if all that were granted, averaging turns the regret into f(x) - f* of order T^(-(p-1)/p), and the template,
   which asks for sqrt(2 (f - f*)), turns that into a radius of order T^(-(p-1)/(2p)): the square root of what the
   truncated mean gives from the same knowledge. Its rate holds only at T, where an index needs it at every n.
-
-```{toctree}
-:hidden:
-:glob:
-
-policies/*
-```
 """
 
 

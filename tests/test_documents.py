@@ -48,7 +48,7 @@ def test_online_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(python_blocks("docs/start.md")[0], "online.py", "exec"), {})
+    exec(compile(python_blocks("docs/start.md")[1], "online.py", "exec"), {})
     assert "gold" in capsys.readouterr().out
 
 
@@ -122,7 +122,7 @@ def test_python_in_pages_is_python(page: str) -> None:
 
 
 def test_noise_of_the_tutorial_passes_the_checks() -> None:
-    (block,) = python_blocks("docs/own-policy.md")
+    _, block = python_blocks("docs/own-policy.md")
     names: dict[str, object] = {"__name__": "own_noise"}
     exec(compile(block, "own_noise.py", "exec"), names)
     assert isinstance(names["instance"], hb.Instance)

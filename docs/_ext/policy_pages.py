@@ -20,6 +20,14 @@ from heavybandits.protocols import kind_of
 
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| `([\w-]+)` \|", re.MULTILINE)  # of the table of policies
+LISTED = """
+```{toctree}
+:hidden:
+:glob:
+
+policies/*
+```
+"""
 
 
 class Zoo(NamedTuple):
@@ -156,9 +164,9 @@ def write_pages(app: Any, config: Any) -> None:
 
 
 def link_names(app: Any, name: str, text: list[str]) -> None:
-    """Link the names in the table of policies to the pages, which only the site has."""
+    """Link the names in the table of policies to the pages, which only the site has, and list these."""
     if name == "policies":
-        text[0] = ROW.sub(r"| [`\1`](policies/\1.rst) |", text[0])
+        text[0] = ROW.sub(r"| [`\1`](policies/\1.rst) |", text[0]) + LISTED
 
 
 def drop_description(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
