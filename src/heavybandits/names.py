@@ -29,9 +29,10 @@ MODULES = {
     "rucb-median": "policies.robust_ucb", "rucb-truncated": "policies.robust_ucb", "sdtm": "lipschitz.sdtm",
     "sgd-ucb": "policies.clipped_sgd_ucb", "sgd-ucb-median": "policies.clipped_sgd_ucb",
     "sgd-ucb-smom": "policies.clipped_sgd_ucb", "sliding-window-ucb": "policies.sliding_window_ucb",
-    "student-thompson": "policies.student_thompson", "thompson-beta": "policies.thompson_beta",
-    "thompson-gaussian": "policies.thompson_gaussian", "thompson-normal-gamma": "policies.thompson_normal_gamma",
-    "tofu": "linear.tofu", "truncated-mean": "estimators.truncated_mean", "tsallis-inf": "policies.tsallis_inf",
+    "smooth-auto": "lipschitz.smooth_auto", "student-thompson": "policies.student_thompson",
+    "thompson-beta": "policies.thompson_beta", "thompson-gaussian": "policies.thompson_gaussian",
+    "thompson-normal-gamma": "policies.thompson_normal_gamma", "tofu": "linear.tofu",
+    "truncated-mean": "estimators.truncated_mean", "tsallis-inf": "policies.tsallis_inf",
     "two-point": "estimators.two_point", "ucb": "policies.ucb", "ucb-tuned": "policies.ucb_tuned",
     "uni-inf": "policies.uni_inf", "zo-ucb": "policies.zo_ucb", "zooming": "lipschitz.zooming",
 }  # fmt: skip
@@ -49,9 +50,10 @@ LOOKS = {
     "order-statistic-ucb": "purple short", "restarting": "orange long", "robust-ucb": "orange short",
     "rucb-catoni": "orange dash-dot", "rucb-median": "orange solid", "rucb-truncated": "orange dashed",
     "sgd-ucb": "blue solid", "sgd-ucb-median": "sky dashed", "sgd-ucb-smom": "green dash-dot",
-    "sliding-window-ucb": "brown dash-dot-dot", "student-thompson": "green dashed", "thompson-beta": "green long",
-    "thompson-gaussian": "green solid", "thompson-normal-gamma": "sky long", "tsallis-inf": "sky solid",
-    "ucb": "grey solid", "ucb-tuned": "grey dash-dot-dot", "uni-inf": "purple dash-dot-dot", "zo-ucb": "blue short",
+    "sliding-window-ucb": "brown dash-dot-dot", "smooth-auto": "hero long", "student-thompson": "green dashed",
+    "thompson-beta": "green long", "thompson-gaussian": "green solid", "thompson-normal-gamma": "sky long",
+    "tsallis-inf": "sky solid", "ucb": "grey solid", "ucb-tuned": "grey dash-dot-dot", "uni-inf": "purple dash-dot-dot",
+    "zo-ucb": "blue short",
 }  # fmt: skip
 
 CLASSES = {
@@ -65,7 +67,8 @@ CLASSES = {
     "MedianINF": "median-inf", "MedianOf": "median-of", "MedianOfMeans": "median-of-means", "MENU": "menu",
     "MixtureOrderStatistic": "mixture-order-statistic", "MomLin": "mom-lin", "MOSS": "moss", "MRAPE": "mr-ape",
     "MRUCB": "mr-ucb", "OFUL": "oful", "OrderStatistic": "order-statistic", "RobustUCB": "robust-ucb", "SDTM": "sdtm",
-    "SlidingWindowUCB": "sliding-window-ucb", "StudentThompson": "student-thompson", "ThompsonBeta": "thompson-beta",
-    "ThompsonNormalGamma": "thompson-normal-gamma", "TOFU": "tofu", "TruncatedMean": "truncated-mean",
-    "TwoPoint": "two-point", "UCBTuned": "ucb-tuned", "UniINF": "uni-inf", "ZOUCB": "zo-ucb", "Zooming": "zooming",
+    "SlidingWindowUCB": "sliding-window-ucb", "SmoothAuto": "smooth-auto", "StudentThompson": "student-thompson",
+    "ThompsonBeta": "thompson-beta", "ThompsonNormalGamma": "thompson-normal-gamma", "TOFU": "tofu",
+    "TruncatedMean": "truncated-mean", "TwoPoint": "two-point", "UCBTuned": "ucb-tuned", "UniINF": "uni-inf",
+    "ZOUCB": "zo-ucb", "Zooming": "zooming",
 }  # fmt: skip
