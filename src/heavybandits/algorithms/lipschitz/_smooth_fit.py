@@ -35,6 +35,7 @@ SLACK = 2.0  # by how much the log likelihood of the function that is assumed ma
 OFFSET_VARIANCE = 1000.0  # prior variance of the constant, beyond that of the other waves
 LEAST_PRIOR = 1e-10  # least share of a wave in the prior variance
 STEPS = 3  # of scoring in a fit
+LEAST_FREE = 0.2  # share of the rewards that are taken to be free, however many waves there are
 
 
 class SmoothFit(NamedTuple):
@@ -208,10 +209,22 @@ def solve_theta(fit: SmoothFit, b: FloatArray) -> None:
 
 
 @compilable
-def set_covariance(fit: SmoothFit) -> None:
-    """Work out the covariance of theta from the factor in the scratch matrix."""
+def set_covariance(fit: SmoothFit, n: float) -> None:
+    """Work out the covariance of theta after n rewards from the factor in the scratch matrix.
+
+    Residuals are the smaller the more waves n rewards can be fitted by, so the variance of the noise is taken to be
+    n/(n - k) times what they suggest, for k effective waves.
+    """
     m, column = len(fit.theta), fit.vectors[2]
-    variance = 1.0 / information(fit.law.freedom[0], fit.law.scale[0])
+    waves = float(m)
+    for j in range(m):
+        for i in range(m):
+            column[i] = 0.0
+        column[j] = 1.0
+        solve_lower(fit.matrix, column)
+        for i in range(m):
+            waves -= column[i] * column[i]
+    variance = n / max(n - waves, LEAST_FREE * n) / information(fit.law.freedom[0], fit.law.scale[0])
     for j in range(m):
         for i in range(m):
             column[i] = 0.0
@@ -246,6 +259,6 @@ def refit(
         if step == STEPS - 1:
             choose_prior(fit, b)
         solve_theta(fit, b)
-    set_covariance(fit)
+    set_covariance(fit, fit.gram[0, 0])
     set_values(fit, 0, size)
     set_variances(fit, 0, size)
