@@ -47,10 +47,16 @@ def ridge(dim: int) -> Function:
     def function(x: FloatArray) -> FloatArray:
         second = x[:, 1] if dim > 1 else 0.45
         first = 2.0 * x[:, 0] - 0.7
-        values: FloatArray = -np.log1p(4.0 * (first**2 - second) ** 2 + (1.1 - first) ** 2 / 2.0)
-        return values - ((x[:, 2:] - 0.7) ** 2).sum(axis=1)
+        valley = np.log1p(4.0 * (first**2 - second) ** 2 + (1.1 - first) ** 2 / 2.0)
+        values: FloatArray = 0.0 - valley - ((x[:, 2:] - 0.7) ** 2).sum(axis=1)
+        return values
 
     return function
+
+
+def scaled(function: Function, unit: float) -> Function:
+    """Return a function in other units."""
+    return lambda x: function(x) / unit
 
 
 FUNCTIONS: dict[str, Callable[[int], Function]] = {
@@ -134,7 +140,7 @@ def main() -> None:
             values = function(halton(20_000, dim))
             unit = float(values.max() - values.min()) * NOISE_SHARE
             for noise, (law, deviation) in NOISES.items():
-                instance = hb.LipschitzInstance(lambda x, f=function, u=unit: f(x) / u, law, dim=dim)
+                instance = hb.LipschitzInstance(scaled(function, unit), law, dim=dim)
                 start = time.process_time()
                 result = hb.simulate(instance, ours, horizon=HORIZON, replications=REPLICATIONS, seed=3, workers=1)
                 regrets = result.regret.to_numpy()[:, :, -1].mean(axis=1)

@@ -33,7 +33,7 @@ from heavybandits.algorithms.lipschitz._student_noise import (
 )
 from heavybandits.algorithms.lipschitz._waves import lowest_waves, wave_at, wave_variance
 from heavybandits.algorithms.lipschitz.smooth_auto import KEPT, SmoothAuto
-from heavybandits.protocols import FloatArray
+from heavybandits.protocols import FloatArray, IntArray
 from heavybandits.world.halton import halton
 
 
@@ -59,7 +59,6 @@ def test_the_prior_is_nearly_a_gaussian_process(length_scale: float) -> None:
     x = np.array([0.4, 0.5, 0.65])
     heights = np.array([[wave_at(wave, x[i : i + 1]) for wave in waves] for i in range(3)])
     variances = np.array([wave_variance(wave, length_scale) for wave in waves])
-    variances[1:] *= 1.0  # the constant has the same weight as the others
     covariance = heights @ np.diag(variances) @ heights.T
     covariance /= covariance[1, 1]
     kernel = np.exp(-0.5 * (x[:, None] - x[None]) ** 2 / length_scale**2)
@@ -91,7 +90,7 @@ def test_the_law_is_found(df: float, freedom: float) -> None:
     assert law.scale[0] == pytest.approx(np.sqrt((residuals[:100] ** 2).mean()))
 
 
-def fitted(noise: float = 0.2, n: int = 60) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
+def fitted(noise: float = 0.2, n: int = 60) -> tuple[Any, IntArray, FloatArray, FloatArray]:
     """Return a fit to a few points, what it was fitted to, and the points."""
     points = halton(20, 1)
     fit = init_smooth_fit(lowest_waves(1, 12), points, 20)

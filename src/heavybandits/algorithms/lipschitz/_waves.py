@@ -32,7 +32,8 @@ def lowest_waves(dim: int, number: int) -> FloatArray:
     >>> lowest_waves(dim=2, number=4).tolist()
     [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
     """
-    heap, waves = [(0, (0,) * dim)], []
+    heap = [(0, (0,) * dim)]
+    waves: list[tuple[int, ...]] = []
     while len(waves) < number:
         square, wave = heapq.heappop(heap)
         waves.append(wave)
