@@ -31,10 +31,10 @@ from ._waves import wave_at, wave_variance
 
 LENGTH_SCALES = np.array([0.1, 0.17, 0.28, 0.47, 0.78, 1.3])  # sides of the cube
 SIGNALS = np.array([0.3, 3.0, 30.0, 300.0, 3000.0])  # variance of the function, in units of the noise's
-SLACK = 2.0  # by how much the log likelihood of the function that is assumed may be below the highest
+LOG_LIKELIHOOD_SLACK = 2.0  # by how much the log likelihood of the function that is assumed may be below the highest
 OFFSET_VARIANCE = 1000.0  # prior variance of the constant, beyond that of the other waves
 LEAST_PRIOR = 1e-10  # least share of a wave in the prior variance
-STEPS = 3  # of scoring in a fit
+SCORING_STEPS = 3  # of scoring in a fit
 LEAST_FREE = 0.2  # share of the rewards that are taken to be free, however many waves there are
 
 
@@ -167,7 +167,7 @@ def factor_prior(fit: SmoothFit) -> None:
 
 
 @compilable
-def log_evidence(fit: SmoothFit, b: FloatArray) -> float:
+def log_marginal(fit: SmoothFit, b: FloatArray) -> float:
     """Return the log marginal likelihood under the prior in force, up to a constant; it is left factored."""
     turned = fit.vectors[2]
     for i in range(len(b)):
@@ -189,11 +189,11 @@ def choose_prior(fit: SmoothFit, b: FloatArray) -> None:
     for i in range(len(LENGTH_SCALES)):
         for j in range(len(SIGNALS)):
             set_prior(fit, LENGTH_SCALES[i], SIGNALS[j])
-            heights[i, j] = log_evidence(fit, b)
+            heights[i, j] = log_marginal(fit, b)
             highest = max(highest, heights[i, j])
     for i in range(len(LENGTH_SCALES)):
         for j in range(len(SIGNALS) - 1, -1, -1):
-            if heights[i, j] >= highest - SLACK:
+            if heights[i, j] >= highest - LOG_LIKELIHOOD_SLACK:
                 set_prior(fit, LENGTH_SCALES[i], SIGNALS[j])
                 return
 
@@ -201,7 +201,7 @@ def choose_prior(fit: SmoothFit, b: FloatArray) -> None:
 @compilable
 def solve_theta(fit: SmoothFit, b: FloatArray) -> None:
     """Set theta to the solution of least squares under the prior in force."""
-    log_evidence(fit, b)
+    log_marginal(fit, b)
     turned = fit.vectors[2]
     solve_upper(fit.matrix, turned)
     for i in range(len(b)):
@@ -241,7 +241,7 @@ def refit(
 ) -> None:
     """Fit the law, the prior and the function to n rewards and to the sums of replaced ones that are kept no more."""
     b, residuals = fit.vectors[1], np.zeros(n)
-    for step in range(STEPS):
+    for step in range(SCORING_STEPS):
         set_values(fit, 0, size)
         for k in range(n):
             residuals[k] = rewards[k] - fit.mean[points[k]]
@@ -256,7 +256,7 @@ def refit(
             b[i] = 0.0
             for c in range(size):
                 b[i] += fit.heights[i, c] * fit.sums[c]
-        if step == STEPS - 1:
+        if step == SCORING_STEPS - 1:
             choose_prior(fit, b)
         solve_theta(fit, b)
     set_covariance(fit, fit.gram[0, 0])

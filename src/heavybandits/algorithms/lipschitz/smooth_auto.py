@@ -41,12 +41,12 @@ from ._student_noise import effective_residual
 from ._waves import lowest_waves, wave_at
 
 WAVES = (24, 80, 110, 130)  # by dimension; as many as the last beyond
-POINTS = (64, 256, 400, 512)  # to choose from at first
-NEIGHBOURS = 160  # room for points found near the maximum
+FIRST_POINTS = (64, 256, 400, 512)  # to choose from at first
+ROOM_FOR_NEIGHBOURS = 160  # room for points found near the maximum
 KEPT = 2048  # rewards that are fitted anew; older ones count as they were last understood
-FARTHEST = 1e9  # rewards are clipped here, in units of the spread of the first ones
+FARTHEST_REWARD_UNITS = 1e9  # rewards are clipped here, in units of the spread of the first ones
 LARGEST_RAW_REWARD = 1e150  # differences of such rewards are finite
-GROWTH = 1.25  # how the number of rewards grows from fit to fit
+REFIT_GROWTH = 1.25  # how the number of rewards grows from fit to fit
 STEP_SIZES = (0.3, 0.1, 0.03, 0.01)  # distances at which neighbours of the best point are tried
 NEW_POINTS = 4  # at most, after a fit
 
@@ -109,7 +109,7 @@ class SmoothAuto(NamedTuple):
 
     def init(self, dim: int, horizon: int | None) -> SmoothAutoState:
         row = min(dim, len(WAVES)) - 1
-        size, room = POINTS[row], POINTS[row] + NEIGHBOURS
+        size, room = FIRST_POINTS[row], FIRST_POINTS[row] + ROOM_FOR_NEIGHBOURS
         points = np.full((room, dim), 0.5)
         points[:size] = halton(size, dim)
         offsets = 2.0 * halton(8 * dim, dim) - 1.0
@@ -192,7 +192,7 @@ def least_asked_of(state: SmoothAutoState, n: int) -> int:
 def in_units(state: SmoothAutoState, reward: float) -> float:
     """Return a reward relative to the middle of the first ones, in units of their spread."""
     numbers = state.numbers[0]
-    return clip((reward - numbers.origin) / numbers.unit, FARTHEST)
+    return clip((reward - numbers.origin) / numbers.unit, FARTHEST_REWARD_UNITS)
 
 
 @compilable
@@ -213,7 +213,7 @@ def learn_anew(state: SmoothAutoState) -> None:
     """Fit everything to all rewards, and look for better points near the best one."""
     numbers, fit = state.numbers[0], state.fit
     n = min(numbers.seen, len(state.kept))
-    numbers.due = numbers.seen + max(1, int((GROWTH - 1.0) * numbers.seen))
+    numbers.due = numbers.seen + max(1, int((REFIT_GROWTH - 1.0) * numbers.seen))
     if numbers.unit == 0.0:
         choose_unit(state, n)
     if numbers.unit > 0.0:
