@@ -46,7 +46,7 @@ ROOM_FOR_NEIGHBOURS = 160  # room for points found near the maximum
 KEPT = 2048  # rewards that are fitted anew; older ones count as they were last understood
 FARTHEST_REWARD_UNITS = 1e9  # rewards are clipped here, in units of the spread of the first ones
 LARGEST_RAW_REWARD = 1e150  # differences of such rewards are finite
-REFIT_GROWTH = 1.25  # how the number of rewards grows from fit to fit
+FIT_GROWTH = 1.25  # how the number of rewards grows from fit to fit
 STEP_SIZES = (0.3, 0.1, 0.03, 0.01)  # distances at which neighbours of the best point are tried
 NEW_POINTS = 4  # at most, after a fit
 
@@ -213,7 +213,7 @@ def learn_anew(state: SmoothAutoState) -> None:
     """Fit everything to all rewards, and look for better points near the best one."""
     numbers, fit = state.numbers[0], state.fit
     n = min(numbers.seen, len(state.kept))
-    numbers.due = numbers.seen + max(1, int((REFIT_GROWTH - 1.0) * numbers.seen))
+    numbers.due = numbers.seen + max(1, int((FIT_GROWTH - 1.0) * numbers.seen))
     if numbers.unit == 0.0:
         choose_unit(state, n)
     if numbers.unit > 0.0:
