@@ -31,6 +31,7 @@ AnyClass = TypeVar("AnyClass", bound=type)
 KINDS = ("arms", "linear", "lipschitz")
 DECLARE = "a policy whose select draws random numbers says so: @hb.policy(randomised=True)"
 COMPILABLE: dict[Callable[..., Any], bool] = {}  # the marked functions, and whether to inline each
+COMPILED_AS: dict[Callable[..., Any], Callable[..., Any]] = {}  # those for which another function is compiled
 
 
 def compilable(function: AnyFunction, inline: bool = True) -> AnyFunction:
@@ -53,6 +54,35 @@ def compilable(function: AnyFunction, inline: bool = True) -> AnyFunction:
 
 
 rarely_called = partial(compilable, inline=False)
+
+
+def compiled_as(loops: Callable[..., Any]) -> Callable[[AnyFunction], AnyFunction]:
+    """Mark a function for plain Python in whose place compiled code calls ``loops``, which is compilable.
+
+    Loops over an array are quick only if compiled, so what takes long as plain Python may have a form for whole arrays.
+    Both forms must agree to the last bit: sums are those of ``np.cumsum``, because ``np.sum`` adds in another order,
+    and logarithms and exponentials those of ``math``.
+
+    Examples
+    --------
+    >>> @compilable
+    ... def total_in_loops(x):
+    ...     total = 0.0
+    ...     for value in x:
+    ...         total += value
+    ...     return total
+    >>> @compiled_as(total_in_loops)
+    ... def total(x):
+    ...     return np.cumsum(x)[-1]
+    >>> float(total([0.1] * 10)), total_in_loops([0.1] * 10)
+    (0.9999999999999999, 0.9999999999999999)
+    """
+
+    def mark(function: AnyFunction) -> AnyFunction:
+        COMPILABLE[function], COMPILED_AS[function] = COMPILABLE[loops], loops
+        return function
+
+    return mark
 
 
 def is_named_tuple(value: object) -> bool:

@@ -18,7 +18,7 @@ from heavybandits.algorithms.policies.fo_ucb import FOUCB
 from heavybandits.algorithms.registry import examples
 from heavybandits.jit import compiled as compilation
 from heavybandits.jit.compiled import compiled, without_text
-from heavybandits.protocols import copy_into
+from heavybandits.protocols import FloatArray, compilable, compiled_as, copy_into
 
 
 @pytest.fixture
@@ -320,6 +320,26 @@ def test_states_are_copied_as_far_as_they_reach(target: Any, source: Any, expect
     assert state.one.values.ravel().tolist() == expected
     assert state.one.more is not None
     assert state.one.more.pulls.tolist() == [0.0, 1.0, 2.0]
+
+
+@compilable
+def two(x: FloatArray) -> float:
+    return 2.0
+
+
+@compiled_as(two)
+def one(x: FloatArray) -> float:
+    return float(np.array([1.0 for _ in x]).mean())  # numba knows no such array
+
+
+def count(factor: Count, nothing: None) -> float:
+    return one(factor.pulls)
+
+
+@pytest.mark.usefixtures("either_path")
+def test_compiled_code_calls_the_form_with_loops() -> None:
+    state = Count(np.zeros(3))
+    assert (count(state, None), compiled(count, state, None)(state, None)) == (1.0, 2.0)
 
 
 class ListState(NamedTuple):

@@ -9,6 +9,7 @@ from user_policy import HELPERS, MINE, RUN, begin, finish, run, write_policy
 
 import heavybandits as hb
 from heavybandits.jit.digest import digest
+from heavybandits.protocols import compiled_as
 
 pytestmark = pytest.mark.slow
 
@@ -129,6 +130,11 @@ def scaled(x: float) -> float:
     return FACTOR * x
 
 
+@compiled_as(scaled)
+def scaled_at_once(x: float) -> float:
+    return 2.0 * x
+
+
 def test_the_digest_covers_constants_calls_and_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     def caller(x: float) -> float:
         return scaled(x)
@@ -140,3 +146,14 @@ def test_the_digest_covers_constants_calls_and_defaults(monkeypatch: pytest.Monk
     assert changed != before
     caller.__defaults__ = (1.0,)
     assert digest(caller) not in (before, changed)
+
+
+def test_the_digest_is_that_of_the_form_that_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def caller(x: float) -> float:
+        return scaled_at_once(x)
+
+    before = digest(caller)
+    monkeypatch.setattr(scaled_at_once, "__code__", (lambda x: x + x).__code__)
+    assert digest(caller) == before
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    assert digest(caller) != before

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..protocols import COMPILABLE, is_named_tuple
+from ..protocols import COMPILABLE, COMPILED_AS, is_named_tuple
 
 _EXTENDED, _STORE = dis.opmap["EXTENDED_ARG"], dis.opmap["STORE_NAME"]
 
@@ -80,6 +80,7 @@ class _Reader:
             members = [(name, self.described(value)) for name, value in getattr(thing, "_field_defaults", {}).items()]
             members += [(name, repr(member.value)) for name, member in getattr(thing, "__members__", {}).items()]
             return thing.__module__, thing.__qualname__, getattr(thing, "_fields", ()), members
+        thing = COMPILED_AS.get(thing, thing)
         cells = [self.described(cell.cell_contents) for cell in thing.__closure__ or ()]
         defaults = self.described((thing.__defaults__, thing.__kwdefaults__))
         code = thing.__code__

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ..protocols import COMPILABLE, copy_into
+from ..protocols import COMPILABLE, COMPILED_AS, copy_into
 from .backend import path_in_use
 from .stopping import checkpoint
 
@@ -32,7 +32,7 @@ def _register_function(path: ModuleType, function: Callable[..., Any]) -> None:
 
     def resolve(*_: Any, **__: Any) -> Any:
         checkpoint()
-        return function if path_in_use() == path.__name__ else None
+        return COMPILED_AS.get(function, function) if path_in_use() == path.__name__ else None
 
     extending.overload(function, jit_options=path.part_options(function), strict=False)(resolve)
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import minimize
 
@@ -24,6 +26,8 @@ from heavybandits.algorithms.linear._level_set.two_piece_laws import (
     loss_at,
     match,
     two_piece_table,
+    weigh_all,
+    weigh_one_by_one,
     weight_at,
 )
 from heavybandits.protocols import FloatArray
@@ -115,3 +119,14 @@ def test_the_log_likelihood_is_minus_the_sum_of_losses(law: tuple[float, ...]) -
     losses = sum(loss_at(row, (residual - 0.1) / 2.0) for residual in residuals)
     expected = -losses - 500 * (row[NORM] + math.log(2.0 / 3.0))
     assert log_likelihood(row, residuals, 500, 0.1, 2.0, 3.0) == pytest.approx(expected, rel=1e-12)
+
+
+@given(
+    st.integers(0, len(LEARNED) - 1),
+    st.lists(st.floats(-1e150, 1e150) | st.floats(-5.0, 5.0), min_size=1, max_size=300),
+    st.floats(-3.0, 3.0),
+    st.floats(1e-3, 1e3),
+)
+def test_residuals_weigh_the_same_all_at_once(j: int, residuals: list[float], shift: float, scale: float) -> None:
+    given_ = TABLE[j], np.array([*residuals, 7.0]), len(residuals), shift, scale
+    assert weigh_all(*given_) == weigh_one_by_one(*given_)

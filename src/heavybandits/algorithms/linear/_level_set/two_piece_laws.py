@@ -32,7 +32,7 @@ from functools import cache
 
 import numpy as np
 
-from ....protocols import FloatArray, compilable, rarely_called
+from ....protocols import FloatArray, compilable, compiled_as, rarely_called
 
 SYMMETRIC = ((1.0, 1.0, 1.0), (0.6, 0.6, 1.0), (2.0, 2.0, 1.0), (4.0, 4.0, 1.0), (30.0, 30.0, 1.0))  # Cauchy first
 SKEWED = ((30.0, 1.0, 3.0), (4.0, 1.0, 2.0), (30.0, 2.0, 8.0), (30.0, 30.0, 3.0))
@@ -185,6 +185,41 @@ def log_likelihood(law: FloatArray, residuals: FloatArray, n: int, shift: float,
     return float(total)
 
 
+@compilable
+def weigh_one_by_one(
+    law: FloatArray, residuals: FloatArray, n: int, shift: float, scale: float
+) -> tuple[float, float, float]:
+    """Do the same as :func:`weigh_all`."""
+    weights, first, second = 0.0, 0.0, 0.0
+    for i in range(n):
+        z = min(max((residuals[i] - shift) / scale, -FARTHEST_SCALES), FARTHEST_SCALES)
+        w = weight_at(law, z)
+        weights += w
+        first += w * z
+        second += w * z * z
+    return weights, first, second
+
+
+@compiled_as(weigh_one_by_one)
+def weigh_all(law: FloatArray, residuals: FloatArray, n: int, shift: float, scale: float) -> tuple[float, float, float]:
+    """Return the sums of the weights of n residuals from a mode at ``shift``, and of their weighted first two powers.
+
+    Examples
+    --------
+    >>> weigh_all(two_piece_table([(1.0, 1.0, 1.0)])[0], np.array([0.0, 2.0]), 2, 1.0, 1.0)
+    (2.0, 0.0, 2.0)
+    """
+    z = np.minimum(np.maximum((residuals[:n] - shift) / scale, -FARTHEST_SCALES), FARTHEST_SCALES)
+    if law[GROSS] > 0.0:
+        w = np.array([weight_at(law, each) for each in z.tolist()])  # NumPy's exponential has other last bits
+    else:
+        y = z / law[RATIO]
+        above = (law[ABOVE] + 1.0) / (law[ABOVE] + y * y) / (law[RATIO] * law[RATIO])
+        w = np.where(z < 0.0, (law[BELOW] + 1.0) / (law[BELOW] + z * z), above)
+    weights, first, second = np.cumsum([w, w * z, w * z * z], axis=1)[:, -1].tolist()
+    return weights, first, second
+
+
 @rarely_called
 def match(law: FloatArray, residuals: FloatArray, n: int, freedom: float, scale: float) -> tuple[float, float]:
     """Return the shift and scale at which the law is likeliest, to about a thousandth; ``scale`` is a first guess.
@@ -200,13 +235,7 @@ def match(law: FloatArray, residuals: FloatArray, n: int, freedom: float, scale:
     """
     shift = 0.0
     for _ in range(MOST_MATCHING_STEPS):
-        weights, first, second = 0.0, 0.0, 0.0
-        for i in range(n):
-            z = min(max((residuals[i] - shift) / scale, -FARTHEST_SCALES), FARTHEST_SCALES)
-            w = weight_at(law, z)
-            weights += w
-            first += w * z
-            second += w * z * z
+        weights, first, second = weigh_all(law, residuals, n, shift, scale)
         shift += scale * first / weights
         excess = second / freedom
         scale = max(scale * math.exp(min(max(math.log(max(excess, 1e-30)) / law[SHARPNESS], -3.0), 3.0)), 1e-300)
