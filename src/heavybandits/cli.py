@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import os
 import re
 import sys
@@ -185,6 +186,30 @@ def compare(
     delta: Annotated[float, typer.Option(help="The share of experiments in which a verdict may be wrong.")] = 0.05,
     eps: Annotated[float | None, typer.Option(help="A difference that does not matter.")] = None,
     minimise: Annotated[bool, typer.Option("--minimise", help="Rewards are costs: lower is better.")] = False,
+    before: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="A column from before the experiment: differences need fewer rewards."),
+    ] = None,
+    shares: Annotated[
+        str | None,
+        typer.Option(metavar="ARM=W,...", help="Planned shares, as weights, or equal: test whether rows fit them."),
+    ] = None,
+    guardrail: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RULE", help="Such as 'latency <= +20' or 'orders >= -2%', against the control; repeat it."
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Another metric to compare arms by; repeat it.")
+    ] = None,
+    cost: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Another metric, of which lower is better; repeat it.")
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Add intervals that hold only if you look once, at the planned end.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     arm_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the arm.")] = "arm",
     reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the reward.")] = "reward",
 ) -> None:
@@ -197,9 +222,18 @@ def compare(
     found = look(
         log, goal=goal if goal in ("mean", "location") else _float("--goal", goal), control=control,
         cap=_cap(cap), delta=delta, eps=eps, minimise=minimise,
-        arm_column=arm_column, reward_column=reward_column,
+        before=before, shares=_weights(shares), guardrails=guardrail or [], metrics=metric or [], costs=cost or [],
+        once=once, arm_column=arm_column, reward_column=reward_column,
     )  # fmt: skip
-    print(found)
+    print(json.dumps(found.as_dict(), indent=2) if as_json else found)
+
+
+def _weights(text: str | None) -> dict[str, float] | str | None:
+    """Return planned shares from text such as ``blue=1,green=2``."""
+    if text is None or "=" not in text:
+        return text  # the library checks it
+    return {arm.strip(): _float("--shares", weight)
+            for arm, _, weight in (part.rpartition("=") for part in text.split(","))}  # fmt: skip
 
 
 @app.command()

@@ -99,7 +99,9 @@ def test_moments_give_the_cross_fitted_interval() -> None:
     kept = FoldSums(2, (0.0, 3.0), (0.0, 2.0))
     for rows in (slice(0, 333), slice(333, None)):
         kept.add(arms[rows], y[rows], u[rows])
-    y, u, fold = np.clip(y, 0.0, 3.0), np.clip(u, 0.0, 2.0), np.arange(len(y)) % 2
+    y, u, fold = np.clip(y, 0.0, 3.0), np.clip(u, 0.0, 2.0), np.empty(len(y))
+    for k in (0, 1):
+        fold[arms == k] = np.arange(np.count_nonzero(arms == k)) % 2
     z = np.empty(len(y))
     for f in (0, 1):
         other = fold != f

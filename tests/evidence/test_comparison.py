@@ -104,6 +104,7 @@ def test_the_table_says_how_sure_each_arm_is() -> None:
     found = hb.compare(samples(2, 1.0, 1.1, 2.0, n=1000), control="a")
     assert list(found.table.columns) == [
         "arm", "n", "estimate", "low", "high", "lift", "lift_low", "lift_high", "evidence", "p",
+        "difference", "difference_low", "difference_high", "uncapped",
     ]  # fmt: skip
     rows = found.table.set_index("arm")
     assert found.table["arm"].tolist()[0] == found.winner == "c"

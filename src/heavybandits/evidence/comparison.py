@@ -13,7 +13,10 @@ from .._validate import finite, in_range, positive, unknown
 from ..logs.frames import Source
 from ..logs.rewards import Rewards, read_rewards
 from ..protocols import FloatArray
-from .report import Evidence
+from .adjusted import Adjusted
+from .analysis import Extras, LogEvidence, look_once
+from .guardrails import Guard, read_guardrail
+from .sample_ratio import check_shares
 from .tally import add, new_tally
 from .words import Terms
 
@@ -27,9 +30,15 @@ def compare(
     delta: float = 0.05,
     eps: float | None = None,
     minimise: bool = False,
+    before: str | None = None,
+    shares: Mapping[str, float] | str | None = None,
+    guardrails: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    costs: Sequence[str] = (),
+    once: bool = False,
     arm_column: str = "arm",
     reward_column: str = "reward",
-) -> Evidence:
+) -> LogEvidence:
     """Say which arm is best, as far as rewards show it: however often you look, and however arms were chosen.
 
     Means of heavy-tailed rewards cannot be known without limits on what a reward may be.  So rewards are counted up to
@@ -53,16 +62,31 @@ def compare(
         A difference that does not matter: say so if no arm is better than the leader by more.
     minimise
         Whether rewards are costs, so that lower is better.
+    before
+        A column from before the experiment, such as what a unit spent earlier.  What it explains is taken off rewards,
+        so that differences need fewer of them.  It must not have decided which arm a unit got.  For means only.
+    shares
+        The planned shares of arms, as weights by name, or ``"equal"``: whether the numbers of rows fit them is tested.
+    guardrails
+        What must hold of each arm against the control, such as ``"latency <= +20"``, ``"orders >= -2%"`` or
+        ``"p95(latency) <= +50"``: the column, and by how much an arm may be worse.
+    metrics, costs
+        Other columns by which to compare arms; of costs, lower is better.
+    once
+        Whether to add intervals of differences to the control that hold only if you look once, at the planned end.
     arm_column, reward_column
         The columns of a table.
 
     Returns
     -------
-    Evidence
+    LogEvidence
         What is known; ``print`` it.
 
     Notes
     -----
+    Statements about the reward are ever wrong with a probability of at most delta; so are those about all guardrails
+    together, and those about all other metrics together.
+
     The first rewards are those of the earliest rows, by a column ``time`` if a table has one.  Rewards by arm have no
     order between arms: then the first reward of each arm comes first, in the order of the arms' names, then the second
     of each, and so on.  Within an arm rewards must be in order of time, or at least in an order that does not depend on
@@ -78,24 +102,73 @@ def compare(
     """
     _level(goal)
     limits = _limits(cap, goal)
-    log = (
-        _by_arm(rewards, minimise)
-        if isinstance(rewards, Mapping)
-        else read_rewards(
-            rewards, arm_column=arm_column, reward_column=reward_column, minimise=minimise, owner="compare"
-        )
-    )
-    if control is not None and str(control) not in log.labels:
-        raise ValueError(f"compare: {unknown('control', control, sorted(log.labels))}")
     delta = in_range("compare", "delta", delta, 0, 1, "()")
     eps = None if eps is None else positive("compare", "eps", eps)
-    return weigh_log(log, goal, limits=limits, control=control, delta=delta, eps=eps)
+    rails = [read_guardrail("compare", text) for text in _names("guardrails", guardrails)]
+    others = dict.fromkeys(_names("metrics", metrics), False) | dict.fromkeys(_names("costs", costs), True)
+    if before is not None and goal != "mean":
+        raise ValueError(f"compare: before must be None unless the goal is 'mean', got {before!r}")
+    if control is None and (rails or once):
+        raise ValueError(f"compare: {'guardrails' if rails else 'once'} must come with a control, got control=None")
+    used = dict.fromkeys([*([] if before is None else [before]), *(rail.column for rail in rails), *others])
+    log = _read(rewards, minimise, arm_column, reward_column, [name for name in used if name != reward_column])
+    if control is not None and str(control) not in log.labels:
+        raise ValueError(f"compare: {unknown('control', control, sorted(log.labels))}")
+    columns = {name: log.features[:, at] for at, name in enumerate(log.feature_names)}
+    columns[reward_column] = 0.0 - log.rewards if minimise else log.rewards
+    names = sorted(log.labels)
+    ranks = np.array([names.index(label) for label in log.labels])[log.arms]
+    extras = Extras(before=before)
+    if shares is not None:
+        counts = dict(zip(names, np.bincount(ranks, minlength=len(names)).tolist(), strict=True))
+        extras.sample_ratio = check_shares("compare", shares, counts)
+    states = []
+    for rail in rails:
+        guard = Guard(rail, tuple(names), str(control))
+        guard.add(ranks, columns[rail.column])
+        states += guard.look(delta / len(rails))
+    extras.guardrails = states
+    extras.metrics = {
+        name: weigh_log(_of_column(log, columns[name], is_cost), "mean", control=control, delta=delta / len(others))
+        for name, is_cost in others.items()
+    }
+    column = None if before is None else columns[before]
+    return weigh_log(log, goal, limits=limits, control=control, delta=delta, eps=eps, extras=extras, column=column,
+                     once=once)  # fmt: skip
+
+
+def _names(argument: str, given: object) -> list[str]:
+    """Return a list of text."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+        raise TypeError(f"compare: {argument} must be a list of text, got {given!r}")
+    return [name.strip() for name in given]
+
+
+def _read(rewards: Any, minimise: bool, arm_column: str, reward_column: str, columns: list[str]) -> Rewards:
+    """Read the log, with further columns if it is a table."""
+    if not isinstance(rewards, Mapping):
+        return read_rewards(
+            rewards, arm_column=arm_column, reward_column=reward_column, minimise=minimise, feature_columns=columns,
+            owner="compare",
+        )  # fmt: skip
+    if columns:
+        raise ValueError(f"compare: rewards by arm have no column {columns[0]!r}; give a table or a file")
+    return _by_arm(rewards, minimise)
+
+
+def _of_column(log: Rewards, values: FloatArray, is_cost: bool) -> Rewards:
+    """Return a log with another column as its rewards."""
+    return Rewards(
+        log.source, labels=log.labels, arms=log.arms, rewards=0.0 - values if is_cost else values + 0.0,
+        timed=log.timed, minimised=is_cost,
+    )  # fmt: skip
 
 
 def weigh_log(
     log: Rewards, goal: str | float, *, limits: tuple[float, float] | None = None, control: str | None = None,
-    delta: float = 0.05, eps: float | None = None,
-) -> Evidence:  # fmt: skip
+    delta: float = 0.05, eps: float | None = None, extras: Extras | None = None, column: FloatArray | None = None,
+    once: bool = False,
+) -> LogEvidence:  # fmt: skip
     r"""Say what logged rewards show; arguments are those of :func:`compare`, and were checked.
 
     Examples
@@ -110,10 +183,20 @@ def weigh_log(
         limits = None if limits is None else (0.0 - limits[1], 0.0 - limits[0])
     names = sorted(log.labels)
     numbers = {name: number for number, name in enumerate(names)}
-    tally = new_tally(len(names), tau, limits)
-    add(tally, np.array([numbers[label] for label in log.labels])[log.arms], log.rewards)
+    arms = np.array([numbers[label] for label in log.labels])[log.arms]
+    extras = extras or Extras()
+    if column is None:
+        tally = new_tally(len(names), tau, limits)
+        add(tally, arms, log.rewards)
+    else:
+        extras.adjusted = Adjusted(len(names), limits)
+        extras.adjusted.add(arms, log.rewards, column)
+        tally = extras.adjusted.tally
     number = -1 if control is None else numbers[str(control)]
-    return Evidence(tally, Terms(tuple(names), goal, log.minimised, delta, eps, number))
+    terms = Terms(tuple(names), goal, log.minimised, delta, eps, number)
+    if once:
+        extras.once = look_once(tally, terms, arms, log.rewards, extras.adjusted, column)
+    return LogEvidence(tally, terms, extras)
 
 
 def _level(goal: object) -> float | None:

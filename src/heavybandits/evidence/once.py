@@ -43,17 +43,20 @@ class FoldSums:
     def __init__(self, n_arms: int, limits: tuple[float, float], before: tuple[float, float] = (0.0, 0.0)) -> None:
         self.limits, self.before = limits, before
         self.sums = np.zeros((2, n_arms, _SUMS))
-        self._rows = 0
+        self._seen = np.zeros(n_arms, np.int64)
 
     def add(self, arms: IntArray, rewards: FloatArray, column: FloatArray | None = None) -> None:
-        """Take in rows; folds alternate."""
+        """Take in rows; the folds of each arm alternate."""
         y = np.clip(rewards, *self.limits) - self.limits[0]
         u = np.zeros(len(y)) if column is None else np.clip(column, *self.before) - self.before[0]
         n_arms = self.sums.shape[1]
-        cells = (self._rows + np.arange(len(y))) % 2 * n_arms + arms
+        cells = np.array(arms, np.int64)
+        for arm in range(n_arms):
+            mine = np.flatnonzero(arms == arm)
+            cells[mine] += (self._seen[arm] + np.arange(len(mine))) % 2 * n_arms
+            self._seen[arm] += len(mine)
         for k, values in enumerate((np.ones(len(y)), y, u, y * y, u * u, y * u)):
             self.sums[:, :, k] += np.bincount(cells, values, 2 * n_arms).reshape(2, n_arms)
-        self._rows += len(y)
 
     def differences(self, arms: tuple[str, ...], control: int, alpha: float) -> list[OnceDifference]:
         """Return the differences to the control; each interval misses with a probability of about ``alpha``."""

@@ -77,12 +77,12 @@ class Evidence:
 
     def __init__(
         self, tally: Tally, terms: Terms, peaks: Peaks | None = None, *, level: float | None = None,
-        closest: int | None = None,
+        closest: int | None = None, ladder: list[Measure] | None = None,
     ) -> None:  # fmt: skip
         self._tally, self._terms = tally, terms
         self._verdict: Verdict | None = None
         if is_sized_up(tally):
-            self._verdict = judge(tally, measures(tally), level or terms.delta, terms.eps, peaks, closest)
+            self._verdict = judge(tally, ladder or measures(tally), level or terms.delta, terms.eps, peaks, closest)
         leader = -1 if self._verdict is None else self._verdict.leader
         self.leader: str | None = terms.arms[leader] if leader >= 0 else None
         self.winner: str | None = self.leader if self._verdict is not None and self._verdict.is_winner else None
