@@ -132,7 +132,8 @@ def rows(runs: int) -> None:
         path = Path(folder) / "log.parquet"
         pq.write_table(pa.table({"arm": names[rng.integers(2, size=n)], "reward": pareto(1.5)(rng, n),
                                  "spent": rng.exponential(1.0, n)}), path)  # fmt: skip
-        for options in ({}, {"before": "spent", "shares": "equal", "once": True}):
+        analyses: tuple[dict[str, Any], ...] = ({}, {"before": "spent", "shares": "equal", "once": True})
+        for options in analyses:
             for _ in range(runs):
                 wall, start = time.perf_counter(), time.process_time()
                 str(hb.compare(path, control="blue", **options))
