@@ -15,6 +15,7 @@ from heavybandits.algorithms.linear._level_set.level_set import (
     best_row,
     half_width,
     init_arms,
+    score_sparse,
     update_kept,
     width_for,
 )
@@ -25,6 +26,7 @@ from heavybandits.algorithms.linear._level_set.robust_line import (
     begin,
     collect,
     follow,
+    forget,
     init_model,
     predict,
 )
@@ -155,3 +157,24 @@ def test_more_rows_than_there_is_room_for_are_scored_each_time() -> None:
     assert arms.kept[0] == 0
     assert len(arms.with_rows(500).rows) == 500
     assert arms.with_rows(3) is arms
+
+
+def test_sparse_rows_are_chosen_as_brute_force_does_and_one_full_row_changes_nothing() -> None:
+    rng = np.random.default_rng(6)
+    features = np.where(rng.random((40, 16)) < 0.1, rng.normal(size=(40, 16)), 0.0)
+    model = init_model(16)
+    forget(model)
+    for x in features:
+        collect(model, x, 1.0 / 40)
+    begin(model)
+    for x in features:
+        follow(model, approach(model, x), float(x.sum() + rng.normal()) - predict(model.line, x), 1.0, 1.0)
+    width = width_for(LAWS[0], 1.0, 100, 17.0, 1.0)
+    for offered in (features, np.vstack([features, rng.normal(size=16)])):
+        arms = init_arms(16, len(offered))
+        row, indices = best_row(model, arms, offered, width), brute_force(model, offered, width)
+        assert math.isinf(indices.max()) or indices[row] >= indices.max() - 1e-9
+    arms = init_arms(16, 40)
+    assert score_sparse(model, features[:32], arms.places, arms.leverage[:32], arms.value[:32])
+    exact = [approach(model, x) for x in features[:32]]
+    assert_allclose(arms.leverage[:32], exact, rtol=1e-6, atol=1e-9)

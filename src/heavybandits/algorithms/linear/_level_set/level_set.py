@@ -25,7 +25,7 @@ import numpy as np
 
 from ...._validate import require_within
 from ....protocols import FloatArray, IntArray, compilable, rarely_called
-from .robust_line import Line, Model, Step, count_pending, differs_little
+from .robust_line import SPARSE_SHARE, Line, Model, Step, count_pending
 from .two_piece_laws import INFORMATION, SLACK, TAIL
 
 LANES = 32  # rows that are scored together
@@ -169,18 +169,8 @@ def score(
 
 
 @compilable
-def are_sparse(model: Model, rows: FloatArray) -> bool:
-    """Return whether each row is sparse."""
-    sparse, a = True, 0
-    while sparse and a < len(rows):
-        sparse = differs_little(model.origin, rows[a])
-        a += 1
-    return sparse
-
-
-@compilable
-def score_sparse(model: Model, rows: FloatArray, places: IntArray, leverage: FloatArray, value: FloatArray) -> None:
-    """Write the leverages and values of sparse rows."""
+def score_sparse(model: Model, rows: FloatArray, places: IntArray, leverage: FloatArray, value: FloatArray) -> bool:
+    """Write the leverages and values of sparse rows; return whether all rows are sparse."""
     line, inverse, origin, offset, d = model.line, model.inverse, model.origin, model.offset, len(model.origin)
     least, base = 0.0, 0.0  # leverage and value of the origin
     for i in range(d):
@@ -193,6 +183,8 @@ def score_sparse(model: Model, rows: FloatArray, places: IntArray, leverage: Flo
             if row[i] != origin[i]:
                 places[n] = i
                 n += 1
+        if SPARSE_SHARE * n > d:
+            return False
         size, worth = least, base
         for k in range(n):
             i = places[k]
@@ -203,6 +195,7 @@ def score_sparse(model: Model, rows: FloatArray, places: IntArray, leverage: Flo
             size += away * (2.0 * inner + inverse[i, i] * away)
             worth += away * line.slope[i]
         leverage[a], value[a] = max(size, 0.0), worth
+    return True
 
 
 @compilable
@@ -252,10 +245,9 @@ def best_row(model: Model, arms: Arms, features: FloatArray, width: Width) -> in
         end, at = min(first + LANES, n_rows), first if kept else 0
         leverage, value = arms.leverage[at : at + end - first], arms.value[at : at + end - first]
         if not scored:
-            if is_exact and are_sparse(model, features[first:end]):
-                score_sparse(model, features[first:end], arms.places, leverage, value)
-            else:
-                score(model.line, inverse, arms.lanes, features[first:end], leverage, value)
+            block = features[first:end]
+            if not is_exact or not score_sparse(model, block, arms.places, leverage, value):
+                score(model.line, inverse, arms.lanes, block, leverage, value)
         row, index = highest(width, leverage, value, arms.bound)
         if index > top or (index == math.inf and leverage[row] > reach):
             best, top, reach = first + row, index, leverage[row]
