@@ -64,6 +64,20 @@ def test_compiled_and_interpreted_agree_where_lines_are_shrunk() -> None:
         assert_array_equal(one, other, err_msg=path)
 
 
+def test_compiled_and_interpreted_agree_on_sparse_rows() -> None:
+    rng = np.random.default_rng(24)
+    contexts = np.zeros((90, 4, 12))
+    np.put_along_axis(contexts, rng.integers(0, 6, (90, 4, 2)) + 6 * np.arange(2), 1.0, axis=2)
+    means, noise = contexts @ rng.normal(size=12), rng.standard_t(3, 90)
+    rows, state = played(AUTO, contexts, means, noise)
+    slow, chosen = with_rows(AUTO.init(12, 90), 4), np.zeros(90, np.int64)
+    play(AUTO, slow, None, contexts, means, noise, chosen)
+    assert state.rows.filled[0] == 2
+    assert_array_equal(rows, chosen)
+    for (name, one), (_, other) in zip(arrays(state), arrays(slow), strict=True):
+        assert_array_equal(one, other, err_msg=name)
+
+
 @given(seeds, st.integers(-30, 30), st.booleans())
 @settings(max_examples=10)
 def test_powers_of_two_change_nothing_where_lines_are_shrunk(seed: int, exponent: int, by_means: bool) -> None:
