@@ -1,6 +1,6 @@
 """Write what is generated from registered policies and estimators; run it after adding or changing one.
 
-``python docs/generate.py`` writes the list of names and looks, the stub of the package, the table of policies, and the
+``python docs/generate.py`` writes the list of names and looks, the stub of the package, the pages on policies, and the
 policies of the studies that play all of them.  With ``--only NAME`` it then plays that policy alone, to pin its results
 in ``tests/golden`` and to put its regret on the zoo into ``docs/_data``.
 """
@@ -50,7 +50,7 @@ def listed(name: str, texts: dict[str, str]) -> str:
 def pages() -> dict[Path, str]:
     """Return all that is generated and takes no playing, by file."""
     studies = {zoo.file_of(study): zoo.with_policies(study, kind) for kind, study in zoo.STUDIES.items()}
-    return {NAMES: names(), STUB: stub.stub(), policies.PAGE: policies.page(), **studies}
+    return {NAMES: names(), STUB: stub.stub(), **policies.pages(), **studies}
 
 
 def main() -> None:

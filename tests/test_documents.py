@@ -115,6 +115,16 @@ def test_every_page_of_a_policy_has_all_parts(monkeypatch: pytest.MonkeyPatch) -
             assert part in text, (name, part)
 
 
+def test_our_side_of_every_comparison_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    ours = [block for block in python_blocks("docs/coming-from.md") if "import heavybandits" in block]
+    for block in ours:
+        exec(compile(block, "coming_from.py", "exec"), {})
+    assert len(ours) == (ROOT / "docs" / "coming-from.md").read_text().count("\n## ")
+    said = capsys.readouterr().out
+    assert "green is the winner" in said
+    assert "1 earns more than the log" in said
+
+
 @pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
 def test_python_in_pages_is_python(page: str) -> None:
     for block in python_blocks(f"docs/{page}"):
@@ -181,10 +191,13 @@ def test_templates_of_issues_have_a_name_and_a_purpose(template: str) -> None:
 def test_tables_of_policies_are_current() -> None:
     """The tables agree with the code; a cost that was not measured shows as a dash."""
     script = runpy.run_path(str(ROOT / "docs" / "policies.py"))
-    page = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
-    assert page == script["page"](), "run: python docs/policies.py"
+    pages = script["pages"]()
+    for file, text in pages.items():
+        assert file.read_text(encoding="utf-8") == text, "run: python docs/policies.py"
+    page, proved = pages.values()
     for name in all_policies():
         assert f"\n| `{name}` | " in page
+        assert f"\n**`{name}`**. *Proved regret*: " in proved
     for name in hb.estimators():
         assert f"`{name}`" in page
 

@@ -19,12 +19,13 @@ from heavybandits.algorithms.registry import all_entries, all_policies, examples
 from heavybandits.protocols import kind_of
 
 ROOT = Path(__file__).parents[2]
-ROW = re.compile(r"^\| `([\w-]+)` \|", re.MULTILINE)  # of the table of policies
+ROW = re.compile(r"^(\| |\*\*)`([\w-]+)`(?= \||\*\*)", re.MULTILINE)  # of the pages on policies
 LISTED = """
 ```{toctree}
 :hidden:
 :glob:
 
+policies-proved
 policies/*
 ```
 """
@@ -164,9 +165,11 @@ def write_pages(app: Any, config: Any) -> None:
 
 
 def link_names(app: Any, name: str, text: list[str]) -> None:
-    """Link the names in the table of policies to the pages, which only the site has, and list these."""
+    """Link the names of policies to their pages, which only the site has, and list these."""
+    if name in ("policies", "policies-proved"):
+        text[0] = ROW.sub(r"\1[`\2`](policies/\2.rst)", text[0])
     if name == "policies":
-        text[0] = ROW.sub(r"| [`\1`](policies/\1.rst) |", text[0]) + LISTED
+        text[0] += LISTED
 
 
 def drop_description(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
