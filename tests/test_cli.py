@@ -232,7 +232,7 @@ def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_on_a_terminal_diagnose_says_what_it_does(tmp_path: Path) -> None:
+def test_on_a_terminal_diagnose_and_compare_say_what_they_do(tmp_path: Path) -> None:
     lines = [f"{i % 2},{i * i % 17}" for i in range(60)]
     (tmp_path / "log.csv").write_text("\n".join(["arm,reward", *lines]))
     shown = on_a_terminal("diagnose", "log.csv", cwd=tmp_path)
@@ -241,6 +241,9 @@ def test_on_a_terminal_diagnose_says_what_it_does(tmp_path: Path) -> None:
     silent = tool("diagnose", "log.csv", cwd=tmp_path)
     assert silent.stdout.startswith("log.csv: 60 rewards of 2 arms")
     assert not silent.stderr
+    shown = on_a_terminal("compare", "log.csv", cwd=tmp_path)
+    said = ["starting", "comparing", "Too early to tell"]
+    assert sorted(map(shown.index, said)) == list(map(shown.index, said))
 
 
 @pytest.mark.slow

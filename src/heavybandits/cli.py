@@ -217,14 +217,19 @@ def compare(
 
     Example: heavybandits compare orders.csv --control blue --cap 500
     """
-    from .evidence.comparison import compare as look
+    from .engine.progress import bar_shown, say
 
-    found = look(
-        log, goal=goal if goal in ("mean", "location") else _float("--goal", goal), control=control,
-        cap=_cap(cap), delta=delta, eps=eps, minimise=minimise,
-        before=before, shares=_weights(shares), guardrails=guardrail or [], metrics=metric or [], costs=cost or [],
-        once=once, arm_column=arm_column, reward_column=reward_column,
-    )  # fmt: skip
+    with bar_shown():
+        say("starting")
+        from .evidence.comparison import compare as look
+
+        say("comparing")
+        found = look(
+            log, goal=goal if goal in ("mean", "location") else _float("--goal", goal), control=control,
+            cap=_cap(cap), delta=delta, eps=eps, minimise=minimise,
+            before=before, shares=_weights(shares), guardrails=guardrail or [], metrics=metric or [], costs=cost or [],
+            once=once, arm_column=arm_column, reward_column=reward_column,
+        )  # fmt: skip
     print(json.dumps(found.as_dict(), indent=2) if as_json else found)
 
 

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from heavybandits.evidence.bets import EDGES, SIZED_UP, STATED, Border, Claim
+from heavybandits.evidence.bets import (
+    EDGES,
+    SIZED_UP,
+    STATED,
+    Border,
+    Claim,
+    log_wealth,
+    log_wealth_point_by_point,
+    new_work,
+)
 from heavybandits.evidence.measures import ClippedMean, measures
 from heavybandits.evidence.tally import add, new_tally
 from heavybandits.protocols import FloatArray
@@ -195,3 +204,12 @@ def test_the_lowest_ratio_of_equal_coins_is_below_one() -> None:
     b, a = (np.where(rng.random(20_000) < 0.1, 1.0, 0.0) for _ in range(2))
     one = measured(b, a)[0]
     assert 0.8 < one.least_ratio(0, 1, math.log(40.0)) < 1.0
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 60])
+def test_wealth_is_the_same_all_at_once(n: int) -> None:
+    work, rng = new_work(SIZED_UP), np.random.default_rng(n)
+    work.sizes[1] = n
+    work.points[1], work.weights[1] = rng.random(work.points.shape[1]), rng.pareto(1.0, work.points.shape[1])
+    for m, bet in ((0.3, 0.9), (0.01, -0.99), (0.5, 0.0)):
+        assert log_wealth(work, 1, m, bet) == log_wealth_point_by_point(work, 1, m, bet)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from heavybandits.evidence.bets import SIZED_UP
+from heavybandits.evidence.bets import SIZED_UP, STATED, Bets
 from heavybandits.evidence.measures import Quantile
-from heavybandits.evidence.quantiles import gains
+from heavybandits.evidence.quantiles import _log_mixture, _log_mixture_bet_by_bet, gains
 from heavybandits.evidence.tally import add, new_tally
 from heavybandits.protocols import FloatArray
 
@@ -104,3 +104,12 @@ def test_differences_are_bracketed_where_the_evidence_suffices(tau: float) -> No
     assert reference(b, a, tau, -low) >= need
     assert reference(a, b, tau, high) >= need
     assert reference(b, a, tau, -low - 0.1 * (high - low)) < need + 0.5
+
+
+@pytest.mark.parametrize("bets", [SIZED_UP, STATED], ids=["sized up", "stated"])
+@pytest.mark.parametrize("tau", [0.5, 0.9])
+def test_bets_are_mixed_the_same_all_at_once(bets: Bets, tau: float) -> None:
+    rng = np.random.default_rng(1)
+    for n in (0, 1, 30, 1000, 10**6):
+        counts = rng.integers(0, n + 1, 4).astype(float)
+        assert _log_mixture(bets, gains(bets, tau), *counts) == _log_mixture_bet_by_bet(bets, gains(bets, tau), *counts)

@@ -434,6 +434,46 @@ def test_compiling_is_given_up_when_it_is_stopped(monkeypatch: pytest.MonkeyPatc
     assert background_compile._waiting[0]() is compilation
 
 
+GIVES_UP_EVERYWHERE = """
+import sys
+import heavybandits as hb
+from heavybandits.jit import fast_path, register
+from heavybandits.jit.stopping import Stopped
+
+
+def checkpoint():
+    caller = sys._getframe(1)
+    if (caller.f_code.co_name, caller.f_lineno) not in places:
+        places.add((caller.f_code.co_name, caller.f_lineno))
+        raise Stopped
+
+
+def play(agent):
+    return [(arm := agent.select(), agent.update(arm, float(i % 3)))[0] for i in range(20)]
+
+
+plain, agent, places = hb.Agent(hb.UCB(), n_arms=3), hb.Agent(hb.UCB(), n_arms=3), set()
+register.checkpoint = fast_path.checkpoint = checkpoint
+before = 0
+while True:
+    try:
+        agent.compile()
+        break
+    except Stopped:
+        assert len(places) == (before := before + 1)
+assert agent._better is None
+assert play(agent) == play(plain)
+print(sorted(name for name, _ in places))
+"""
+
+
+@pytest.mark.slow
+def test_what_was_given_up_can_be_compiled_again(tmp_path: Path) -> None:
+    done = run(GIVES_UP_EVERYWHERE, NUMBA_CACHE_DIR=str(tmp_path))  # nothing is compiled there
+    places = ["_optimize_final_module", "_optimize_final_module", "resolve", "run_pass"]
+    assert (done.stdout, done.stderr) == (f"{places}\n", "")
+
+
 ENDS_WHILE_COMPILING = """
 import sys, time
 import heavybandits as hb

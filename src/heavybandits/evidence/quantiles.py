@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from ..protocols import FloatArray, IntArray, rarely_called
+from ..protocols import FloatArray, IntArray, compiled_as, rarely_called
 from .bets import SAFE, Bets
 
 
@@ -46,8 +46,10 @@ def shifted_slots(points: FloatArray, shift: float) -> IntArray:
 
 
 @rarely_called
-def _log_mixture(bets: Bets, gain: FloatArray, won_b: float, lost_b: float, won_a: float, lost_a: float) -> float:
-    """Return the logarithm of the mixed wealth after so many successes and failures of both arms."""
+def _log_mixture_bet_by_bet(
+    bets: Bets, gain: FloatArray, won_b: float, lost_b: float, won_a: float, lost_a: float
+) -> float:  # fmt: skip
+    """Do the same as :func:`_log_mixture`."""
     top, total = -math.inf, 0.0
     size = len(bets.single)
     for k in range(size):
@@ -61,6 +63,16 @@ def _log_mixture(bets: Bets, gain: FloatArray, won_b: float, lost_b: float, won_
                 g = won_b * gain[0, k] + lost_b * gain[1, k] + won_a * gain[2, j] + lost_a * gain[3, j]
                 total += bets.joint[k, j] * math.exp(g - top)
     return top + math.log(total)
+
+
+@compiled_as(_log_mixture_bet_by_bet)
+def _log_mixture(bets: Bets, gain: FloatArray, won_b: float, lost_b: float, won_a: float, lost_a: float) -> float:
+    """Return the logarithm of the mixed wealth after so many successes and failures of both arms."""
+    known = bets.joint > 0.0
+    g = (won_b * gain[0] + lost_b * gain[1])[:, None] + won_a * gain[2] + lost_a * gain[3]
+    top = g[known].max()
+    shares = bets.joint[known] * [math.exp(each) for each in (g[known] - top).tolist()]
+    return float(top + math.log(np.cumsum(shares)[-1]))
 
 
 def log_quantile_evidence(

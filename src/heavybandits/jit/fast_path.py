@@ -29,6 +29,7 @@ from numba.extending import intrinsic, lower_builtin
 
 from ..protocols import COMPILABLE
 from .backend import path_in_use
+from .stopping import checkpoint
 
 
 class _Part(JITCodeLibrary):
@@ -54,6 +55,7 @@ class _PartLowering(NativeLowering):
     _name = "part_lowering"
 
     def run_pass(self, state: Any) -> bool:
+        checkpoint()
         # Decided only here, because numba compiles a function again for callers with other flags.
         state.flags = state.flags.copy()
         state.flags.forceinline = COMPILABLE.get(state.func_id.func, True)
@@ -79,9 +81,11 @@ class _Whole(_Linked):
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
+        checkpoint()
         made = self._codegen._module_pass_manager()
         manager, *builder = made if isinstance(made, tuple) else (made,)  # numba 0.61 needs no builder
         manager.run(self._final_module, *builder)
+        checkpoint()  # machine code is made after this
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
