@@ -292,7 +292,7 @@ def median_error(rewards: FloatArray) -> float:
     Examples
     --------
     >>> round(median_error(np.arange(100.0)), 2)
-    4.85
+    5.36
     """
     from scipy import special
 
