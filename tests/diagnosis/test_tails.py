@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heavybandits.diagnosis import diagnose
 from heavybandits.diagnosis.tails import (
     FEWEST_IN_TAIL,
     Estimate,
@@ -98,4 +99,41 @@ def test_distances_of_the_lower_side() -> None:
 
 def test_too_few_values_and_values_that_are_all_equal() -> None:
     assert math.isnan(tail_index(np.arange(FEWEST_IN_TAIL - 1.0, 0, -1)).value)
-    assert tail_index(np.ones(1000)) == (math.inf, math.inf, math.inf)
+    assert tail_index(np.ones(1000)).cannot_tell
+
+
+@pytest.mark.parametrize("law", ["pareto", "gifts", "cauchy", "exponential", "normal"])
+@pytest.mark.parametrize("size", [300, 3000, 30_000])
+def test_rounded_amounts_have_the_same_tail_and_capped_ones_cannot_tell(law: str, size: int) -> None:
+    """Rounding moves the index by less than half of the error that is reported."""
+    rng = np.random.default_rng(7)
+    draws: dict[str, Callable[[], FloatArray]] = {
+        "pareto": lambda: 10 * (rng.pareto(1.5, size) + 1),
+        "gifts": lambda: 12 * rng.lognormal(0, 1.2, size),
+        "cauchy": lambda: 10 * rng.standard_cauchy(size),
+        "exponential": lambda: 20 * rng.standard_exponential(size),
+        "normal": lambda: 50 * rng.standard_normal(size),
+    }
+    amounts = draws[law]()
+    exact = upper(amounts)
+    for digits in (2, 0):
+        rounded = upper(np.round(amounts, digits))
+        assert rounded.low == pytest.approx(exact.low, rel=0.15)
+        assert abs(1 / rounded.value - 1 / exact.value) < (1 / exact.low - 1 / exact.value) / 2
+    assert upper(np.minimum(amounts, np.quantile(amounts, 0.98))).cannot_tell
+
+
+def test_few_prices_cannot_tell() -> None:
+    rng = np.random.default_rng(8)
+    assert upper(rng.choice([0.0, 9.99, 19.99, 49.99, 99.0, 100.01], 5000)).cannot_tell
+    assert upper(rng.poisson(1.4, 5000).astype(float)).cannot_tell
+
+
+def test_a_cap_that_is_at_another_distance_to_each_median_is_a_cap() -> None:
+    rng = np.random.default_rng(9)
+    waits = np.concatenate([np.minimum(level + rng.pareto(1.1, 2000), 50.0) for level in (1, 2, 3)])
+    log = {"arm": np.repeat(["a", "b", "c"], 2000), "reward": waits}
+    report = diagnose(log)
+    assert report.pooled.upper.cannot_tell
+    assert report.goal == "mean"
+    assert "cannot tell" in report.text()

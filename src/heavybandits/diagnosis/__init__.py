@@ -27,6 +27,7 @@ from .plots import save_plots
 from .replay import IN_FULL, cap_of, replay_rewards
 from .report import ARMS_SHOWN, Report
 from .shape import NOT_SOUGHT, drift_of_ranks, level, measure, repeated
+from .tails import end_at_caps
 
 __all__ = ["Report", "diagnose"]
 
@@ -96,7 +97,9 @@ def diagnose(
     residuals = _residuals(rewards, medians)
     # Ties are counted in rewards, because subtracting medians would make residuals tie.
     ties = sum(repeated(np.sort(values)) for values in by_arm) / len(residuals)
-    pooled = measure(residuals)._replace(ties=ties)
+    pooled = measure(residuals)
+    upper, lower = end_at_caps(pooled.upper, pooled.lower, by_arm)
+    pooled = pooled._replace(ties=ties, upper=upper, lower=lower)
     if goal == "mean" and pooled.infinite:
         raise ValueError(
             f"{rewards.source}: the goal 'mean' needs finite rewards, got {pooled.infinite} infinite; leave them out, "

@@ -38,9 +38,10 @@ from .._format import plural
 from ..algorithms.registry import make
 from ..logs.rewards import NOUNS
 from ..protocols import FloatArray
-from .goals import FEWEST_REWARDS, OFTEN
+from .goals import FEWEST_REWARDS
 from .replay import Replay
 from .shape import Shape
+from .tails import OFTEN
 
 LIGHT_INDEX, HEAVY_INDEX = 4.0, 2.0  # tail indices above and below which tails are called so
 NEARLY_SYMMETRIC = 0.1  # skew

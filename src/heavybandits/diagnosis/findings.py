@@ -117,11 +117,11 @@ def about_drift(arms: list[tuple[str, Drift]], pooled: Drift, noun: str, measure
 
 def _tail(side: str, tail: Estimate, noun: str) -> str:
     """Say what the interval of a tail index excludes."""
+    if tail.cannot_tell:
+        return f"The {side} tail: cannot tell, because {noun}s repeat there; they may be capped, rounded, or counts."
     if math.isnan(tail.value):
         few = f"too few {noun}s on that side of the median to tell"
         return f"The {side} tail: {few}; at least {FEWEST_IN_TAIL} are needed."
-    if tail.low == math.inf:
-        return f"There is no {side} tail: the most extreme {noun} on that side is a common one."
     if tail.exceeds(LIGHT_INDEX):
         return f"The {side} tail is light, its index above {tail.low:.2g}: averages settle as with normal noise."
     if tail.exceeds(HEAVY_INDEX):

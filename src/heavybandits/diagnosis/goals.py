@@ -1,8 +1,9 @@
 """What to compare the arms by: means or locations.
 
 The goal is the *mean* where means exist: where the intervals of both tail indices are clearly above 1, where the most
-extreme rewards are all the same number, as timeouts are, or where too few rewards differ from the median to measure a
-tail.  Otherwise it is the *location*, here the median, unless medians tie and cannot tell the arms apart.
+extreme rewards are all the same number, as timeouts are, or where no tail can be measured: too few rewards differ from
+the median, or they repeat too often.  Otherwise it is the *location*, here the median, unless medians tie and cannot
+tell the arms apart.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ from ..algorithms.level_sets.spreads import init_spreads, learn_spread, repeats
 from ..numerics import saturate
 from ..protocols import FloatArray
 from .shape import Shape
-from .tails import FEWEST_IN_TAIL
+from .tails import FEWEST_IN_TAIL, is_capped
 
 FEWEST_REWARDS = 10  # to tell anything
-OFTEN = 3  # times that a value must occur so that it is no accident: a timeout, or a side of a coin
 JUDGED = 20_000  # rewards that tell which goal auto pursues
 
 
@@ -32,22 +32,25 @@ def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape, nou
     >>> choose_goal([noise, noise + 1], np.array([0.0, 1.0]), measure(noise))[0]
     'location'
     """
-    sides = ((noise.upper, _is_capped(by_arm, 1)), (noise.lower, _is_capped(by_arm, -1)))
-    known = [(tail, capped) for tail, capped in sides if not math.isnan(tail.value)]
-    tails = [tail for tail, capped in known if tail.exceeds(1) or not capped]
+    unmeasured = [(tail, side) for tail, side in ((noise.upper, 1), (noise.lower, -1)) if math.isnan(tail.value)]
+    tails = [tail for tail in (noise.upper, noise.lower) if not math.isnan(tail.value)]
     heaviest = min(tails, key=lambda tail: tail.low, default=None)
-    unseen = any(math.isnan(tail.value) and not capped for tail, capped in sides)
+    unseen = any(not is_capped(by_arm, side) for _, side in unmeasured)
+    repeat = any(tail.cannot_tell for tail, _ in unmeasured)
+    capped = any(tail.cannot_tell and is_capped(by_arm, side) for tail, side in unmeasured)
     so = "so we assume that means exist" if unseen else "so means exist"
     if noise.infinite:
         return "location", f"Some {noun}s are infinite, so arms have no means and are compared by their medians."
     if sum(map(len, by_arm)) < FEWEST_REWARDS:
         said = f"There are too few {noun}s to tell whether means exist"
         return "mean", f"{said}, fewer than {FEWEST_REWARDS}; choose a goal, or collect more."
-    if len(tails) < len(known) and (heaviest is None or heaviest.exceeds(1)):
+    if heaviest is None and not unseen:
+        return "mean", f"No tail can be measured: {noun}s are bounded or take few values, {so}."
+    if capped and (heaviest is None or heaviest.exceeds(1)):
         return "mean", f"The most extreme {noun}s are all the same number, as timeouts are, {so}."
-    if heaviest is None or heaviest.low == math.inf:
-        if not unseen:
-            return "mean", f"No tail can be measured: {noun}s are bounded or take few values, {so}."
+    if heaviest is None:
+        if repeat:
+            return "mean", f"The same {noun}s repeat too often to measure a tail, {so}."
         return "mean", (
             f"Too few {noun}s differ from the median to measure a tail, fewer than {FEWEST_IN_TAIL} on a side, {so}."
         )
@@ -63,12 +66,6 @@ def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape, nou
         f"The heavier tail has the index {heaviest}, not clearly above 1, so means may not exist.  If {noun}s are "
         "bounded and their sum is what matters, ask for the goal mean."
     )
-
-
-def _is_capped(by_arm: list[FloatArray], side: int) -> bool:
-    """Return whether the most extreme reward on a side occurs several times, as timeouts do, and so ends the tail."""
-    extreme = max(float((side * rewards).max()) for rewards in by_arm)
-    return sum(int(np.count_nonzero(side * rewards == extreme)) for rewards in by_arm) >= OFTEN
 
 
 def goal_of_auto(by_arm: list[FloatArray]) -> str:

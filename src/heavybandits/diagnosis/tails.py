@@ -20,6 +20,11 @@ spacings fall like the Mills ratio of the normal law.  Only if the observed ones
 test of the trend of :math:`Z_j` over that ratio, 5%) is the index finite beyond doubt; otherwise the interval extends
 to infinity.
 
+Rounded amounts tie, and a tie has a spacing of zero.  So equal values are spread evenly over the step to which they are
+rounded, the smallest that separates two of the values used, and only values of at least ten steps are used.  Where the
+largest value occurs three times, as at a cap, or one value makes up more than a quarter of those used, nobody can tell
+what the tail would be.
+
 With 100 to 100,000 rewards, the intervals held the true index in 92 to 96% of Cauchy samples, in 93 to 97% of Pareto
 samples with index 1.5 and Student samples with index 3, and in 98% or more of normal and log-normal samples.  Anything
 rarer than the tenth of the data that is used goes unnoticed: for normal noise mixed with 5% Cauchy noise, the intervals
@@ -36,12 +41,17 @@ import numpy as np
 from ..protocols import FloatArray
 
 FEWEST_IN_TAIL = 25  # values on one side, for an estimate
+FEWEST_USED = 10  # of these, at the end of the tail
+OFTEN = 3  # times that an extreme value must occur so that it is no accident: a cap, or a side of a coin
+COMMONEST = 0.25  # largest share of the values used that may be equal
+FEWEST_STEPS = 10.0  # of rounding in any value used
+EQUAL_UP_TO = 1e-9  # relative difference of two values below which they are equal but for rounding errors
 TAIL_QUANTILE = 1.959964  # normal quantile of a 95% interval
 TREND_QUANTILE = 1.644854  # normal quantile of a test at 5%
 
 
 class Estimate(NamedTuple):
-    """A number with a 95% interval; NaN if there are too few data for it.
+    """A number with a 95% interval; NaN if there are too few data for it, or if data cannot tell: then from 0 to inf.
 
     Examples
     --------
@@ -52,6 +62,11 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
+
+    @property
+    def cannot_tell(self) -> bool:
+        """Whether there are data, but they cannot tell."""
+        return math.isnan(self.value) and not math.isnan(self.low)
 
     def mirrored(self) -> Estimate:
         """Return the estimate of the number with its sign changed."""
@@ -78,10 +93,13 @@ class Estimate(NamedTuple):
         return float(f"{self.high:.2g}") <= level
 
     def __str__(self) -> str:
-        return "-" if math.isnan(self.value) else f"{self.value:.2g} ({self.low:.2g} to {self.high:.2g})"
+        if math.isnan(self.value):
+            return "cannot tell" if self.cannot_tell else "-"
+        return f"{self.value:.2g} ({self.low:.2g} to {self.high:.2g})"
 
 
 UNKNOWN_ESTIMATE = Estimate(math.nan, math.nan, math.nan)
+CANNOT_TELL = Estimate(math.nan, 0.0, math.inf)
 
 
 def distances(rewards: FloatArray, median: float, side: int) -> FloatArray:
@@ -96,6 +114,37 @@ def distances(rewards: FloatArray, median: float, side: int) -> FloatArray:
     return np.sort(away[(away > 0) & np.isfinite(away)])[::-1]
 
 
+def is_capped(by_arm: list[FloatArray], side: int) -> bool:
+    """Return whether the most extreme reward on a side, 1 or -1, occurs several times, as timeouts do.
+
+    Examples
+    --------
+    >>> waits = [np.array([1.0, 30.0, 2.0]), np.array([30.0, 4.0, 30.0])]
+    >>> is_capped(waits, 1), is_capped(waits, -1)
+    (True, False)
+    """
+    extreme = max(float((side * rewards).max()) for rewards in by_arm)
+    return math.isfinite(extreme) and sum(int(np.count_nonzero(side * x == extreme)) for x in by_arm) >= OFTEN
+
+
+def end_at_caps(upper: Estimate, lower: Estimate, by_arm: list[FloatArray]) -> tuple[Estimate, Estimate]:
+    """Return the tail indices of pooled residuals, which cannot tell on a side where rewards are capped.
+
+    Residuals alone do not show it: one cap is at another distance to each arm's median.
+
+    Examples
+    --------
+    >>> found = Estimate(1.5, 1.3, math.inf)
+    >>> print(*end_at_caps(found, found, [np.array([1.0, 30.0, 30.0]), np.array([2.0, 30.0])]), sep=", ")
+    cannot tell, 1.5 (1.3 to inf)
+    """
+    first, second = (
+        CANNOT_TELL if not math.isnan(tail.value) and is_capped(by_arm, side) else tail
+        for tail, side in ((upper, 1), (lower, -1))
+    )
+    return first, second
+
+
 def order_count(size: int) -> int:
     """Return how many of the largest of ``size`` values the estimate uses.
 
@@ -104,7 +153,7 @@ def order_count(size: int) -> int:
     >>> [order_count(size) for size in (25, 1000, 5000, 500_000)]
     [10, 200, 1000, 4641]
     """
-    return max(10, min(size // 5, int(1000 * (size / 5000) ** (1 / 3))))
+    return max(FEWEST_USED, min(size // 5, int(1000 * (size / 5000) ** (1 / 3))))
 
 
 def tail_index(sizes: FloatArray) -> Estimate:
@@ -115,10 +164,16 @@ def tail_index(sizes: FloatArray) -> Estimate:
     >>> quantiles = (1 - np.arange(0.5, 10_000) / 10_000) ** (-1 / 1.5)  # Pareto's law with index 1.5
     >>> print(tail_index(np.sort(quantiles)[::-1]))
     1.5 (1.4 to 1.7)
+    >>> print(tail_index(np.sort(np.minimum(quantiles, 10))[::-1]))
+    cannot tell
     """
     if len(sizes) < FEWEST_IN_TAIL:
         return UNKNOWN_ESTIMATE
-    spacings = log_spacings(sizes[: order_count(len(sizes)) + 1])
+    least = (1 - EQUAL_UP_TO) * sizes[order_count(len(sizes))]  # and all that equal it
+    used = _untied(sizes[: np.searchsorted(-sizes, -least, side="right")])
+    if used is None:
+        return CANNOT_TELL
+    spacings = log_spacings(used)
     k = len(spacings)
     rank = np.arange(1, k + 1) / (k + 1)
     lean = rank - rank.mean()
@@ -140,6 +195,23 @@ def log_spacings(sizes: FloatArray) -> FloatArray:
     [0.5, 1.0]
     """
     return np.asarray(np.arange(1.0, len(sizes)) * -np.diff(np.log(sizes)))
+
+
+def _untied(sizes: FloatArray) -> FloatArray | None:
+    """Spread equal values over the step of their rounding; None if they are too many, or the step is too wide."""
+    starts = np.concatenate(([True], sizes[:-1] - sizes[1:] > EQUAL_UP_TO * sizes[:-1]))
+    group, first = np.cumsum(starts) - 1, np.flatnonzero(starts)
+    counts = np.diff(first, append=len(sizes))
+    if counts[0] >= OFTEN:
+        return None
+    if len(first) == len(sizes):
+        return sizes
+    step = float(np.min(-np.diff(sizes[first])))
+    place = (np.arange(len(sizes)) - first[group] + 0.5) / counts[group]
+    used = (sizes + step * (0.5 - place))[sizes >= FEWEST_STEPS * step]
+    if len(used) <= FEWEST_USED or counts[group[: len(used)]].max() > COMMONEST * len(used):
+        return None
+    return np.asarray(used)
 
 
 def hill_estimates(sizes: FloatArray) -> FloatArray:

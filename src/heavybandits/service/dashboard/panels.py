@@ -6,15 +6,14 @@ import itertools
 import json
 import math
 import operator
-import statistics
 from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
 
 from ..._format import number
-from ...diagnosis.shape import drift, quantile
-from ...diagnosis.tails import UNKNOWN_ESTIMATE, Estimate, distances, tail_index
+from ...diagnosis.shape import drift, level
+from ...diagnosis.tails import UNKNOWN_ESTIMATE, Estimate, distances, end_at_caps, tail_index
 from ...evidence.report import ArmEvidence
 from ...palette import HUES, LINES
 from .known import Known
@@ -154,17 +153,13 @@ def describe_rewards(known: Known, names: Collection[str]) -> list[tuple[str, st
 @np.errstate(invalid="ignore", over="ignore")
 def _tails(known: Known, names: list[str]) -> tuple[Estimate, Estimate]:
     """Return the indices of the upper and the lower tail of distances to the medians of these arms."""
-    away: list[float] = []
-    for name in names:
-        values = [value for _, value in list(known.totals.arms[name].sample)]
-        middle = statistics.median(values)
-        away += [value - middle for value in values]
-    if not away:
+    by_arm = [np.array([value for _, value in list(known.totals.arms[name].sample)]) for name in names]
+    if not by_arm:
         return UNKNOWN_ESTIMATE, UNKNOWN_ESTIMATE
-    residuals = np.array(away)
-    middle = quantile(np.sort(residuals), 0.5)
+    residuals = np.concatenate([rewards - level(rewards, "location") for rewards in by_arm])
+    middle = level(residuals, "location")
     upper, lower = (tail_index(distances(residuals, middle, side)) for side in (1, -1))
-    return upper, lower
+    return end_at_caps(upper, lower, by_arm)
 
 
 def describe_delays(known: Known) -> list[tuple[str, str]]:
