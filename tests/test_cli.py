@@ -61,6 +61,13 @@ def test_without_a_command_the_help_keeps_its_lines(arguments: tuple[str, ...]) 
 
 
 @pytest.mark.slow
+def test_lines_about_commands_are_not_cut() -> None:
+    lines = tool("--help").stdout.partition("Commands:")[2].splitlines()
+    assert len(lines) > 10
+    assert not [line for line in lines if line.endswith("...")]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["reproduce", "run", "report", "diagnose", "list"])
 def test_help_shows_an_example(command: str) -> None:
     done = tool(command, "--help")

@@ -60,7 +60,7 @@ def reproduce(
     scheduler: Scheduler = None,
     store: Store = None,
 ) -> None:
-    """Reproduce the experiments of the paper, draw its figures and check its claims.
+    """Reproduce the paper: its experiments, figures and claims.
 
     Example: heavybandits reproduce --only cauchy --only runtime --out paper
     """
@@ -138,7 +138,9 @@ def diagnose(
     html: Annotated[Path | None, typer.Option(help="File for the report as a page.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print numbers for programs.")] = False,
 ) -> None:
-    """Examine logged rewards: the best arm, tails, drift, the policy that fits, and what it would have earned.
+    """Examine logged rewards: the best arm, tails and drift.
+
+    Also say which policy fits, and what it would have earned.
 
     Example: heavybandits diagnose latencies.csv --minimise --arm-column server --reward-column ms
     """
@@ -213,7 +215,9 @@ def compare(
     arm_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the arm.")] = "arm",
     reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the reward.")] = "reward",
 ) -> None:
-    """Say which arm is best, as far as logged rewards show it, however often you look and however arms were chosen.
+    """Say which arm is best, as far as logged rewards show it.
+
+    That holds however often you look and however arms were chosen.
 
     Example: heavybandits compare orders.csv --control blue --cap 500
     """
@@ -264,7 +268,9 @@ def evaluate(
     reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the reward.")] = "reward",
     p_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the probability of the choice.")] = "p",
 ) -> None:
-    """Say what another way to decide would have earned, by logged decisions with their probabilities.
+    """Say what another way to decide would have earned.
+
+    The log must have the probabilities of its decisions.
 
     Example: heavybandits evaluate decisions.csv --arm green --cap 500
     """

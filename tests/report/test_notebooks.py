@@ -62,6 +62,11 @@ def test_result() -> None:
     assert table.rows[1][:4] == [r"<script>alert('x')</script> \x1b[31m", "20.0 ± 10.0", "20.0", "30.0"]
     assert table.bold == ["5.00 ± 0"]
     assert Table(result([0.1])).rows[1][1] == "10.0"  # one replication has no standard error
+    title, head, first, _ = str(result([0.1, 0.3], [0.05, 0.05], labels=(NASTY, "b"))).splitlines()
+    assert title == table.caption
+    assert head.split("  ")[0] == "policy"
+    assert first.startswith(r"<script>alert('x')</script> \x1b[31m  ")
+    assert "20.0 ± 10.0" in first
 
 
 def test_study_shows_the_best_of_each_family() -> None:

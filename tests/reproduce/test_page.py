@@ -77,7 +77,7 @@ def test_page_stands_alone_and_holds_everything(tmp_path: Path) -> None:
                  "1.2.3", "abc", "3 replications are missing", "in 3 minutes of"):  # fmt: skip
         assert part in text
     assert {path.name for path in page.parent.glob("*/*")} == {
-        "a-b.png", "a-b.svg", "a-b.csv", "a-b.tex", "timed.png", "timed.svg", "timed.csv", "timed.tex",
+        *(f"{name}.{kind}" for name in ("a-b", "timed") for kind in ("png", "svg", "pdf", "csv", "tex")),
         "timed-times.csv", "timed-times.tex",
     }  # fmt: skip
     with (page.parent / "tables" / "a-b.csv").open(newline="") as file:

@@ -65,12 +65,13 @@ class PanelPicture(NamedTuple):
 
 
 def save(figure: Figure, stem: Path) -> None:
-    """Write ``stem.png`` and ``stem.svg``; the same figure always gives the same bytes."""
+    """Write ``stem.png``, ``stem.svg`` and ``stem.pdf``; the same figure always gives the same bytes."""
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "heavybandits"}):
         figure.savefig(f"{stem}.png")
         figure.savefig(f"{stem}.svg", metadata={"Date": None})
+        figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
 
 
 def picture(panel: Panel, name: str) -> PanelPicture:

@@ -41,7 +41,7 @@ def write_report(studies: StudyResult | Sequence[StudyResult], directory: str | 
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     page = write_report(study, directory)
     ...     [path.name for path in sorted(page.parent.glob("*/*"))]
-    ['cauchy.png', 'cauchy.svg', 'cauchy.csv', 'cauchy.tex']
+    ['cauchy.pdf', 'cauchy.png', 'cauchy.svg', 'cauchy.csv', 'cauchy.tex']
     """
     directory, studies = Path(directory), [studies] if isinstance(studies, StudyResult) else studies
     if not all(isinstance(study, StudyResult) for study in studies):

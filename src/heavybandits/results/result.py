@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from .._format import html_table, number, plural
-from .._validate import require_extra, unknown
+from .._format import html_table, number, plural, text_table
+from .._validate import require_extra, unknown, visible
 from ..palette import look
 from ..protocols import FloatArray, IntArray
 from .stored_instance import PlayedInstance
@@ -273,16 +273,25 @@ class Result:
         axes.set(xlabel="pulls", ylabel="mean regret (bands: 80% of runs)" if banded else "mean regret")
         return figure if ax is None else ax
 
+    def __str__(self) -> str:
+        """Return the summary as a small table."""
+        caption, head, rows = self._table()
+        return f"{caption}\n{text_table(head, [[visible(row[0]), *row[1:]] for row in rows])}"
+
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""
+        best = int(self._regret[:, :, -1].mean(axis=1).argmin())
+        return html_table(*self._table(), {(best, 1)}, [look(label).colour for label in self._labels])
+
+    def _table(self) -> tuple[str, list[str], list[list[str]]]:
+        """Return a caption, a head and a row for each policy."""
         summary, count = self.summary(), self._regret.shape[1]
         rows = [[label, with_error(row["mean"], row["se"]), *(number(row[name]) for name in ("median", "worst")),
                  f"{round(row['failures'] * count)}", number(row["ns per pull"])]
                 for label, row in summary.iterrows()]  # fmt: skip
         head = ["policy", "mean ± standard error", "median", "worst", f"failed (of {count})", "cost (ns per pull)"]
-        caption = f"Regret after {self.horizon:,} pulls, in units of reward; {count} replications, seed {self.seed}"
-        best = int(summary["mean"].to_numpy().argmin())
-        return html_table(caption, head, rows, {(best, 1)}, [look(label).colour for label in self._labels])
+        done, played = plural(self.horizon, "pull"), plural(count, "replication")
+        return f"Regret after {done}, in units of reward; {played}, seed {self.seed}", head, rows
 
     def _known(self, argument: str, labels: Sequence[str]) -> list[str]:
         """Return the labels; refuse those that this result does not have."""

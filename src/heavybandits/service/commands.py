@@ -36,7 +36,7 @@ def serve(
         typer.Option(min=0.001, help="Maximum requests per second per token, counting each item of a batch."),
     ] = None,
 ) -> None:
-    """Serve decisions over HTTP, with a page that shows what is going on.
+    """Serve decisions over HTTP, and show experiments on a page.
 
     Example: heavybandits serve --db sqlite:///checkout.db --port 8000
     """
@@ -73,7 +73,9 @@ def export(
 
 
 def verify(db: Db = DEFAULT_DATABASE) -> None:
-    """Check everything that is stored: replay every experiment from its log, and compare with all else bit for bit.
+    """Check everything that is stored.
+
+    Replay every experiment from its log, and compare with all else bit for bit.
 
     Example: heavybandits verify --db sqlite:///checkout.db
     """
@@ -84,7 +86,9 @@ def prune(
     days: Annotated[float, typer.Option(min=0, help="Remove events older than this many days.")],
     db: Db = DEFAULT_DATABASE,
 ) -> None:
-    """Remove old events; what was learned from them stays, and so do open decisions.
+    """Remove old events.
+
+    What was learned from them stays, and so do open decisions.
 
     Example: heavybandits prune --days 90
     """
