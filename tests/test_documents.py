@@ -3,12 +3,14 @@
 import importlib
 import re
 import runpy
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import arrays
@@ -180,6 +182,15 @@ def test_every_room_is_on_the_map() -> None:
 def test_versions_agree() -> None:
     assert version("heavybandits") == hb.__version__
     assert f"version: {hb.__version__}" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_conda_package_needs_what_the_package_needs() -> None:
+    recipe = yaml.safe_load((ROOT / "deploy" / "conda" / "recipe.yaml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    python, *needed = (text.replace(" ", "") for text in recipe["requirements"]["run"])
+    assert needed == project["dependencies"]
+    assert python == f"python{project['requires-python']}"
+    assert recipe["package"] == {"name": project["name"], "version": hb.__version__}
 
 
 @pytest.mark.parametrize("template", sorted(path.name for path in (ROOT / ".github" / "ISSUE_TEMPLATE").iterdir()))
