@@ -5,6 +5,7 @@ import math
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from logged_rewards import parse
@@ -199,3 +200,47 @@ def test_a_complaint_stays_short() -> None:
     with pytest.raises(ValueError, match="line 2 has no usable reward") as caught:
         read_rewards(io.StringIO(f"arm,reward\na,{'x' * 5000}\n"))
     assert len(str(caught.value)) < 200
+
+
+WIDE = "time,blue,green\n3,1.5,4\n1,,-inf\n2,7,0\n"
+
+
+def test_a_column_for_each_arm() -> None:
+    """Rows are sorted by time, and an empty cell is no reward."""
+    log = read_rewards(io.StringIO(WIDE))
+    assert log.labels == ("blue", "green")
+    assert log.rewards.tolist() == [-math.inf, 7, 0, 1.5, 4]
+    assert (log.timed, log.dropped) == (True, 0)
+    costs = read_rewards({"a": [1.0, 2.0], "b": [None, None], "c": [0.0, 3.0]}, minimise=True)
+    assert costs.labels == ("a", "c")
+    assert [rewards.tolist() for rewards in costs.by_arm] == [[-1, -2], [0, -3]]
+
+
+@pytest.mark.slow
+def test_wide_and_long_logs_say_the_same() -> None:
+    rng = np.random.default_rng(0)
+    paid = {"blue": rng.pareto(2, 500), "green": 2 + rng.pareto(2, 500)}
+    wide = pd.DataFrame(paid)
+    long = pd.DataFrame({"arm": ["blue", "green"] * 500, "reward": wide.to_numpy().ravel()})
+    assert hb.compare(wide).sentences == hb.compare(long).sentences
+    found = hb.diagnose(wide).text()
+    assert found.startswith("table, a column for each arm: 1,000 rewards of 2 arms\n")
+    assert found.splitlines()[1:8] == hb.diagnose(long).text().splitlines()[1:8]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("blue,green\n1,2\n3,lots\n", "line 3 has no usable green, got 'lots'"),
+        ("blue,blue\n1,2\n", "there must be one column 'blue', got 2 of that name"),
+        ("ad,euros\nblue,2\n", "columns must be arm, reward .*or give numbers in a column for each arm"),
+        ("euros\n2\n", "columns must be arm, reward "),
+        ("blue,green\n,\n", "must have at least one reward, got none"),
+        ("reward,green\n1,2\n", "columns must be arm, reward "),
+    ],
+)
+def test_what_is_wrong_with_a_wide_log(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=f"^text: {said}"):
+        read_rewards(io.StringIO(text))
+    with pytest.raises(ValueError, match="columns of arms must be blue, green, as elsewhere, got blue, red"):
+        read_rewards([{"blue": [1], "green": [2]}, {"blue": [1], "red": [2]}])

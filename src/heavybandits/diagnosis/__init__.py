@@ -50,9 +50,10 @@ def diagnose(
     Parameters
     ----------
     source
-        A CSV or Parquet file, an open text file, ``"-"`` for standard input, or a pandas table, with columns for the
-        arm, the reward and optionally ``time``.  Columns may be separated by semicolons, with decimal commas.  Rows
-        that lack a value are left out and counted.  ``ValueError`` says in one line what is wrong with the source.
+        A CSV, NDJSON or Parquet file, an open text file, ``"-"`` for standard input, any data frame, or a list of
+        these, with columns for the arm, the reward and optionally ``time``, or with a column of rewards for each arm.
+        Columns of a file may be separated by semicolons, with decimal commas.  Rows that lack a value are left out and
+        counted.  ``ValueError`` says in one line what is wrong with the source.
     goal
         What makes an arm the best: its ``"mean"``, or its ``"location"``, the median.  By default the mean where it
         exists; the report explains the choice.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..protocols import FloatArray, IntArray
 from .frames import Frame
 
-Kind: TypeAlias = Literal["label", "number", "finite", "present", "time"]
+Kind: TypeAlias = Literal["label", "number", "finite", "present", "optional", "time"]
 NAMED = 5  # bad rows that an error names one by one
 MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>", "nat")  # how a missing value is written, in any case
 
@@ -48,7 +48,7 @@ def pick(frames: Sequence[Frame], wanted: Mapping[str, Kind]) -> Columns:
     """Take columns, which must be there, by name, and leave out the rows in which one of them lacks a value.
 
     Infinite values are numbers, but not ``"finite"`` ones.  A number that must be ``"present"`` is unusable if it is
-    missing.  Times are numbers or ISO 8601 dates.
+    missing; one that is ``"optional"`` is then NaN.  Times are numbers or ISO 8601 dates.
 
     Examples
     --------
@@ -89,12 +89,13 @@ def _usable(frame: Frame, wanted: Mapping[str, Kind]) -> tuple[dict[str, Any], N
         array = as_array(column)
         numbers, missing = as_times(array) if kind == "time" else as_numbers(array)
         columns[name] = numbers
-        if kind != "present":
+        if kind not in ("present", "optional"):
             kept &= ~missing
-        bad[name] = (array, ~np.isfinite(numbers) if kind == "finite" else np.isnan(numbers))
-    unusable = kept & np.logical_or.reduce([np.zeros_like(kept), *(rows for _, rows in bad.values())])
-    if unusable.any():
-        raise ValueError(f"{frame.source}: {_complaint(np.flatnonzero(unusable), bad, frame.unit, places)}")
+        unusable = ~np.isfinite(numbers) if kind == "finite" else np.isnan(numbers)
+        bad[name] = (array, unusable & ~missing if kind == "optional" else unusable)
+    refused = kept & np.logical_or.reduce([np.zeros_like(kept), *(rows for _, rows in bad.values())])
+    if refused.any():
+        raise ValueError(f"{frame.source}: {_complaint(np.flatnonzero(refused), bad, frame.unit, places)}")
     return columns, kept
 
 

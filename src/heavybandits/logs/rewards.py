@@ -10,6 +10,7 @@ import numpy as np
 from ..protocols import FloatArray, IntArray
 from .columns import Kind, pick
 from .frames import Frame, Source, frames_of
+from .wide import arms_in_columns, read_wide
 
 NOUNS = ("reward", "cost")  # what a file calls a reward, and what it calls one that is minimised
 
@@ -85,10 +86,11 @@ def read_rewards(
     r"""Read the rewards of a source, which may be anything that :func:`~.frames.frames_of` knows.
 
     The columns are those of the arm, the reward and the features, and optionally ``time``, a number or an ISO 8601
-    date; others are ignored.  Columns of a CSV file may be separated by semicolons; numbers may then have decimal
-    commas.  Rows that lack a value are left out and counted.  A source is refused if a reward, a feature or a time is
-    not a number; the error names the lines.  Infinite rewards are fine, infinite features are not.  Errors about
-    arguments name the ``owner``.
+    date; others are ignored.  A source with neither an arm nor a reward, but with numbers in two columns or more, is
+    wide: each column but ``time`` is an arm, and each cell a reward.  Columns of a CSV file may be separated by
+    semicolons; numbers may then have decimal commas.  Rows that lack a value are left out and counted.  A source is
+    refused if a reward, a feature or a time is not a number; the error names the lines.  Infinite rewards are fine,
+    infinite features are not.  Errors about arguments name the ``owner``.
 
     Examples
     --------
@@ -101,6 +103,9 @@ def read_rewards(
     Traceback (most recent call last):
         ...
     ValueError: text: line 3 has no usable reward, got 'lots'
+    >>> wide = read_rewards(io.StringIO("blue,red\n1.5,2\n3,\n"))
+    >>> wide.labels, wide.by_arm
+    (('blue', 'red'), [array([1.5, 3. ]), array([2.])])
     """
     for name, column in (("arm_column", arm_column), ("reward_column", reward_column)):
         if not isinstance(column, str):
@@ -111,6 +116,8 @@ def read_rewards(
     features = _features(owner, feature_columns, arm, reward)
     frames = frames_of(source, owner)
     wanted: dict[str, Kind] = {arm: "label", reward: "number", **dict.fromkeys(features, "finite")}
+    if arms := _columns_of_arms(frames, arm, reward, features):
+        return _read_wide(frames, arms, minimise)
     for frame in frames:
         _require(frame, arm, reward, features)
     timed = "time" not in wanted and any("time" in frame.names for frame in frames)  # it may be a waiting time
@@ -128,6 +135,34 @@ def read_rewards(
         rewards=0.0 - rewards[order] if minimise else rewards[order] + 0.0,  # a zero has no sign
         timed=timed, dropped=found.dropped, minimised=minimise, feature_names=features,
         features=np.stack([found.values[name][order] for name in features], axis=1) if features else None,
+    )  # fmt: skip
+
+
+def _columns_of_arms(frames: Sequence[Frame], arm: str, reward: str, features: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns that are arms, if the frames are wide; they must be alike."""
+    if (arm, reward, features) != ("arm", "reward", ()) or any({arm, reward} & set(frame.names) for frame in frames):
+        return ()
+    first, *rest = (arms_in_columns(frame) for frame in frames)
+    for frame, arms in zip(frames[1:], rest, strict=True):
+        if set(arms) != set(first) and first:
+            raise ValueError(f"{frame.source}: columns of arms must be {', '.join(first)}, as elsewhere, got "
+                             f"{', '.join(frame.names)}")  # fmt: skip
+    return first
+
+
+def _read_wide(frames: Sequence[Frame], labels: tuple[str, ...], minimise: bool) -> Rewards:
+    """Read rewards that have a column for each arm."""
+    timed = all("time" in frame.names for frame in frames)
+    arms, rewards, times = read_wide(frames, labels, timed)
+    source = ", ".join(dict.fromkeys(frame.source for frame in frames))
+    if not len(rewards):
+        raise ValueError(f"{source}: must have at least one reward, got none")
+    order = np.argsort(times, kind="stable")
+    paid = np.unique(arms)
+    return Rewards(
+        f"{source}, a column for each arm", labels=tuple(labels[arm] for arm in paid),
+        arms=np.searchsorted(paid, arms)[order], rewards=0.0 - rewards[order] if minimise else rewards[order] + 0.0,
+        timed=timed, minimised=minimise,
     )  # fmt: skip
 
 
@@ -156,5 +191,5 @@ def _require(frame: Frame, arm: str, reward: str, features: tuple[str, ...]) -> 
     )
     raise ValueError(
         f"{frame.source}: columns must be {', '.join(needed)} and optionally time, each once, "
-        f"got {', '.join(frame.names)}; name yours with {hint}"
+        f"got {', '.join(frame.names)}; name yours with {hint}, or give numbers in a column for each arm"
     )
