@@ -1,6 +1,7 @@
 """The advice checked against the truth: files drawn from known laws, and the advised policy played on those laws."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from logged_rewards import is_beaten
 import heavybandits as hb
 from heavybandits.diagnosis import Report
 from heavybandits.diagnosis.advice import PARAMETER_FREE
+from heavybandits.diagnosis.replay import LOGGED
 from heavybandits.protocols import FloatArray
 
 
@@ -97,3 +99,19 @@ def test_the_best_arm_of_the_file_is_the_best_arm() -> None:
     assert report.evidence.winner == "1"
     known = report.evidence.about("1")
     assert known.low < 0.06 < known.high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["random", None])
+def test_a_few_clicks_on_many_items_tell_nothing(policy: str | None) -> None:
+    """Of 10,000 rows 38 are clicks; the best of 80 items pays more in the file than any choice may promise."""
+    sample = pd.read_csv(Path(__file__).parents[2] / "docs" / "_data" / "open-bandit.csv.gz")
+    log = sample if policy is None else sample[sample["policy"] == policy]
+    report = hb.diagnose(log, arm_column="item_id", reward_column="click")
+    assert report.evidence.winner is None
+    assert "The file cannot tell whether" in report.text()
+    best = log.groupby("item_id")["click"].mean().max()
+    promised = [report.replay.earned(label).value for label in report.replay.shares]
+    assert len(promised) > 4
+    assert max(promised) < best / 2
+    assert not any(report.replay.is_ahead(label, LOGGED) for label in report.replay.policies)
