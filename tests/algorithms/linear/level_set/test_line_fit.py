@@ -8,9 +8,20 @@ from scipy.optimize import minimize
 
 from heavybandits.algorithms.linear._cholesky import invert
 from heavybandits.algorithms.linear._level_set.kept_rows import Rows, init_rows, keep, write_squares
-from heavybandits.algorithms.linear._level_set.line_fit import complete, loss_of, reweigh, write_residuals
+from heavybandits.algorithms.linear._level_set.line_fit import (
+    add_products,
+    add_products_row_by_row,
+    complete,
+    loss_of,
+    reweigh,
+    subtract_line,
+    subtract_line_row_by_row,
+    weigh_row_by_row,
+    weigh_rows,
+    write_residuals,
+)
 from heavybandits.algorithms.linear._level_set.robust_line import Model, begin, collect, init_model, predict
-from heavybandits.algorithms.linear._level_set.two_piece_laws import LEAST_SQUARES, WEIGHT, two_piece_table
+from heavybandits.algorithms.linear._level_set.two_piece_laws import LEARNED, LEAST_SQUARES, WEIGHT, two_piece_table
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -144,3 +155,22 @@ def test_a_scale_next_to_zero_leaves_the_fit_finite() -> None:
         assert model.line.mass[0] > 0.0
         assert np.isfinite(model.line.slope).all()
         assert abs(model.line.level[0]) <= 1e150
+
+
+@given(seeds, st.integers(1, 11), st.booleans(), st.booleans(), st.integers(0, len(LEARNED) - 1))
+def test_passes_over_all_rows_at_once_are_the_same(seed: int, d: int, sparse: bool, absolute: bool, j: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    x, y, law = some_rows(rng, n, d, sparse), rng.standard_cauchy(n) ** 3, two_piece_table(LEARNED)[j]
+    (one, _), (other, _) = kept(x, y), kept(x, y)
+    slope, course = rng.normal(size=d), rng.normal(size=d)
+    for rows in (one, other):
+        rows.course[:] = course
+        rows.total[:] = rows.right[:] = rows.image[:] = 0.0
+    subtract_line(one, 0.3, slope)
+    subtract_line_row_by_row(other, 0.3, slope)
+    assert weigh_rows(one, law, 0.7, absolute) == weigh_row_by_row(other, law, 0.7, absolute)
+    add_products(one)
+    add_products_row_by_row(other)
+    for name in ("residuals", "weights", "total", "right", "image"):
+        assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name

@@ -109,6 +109,19 @@ def project(rows: Rows, k: int, direction: FloatArray) -> float:
     return float((p + q) + (r + s))
 
 
+def project_all(rows: Rows, direction: FloatArray) -> FloatArray:
+    """Return what :func:`project` returns of each row, if none is sparse."""
+    n, d = rows.size[0], len(direction)
+    products = (rows.x[:n] - rows.origin) * direction
+    sums, whole = np.zeros((4, n)), d // 4 * 4
+    for i in range(0, whole, 4):
+        sums += products[:, i : i + 4].T
+    for i in range(whole, d):
+        sums[0] += products[:, i]
+    p, q, r, s = sums
+    return np.asarray((p + q) + (r + s))
+
+
 @compilable
 def add_share(rows: Rows, k: int, share: float, total: FloatArray) -> None:
     """Add a share of what row k differs from the origin by."""
@@ -121,6 +134,17 @@ def add_share(rows: Rows, k: int, share: float, total: FloatArray) -> None:
     else:
         for i in range(d):
             total[i] += share * (x[i] - origin[i])
+
+
+def add_shares(rows: Rows, shares: FloatArray, total: FloatArray) -> None:
+    """Do what :func:`add_share` does with each row, if none is sparse."""
+    parts = shares[:, None] * (rows.x[: len(shares)] - rows.origin)
+    total[:] = np.cumsum(np.vstack([total, parts]), axis=0)[-1]
+
+
+def is_full(rows: Rows) -> bool:
+    """Return whether no row is sparse."""
+    return bool(rows.filled[: rows.size[0]].min() == rows.x.shape[1])
 
 
 @rarely_called

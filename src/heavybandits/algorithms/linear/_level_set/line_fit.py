@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ....numerics import clip
-from ....protocols import FloatArray, compilable, copy_into, rarely_called
+from ....protocols import FloatArray, compilable, compiled_as, copy_into, rarely_called
 from .._cholesky import factorise, solve_lower, solve_upper
 from .._design import apply, dot
 from .._rows import LARGEST_REWARD
-from .kept_rows import Rows, add_share, project
+from .kept_rows import Rows, add_share, add_shares, is_full, project, project_all
 from .robust_line import Line, Model
-from .two_piece_laws import FARTHEST_SCALES, WEIGHT, loss_at, weight_at
+from .two_piece_laws import FARTHEST_SCALES, WEIGHT, loss_at, weight_at, weights_at
 
 CENTRING_ROUNDING = (
     1e-14  # share of the squares that centring leaves at least: less is rounding, as after one huge feature
@@ -34,8 +36,24 @@ def write_residuals(rows: Rows, line: Line) -> None:
     base = line.level[0]
     for i in range(len(line.slope)):
         base += (rows.origin[i] - line.centre[i]) * line.slope[i]
+    subtract_line(rows, base, line.slope)
+
+
+@compilable
+def subtract_line_row_by_row(rows: Rows, base: float, slope: FloatArray) -> None:
+    """Do the same as :func:`subtract_line`."""
     for k in range(rows.size[0]):
-        rows.residuals[k] = rows.y[k] - (base + project(rows, k, line.slope))
+        rows.residuals[k] = rows.y[k] - (base + project(rows, k, slope))
+
+
+@compiled_as(subtract_line_row_by_row)
+def subtract_line(rows: Rows, base: float, slope: FloatArray) -> None:
+    """Write what each reward exceeds a line by that has the value ``base`` at the origin."""
+    n = rows.size[0]
+    if is_full(rows):
+        rows.residuals[:n] = rows.y[:n] - (base + project_all(rows, slope))
+    else:
+        subtract_line_row_by_row(rows, base, slope)
 
 
 @rarely_called
@@ -49,13 +67,9 @@ def loss_of(rows: Rows, line: Line, law: FloatArray, scale: float) -> float:
 
 
 @compilable
-def weigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float, absolute: bool) -> float:
-    """Weigh the residuals, shift the line to their weighted mean and centre it; write the gradient to ``right``.
-
-    Return the squared shift, times the sum of the weights.
-    """
-    residuals, weights, total, right = rows.residuals, rows.weights, rows.total, rows.right
-    n, d, mass, mean = rows.size[0], len(line.slope), 0.0, 0.0
+def weigh_row_by_row(rows: Rows, law: FloatArray, scale: float, absolute: bool) -> tuple[float, float]:
+    """Do the same as :func:`weigh_rows`."""
+    residuals, weights, n, mass, mean = rows.residuals, rows.weights, rows.size[0], 0.0, 0.0
     for k in range(n):
         z = residuals[k] / scale
         if absolute:
@@ -65,14 +79,47 @@ def weigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float, a
         mass += weights[k]
         mean += weights[k] * residuals[k]
     mean /= mass
-    total[:] = 0.0
-    right[:] = 0.0
     for k in range(n):
         residuals[k] -= mean
-        add_share(rows, k, weights[k], total)
-        add_share(rows, k, weights[k] * residuals[k], right)
+        add_share(rows, k, weights[k], rows.total)
+        add_share(rows, k, weights[k] * residuals[k], rows.right)
+    return mass, mean
+
+
+@compiled_as(weigh_row_by_row)
+def weigh_rows(rows: Rows, law: FloatArray, scale: float, absolute: bool) -> tuple[float, float]:
+    """Write the weights, centre the residuals, and add up the rows and their products with the residuals.
+
+    Return the sum of the weights, and the mean of the residuals before.
+    """
+    if not is_full(rows):
+        return weigh_row_by_row(rows, law, scale, absolute)
+    residuals, weights = rows.residuals[: rows.size[0]], rows.weights[: rows.size[0]]
+    z = residuals / scale
+    if absolute:
+        weights[:] = 1.0 / np.clip(abs(z), NEAR, FARTHEST_SCALES * FARTHEST_SCALES)
+    else:
+        weights[:] = weights_at(law, z) / law[WEIGHT]
+    mass, mean = (0.0 + np.cumsum([weights, weights * residuals], axis=1)[:, -1]).tolist()
+    mean /= mass
+    residuals -= mean
+    add_shares(rows, weights, rows.total)
+    add_shares(rows, weights * residuals, rows.right)
+    return mass, mean
+
+
+@compilable
+def weigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float, absolute: bool) -> float:
+    """Weigh the residuals, shift the line to their weighted mean and centre it; write the gradient to ``right``.
+
+    Return the squared shift, times the sum of the weights.
+    """
+    total, right = rows.total, rows.right
+    total[:] = 0.0
+    right[:] = 0.0
+    mass, mean = weigh_rows(rows, law, scale, absolute)
     level = line.level[0] + mean
-    for i in range(d):
+    for i in range(len(right)):
         right[i] -= model.ridge[i] * line.slope[i]
         centre = rows.origin[i] + total[i] / mass
         level += (centre - line.centre[i]) * line.slope[i]
@@ -88,9 +135,24 @@ def write_image(rows: Rows, model: Model, mass: float) -> float:
     share = dot(total, course) / mass
     for i in range(len(course)):
         image[i] = model.ridge[i] * course[i] - share * total[i]
-    for k in range(rows.size[0]):
-        add_share(rows, k, rows.weights[k] * project(rows, k, course), image)
+    add_products(rows)
     return float(dot(course, image))
+
+
+@compilable
+def add_products_row_by_row(rows: Rows) -> None:
+    """Do the same as :func:`add_products`."""
+    for k in range(rows.size[0]):
+        add_share(rows, k, rows.weights[k] * project(rows, k, rows.course), rows.image)
+
+
+@compiled_as(add_products_row_by_row)
+def add_products(rows: Rows) -> None:
+    """Add the product of the weighted rows' Gram matrix, taken from the origin, and ``course`` to ``image``."""
+    if is_full(rows):
+        add_shares(rows, rows.weights[: rows.size[0]] * project_all(rows, rows.course), rows.image)
+    else:
+        add_products_row_by_row(rows)
 
 
 @rarely_called

@@ -149,6 +149,22 @@ def weight_at(law: FloatArray, z: float) -> float:
     return float((law[ABOVE] + 1.0) / (law[ABOVE] + y * y) / (law[RATIO] * law[RATIO]))
 
 
+def weights_at(law: FloatArray, z: FloatArray) -> FloatArray:
+    """Return what :func:`weight_at` returns, for many residuals.
+
+    Examples
+    --------
+    >>> weights_at(two_piece_table([(1.0, 1.0, 1.0)])[0], np.array([-1.0, 0.0, 1.0])).tolist()
+    [1.0, 2.0, 1.0]
+    """
+    if law[GROSS] > 0.0:  # NumPy's exponential has other last bits
+        return np.array([weight_at(law, each) for each in z.tolist()])
+    z = np.clip(z, -FARTHEST_SCALES, FARTHEST_SCALES)
+    y = z / law[RATIO]
+    above = (law[ABOVE] + 1.0) / (law[ABOVE] + y * y) / (law[RATIO] * law[RATIO])
+    return np.asarray(np.where(z < 0.0, (law[BELOW] + 1.0) / (law[BELOW] + z * z), above))
+
+
 @compilable
 def loss_at(law: FloatArray, z: float) -> float:
     """Return the loss of a residual of z scales: minus the log density, up to a constant."""
@@ -209,13 +225,8 @@ def weigh_all(law: FloatArray, residuals: FloatArray, n: int, shift: float, scal
     >>> weigh_all(two_piece_table([(1.0, 1.0, 1.0)])[0], np.array([0.0, 2.0]), 2, 1.0, 1.0)
     (2.0, 0.0, 2.0)
     """
-    z = np.minimum(np.maximum((residuals[:n] - shift) / scale, -FARTHEST_SCALES), FARTHEST_SCALES)
-    if law[GROSS] > 0.0:
-        w = np.array([weight_at(law, each) for each in z.tolist()])  # NumPy's exponential has other last bits
-    else:
-        y = z / law[RATIO]
-        above = (law[ABOVE] + 1.0) / (law[ABOVE] + y * y) / (law[RATIO] * law[RATIO])
-        w = np.where(z < 0.0, (law[BELOW] + 1.0) / (law[BELOW] + z * z), above)
+    z = np.clip((residuals[:n] - shift) / scale, -FARTHEST_SCALES, FARTHEST_SCALES)
+    w = weights_at(law, z)
     weights, first, second = np.cumsum([w, w * z, w * z * z], axis=1)[:, -1].tolist()
     return weights, first, second
 
