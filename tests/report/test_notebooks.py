@@ -99,7 +99,8 @@ def test_diagnosis() -> None:
     rewards = pd.DataFrame({"arm": ["<red>", "green"] * 30, "reward": [float(i * i % 17) for i in range(60)]})
     report = hb.diagnose(rewards)
     table = Table(report)
-    assert [row[0] for row in table.rows] == ["arm", "<red>", "green", "pooled"]
+    assert [row[0] for row in table.rows[:5]] == ["arm", "<red>", "green", "pooled", "what chooses"]  # then the replay
+    assert "as logged" in [row[0] for row in table.rows[5:]]
     assert table.rows[0][1:3] == ["rewards", "median"]
     assert table.rows[1][1] == "30"
     assert report.advice.name in report._repr_html_()
