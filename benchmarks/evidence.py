@@ -388,23 +388,44 @@ def speed(_: int) -> None:
     rng = np.random.default_rng(0)
     tally = new_tally(100)
     arms, rewards = rng.integers(100, size=10**6), rng.exponential(1.0, 10**6)
-    add(tally, arms[:1000], rewards[:1000])
+    add(tally, arms, rewards)
     start = time.process_time()
     add(tally, arms, rewards)
     print(f"one reward: {1e3 * (time.process_time() - start):.1f} ns, {tally.rows[0].nbytes} bytes per arm")
-    for factor in (1.0, 1.5):
+    for factor, control in ((1.0, None), (1.5, None), (1.0, "arm 1"), (1.5, "arm 1")):
         columns = {f"arm {arm}": rng.exponential(1.0 + 0.005 * arm, 1000) for arm in range(100)}
         columns["arm 0"] = columns["arm 0"] * factor * 1.5
         times = []
         for _attempt in range(5):
             start = time.process_time()
-            found = hb.compare(columns)
+            found = hb.compare(columns, control=control)
             str(found)
             times.append(time.process_time() - start)
-        print(f"comparing 100 arms, winner {found.winner}: {1e3 * min(times):.0f} ms")
+        lifts = " with lifts" if control else ""
+        print(f"comparing 100 arms{lifts}, winner {found.winner}: {1e3 * min(times):.0f} ms", end="")
+        start = time.process_time()
+        assert len(found.table) == len(columns)
+        print(f", and {1e3 * (time.process_time() - start):.0f} ms more for the table of all arms")
+    for n_arms in (2, 20):
+        more = _cost_of_keeping(n_arms)
+        print(f"an agent of {n_arms} arms that keeps evidence: {more:.1f} us more for each decision with its reward")
 
 
-RUNS = {"errors": 10, "levels": 100, "samples": 60, "tails": 40, "bandits": 20, "forecast": 12, "speed": 1}
+def _cost_of_keeping(n_arms: int) -> float:
+    """Return the microseconds that an agent which keeps evidence takes longer for a decision and its reward."""
+    rewards = np.random.default_rng(0).exponential(1.0, 20_000).tolist()
+    agents = [hb.Agent(hb.make("auto-mean"), n_arms=n_arms, evidence=keeps) for keeps in (False, True)]
+    times: list[list[float]] = [[], []]
+    for _attempt in range(6):
+        for agent, spent in zip(agents, times, strict=True):
+            start = time.process_time()
+            for reward in rewards:
+                agent.update(agent.select(), reward)
+            spent.append(time.process_time() - start)
+    return 1e6 * (min(times[1]) - min(times[0])) / len(rewards)
+
+
+RUNS = {"errors": 10, "levels": 100, "samples": 200, "tails": 40, "bandits": 20, "forecast": 12, "speed": 1}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

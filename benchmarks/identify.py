@@ -15,14 +15,13 @@ import numpy as np
 from evidence import Law, Rng, coins, exponential, lognormal, normal, orders, pareto, scaled, shifted, weibull
 
 import heavybandits as hb
-from heavybandits.algorithms.policies.identify import Identify
+from heavybandits.algorithms.policies.identify import GROWTH, Identify
 from heavybandits.evidence.measures import ClippedMean, measures
 from heavybandits.evidence.tally import Tally, add, is_sized_up, new_tally
 from heavybandits.protocols import FloatArray
 
 DELTA = 0.05
 MOST = 100_000  # decisions
-GROWTH = 16
 
 INSTANCES: dict[str, list[Law]] = {
     "2 exponential 1, 1.3": [exponential, scaled(1.3, exponential)],
@@ -91,13 +90,13 @@ def _at(size: int, shares: dict[int, float]) -> FloatArray:
 RULES: dict[str, Shares] = {"uniform": uniform, "LUCB": lucb, "top-two": top_two, "track and stop": track_and_stop}
 
 
-def race(laws: list[Law], rule: Shares, rng: Rng) -> tuple[int, int]:
+def race(draws: list[FloatArray], rule: Shares, rng: Rng) -> tuple[int, int]:
     """Return after how many decisions an arm is named, and which; -1 if none is."""
-    tally, n_arms = new_tally(len(laws)), len(laws)
+    tally, n_arms = new_tally(len(draws)), len(draws)
     n, squares = np.zeros(n_arms), np.zeros(n_arms)
     out, total, share = np.zeros(n_arms, bool), 0, np.ones(n_arms)
     while total < MOST:
-        batch = max(n_arms, total // GROWTH)
+        batch = min(max(n_arms, total // GROWTH), MOST - total)
         # Each arm that is still open keeps sqrt(n)/2 decisions, as these rules need to be sure of their estimates.
         wanted = (total + batch) * share / share.sum()
         wanted[~out] = np.maximum(wanted[~out], 0.5 * math.sqrt(total + batch))
@@ -105,7 +104,8 @@ def race(laws: list[Law], rule: Shares, rng: Rng) -> tuple[int, int]:
         arms = rng.choice(n_arms, batch, p=lack / lack.sum())
         rewards = np.empty(batch)
         for arm in range(n_arms):
-            rewards[arms == arm] = laws[arm](rng, int((arms == arm).sum()))
+            done = int(n[arm])
+            rewards[arms == arm] = draws[arm][done : done + int((arms == arm).sum())]
         add(tally, arms, rewards)
         n += np.bincount(arms, minlength=n_arms)
         total += batch
@@ -138,18 +138,15 @@ def _variances(one: ClippedMean, tally: Tally) -> FloatArray:
     return np.asarray(np.maximum(rows @ x**2 - (rows @ x) ** 2, 1e-6 * (high - low) ** 2))
 
 
-def identify(laws: list[Law], rng: Rng) -> tuple[int, int]:
+def identify(draws: list[FloatArray]) -> tuple[int, int]:
     """Play the policy of the library."""
-    agent = hb.Agent(Identify(delta=DELTA), n_arms=len(laws))
-    stock: list[list[float]] = [[] for _ in laws]
+    agent = hb.Agent(Identify(delta=DELTA), n_arms=len(draws))
     state: Any = agent._state
     for t in range(MOST):
         arm = agent.select()
         if state.named.any():
             return t, int(np.argmax(state.named))
-        if not stock[arm]:
-            stock[arm] = laws[arm](rng, 500).tolist()
-        agent.update(arm, stock[arm].pop())
+        agent.update(arm, float(draws[arm][state.pulls[arm]]))
     return MOST, -1
 
 
@@ -182,23 +179,24 @@ def eliminate(laws: list[Law], order: float, estimator: str) -> float:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=30)
     runs = parser.parse_args().runs
     others = list(RULES)[1:]
     print(f"| instance | uniform | identify | {' | '.join(others)} | truncated means | medians of means |")
     print(f"| --- |{' --- |' * (len(others) + 4)}")
     logs, wrong, unnamed = np.zeros(1 + len(others)), np.zeros(2 + len(others), int), np.zeros(2 + len(others), int)
     for row, (name, laws) in enumerate(INSTANCES.items()):
-        best, means = len(laws) - 1, []
-        for number, play in enumerate((uniform, identify, *[RULES[other] for other in others])):
-            results = [
-                identify(laws, rng) if play is identify else race(laws, play, rng)  # type: ignore[arg-type]
-                for rng in (np.random.default_rng([row, number, seed]) for seed in range(runs))
-            ]
-            means.append(float(np.mean([n for n, _ in results])))
-            wrong[number] += sum(arm not in (best, -1) for _, arm in results)
-            unnamed[number] += sum(arm == -1 for _, arm in results)
-        ratios = np.array(means[1:]) / means[0]
+        best, totals = len(laws) - 1, np.zeros(2 + len(others))
+        for seed in range(runs):
+            rng = np.random.default_rng([row, seed])
+            draws = [law(rng, MOST) for law in laws]  # all rules get the same rewards of an arm
+            raced = [race(draws, RULES[rule], rng) for rule in RULES]
+            for number, (n, arm) in enumerate((raced[0], identify(draws), *raced[1:])):
+                totals[number] += n
+                wrong[number] += arm not in (best, -1)
+                unnamed[number] += arm == -1
+        means = totals / runs
+        ratios = means[1:] / means[0]
         logs += np.log(ratios)
         order = 1.4 if "Pareto" in name else 2.0
         slow = [eliminate(laws, order, how) / means[0] for how in ("truncated", "median of means")]

@@ -17,7 +17,7 @@ from heavybandits.evidence.bets import (
     log_wealth_point_by_point,
     new_work,
 )
-from heavybandits.evidence.measures import ClippedMean, measures
+from heavybandits.evidence.measures import RATIOS, ClippedMean, measures
 from heavybandits.evidence.tally import add, new_tally
 from heavybandits.protocols import FloatArray
 
@@ -157,6 +157,48 @@ def test_lifts_bracket_the_ratio_of_means(origin: float) -> None:
     assert high - low < 0.5 if origin == 0.0 else high - low < 0.01
     cost = measured(-b, -a)[0]
     assert cost.least_ratio(0, 1, math.log(40.0)) == pytest.approx(low)
+
+
+def bisected_ratio(one: ClippedMean, b: int, a: int, need: float) -> float:
+    """The largest ratio that is sure, by halving blocks of ratios, with evidence that is never cut short."""
+
+    def is_sure(power: float, block: int) -> bool:
+        middle, top = Border(2.0**block, 0.0), Border(2.0 ** (block + 0.5), 0.0)
+        claim = Claim(Border(2.0**power, 0.0), middle, top, one._origin)
+        return one._claimed(b, a, claim, 1.0, one._is_cost, -math.inf, math.inf) >= need
+
+    found = 0.0
+    for block in RATIOS:
+        low, high = block - 0.5, block + 0.5
+        if is_sure(high, block):
+            found = 2.0**high
+            continue
+        for _ in range(7):
+            middle = 0.5 * (low + high)
+            if is_sure(middle, block):
+                low, found = middle, 2.0**middle
+            else:
+                high = middle
+        break
+    return found
+
+
+@pytest.mark.parametrize("law", ["coins", "exponential", "orders", "Pareto", "costs", "far from zero"])
+def test_lifts_are_found_by_few_looks(law: str) -> None:
+    rng = np.random.default_rng(16)
+    draws = {
+        **LAWS,
+        "costs": lambda rng, n: -rng.exponential(1.0, n),
+        "far from zero": lambda rng, n: rng.gamma(900.0, 1.0, n),
+    }
+    found = []
+    for sizes, factor in (((300, 300), 1.0), ((3000, 400), 1.5), ((200, 5000), 3.0)):
+        b, a = (scale * draws[law](rng, n) for scale, n in zip((factor, 1.0), sizes, strict=True))
+        for one in measured(b, a)[:2]:
+            for pair in ((0, 1), (1, 0)):
+                found.append(one.least_ratio(*pair, math.log(50.0)))
+                assert found[-1] == pytest.approx(bisected_ratio(one, *pair, math.log(50.0)), rel=1e-12)
+    assert max(found) > 0.0
 
 
 def test_evidence_falls_as_the_ratio_grows() -> None:

@@ -140,6 +140,15 @@ def gather(work: Work, side: int, rows: FloatArray, arm: int, clip: Clip, times:
 
 
 @rarely_called
+def _weight(work: Work, side: int) -> float:
+    """Return how many rewards an arm has."""
+    total = 0.0
+    for j in range(work.sizes[side]):
+        total += work.weights[side, j]
+    return total
+
+
+@rarely_called
 def log_wealth_point_by_point(work: Work, side: int, m: float, bet: float) -> float:
     """Do the same as :func:`log_wealth`."""
     total = 0.0
@@ -223,19 +232,32 @@ def _mixed(bets: Bets, work: Work, i: int, one: int, other: int) -> float:
 
 
 @rarely_called
-def _quick_bound(bets: Bets, work: Work, i: int, above: bool, claim: Claim) -> float:
-    """Return a bound on interval i, which lies above or below both means, from three lopsided pairs of bets alone."""
+def _quick_bound(bets: Bets, work: Work, i: int, above: bool, claim: Claim, enough: float) -> float:
+    """Return a bound on interval i, which lies above or below both means, from at most three lopsided pairs of bets.
+
+    The wealth of b's bets falls in m, and that of a's grows.  A bound above ``enough`` needs no other pair.
+    """
+    low, high = work.ends[i, 0], threshold(claim, claim.border, work.ends[i, 1])
     bound = -math.inf
-    for step in (1, 3, 5):
+    for step in (3, 1, 5):
         k = bets.skipped + (step + 4 if above else step)
         j = bets.skipped + (step if above else step + 4)
-        least = math.inf
-        for end in range(2):
-            m = work.ends[i, end]
-            won = log_wealth(work, 0, threshold(claim, claim.border, m), work.bets[0, i, k])
-            least = min(least, won + log_wealth(work, 1, m, -work.bets[1, i, j]))
-        bound = max(bound, least + math.log(bets.joint[k, j]))
+        won = log_wealth(work, 0, high, work.bets[0, i, k]) + log_wealth(work, 1, low, -work.bets[1, i, j])
+        bound = max(bound, won + math.log(bets.joint[k, j]))
+        if bound > enough:
+            break
     return bound
+
+
+@rarely_called
+def _glance(bets: Bets, work: Work, m: float, spread: float, claim: Claim) -> float:
+    """Return the evidence at one m."""
+    c = 0
+    while c < len(EDGES) - 2 and EDGES[c + 1] <= m:
+        c += 1
+    _put(bets, work, MOST - 1, c, m, m, spread, claim)
+    _play(bets, work, MOST - 1, 0, claim)
+    return _mixed(bets, work, MOST - 1, 0, 0)
 
 
 @rarely_called
@@ -257,8 +279,17 @@ def log_evidence(
         return 0.0  # at the mean of a neither arm's bets can have won
     ratio, lift = claim.border.ratio, claim.origin - claim.border.shift
     start = max(lift / ratio - claim.origin, 0.0)  # below, b's mean would be negative
+    if start >= 1.0:
+        return math.inf  # b's mean cannot be so low
     bend = (1.0 + lift) / ratio - claim.origin  # above, the threshold is 1
-    centre = 0.5 * (mean_a + (mean_b + lift) / ratio - claim.origin)
+    same = (mean_b + lift) / ratio - claim.origin  # the mean of a for which b is at the border
+    if below > 0.0:  # where the evidence is likely to be least, it is often too little
+        n_b, n_a = _weight(work, 0), _weight(work, 1)
+        likely = (n_b * same + n_a * mean_a) / (n_b + n_a)
+        glance = _glance(bets, work, min(max(likely, start), 1.0), clip.spread, claim)
+        if glance < below:
+            return glance
+    centre = 0.5 * (mean_a + same)
     n, middle = 0, 0
     for c in range(len(EDGES) - 1):
         low, high = max(EDGES[c], start), EDGES[c + 1]
@@ -271,23 +302,22 @@ def log_evidence(
             n, low = n + 1, bend
         _put(bets, work, n, c, low, high, clip.spread, claim)
         n += 1
-    if n == 0:
-        return math.inf  # b's mean cannot be so low
     found, whole = math.inf, n  # the least value that was attained, and the intervals before any is halved
     for turn in range(2 * whole):  # from the middle outwards
         i = middle + (turn + 1) // 2 * (1 if turn % 2 else -1)
         if i < 0 or i >= whole:
             continue
-        if turn > 2:
-            bound = _quick_bound(bets, work, i, i > middle, claim)
-            if bound > found + 0.5:
+        if turn > 2 or above < math.inf:
+            enough = min(found + 0.5, above)
+            bound = _quick_bound(bets, work, i, i > middle, claim, enough)
+            if bound > enough:
                 work.bound[i] = bound
                 continue
         for end in range(2):
             _play(bets, work, i, end, claim)
             found = min(found, _mixed(bets, work, i, end, end))
-        if found < below:
-            return found
+            if found < below:
+                return found
         work.bound[i] = _mixed(bets, work, i, 0, 1)
     for _ in range(SPLITS):
         i = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Protocol
 
@@ -19,7 +19,8 @@ from .tally import Tally, counts_in_full, points_of
 
 SHARES = (0.80, 0.08, 0.05, 0.04, 0.03)  # of delta, for each clip: most for the first, which needs the fewest rewards
 RATIOS = range(-3, 8)  # blocks of ratios: up to 2^7.5, about 180
-RATIO_BISECTIONS = 7  # ratios are known to half a percent
+RATIO_CELLS = 128  # of a block: ratios are known to half a percent
+COST_OF_MIXING = 2.0  # nats, about: what is lost because the best bet is not known
 _HALVES = [0.5**k for k in range(13)]
 SHIFT_BLOCKS = (*(-half for half in _HALVES), 0.0, *reversed(_HALVES))  # blocks of differences, in units of the clip
 DIFFERENCE_BISECTIONS = 7
@@ -161,27 +162,38 @@ class ClippedMean:
         if self._origin < 0.0:
             return math.nan
 
-        def is_sure(ratio: float, block: int) -> bool:
+        def is_sure(block: int, cell: int) -> bool:
             middle = RATIO_BLOCK**block
             top = middle * math.sqrt(RATIO_BLOCK)
-            claim = Claim(Border(ratio, 0.0), Border(middle, 0.0), Border(top, 0.0), self._origin)
+            claim = Claim(Border(ratio(block, cell), 0.0), Border(middle, 0.0), Border(top, 0.0), self._origin)
             return self._claimed(b, a, claim, 1.0, self._is_cost, need, need) >= need
 
-        low = 0.0
+        def ratio(block: int, cell: int) -> float:
+            return float(RATIO_BLOCK ** (block - 0.5 + cell / RATIO_CELLS))
+
+        guess = self._likely_ratio(b, a, need)
         for block in RATIOS:
-            high = RATIO_BLOCK ** (block + 0.5)
-            if is_sure(high, block):
-                low = high
+            if is_sure(block, RATIO_CELLS):
                 continue
-            start = RATIO_BLOCK ** (block - 0.5)
-            for _ in range(RATIO_BISECTIONS):
-                middle = math.sqrt(start * high)
-                if is_sure(middle, block):
-                    low = start = middle
-                else:
-                    high = middle
-            break
-        return low
+            likely = int(RATIO_CELLS * (guess - block + 0.5))
+            cell = last_sure(partial(is_sure, block), RATIO_CELLS, likely)
+            return ratio(block, cell) if cell > 0 or block > RATIOS[0] else 0.0
+        return ratio(RATIOS[-1], RATIO_CELLS)
+
+    def _likely_ratio(self, b: int, a: int, need: float) -> float:
+        """Return in octaves where a lower bound of a ratio is if rewards are nearly normal: the search begins there."""
+        rows, (first, last, _), x = self.tally.rows, self.clip, self.clip.x
+        means, errors = [], []
+        for row in (rows[b], rows[a]):
+            n, above = max(float(row.sum()), 1.0), float(row[last + 1 :].sum())
+            mean, square = ((float(row[first : last + 1] @ x**power) + above) / n for power in (1, 2))
+            errors.append(2.0 * (need + COST_OF_MIXING) * (square - mean * mean) / n)
+            means.append((1.0 - mean if self._is_cost else mean) + self._origin)
+        product, denominator = means[0] * means[1], means[1] ** 2 - errors[1]
+        root = product**2 - denominator * (means[0] ** 2 - errors[0])
+        if denominator <= 0.0 or root < 0.0 or product <= math.sqrt(root):
+            return RATIOS[0] - 0.5
+        return math.log2((product - math.sqrt(root)) / denominator)
 
 
 class Quantile:
@@ -257,6 +269,27 @@ def bisected(is_sure: Callable[[float], bool], low: float, high: float, times: i
             low = middle
         else:
             high = middle
+    return low
+
+
+def last_sure(is_sure: Callable[[int], bool], end: int, guess: int) -> int:
+    """Return the last of the numbers from 0 on for which it is sure, near a guess if that is a good one.
+
+    It is sure at 0 and not at ``end``.
+
+    Examples
+    --------
+    >>> last_sure(lambda n: n <= 70, 128, 68), last_sure(lambda n: n <= 70, 128, -5)
+    (70, 70)
+    """
+    low, high, step, at = 0, end, 1, guess if 0 < guess < end else end // 2
+    while high - low > 1:
+        if is_sure(at):
+            low, following = at, at + step
+        else:
+            high, following = at, at - step
+        at = following if low < following < high else (low + high) // 2
+        step *= 2
     return low
 
 

@@ -139,7 +139,13 @@ class Evidence:
         """
         import pandas as pd
 
-        return pd.DataFrame([self.about(arm)._asdict() for arm in self._order()])
+        others = [self.about(arm) for arm in self._order()[ROWS:]]
+        return pd.DataFrame([row._asdict() for row in (*self._printed, *others)])
+
+    @cached_property
+    def _printed(self) -> list[ArmEvidence]:
+        """The rows of the table that are printed."""
+        return [self.about(arm) for arm in self._order()[:ROWS]]
 
     def about(self, arm: str, lift: bool = True) -> ArmEvidence:
         """Return what is known about one arm: its row of the table; the bounds of a lift take the longest."""
@@ -210,11 +216,11 @@ class Evidence:
         lifted = self._terms.control >= 0 and self._terms.is_mean
         head = ["arm", "n", "estimate", "low", "high", *(["lift"] if lifted else []), "evidence", "p"]
         rows = []
-        for row in self.table.head(ROWS).to_dict("records"):
-            lift = [_percent(row["lift"], row["lift_low"], row["lift_high"])] if lifted else []
-            cells = [number(float(row[name])) for name in ("estimate", "low", "high")]
-            log = math.log(max(row["evidence"], 1e-300))
-            rows.append([row["arm"], f"{row['n']:,}", *cells, *lift, odds(log), f"{row['p']:.2g}"])
+        for row in self._printed:
+            lift = [_percent(row.lift, row.lift_low, row.lift_high)] if lifted else []
+            cells = [number(end) for end in (row.estimate, row.low, row.high)]
+            log = math.log(max(row.evidence, 1e-300))
+            rows.append([row.arm, f"{row.n:,}", *cells, *lift, odds(log), f"{row.p:.2g}"])
         return head, rows
 
     def plot(self) -> NotebookFigure:

@@ -92,11 +92,11 @@ def test_pending_decisions_count() -> None:
     assert sorted(agent.select() for _ in range(6)) == ["a", "a", "a", "b", "b", "b"]
 
 
-def test_it_looks_when_rewards_have_grown_by_a_sixteenth() -> None:
+def test_it_looks_when_rewards_have_grown_by_their_part() -> None:
     policy = hb.make("identify", cap=1.0)
     state = policy.init(2, None)
     state.looked[0] = 160
-    for t, looked in ((160 + 160 // GROWTH - 1, 160), (160 + 160 // GROWTH, 170)):
+    for t, looked in ((160 + 160 // GROWTH - 1, 160), (160 + 160 // GROWTH, 162)):
         policy.select(state, t, None)
         assert state.looked[0] == looked
 
