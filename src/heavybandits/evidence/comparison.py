@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .._validate import finite, in_range, positive, unknown
 from ..logs.frames import Source
 from ..logs.rewards import Rewards, read_rewards
-from ..protocols import FloatArray
+from ..protocols import FloatArray, IntArray
 from .adjusted import Adjusted
 from .analysis import Extras, LogEvidence, look_once
 from .guardrails import Guard, read_guardrail
@@ -116,8 +116,7 @@ def compare(
         raise ValueError(f"compare: {unknown('control', control, sorted(log.labels))}")
     columns = {name: log.features[:, at] for at, name in enumerate(log.feature_names)}
     columns[reward_column] = 0.0 - log.rewards if minimise else log.rewards
-    names = sorted(log.labels)
-    ranks = np.array([names.index(label) for label in log.labels])[log.arms]
+    names, ranks = _by_name(log)
     extras = Extras(before=before)
     if shares is not None:
         counts = dict(zip(names, np.bincount(ranks, minlength=len(names)).tolist(), strict=True))
@@ -156,6 +155,13 @@ def _read(rewards: Any, minimise: bool, arm_column: str, reward_column: str, col
     return _by_arm(rewards, minimise)
 
 
+def _by_name(log: Rewards) -> tuple[list[str], IntArray]:
+    """Return the arms in the order of their names, and the number of each row's arm in it."""
+    names = sorted(log.labels)
+    numbers = {name: number for number, name in enumerate(names)}
+    return names, np.array([numbers[label] for label in log.labels])[log.arms]
+
+
 def _of_column(log: Rewards, values: FloatArray, is_cost: bool) -> Rewards:
     """Return a log with another column as its rewards."""
     return Rewards(
@@ -181,9 +187,7 @@ def weigh_log(
     if log.minimised:  # costs are negated
         tau = None if tau is None else 1.0 - tau
         limits = None if limits is None else (0.0 - limits[1], 0.0 - limits[0])
-    names = sorted(log.labels)
-    numbers = {name: number for number, name in enumerate(names)}
-    arms = np.array([numbers[label] for label in log.labels])[log.arms]
+    names, arms = _by_name(log)
     extras = extras or Extras()
     if column is None:
         tally = new_tally(len(names), tau, limits)
@@ -192,7 +196,7 @@ def weigh_log(
         extras.adjusted = Adjusted(len(names), limits)
         extras.adjusted.add(arms, log.rewards, column)
         tally = extras.adjusted.tally
-    number = -1 if control is None else numbers[str(control)]
+    number = -1 if control is None else names.index(str(control))
     terms = Terms(tuple(names), goal, log.minimised, delta, eps, number)
     if once:
         extras.once = look_once(tally, terms, arms, log.rewards, extras.adjusted, column)
