@@ -1,6 +1,7 @@
-"""How often the intervals of ``hb.compare`` miss, how wide they are, and how fast it reads: tables of docs/evidence.md.
+"""How often the intervals of ``hb.compare`` miss, how wide they are, and how fast it reads: tables of docs/ab-test.md.
 
-``python benchmarks/compare.py coverage`` prints one of the tables; the others are ``column``, ``shares`` and ``rows``.
+``python benchmarks/compare.py widths`` prints one of the tables; the others are ``once``, ``column``, ``shares`` and
+``rows``.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from heavybandits.evidence.measures import Measure, measures
 from heavybandits.evidence.once import FoldSums
 from heavybandits.evidence.sample_ratio import FALSE_ALARMS, log_mismatch
 from heavybandits.evidence.scale import ladder
-from heavybandits.evidence.tally import add, new_tally
+from heavybandits.evidence.tally import add, is_sized_up, new_tally
 
 DELTA = 0.05
 NEED = math.log(2.0 / DELTA)
-SIZES = (500, 5_000, 50_000)  # rewards per arm
+SIZES = (500, 5_000, 50_000)  # rewards per arm, if both get as many
 # The constants of evidence were chosen on the first five; nothing was chosen on the others.
 LAWS: dict[str, Callable[[np.random.Generator, int], Any]] = {
     "coins 5%": coins(0.05),
@@ -50,30 +51,51 @@ def bounds(one: Measure) -> tuple[float, float]:
     return one.least_difference(1, 0, NEED), -one.least_difference(0, 1, NEED)
 
 
-def coverage(runs: int) -> None:
+def look_once(law: Any, rng: np.random.Generator, n: int, share: float) -> tuple[Any, Any, Any]:
+    """Return the arms and rewards of an A/A test, and what is said of it to those who look once."""
+    arms, rewards = (rng.random(2 * n) < share).astype(np.int64), law(rng, 2 * n)
+    tally, end = new_tally(2), 0
+    while not is_sized_up(tally):
+        add(tally, arms[end : end + 50], rewards[end : end + 50])
+        end += 50
+    left_out = int(tally.n.sum() - round(tally.rows.sum()))
+    sums = FoldSums(2, ladder(tally.scale)[0].limits(tally.scale))
+    sums.add(arms[left_out:], rewards[left_out:])
+    return arms, rewards, sums.differences(("a", "b"), 0, DELTA)[0]
+
+
+def widths(runs: int) -> None:
     """A/A: the difference of the counted means is 0, whatever the law."""
-    print("| law | n | at all times: covered, width/Welch | once: covered, width/Welch | Welch covered |")
+    print("| law | n | missed at all times | width/Welch | if you look once, width/Welch |")
     print("| --- | --- | --- | --- | --- |")
-    for name, law in LAWS.items():
+    for number, (name, law) in enumerate(LAWS.items()):
         for n in SIZES:
-            hits, ratios = np.zeros(3), []
+            missed, ratios = 0, []
             for run in range(runs):
-                rng = np.random.default_rng([run, n])
-                arms, rewards = np.arange(2 * n) % 2, law(rng, 2 * n)
+                arms, rewards, once = look_once(law, np.random.default_rng([run, n, number]), n, 0.5)
                 tally = new_tally(2)
                 add(tally, arms, rewards)
-                left_out = int(tally.n.sum() - round(tally.rows.sum()))
                 low, high = bounds(measures(tally)[0])
-                sums = FoldSums(2, ladder(tally.scale)[0].limits(tally.scale))
-                sums.add(arms[left_out:], rewards[left_out:])
-                (once,) = sums.differences(("a", "b"), 0, DELTA)
-                welch = ttest_ind(rewards[1::2], rewards[::2], equal_var=False).confidence_interval(1.0 - DELTA)
-                hits += low <= 0.0 <= high, once.low <= 0.0 <= once.high, welch.low <= 0.0 <= welch.high
-                width = welch.high - welch.low
-                ratios.append(((high - low) / width, (once.high - once.low) / width))
-            shares, wide = hits / runs, np.median(ratios, axis=0)
-            cells = [f"{shares[k]:.1%}, {wide[k]:.2f}" for k in (0, 1)]
-            print(f"| {name} | {n:,} | {' | '.join(cells)} | {shares[2]:.1%} |", flush=True)
+                missed += not low <= 0.0 <= high
+                welch = ttest_ind(rewards[arms == 1], rewards[arms == 0], equal_var=False).confidence_interval(0.95)
+                ratios.append(np.array([high - low, once.high - once.low]) / (welch.high - welch.low))
+            always, single = np.median(ratios, axis=0)
+            print(f"| {name} | {n:,} | {missed} of {runs} | {always:.2f} | {single:.2f} |", flush=True)
+
+
+def once(runs: int) -> None:
+    """A/A: how often the interval for those who look once covers; with large logs in fewer runs."""
+    heads = [f"{plan}, n = {n:,}" for plan in ("1 : 1", "9 : 1") for n in SIZES]
+    print(f"| law | {' | '.join(heads)} |")
+    print("| --- |" + " --- |" * len(heads))
+    for number, (name, law) in enumerate(LAWS.items()):
+        cells = []
+        for share in (0.5, 0.1):
+            for n, times in zip(SIZES, (runs, runs // 2, runs // 10), strict=True):
+                seeds = ([run, n, number, round(10 * share)] for run in range(times))
+                found = [look_once(law, np.random.default_rng(seed), n, share)[2] for seed in seeds]
+                cells.append(f"{sum(one.low <= 0.0 <= one.high for one in found) / times:.1%}")
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 def column(runs: int) -> None:
@@ -100,8 +122,8 @@ def column(runs: int) -> None:
                 first, left_out = kept.parts[0], kept.left_out
                 sums = FoldSums(2, first.limits, first.before)
                 sums.add(arms[left_out:], y[left_out:], u[left_out:])
-                (once,) = sums.differences(("a", "b"), 0, DELTA)
-                missed += not once.low <= 0.0 <= once.high
+                (found,) = sums.differences(("a", "b"), 0, DELTA)
+                missed += not found.low <= 0.0 <= found.high
             print(
                 f"| {name}, {rho:g} | {wrong / runs:.1%} | {missed / runs:.1%} | {np.median(ratios):.2f} |", flush=True
             )
@@ -142,7 +164,10 @@ def rows(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    tables = {"coverage": (coverage, 200), "column": (column, 100), "shares": (shares, 200), "rows": (rows, 2)}
+    tables = {
+        "widths": (widths, 20), "once": (once, 2_000), "column": (column, 20), "shares": (shares, 100),
+        "rows": (rows, 2),
+    }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", choices=tables)
     parser.add_argument("--runs", type=int)

@@ -114,5 +114,17 @@ def test_moments_give_the_cross_fitted_interval() -> None:
     (found,) = kept.differences(("a", "b"), 0, 0.05)
     a, b = z[arms == 0], z[arms == 1]
     assert found.difference == pytest.approx(b.mean() - a.mean())
+    a, b = (np.append(one, [0.0, 3.0]) for one in (a, b))  # one more reward at either limit
     half = 1.96 * math.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b))
     assert found.high - found.low == pytest.approx(2.0 * half, rel=0.01)
+    assert found.high + found.low == pytest.approx(2.0 * (b.mean() - a.mean()))
+
+
+def test_the_interval_of_one_look_covers_with_few_rewards_that_are_not_zero() -> None:
+    rng, covered = np.random.default_rng(6), 0
+    for _ in range(1000):  # Welch's interval covers in 91%
+        kept = FoldSums(2, (0.0, 1.0))
+        kept.add((np.arange(1000) % 10 == 0).astype(np.int64), (rng.random(1000) < 0.05).astype(float))
+        (found,) = kept.differences(("a", "b"), 0, 0.05)
+        covered += found.low <= 0.0 <= found.high
+    assert covered >= 940

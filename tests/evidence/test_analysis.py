@@ -48,7 +48,7 @@ def test_all_parts_are_told() -> None:
         "The arms' counts agree with the planned shares",
         "By clicks: green is the winner",
         "By latency: blue is the winner",
-        "If you look once, at the planned end",
+        "If you look once, at the planned end, and decide by nothing else, these hold, counting at most ",
     ):
         assert part in text
     row = found.table.set_index("arm").loc["green"]
@@ -80,6 +80,7 @@ def test_costs_mirror_rewards() -> None:
     assert mine["difference_low"].to_numpy() == pytest.approx(-theirs["difference_high"].to_numpy())
     assert mine["uncapped"].to_numpy() == pytest.approx(-theirs["uncapped"].to_numpy())
     assert one.once[0].low == pytest.approx(-other.once[0].high)
+    assert one.once[0].limits == tuple(-limit for limit in reversed(other.once[0].limits))
 
 
 def test_alarms_come_first() -> None:

@@ -20,8 +20,8 @@ from .once import FoldSums, OnceDifference
 from .report import Evidence
 from .sample_ratio import FALSE_ALARMS, SampleRatio
 from .scale import ladder
-from .tally import Tally, is_sized_up, plain_means
-from .words import Terms, shown
+from .tally import Tally, counts_in_full, is_sized_up, plain_means
+from .words import Terms, counting_between, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,7 +144,8 @@ class LogEvidence(Evidence):
         notes += [found.sentence for found in self.guardrails if found.state != "broken"]
         notes += [f"By {name}: {evidence.sentences[0]}" for name, evidence in self.metrics.items()]
         if self.once:
-            notes.append("If you look once, at the planned end, and decide by nothing else, narrower intervals hold:")
+            counted = "" if counts_in_full(self._tally) else f", {counting_between(*self.once[0].limits)} per decision"
+            notes.append(f"If you look once, at the planned end, and decide by nothing else, these hold{counted}:")
             for found in self.once:
                 said = _interval(found.difference, found.low, found.high)
                 notes.append(f"  {found.arm} minus {self._terms.arms[self._terms.control]}: {said}")
@@ -233,4 +234,6 @@ def look_once(
     found = sums.differences(terms.arms, terms.control, terms.delta)
     if not terms.minimise:
         return found
-    return [OnceDifference(one.arm, 0.0 - one.difference, 0.0 - one.high, 0.0 - one.low) for one in found]
+    low, high = sums.limits
+    return [OnceDifference(one.arm, 0.0 - one.difference, 0.0 - one.high, 0.0 - one.low, (0.0 - high, 0.0 - low))
+            for one in found]  # fmt: skip

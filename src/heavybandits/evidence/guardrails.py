@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from .measures import ClippedMean, Measure, measures
 from .tally import Tally, add, branch, counts_in_full, is_sized_up, merge, new_tally
-from .words import odds, shown
+from .words import counting_between, odds
 
 State = Literal["kept", "broken", "open"]
 WRITTEN = re.compile(r"(?:p(?P<level>\d+(?:\.\d+)?)\((?P<of>.+)\)|(?P<column>.+?))\s*(?P<side><=|>=)\s*"
@@ -150,8 +150,7 @@ class Guard:
     def _counting(self, one: Measure) -> str:
         if not isinstance(one, ClippedMean) or counts_in_full(self.tally):
             return ""
-        low, high = one.limits
-        return f", counting {'at most' if low == 0.0 else f'from {shown(low)} to'} {shown(high)}"
+        return f", {counting_between(*one.limits)}"
 
 
 def _log_evidence(one: Measure, rail: Guardrail, arm: int, control: int, state: State) -> float:

@@ -104,12 +104,20 @@ def counting(tally: Tally, verdict: Verdict, terms: Terms) -> str:
     """Say between what rewards count, or nothing if all count in full."""
     if not terms.is_mean or counts_in_full(tally):
         return ""
-    low, high = sorted(terms.sign * limit + 0.0 for limit in verdict.measure.limits)
+    return f"{counting_between(*sorted(terms.sign * limit + 0.0 for limit in verdict.measure.limits))} per decision"
+
+
+def counting_between(low: float, high: float) -> str:
+    """Say between which limits rewards count.
+
+    Examples
+    --------
+    >>> [counting_between(*limits) for limits in ((0.0, 30.0), (-30.0, 0.0), (-1.0, 2.5))]
+    ['counting at most 30', 'counting at least -30', 'counting from -1 to 2.5']
+    """
     if low == 0.0:
-        return f"counting at most {shown(high)} per decision"
-    if high == 0.0:
-        return f"counting at least {shown(low)} per decision"
-    return f"counting from {shown(low)} to {shown(high)} per decision"
+        return f"counting at most {shown(high)}"
+    return f"counting at least {shown(low)}" if high == 0.0 else f"counting from {shown(low)} to {shown(high)}"
 
 
 def sizing_up(tally: Tally, terms: Terms) -> list[str]:
