@@ -109,7 +109,7 @@ def column(runs: int) -> None:
                 rng = np.random.default_rng([run, 7])
                 common = tail(rng, n)
                 own = [tail(rng, n) for _ in range(2)]
-                y, u = (np.exp(rho * np.log(common) + math.sqrt(1.0 - rho**2) * np.log(one)) for one in own)
+                y, u = (np.exp(math.sqrt(rho) * np.log(common) + math.sqrt(1.0 - rho) * np.log(one)) for one in own)
                 arms, kept, ever = rng.integers(2, size=n), Adjusted(2), False
                 for start in range(0, n, n // 20):
                     rows = slice(start, start + n // 20)
@@ -137,10 +137,11 @@ def shares(runs: int) -> None:
                        ((0.5, 0.5), (0.51, 0.49)), ((0.9, 0.1), (0.91, 0.09))):  # fmt: skip
         alarms = 0
         for run in range(runs):
-            drawn = np.random.default_rng([run, 3]).multinomial(100, true, size=1_000)
-            counts = np.cumsum(drawn, axis=0).astype(float)
-            alarms += any(log_mismatch(row, np.array(plan)) >= -math.log(FALSE_ALARMS) for row in counts)
-        print(f"| {plan} | {true} | {alarms / runs:.1%} |", flush=True)
+            rows = np.random.default_rng([run, 3]).multinomial(100, true, size=1_000)
+            counts = np.cumsum(rows, axis=0).astype(float)
+            alarms += bool((log_mismatch(counts, np.array(plan)) >= -math.log(FALSE_ALARMS)).any())
+        planned, drawn = (" : ".join(f"{100 * share:g}" for share in law) for law in (plan, true))
+        print(f"| {planned} | {drawn} | {alarms / runs:.1%} |", flush=True)
 
 
 def rows(runs: int) -> None:
@@ -165,7 +166,7 @@ def rows(runs: int) -> None:
 
 if __name__ == "__main__":
     tables = {
-        "widths": (widths, 20), "once": (once, 2_000), "column": (column, 20), "shares": (shares, 100),
+        "widths": (widths, 20), "once": (once, 2_000), "column": (column, 100), "shares": (shares, 1_000),
         "rows": (rows, 2),
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -80,6 +80,12 @@ def test_the_page_on_evaluation_says_what_is_printed(
     assert "49 earns 0.0263" in said
 
 
+def test_the_page_on_ab_tests_says_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    (program,) = python_blocks("docs/ab-test.md")
+    exec(compile(program, "ab_test.py", "exec"), {})
+    assert capsys.readouterr().out in (ROOT / "docs/ab-test.md").read_text()
+
+
 @pytest.mark.slow
 def test_tutorial_on_contexts_runs(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}

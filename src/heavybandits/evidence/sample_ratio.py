@@ -36,7 +36,7 @@ class SampleRatio(NamedTuple):
     @property
     def log_evidence(self) -> float:
         """The logarithm of the evidence that decisions were not drawn by the plan."""
-        return log_mismatch(np.array(self.counts, float), np.array(self.shares))
+        return float(log_mismatch(np.array(self.counts, float), np.array(self.shares)))
 
     @property
     def p(self) -> float:
@@ -63,14 +63,13 @@ class SampleRatio(NamedTuple):
         )
 
 
-def log_mismatch(counts: FloatArray, shares: FloatArray) -> float:
-    """Return the logarithm of the evidence against the shares.
+def log_mismatch(counts: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return the logarithm of the evidence against the shares; the last axis is that of the arms.
 
     Examples
     --------
-    >>> even = np.array([0.5, 0.5])
-    >>> [round(log_mismatch(np.array(counts), even), 1) for counts in ([5000, 5000], [5200, 4800], [0, 0])]
-    [-0.9, 5.0, 0.0]
+    >>> log_mismatch(np.array([[5000, 5000], [5200, 4800], [0, 0]]), np.array([0.5, 0.5])).round(1)
+    array([-0.9,  5. ,  0. ])
     """
     from scipy.special import gammaln, logsumexp
 
@@ -78,8 +77,8 @@ def log_mismatch(counts: FloatArray, shares: FloatArray) -> float:
     for each in CONCENTRATIONS:
         c = each * len(shares)
         rising = gammaln(c * shares + counts) - gammaln(c * shares) - counts * np.log(shares)
-        logs.append(gammaln(c) - gammaln(c + counts.sum()) + rising.sum())
-    return float(logsumexp(logs) - math.log(len(logs)))
+        logs.append(gammaln(c) - gammaln(c + counts.sum(axis=-1)) + rising.sum(axis=-1))
+    return np.asarray(logsumexp(logs, axis=0) - math.log(len(logs)))
 
 
 def check_shares(owner: str, shares: Mapping[str, float] | str, counts: Mapping[str, int]) -> SampleRatio:
