@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import heavybandits as hb
-from heavybandits.cli import app
+from heavybandits.cli import app, main
 
 NAMES = np.array(["blue", "green"])
 
@@ -140,3 +141,41 @@ def test_the_command_prints_json(tmp_path: Path) -> None:
     assert said["arms"][0]["difference_low"] > 0.0
     assert said["metrics"]["latency"]["winner"] == "blue"
     assert said["once"][0]["arm"] == "green"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--shares", "blue=1,green=many"], "--shares: must be a number, got 'many'"),
+        (["--shares", "blue"], "compare: shares must be 'equal' or weights by arm, got 'blue'"),
+        (["--shares", "blue=1,green=-1"], "compare: the share of 'green' must be "),
+        (["--shares", "blue=1,red=1"], "compare: shares: unknown arm 'green'"),
+        (["--guardrail", "latency <= +20"], "compare: guardrails must come with a control, got control=None"),
+        (["--control", "blue", "--guardrail", "latency < 20"], "compare: a guardrail must read like 'latency <= +20'"),
+        (["--control", "blue", "--guardrail", "speed <= +1"], "LOG: columns must be arm, reward, speed"),
+        (["--control", "red"], "compare: unknown control 'red'"),
+        (["--before", "spend"], "LOG: columns must be arm, reward, spend"),
+        (["--metric", "note"], "LOG"),
+        (["--cost", "nothing"], "LOG: columns must be arm, reward, nothing"),
+        (["--once"], "compare: once must come with a control, got control=None"),
+    ],
+)
+def test_the_command_refuses_in_one_line(
+    options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "log.csv"
+    log(n=100).assign(note="fine").to_csv(path, index=False)
+    monkeypatch.setattr("sys.argv", ["heavybandits", "compare", str(path), *options])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out, told.err.count("\n")) == (2, "", 1)
+    assert told.err.startswith("heavybandits: " + said.replace("LOG", str(path)))
+
+
+def test_the_help_of_the_command_is_whole() -> None:
+    shown = " ".join(CliRunner().invoke(app, ["compare", "--help"]).stdout.split())
+    options = get_command(app).commands["compare"].params  # type: ignore[attr-defined]
+    assert len(options) > 15
+    for option in options:
+        assert " ".join(str(option.help).split()) in shown, option.name
