@@ -95,3 +95,27 @@ def test_shares_have_limits() -> None:
         read_guardrail("compare", "p95(latency) <= +5%")
     with pytest.raises(ValueError, match="must be below 100%"):
         read_guardrail("compare", "orders >= -100%")
+
+
+@pytest.mark.parametrize("text", ["latency <= +20", "p90(latency) <= +20"])
+def test_bytes_keep_a_guardrail_with_what_was_shown(text: str) -> None:
+    rng, arms = np.random.default_rng(3), np.arange(4000) % 2
+    values = rng.exponential(100.0, 4000) * np.where(arms == 1, 2.0, 1.0)
+    guard = Guard(read_guardrail("compare", text), ARMS, "blue")
+    guard.add(arms[:2000], values[:2000])
+    shown = guard.look(0.05)
+    again = Guard.loads(guard.dumps())
+    assert again.dumps() == guard.dumps()
+    for one in (guard, again):
+        one.add(arms[2000:], values[2000:])
+    assert again.look(1e-12) == guard.look(1e-12) == shown  # what was shown stays shown
+    assert shown[0].state == "broken"
+    assert again.dumps() == guard.dumps()
+
+
+@pytest.mark.parametrize("wrong", [b"", b"[]\n", b"{}\n"])
+def test_bytes_of_something_else_are_refused(wrong: bytes) -> None:
+    whole = Guard(read_guardrail("compare", "latency <= +20"), ARMS, "blue").dumps()
+    for contents in (wrong, whole[:-1], whole + b"more"):
+        with pytest.raises(ValueError, match=r"^these bytes are no guardrail$"):
+            Guard.loads(contents)

@@ -9,6 +9,7 @@ delta.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import Any, Literal, NamedTuple
@@ -116,6 +117,36 @@ class Guard:
     def merge(self, other: Guard) -> None:
         """Add what a replica has counted."""
         merge(self.tally, other.tally)
+
+    def dumps(self) -> bytes:
+        """Return all of it as bytes, with what was shown: the same for equal guards."""
+        head = {"guardrail": self.guardrail.text, "arms": self.arms, "control": self.control,
+                "shown": sorted(self._shown.items())}  # fmt: skip
+        return b"\n".join([json.dumps(head).encode(), self.tally.dumps()])
+
+    @classmethod
+    def loads(cls, contents: bytes) -> Guard:
+        """Return the guard that was turned into these bytes.
+
+        Examples
+        --------
+        >>> guard = Guard(read_guardrail("compare", "orders >= -2%"), ("blue", "green"), "blue")
+        >>> Guard.loads(guard.dumps()).guardrail.margin
+        0.02
+        >>> Guard.loads(b"{}")
+        Traceback (most recent call last):
+            ...
+        ValueError: these bytes are no guardrail
+        """
+        head, _, rest = contents.partition(b"\n")
+        try:
+            kept = json.loads(head)
+            guard = cls(read_guardrail("loads", kept["guardrail"]), tuple(kept["arms"]), kept["control"])
+            guard._shown = {number: GuardrailState(*state) for number, state in kept["shown"]}
+            guard.tally.fill(rest)
+        except (KeyError, TypeError, ValueError):
+            raise ValueError("these bytes are no guardrail") from None
+        return guard
 
     def look(self, delta: float) -> list[GuardrailState]:
         """Return what is known about each arm but the control; what was shown once stays shown.

@@ -101,7 +101,7 @@ class Ledger:
     def dumps(self) -> bytes:
         """Return all of it as bytes: the same for equal ledgers."""
         head = json.dumps({"goal": self.goal, "arms": list(self._numbers)})
-        return b"\n".join([head.encode(), b"".join(array.tobytes() for array in self._tally)])
+        return b"\n".join([head.encode(), self._tally.dumps()])
 
     @classmethod
     def loads(cls, contents: bytes) -> Ledger:
@@ -119,12 +119,7 @@ class Ledger:
         head, _, rest = contents.partition(b"\n")
         try:
             ledger = cls(**json.loads(head))
-            for array in ledger._tally:
-                array[:] = np.frombuffer(rest[: array.nbytes], array.dtype).reshape(array.shape)
-                rest = rest[array.nbytes :]
-            ledger._tally.check(ledger._tally, len(ledger._numbers))
+            ledger._tally.fill(rest)
         except (TypeError, ValueError):
-            rest = b"more"
-        if rest:
-            raise ValueError("these bytes are no evidence about arms")
+            raise ValueError("these bytes are no evidence about arms") from None
         return ledger

@@ -57,6 +57,27 @@ class Tally(NamedTuple):
         room = len(self.first) - (1 if self.scale[WIDE] == 0.0 else 0)  # for the next one, unless the scale is settled
         require_within("the number of first rewards", self.sizes[:1], 0, room)
 
+    def dumps(self) -> bytes:
+        """Return all arrays as bytes: the same for equal tallies."""
+        return b"".join(array.tobytes() for array in self)
+
+    def fill(self, contents: bytes) -> None:
+        """Take over the bytes of a tally of the same kind.
+
+        Examples
+        --------
+        >>> new_tally(2).fill(b"")
+        Traceback (most recent call last):
+            ...
+        ValueError: these bytes are no evidence about 2 arms
+        """
+        if len(contents) != sum(array.nbytes for array in self):
+            raise ValueError(f"these bytes are no evidence about {len(self.n)} arms")
+        for array in self:
+            array[:] = np.frombuffer(contents[: array.nbytes], array.dtype).reshape(array.shape)
+            contents = contents[array.nbytes :]
+        self.check(self, len(self.n))
+
 
 def new_tally(n_arms: int, tau: float | None = None, limits: tuple[float, float] | None = None) -> Tally:
     """Return an empty tally: for means, between stated limits if there are any, or for quantiles at a level ``tau``.
