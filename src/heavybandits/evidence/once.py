@@ -67,7 +67,8 @@ class FoldSums:
 
         n, y, u, yy, uu, yu = np.moveaxis(self.sums, -1, 0)
         if (n < 2).any():
-            return [OnceDifference(arm, *3 * [math.nan], self.limits) for k, arm in enumerate(arms) if k != control]
+            nan, limits = math.nan, self.limits
+            return [OnceDifference(arm, nan, nan, nan, limits) for k, arm in enumerate(arms) if k != control]
         var_y, var_u, cov = yy - y * y / n, uu - u * u / n, yu - y * u / n  # sums of squares, within fold and arm
         spread = var_u.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
