@@ -11,6 +11,7 @@ from heavybandits.evidence.bets import (
     EDGES,
     SIZED_UP,
     STATED,
+    Bets,
     Border,
     Claim,
     log_wealth,
@@ -255,3 +256,10 @@ def test_wealth_is_the_same_all_at_once(n: int) -> None:
     work.points[1], work.weights[1] = rng.random(work.points.shape[1]), rng.pareto(1.0, work.points.shape[1])
     for m, bet in ((0.3, 0.9), (0.01, -0.99), (0.5, 0.0)):
         assert log_wealth(work, 1, m, bet) == log_wealth_point_by_point(work, 1, m, bet)
+
+
+@pytest.mark.parametrize("bets", [SIZED_UP, STATED])
+def test_the_stake_is_one(bets: Bets) -> None:
+    assert bets.joint.sum() == pytest.approx(1.0, abs=1e-12)
+    assert bets.single.sum() == pytest.approx(1.0, abs=1e-12)
+    assert (bets.joint >= 0.0).all()
