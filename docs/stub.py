@@ -16,6 +16,7 @@ PUBLIC = {
     "diagnosis": "diagnose",
     "evaluation": "evaluate",
     "engine.loop": "simulate",
+    "evidence.analysis": "LogEvidence",
     "evidence.comparison": "compare",
     "evidence.report": "Evidence",
     "online.agent": "Agent",

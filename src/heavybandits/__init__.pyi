@@ -19,6 +19,7 @@ from .algorithms.registry import estimators, make, policies
 from .diagnosis import diagnose
 from .engine.loop import simulate
 from .evaluation import evaluate
+from .evidence.analysis import LogEvidence
 from .evidence.comparison import compare
 from .evidence.report import Evidence
 from .online.agent import Agent
@@ -73,10 +74,10 @@ __all__ = [
     "KLUCB", "UCB", "Agent", "AsyncClient", "Auto", "AutoMean", "Batches", "Bernoulli", "Beta", "BettingUCB", "Cauchy",
     "CauchyExponential", "CauchyPareto", "Client", "ClippedSGDUCB", "Cube", "Disjoint", "Empirical", "Evidence",
     "Exponential", "Frechet", "Frozen", "Gaussian", "Held", "Instance", "Laplace", "LinearAgent", "LinearAuto",
-    "LinearAutoMean", "LinearInstance", "LipschitzAgent", "LipschitzAuto", "LipschitzInstance", "LogNormal", "Logged",
-    "MeanOfMedians", "Mixture", "Negative", "NegativeBinomial", "Noise", "Pareto", "Poisson", "Restarting", "Result",
-    "ScipyNoise", "ServiceError", "Shifted", "Sphere", "StudentT", "StudyResult", "SymmetricStable", "ThompsonGaussian",
-    "TsallisINF", "ZeroInflated", "blocks", "check_noise", "check_policy", "compare", "compilable", "diagnose", "env1",
-    "env2", "env3", "estimators", "evaluate", "instances", "load_study", "make", "make_noise", "noises", "policies",
-    "policy", "read_study", "run_study", "simulate", "write_report",
+    "LinearAutoMean", "LinearInstance", "LipschitzAgent", "LipschitzAuto", "LipschitzInstance", "LogEvidence",
+    "LogNormal", "Logged", "MeanOfMedians", "Mixture", "Negative", "NegativeBinomial", "Noise", "Pareto", "Poisson",
+    "Restarting", "Result", "ScipyNoise", "ServiceError", "Shifted", "Sphere", "StudentT", "StudyResult",
+    "SymmetricStable", "ThompsonGaussian", "TsallisINF", "ZeroInflated", "blocks", "check_noise", "check_policy",
+    "compare", "compilable", "diagnose", "env1", "env2", "env3", "estimators", "evaluate", "instances", "load_study",
+    "make", "make_noise", "noises", "policies", "policy", "read_study", "run_study", "simulate", "write_report",
 ]  # fmt: skip
