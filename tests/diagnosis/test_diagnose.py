@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import pytest
-from logged_rewards import is_beaten, logged, noise_of
+from logged_rewards import is_beaten, logged, noise_of, parse
 
 import heavybandits as hb
 from heavybandits.diagnosis.findings import about_the_noise
 from heavybandits.diagnosis.goals import choose_goal
-from heavybandits.diagnosis.plots import drift_plot
+from heavybandits.diagnosis.plots import NOTHING, drift_plot, hill_plot, tail_plot
 from heavybandits.diagnosis.report import Report
 from heavybandits.diagnosis.shape import measure
 from heavybandits.diagnosis.tails import Estimate
@@ -220,3 +220,13 @@ def test_a_single_reward_has_no_interval() -> None:
     text = hb.diagnose(logged({"a": np.array([1.5]), "b": np.array([2.5, 3.5])})).text()
     assert re.search(r"^a +1\.5 +0%", text, re.MULTILINE)
     assert re.search(r"^b +3 +0%", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("rewards", [[0.0], [0.0] * 50, [1.0, 2.0]])
+def test_plots_say_so_if_there_is_nothing_to_show(rewards: list[float]) -> None:
+    residuals = np.array(rewards) - rewards[0]
+    for plot in (hill_plot, tail_plot):
+        (axes,) = plot(residuals, measure(residuals)).axes
+        assert (NOTHING in [text.get_text() for text in axes.texts]) == (not axes.lines)
+    (axes,) = drift_plot(parse("arm,reward\n" + "".join(f"$a$,{x}\n" for x in rewards)), [0], "mean").axes
+    assert axes.lines[0].get_label() == r"\$a\$"

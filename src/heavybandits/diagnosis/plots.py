@@ -10,7 +10,7 @@ import numpy as np
 
 from .._files import named
 from ..logs.rewards import Rewards
-from ..palette import OKABE_ITO
+from ..palette import FAINT, HUES, INK
 from ..protocols import FloatArray, IntArray
 from .changes import SURE_P_VALUE
 from .shape import MEASURES, NOT_SOUGHT, Drift, Shape, level
@@ -24,6 +24,7 @@ POINTS_PER_CURVE = 2000  # more could not be seen
 WINDOWS = 50  # at most, in the plot of drift
 FEWEST_IN_WINDOW = {"mean": 100, "location": 20}  # rewards in a window: means of rare rewards need many
 FARTHEST_SHOWN = 1e250  # from zero that axes can show: margins and ticks need room beyond
+NOTHING = "nothing to show: too few rewards differ"
 SIDES = {"upper": 1, "lower": -1}
 
 
@@ -39,7 +40,7 @@ def save_plots(
         "tails": tail_plot(residuals, pooled),
     }
     if arms:
-        figures["drift"] = drift_plot(rewards, arms[: len(OKABE_ITO)], goal, pooled.drift)
+        figures["drift"] = drift_plot(rewards, arms[: len(HUES)], goal, pooled.drift)
     for name, figure in figures.items():
         with named(folder / f"{name}.png"):
             figure.savefig(folder / f"{name}.png", dpi=150)
@@ -50,11 +51,11 @@ def hill_plot(residuals: FloatArray, pooled: Shape) -> Figure:
     """Plot Hill's estimates against the number of largest residuals used, beside the estimate in the report."""
     figure, axes = _figure("largest residuals used", "tail index", "Hill plot of the pooled residuals")
     top = 4.0
-    for (side, sign), colour in zip(SIDES.items(), OKABE_ITO, strict=False):
+    for (side, sign), colour in zip(SIDES.items(), HUES, strict=False):
         sizes, (value, low, high) = distances(residuals, 0.0, sign), getattr(pooled, side)
-        if len(sizes) < 3:
-            continue
         curve = hill_estimates(sizes)
+        if len(sizes) < 3 or not np.isfinite(curve).any():
+            continue
         shown = _spaced(len(curve))
         axes.plot(shown + 1, curve[shown], color=colour, label=f"{side} tail, Hill's estimate")
         if math.isfinite(value):
@@ -64,9 +65,9 @@ def hill_plot(residuals: FloatArray, pooled: Shape) -> Figure:
             axes.errorbar(used, [value], bar, fmt="o", color=colour, capsize=4, label=f"{side} tail, as reported")
     for index, word, grey in ((0, "no mean", "0.85"), (1, "no variance", "0.93")):
         axes.axhspan(index, index + 1, color=grey, linewidth=0, zorder=0)
-        axes.text(0.01, index + 0.5, word, transform=axes.get_yaxis_transform(), va="center", color="0.4")
+        axes.text(0.01, index + 0.5, word, transform=axes.get_yaxis_transform(), va="center", color=INK)
     axes.set(xscale="log", ylim=(0, top))
-    return _with_legend(figure)
+    return _finished(figure)
 
 
 def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
@@ -75,7 +76,7 @@ def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
 
     figure, axes = _figure("distance to the median", "share of residuals beyond", "Tails: power laws are straight")
     lowest, nearest = 1.0, math.inf
-    for (side, sign), colour in zip(SIDES.items(), OKABE_ITO, strict=False):
+    for (side, sign), colour in zip(SIDES.items(), HUES, strict=False):
         sizes = np.clip(distances(residuals, 0.0, sign), 1 / FARTHEST_SHOWN, FARTHEST_SHOWN)
         if len(sizes):
             shown = _spaced(len(sizes))
@@ -85,25 +86,29 @@ def tail_plot(residuals: FloatArray, pooled: Shape) -> Figure:
     if 0 < pooled.spread < np.inf:
         share = np.geomspace(lowest / 3, 0.45, 200)
         size = np.clip(-special.ndtri(share) * (pooled.spread / 1.349), 1 / FARTHEST_SHOWN, FARTHEST_SHOWN)
-        axes.plot(size, share, "k:", linewidth=1, label="normal")
+        axes.plot(size, share, ":", color=INK, linewidth=1, label="normal")
     axes.set(xscale="log", yscale="log")
     if nearest < math.inf:
         axes.set_xlim(left=nearest)
-    return _with_legend(figure)
+    return _finished(figure)
 
 
 def drift_plot(rewards: Rewards, arms: list[int], goal: str, change: Drift = NOT_SOUGHT) -> Figure:
     """Plot the means of the arms over time, or their medians, in windows and in the file's units, and a sure change."""
+    from ..results.plot import plain
+
     figure, axes = _figure("row, in order of time", f"{MEASURES[goal]} in a window", "Level of the arms over time")
-    for arm, colour in zip(arms, OKABE_ITO, strict=False):
+    for arm, colour in zip(arms, HUES, strict=False):
         values, rows = rewards.by_arm[arm], rewards.rows[arm]
         windows = np.array_split(np.arange(len(values)), max(1, min(WINDOWS, len(values) // FEWEST_IN_WINDOW[goal])))
         levels = (-1 if rewards.minimised else 1) * np.array([level(values[window], goal) for window in windows])
         levels = np.where(np.isfinite(levels), np.clip(levels, -FARTHEST_SHOWN, FARTHEST_SHOWN), levels)
-        axes.plot([rows[window].mean() for window in windows], levels, ".-", color=colour, label=rewards.labels[arm])
+        axes.plot(
+            [rows[window].mean() for window in windows], levels, ".-", color=colour, label=plain(rewards.labels[arm])
+        )
     if change.p_value < SURE_P_VALUE:
-        axes.axvline(change.after, color="0.5", linestyle="--", linewidth=1, label="most likely change")
-    return _with_legend(figure)
+        axes.axvline(change.after, color=INK, linestyle="--", linewidth=1, label="most likely change")
+    return _finished(figure)
 
 
 def _figure(xlabel: str, ylabel: str, title: str) -> tuple[Figure, Axes]:
@@ -111,14 +116,21 @@ def _figure(xlabel: str, ylabel: str, title: str) -> tuple[Figure, Axes]:
 
     figure = Figure(figsize=(8.5, 4.5), layout="constrained")
     axes = figure.subplots()
-    axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
-    axes.spines[["top", "right"]].set_visible(False)
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    axes.set_title(title, color=INK, fontweight="bold")
     return figure, axes
 
 
-def _with_legend(figure: Figure) -> Figure:
-    if figure.axes[0].get_legend_handles_labels()[0]:
-        figure.legend(frameon=False, loc="outside right upper")
+def _finished(figure: Figure) -> Figure:
+    """Add the legend, or say why there is nothing to show."""
+    (axes,) = figure.axes
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(frameon=False, loc="outside right upper", labelcolor=INK)
+    else:
+        axes.text(0.5, 0.75, NOTHING, transform=axes.transAxes, ha="center", va="center", color=INK)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(FAINT)
+    axes.tick_params(which="both", labelcolor=INK, color=FAINT)
     return figure
 
 
