@@ -19,10 +19,10 @@ from evidence import coins, exponential, jackpots, lognormal, normal, orders, pa
 from scipy.stats import ttest_ind
 
 import heavybandits as hb
-from heavybandits.evidence.adjusted import Adjusted
+from heavybandits.evidence.ab_test.adjusted import Adjusted
+from heavybandits.evidence.ab_test.once import FoldSums
+from heavybandits.evidence.ab_test.sample_ratio import FALSE_ALARMS, log_mismatch
 from heavybandits.evidence.measures import Measure, measures
-from heavybandits.evidence.once import FoldSums
-from heavybandits.evidence.sample_ratio import FALSE_ALARMS, log_mismatch
 from heavybandits.evidence.scale import ladder
 from heavybandits.evidence.tally import add, is_sized_up, new_tally
 

@@ -16,7 +16,7 @@ PUBLIC = {
     "diagnosis": "diagnose",
     "evaluation": "evaluate",
     "engine.loop": "simulate",
-    "evidence.analysis": "LogEvidence",
+    "evidence.ab_test.analysis": "LogEvidence",
     "evidence.comparison": "compare",
     "evidence.report": "Evidence",
     "online.agent": "Agent",

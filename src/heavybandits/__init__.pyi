@@ -19,7 +19,7 @@ from .algorithms.registry import estimators, make, policies
 from .diagnosis import diagnose
 from .engine.loop import simulate
 from .evaluation import evaluate
-from .evidence.analysis import LogEvidence
+from .evidence.ab_test.analysis import LogEvidence
 from .evidence.comparison import compare
 from .evidence.report import Evidence
 from .online.agent import Agent

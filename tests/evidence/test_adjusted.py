@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from heavybandits.evidence.adjusted import FIT_AFTER, Adjusted
+from heavybandits.evidence.ab_test.adjusted import FIT_AFTER, Adjusted
+from heavybandits.evidence.ab_test.once import FoldSums
 from heavybandits.evidence.measures import measures
-from heavybandits.evidence.once import FoldSums
 from heavybandits.protocols import FloatArray, IntArray
 
 

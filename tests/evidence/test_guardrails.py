@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from heavybandits.evidence.guardrails import Guard, read_guardrail
+from heavybandits.evidence.ab_test.guardrails import Guard, read_guardrail
 
 ARMS = ("blue", "green")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import dirichlet_multinomial, multinomial
 
-from heavybandits.evidence.sample_ratio import CONCENTRATIONS, check_shares, log_mismatch
+from heavybandits.evidence.ab_test.sample_ratio import CONCENTRATIONS, check_shares, log_mismatch
 
 
 @pytest.mark.parametrize(("counts", "shares"), [([3, 9], [0.5, 0.5]), ([40, 10, 0], [0.6, 0.3, 0.1])])

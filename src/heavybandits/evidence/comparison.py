@@ -13,10 +13,10 @@ from .._validate import finite, in_range, positive, unknown
 from ..logs.frames import Source
 from ..logs.rewards import Rewards, read_rewards
 from ..protocols import FloatArray, IntArray
-from .adjusted import Adjusted
-from .analysis import Extras, LogEvidence, look_once
-from .guardrails import Guard, read_guardrail
-from .sample_ratio import check_shares
+from .ab_test.adjusted import Adjusted
+from .ab_test.analysis import Extras, LogEvidence, look_once
+from .ab_test.guardrails import Guard, read_guardrail
+from .ab_test.sample_ratio import check_shares
 from .tally import add, new_tally
 from .words import Terms
 

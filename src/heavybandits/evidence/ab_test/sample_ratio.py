@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._validate import positive, unknown
-from ..protocols import FloatArray
-from .words import odds
+from ..._validate import positive, unknown
+from ...protocols import FloatArray
+from ..words import odds
 
 CONCENTRATIONS = (1.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0)  # per arm
 FALSE_ALARMS = 0.01  # in this share of experiments: an alarm makes everything else void

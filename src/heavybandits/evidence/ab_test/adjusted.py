@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..protocols import FloatArray, IntArray
-from .measures import ClippedMean, Measure, measures
-from .scale import LEAST_SPREAD, SPREADS, Clip, ladder
-from .tally import Tally, add, branch, is_sized_up, merge, new_tally, require_same_scale
+from ...protocols import FloatArray, IntArray
+from ..measures import ClippedMean, Measure, measures
+from ..scale import LEAST_SPREAD, SPREADS, Clip, ladder
+from ..tally import Tally, add, branch, is_sized_up, merge, new_tally, require_same_scale
 
 FIT_AFTER = 50  # rewards that are not zero, and values of the column: the first rows that fit the slope
 

@@ -14,9 +14,9 @@ import math
 import re
 from typing import Any, Literal, NamedTuple
 
-from .measures import ClippedMean, Measure, measures
-from .tally import Tally, add, branch, counts_in_full, is_sized_up, merge, new_tally
-from .words import counting_between, odds
+from ..measures import ClippedMean, Measure, measures
+from ..tally import Tally, add, branch, counts_in_full, is_sized_up, merge, new_tally
+from ..words import counting_between, odds
 
 State = Literal["kept", "broken", "open"]
 WRITTEN = re.compile(r"(?:p(?P<level>\d+(?:\.\d+)?)\((?P<of>.+)\)|(?P<column>.+?))\s*(?P<side><=|>=)\s*"

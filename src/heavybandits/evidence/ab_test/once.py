@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..protocols import FloatArray, IntArray
+from ...protocols import FloatArray, IntArray
 
 _SUMS = 6  # of 1, y, u, y^2, u^2 and y u
 

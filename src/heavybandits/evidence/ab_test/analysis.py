@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._format import number as formatted
-from .._validate import visible
-from ..protocols import FloatArray, IntArray
+from ..._format import number as formatted
+from ..._validate import visible
+from ...protocols import FloatArray, IntArray
+from ..measures import ClippedMean, measures
+from ..report import Evidence
+from ..scale import ladder
+from ..tally import Tally, counts_in_full, is_sized_up, plain_means
+from ..words import Terms, counting_between, shown
 from .adjusted import Adjusted, AdjustedMean
 from .guardrails import GuardrailState
-from .measures import ClippedMean, measures
 from .once import FoldSums, OnceDifference
-from .report import Evidence
 from .sample_ratio import FALSE_ALARMS, SampleRatio
-from .scale import ladder
-from .tally import Tally, counts_in_full, is_sized_up, plain_means
-from .words import Terms, counting_between, shown
 
 if TYPE_CHECKING:
     import pandas as pd
