@@ -120,7 +120,7 @@ def test_contexts_are_only_for_experiments_made_with_one(tmp_path: Path) -> None
             ({"policy": "lin-ucb"}, "policy must be one without features unless there is a context, got 'lin-ucb'"),
             ({"policy": "ucb", "context": {}}, "policy must be one for features"),
             ({"policy": "lin-ucb", "context": {"n_features": 600}}, "<= 512"),
-            ({"policy": "lin-ucb", "context": {"n_features": 200, "shared": True}}, "at most 256 features, got 400"),
+            ({"policy": "lin-ucb", "context": {"n_features": 300, "shared": True}}, "at most 512 features, got 600"),
             ({"policy": "lin-ucb", "context": {"dim": 2}}, "dim"),
         ):
             refused = server("PUT", "/x", {"arms": ARMS, **spec})

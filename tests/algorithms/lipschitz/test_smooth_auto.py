@@ -93,7 +93,7 @@ def test_the_law_is_found(df: float, freedom: float) -> None:
 def fitted(noise: float = 0.2, n: int = 60) -> tuple[Any, IntArray, FloatArray, FloatArray]:
     """Return a fit to a few points, what it was fitted to, and the points."""
     points = halton(20, 1)
-    fit = init_smooth_fit(lowest_waves(1, 12), points, 20)
+    fit = init_smooth_fit(lowest_waves(1, 12), points, 20, n)
     rng = np.random.default_rng(1)
     places = rng.integers(0, 20, n)
     rewards = np.sin(5 * points[places, 0]) + noise * rng.standard_normal(n)

@@ -53,10 +53,12 @@ class SmoothFit(NamedTuple):
     matrix: FloatArray  # scratch: (m, m)
     vectors: FloatArray  # scratch: (3, m)
     sums: FloatArray  # scratch: per point, and for the covariance of a reward with the points
+    residuals: FloatArray  # scratch: per reward that is kept
+    marginals: FloatArray  # scratch: the log marginal likelihood by length scale and signal
 
 
-def init_smooth_fit(waves: FloatArray, points: FloatArray, room: int) -> SmoothFit:
-    """Return a fit without rewards to these points, with room for more."""
+def init_smooth_fit(waves: FloatArray, points: FloatArray, room: int, kept: int) -> SmoothFit:
+    """Return a fit without rewards to these points, with room for more, and for so many rewards."""
     m = len(waves)
     heights = np.zeros((m, room))
     for column, x in enumerate(points):
@@ -74,6 +76,8 @@ def init_smooth_fit(waves: FloatArray, points: FloatArray, room: int) -> SmoothF
         matrix=np.zeros((m, m)),
         vectors=np.zeros((3, m)),
         sums=np.zeros(room),
+        residuals=np.zeros(kept),
+        marginals=np.zeros((len(LENGTH_SCALES), len(SIGNALS))),
     )
 
 
@@ -184,8 +188,7 @@ def log_marginal(fit: SmoothFit, b: FloatArray) -> float:
 @rarely_called
 def choose_prior(fit: SmoothFit, b: FloatArray) -> None:
     """Assume the shortest length scale that the likelihood does not rule out, and for that the largest signal."""
-    heights = np.zeros((len(LENGTH_SCALES), len(SIGNALS)))
-    highest = -math.inf
+    heights, highest = fit.marginals, -math.inf
     for i in range(len(LENGTH_SCALES)):
         for j in range(len(SIGNALS)):
             set_prior(fit, LENGTH_SCALES[i], SIGNALS[j])
@@ -240,7 +243,7 @@ def refit(
     fit: SmoothFit, size: int, points: IntArray, rewards: FloatArray, n: int, frozen: FloatArray, by_means: bool
 ) -> None:
     """Fit the law, the prior and the function to n rewards and to the sums of replaced ones that are kept no more."""
-    b, residuals = fit.vectors[1], np.zeros(n)
+    b, residuals = fit.vectors[1], fit.residuals
     for step in range(SCORING_STEPS):
         set_values(fit, 0, size)
         for k in range(n):

@@ -63,6 +63,7 @@ class SmoothAutoState(NamedTuple):
     places: IntArray  # the points of these
     frozen: FloatArray  # per point: what rewards said that are kept no more
     around: FloatArray  # offsets at which neighbours are tried
+    spot: FloatArray  # scratch: a point
     numbers: Scalars  # see init
 
     def check(self, fresh: SmoothAutoState, n_arms: int) -> None:
@@ -118,11 +119,12 @@ class SmoothAuto(NamedTuple):
             pulls=np.zeros(room, np.int64),
             late=init_late(room),
             spreads=init_spreads(1),
-            fit=init_smooth_fit(lowest_waves(dim, WAVES[row]), points[:size], room),
+            fit=init_smooth_fit(lowest_waves(dim, WAVES[row]), points[:size], room, KEPT),
             kept=np.zeros(KEPT),
             places=np.zeros(KEPT, np.int64),
             frozen=np.zeros(room),
-            around=np.concatenate([size * offsets for size in STEP_SIZES]),
+            around=np.concatenate([step * offsets for step in STEP_SIZES]),
+            spot=np.zeros(dim),
             numbers=init_scalars(n_points=size, first=4 * (dim + 1), seen=0, due=4 * (dim + 1), unit=0.0, origin=0.0),
         )
 
@@ -225,7 +227,7 @@ def learn_anew(state: SmoothAutoState) -> None:
 def choose_unit(state: SmoothAutoState, n: int) -> None:
     """Measure rewards from their median, in units of their median deviation, or of the largest if that is 0."""
     numbers = state.numbers[0]
-    scratch = np.zeros(n)
+    scratch = state.fit.residuals
     for k in range(n):
         scratch[k] = state.kept[k]
     origin = median_in_place(scratch, n)
@@ -250,7 +252,7 @@ def look_nearby(state: SmoothAutoState) -> None:
         if fit.mean[cell] > fit.mean[best]:
             best = cell
     bar = fit.mean[best]
-    x = np.zeros(dim)
+    x = state.spot
     for _ in range(NEW_POINTS):
         cell, highest, chosen = int(numbers.n_points), bar, -1
         if cell == len(state.points):

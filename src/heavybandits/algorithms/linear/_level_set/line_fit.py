@@ -181,6 +181,9 @@ def reweigh(rows: Rows, model: Model, line: Line, law: FloatArray, scale: float,
                 break
             for i in range(d):
                 course[i] = bent[i] + size / before * course[i]
+    course[:] = 0.0  # where rounding has taken over, scratch may be NaN, which files of agents must not hold
+    image[:] = 0.0
+    bent[:] = 0.0
 
 
 @rarely_called
