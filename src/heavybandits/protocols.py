@@ -140,6 +140,10 @@ class Part(Protocol):
         """Refuse numbers that lead out of arrays: compiled code does not check, and agents are loaded from files."""
         ...
 
+    def complete(self) -> None:
+        """Work out, in a state from a file of an earlier version, what that version did not keep."""
+        ...
+
     def restrict(self, among: IntArray | None) -> None:
         """Restrict choices to these arms; ``None`` allows all."""
         ...

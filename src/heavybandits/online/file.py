@@ -49,10 +49,14 @@ class Contents(NamedTuple):
         return None if horizon is None else count("agent", "horizon", horizon)
 
     def state(self, template: Any, n_arms: int) -> Any:
-        """Return the state, which must have the arrays of ``template``, a fresh state."""
-        if list(self.values) != list(dict(arrays(template))):
+        """Return the state, which must have the arrays of a fresh one, ``template``, or be completed by it."""
+        fresh = dict(arrays(template))
+        is_earlier = self.values.keys() < fresh.keys() and hasattr(template, "complete")
+        if not is_earlier and list(self.values) != list(fresh):
             raise ValueError(f"its state is from another version of {self.header['policy']['kind']}")
-        state = rebuilt(template, self.values)
+        state = rebuilt(template, {**fresh, **self.values})
+        if is_earlier:
+            state.complete()
         check_state(state, template, n_arms)
         return state
 

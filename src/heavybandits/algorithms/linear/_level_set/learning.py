@@ -64,6 +64,7 @@ HEAD_START, PENALTY = 0.7, 1.0  # in log likelihood: of the first law, Cauchy, a
 RICH = 20.0  # rewards per parameter that make a second start unnecessary
 ENOUGH_DEGREES = 60.0  # degrees of freedom at which the residuals alone determine the scale
 LOCATION_PRIOR, MEAN_PRIOR = 5.0, 3.0  # how many residuals the spread of the rewards counts for
+MOST_SQUARES = LARGEST_REWARD * LARGEST_REWARD  # at which sums of squares stay, so that no scale is infinite
 FLOOR_SHARE = 1e-4  # the least scale, as a share of the spread of rewards
 CAUTION = 0.3  # share of the ridge that the size of the line suggests
 
@@ -101,7 +102,8 @@ def learn_line(state: LinearSets, x: FloatArray, reward: float) -> None:
         # The gain divides by the expected curvature, not by the observed one, which is negative for far residuals.
         step = follow(model, leverage, residual, w / law[WEIGHT], w / law[INFORMATION])
         if compares_means(state):
-            numbers.squares += residual / (1.0 + leverage + 1.0 / step.mass) * residual
+            square = residual / (1.0 + leverage + 1.0 / step.mass) * residual
+            numbers.squares = min(numbers.squares + square, MOST_SQUARES)
             numbers.freedom += 1.0
             numbers.scale = max(math.sqrt(numbers.squares / numbers.freedom), numbers.floor)
         elif numbers.told == 0.0:
@@ -188,8 +190,9 @@ def fit_means(state: LinearSets, freedom: float, spread: float) -> None:
     squares = 0.0
     for k in range(rows.size[0]):
         squares += rows.residuals[k] * rows.residuals[k]
+    squares = min(squares, MOST_SQUARES)
     scale = shrink_scale(max(math.sqrt(squares / freedom), numbers.floor), 1.48 * spread, freedom, MEAN_PRIOR)
-    numbers.scale, numbers.squares, numbers.freedom = scale, scale * scale * freedom, freedom
+    numbers.scale, numbers.squares, numbers.freedom = scale, min(scale * scale * freedom, MOST_SQUARES), freedom
     learn_ridge(state, law)
 
 

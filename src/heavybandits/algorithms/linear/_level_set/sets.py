@@ -47,6 +47,13 @@ class LinearSets(NamedTuple):
         require_within("level", line.level, -most, most)
         require_within("rows.y", self.rows.y, -LARGEST_REWARD, LARGEST_REWARD)
 
+    def complete(self) -> None:
+        """Work out what files of 0.2.0 do not hold: there, all rows were full, and all pending ones counted."""
+        model, rows = self.model, self.rows
+        rows.filled[: int(rows.size[0])] = rows.x.shape[1]
+        model.counted[:] = model.pending
+        model.offset[:] = model.inverse @ model.line.centre  # the origin is 0
+
 
 def init_numbers(law: int, told: float, only_means: bool) -> Scalars:
     """Return what is known of the noise, and when the next fit is due, before the first reward."""
