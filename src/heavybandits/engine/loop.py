@@ -108,7 +108,7 @@ def simulate(
     ('policy', 'replication', 'round')
     >>> coins = hb.Instance(laws=[hb.Bernoulli(0.1), hb.Bernoulli(0.4)], goal="mean")
     >>> policies = {"identify": hb.make("identify")}
-    >>> result = hb.simulate(coins, policies, horizon=1000, replications=2, evidence=True)
+    >>> result = hb.simulate(coins, policies, horizon=1000, replications=2, seed=1, evidence=True)
     >>> result.named["arm"].values.tolist()
     [[1, 1]]
     """
