@@ -40,6 +40,22 @@ def plural(count: int, noun: str, several: str = "") -> str:
     return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 
+def in_time(days: float) -> str:
+    """Return a length of time in words.
+
+    Examples
+    --------
+    >>> [in_time(days) for days in (0.01, 0.3, 1.5, 12.2, 1000.0)]
+    ['15 minutes', '7 hours', '36 hours', '12 days', '2.7 years']
+    """
+    minutes = max(round(days * 24.0 * 60.0), 1)
+    if minutes < 100:
+        return "1 minute" if minutes == 1 else f"{minutes if minutes < 10 else 5 * math.ceil(minutes / 5)} minutes"
+    if days < 2.0:
+        return plural(round(days * 24.0), "hour")
+    return plural(round(days), "day") if days < 730.0 else f"{days / 365.25:.1f} years"
+
+
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table for a terminal, with the first column aligned left and the others right.
 

@@ -19,10 +19,13 @@ def walk(tree: Any, path: str = "state") -> Iterator[tuple[str, Any]]:
     >>> [path for path, _ in walk(hb.UCB().init(n_arms=2, horizon=None))][:4]
     ['state', 'state.pulls', 'state.tournament', 'state.tournament.line']
     """
-    yield path, tree
-    if isinstance(tree, tuple):
-        for name, part in zip(getattr(tree, "_fields", range(len(tree))), tree, strict=True):
-            yield from walk(part, f"{path}.{name}")
+    waiting = [(path, tree)]  # the next one last
+    while waiting:
+        path, part = waiting.pop()
+        yield path, part
+        if isinstance(part, tuple):
+            names = getattr(part, "_fields", range(len(part)))
+            waiting += [(f"{path}.{name}", inner) for name, inner in zip(names, part, strict=True)][::-1]
 
 
 def parts(tree: Any, kind: type[Kind]) -> Iterator[Kind]:

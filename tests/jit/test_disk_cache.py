@@ -103,11 +103,12 @@ def test_a_damaged_cache_is_made_anew(folder: Path) -> None:
     assert run(folder) == {**first, "compilations": 0}
 
 
-def test_processes_may_write_the_same_file_at_once(folder: Path) -> None:
+def test_processes_may_write_the_same_file_at_once_and_read_it_if_no_more_can_be_written(folder: Path) -> None:
     both = [begin(folder), begin(folder)]
     first, second = map(finish, both)
     assert first["pulls"] == second["pulls"]
-    assert run(folder) == {**first, "compilations": 0}
+    read_only = f"import tempfile; tempfile.TemporaryFile = lambda dir: open('/dev/null/nowhere'){RUN}"
+    assert run(folder, read_only) == {**first, "compilations": 0}
     assert not list((folder / "cache").rglob("*.tmp"))
 
 

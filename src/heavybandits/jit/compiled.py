@@ -28,6 +28,7 @@ from .register import register
 
 # Compiled code by function, classes and argument types: finding it here does not wait for other threads to compile.
 _ready: dict[Any, Callable[..., Any]] = {}
+_types: dict[Any, Any] = {}  # numba's types of values, by their outlines
 
 
 def without_text(parameters: Any) -> Any:
@@ -94,9 +95,26 @@ def key_of(function: Callable[..., Any], policy: Any, state: Any, *arguments: An
     >>> short == long
     True
     """
-    numba: Any = importlib.import_module("numba")
-    signature = tuple(numba.typeof(argument) for argument in (policy, state, *arguments))
+    typeof = importlib.import_module("numba").typeof
+    signature = tuple(_type_of(argument, typeof) for argument in (policy, state, *arguments))
     return function, tuple(dict.fromkeys((*classes_of(policy), *classes_of(state)))), signature
+
+
+def _type_of(value: Any, typeof: Callable[[Any], Any]) -> Any:
+    """Return numba's type of a value; to find it out anew takes longer than all else that a new agent needs."""
+    outline = _outline(value, typeof)
+    if outline not in _types:
+        _types[outline] = typeof(value)
+    return _types[outline]
+
+
+def _outline(value: Any, typeof: Callable[[Any], Any]) -> Any:
+    """Return what decides about numba's type of a value, quickly if that consists of arrays."""
+    if is_named_tuple(value):
+        return type(value), *(_outline(part, typeof) for part in value)
+    if isinstance(value, np.ndarray):
+        return type(value), value.dtype, value.dtype.isalignedstruct, value.ndim, value.flags.num
+    return typeof(value)
 
 
 def _require_arrays(owner: str, state: Any) -> None:

@@ -45,13 +45,18 @@ def attach(dispatcher: Any, name: str, prepare: Callable[[], None]) -> bool:
 
 @functools.cache
 def _folder() -> Path | None:
-    """Return the first folder for the cache that can be written to, or None."""
+    """Return the first folder for the cache that can be written to, or None.
+
+    The folder that NUMBA_CACHE_DIR names need not be writable if there is code in it: an image may contain it.
+    """
     numba: Any = importlib.import_module("numba")
     system = {"win32": os.environ.get("LOCALAPPDATA", "~"), "darwin": "~/Library/Caches"}
     user = Path(os.environ.get("XDG_CACHE_HOME") or system.get(sys.platform, "~/.cache")).expanduser()
     folders = [Path(__file__).parent / "__pycache__", user / "heavybandits"]
     if numba.config.CACHE_DIR:
         folders.insert(0, Path(numba.config.CACHE_DIR) / "heavybandits")
+        if any(folders[0].glob("*.nbc")):
+            return folders[0]
     for folder in folders:
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
