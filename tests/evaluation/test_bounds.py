@@ -12,10 +12,10 @@ from heavybandits.evaluation.bounds import _bets, gather_pairs, least_average, l
 from heavybandits.protocols import FloatArray
 
 
-def log_wealth(weights: FloatArray, y: FloatArray, most: float, m: float) -> float:
+def log_wealth(weights: FloatArray, y: FloatArray, most: float, m: float, chance: float | None = None) -> float:
     """Return the logarithm of the mixture's wealth, factor by factor on all rows."""
     logs = []
-    for bet, share, log in zip(*_bets(most), strict=True):
+    for bet, share, log in zip(*_bets(most, chance), strict=True):
         factors = 1.0 + bet * (y / m - 1.0) - bet * share * (weights - 1.0)
         assert (factors > 0.0).all()
         logs.append(log + float(np.log(factors).sum()))
@@ -31,6 +31,29 @@ def test_the_grid_never_helps_and_costs_little(most: float, few: bool) -> None:
     bound = least_mean(weights, y, most, 0.05)
     assert log_wealth(weights, y, most, bound) >= math.log(20.0)
     assert log_wealth(weights, y, most, 1.02 * bound) < math.log(20.0)
+
+
+@given(st.floats(1.0, 30.0), st.floats(0.001, 0.9), st.integers(0, 100))
+def test_coins_are_bounded_where_the_wealth_of_their_bets_is_enough(most: float, chance: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights = np.where(rng.random(2000) < 1.0 / most, most, 0.0)
+    y = weights * (rng.random(2000) < chance)
+    bound = least_mean(weights, y, most, 0.05, most)
+    for m in bound * np.array([0.3, 0.9, 1.0]) if bound > 0.0 else ():
+        assert log_wealth(weights, y, most, m, m / most) >= math.log(20.0)
+    for m in np.array([1.001, 1.1, 2.0]) * bound if bound > 0.0 else (1e-9,):
+        assert log_wealth(weights, y, most, m, m / most) < math.log(20.0)
+
+
+def test_the_bound_of_twenty_coins_is_close_to_that_of_a_normal_law() -> None:
+    ratios = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        weights = np.where(rng.random(20_000) < 0.05, 20.0, 0.0)
+        y = weights * (rng.random(20_000) < 0.02)
+        ratios.append((least_mean(weights, y, 20.0, 0.05, 20.0), y.mean() - 1.645 * y.std() / math.sqrt(len(y))))
+    ours, usual = np.mean(ratios, axis=0)
+    assert ours > 0.79 * usual
 
 
 @given(st.lists(st.tuples(st.floats(0.0, 20.0), st.floats(0.0, 1e6)), min_size=1, max_size=60))
@@ -86,6 +109,16 @@ def test_bounds_are_rarely_wrong_at_any_look(law: str) -> None:
         y = weights * draw(rng, 4000)
         wrong += any(least_mean(weights[:n], y[:n], 5.0, 0.1) > mean for n in (50, 200, 800, 2000, 4000))
     assert wrong <= 20 + 3 * math.sqrt(18)
+
+
+def test_coins_are_rarely_bounded_wrongly_at_any_look() -> None:
+    wrong = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        weights = np.where(rng.random(3000) < 0.25, 4.0, 0.0)
+        y = weights * (rng.random(3000) < 0.04)
+        wrong += any(least_mean(weights[:n], y[:n], 4.0, 0.2, 4.0) > 0.04 for n in (100, 300, 1000, 3000))
+    assert 1 <= wrong <= 20 + 3 * math.sqrt(16)
 
 
 def test_averages_of_changing_means_are_bounded() -> None:

@@ -51,6 +51,12 @@ def test_an_arm_is_worth_what_it_pays() -> None:
     assert "<table>" in value._repr_html_()
 
 
+def test_coins_are_taken_for_coins_aloud() -> None:
+    said = "The interval takes rewards to be 0 or 1, as all of this log are; state cap if they can be more."
+    assert said in str(one(coins(), arm="green"))
+    assert "takes rewards to be" not in str(one(coins(), arm="green", cap=1))
+
+
 def test_a_function_chooses_by_what_is_known() -> None:
     log = coins()
     value = one(log, by=lambda known: "green" if known["age"] < 50 else {"blue": 0.25, "red": 0.75})
@@ -283,3 +289,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
         code, out, err = run(["evaluate", str(path), *wrong], capsys, monkeypatch)
         assert (code, out, len(err.splitlines())) == (2, "", 1)
         assert message in err
+
+
+def test_rare_coins_are_bounded_more_closely_unless_a_stated_cap_may_hide_other_rewards() -> None:
+    rng = np.random.default_rng(0)
+    green = rng.random(10_000) < 0.1
+    log = {"arm": np.where(green, "green", "blue"), "p": np.where(green, 0.1, 0.9),
+           "reward": (rng.random(10_000) < 0.02).astype(float)}  # fmt: skip
+    coins, capped = hb.evaluate(log, arm="green"), hb.evaluate(log, arm="green", cap=1.0)
+    assert 0.0 < 1.05 * capped.low < coins.low < coins.estimate == capped.estimate

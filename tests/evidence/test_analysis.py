@@ -179,3 +179,16 @@ def test_the_help_of_the_command_is_whole() -> None:
     assert len(options) > 15
     for option in options:
         assert " ".join(str(option.help).split()) in shown, option.name
+
+
+def test_printing_works_out_the_rows_that_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = hb.compare({str(arm): [0.5, 1.5, 2.5 + arm] * 4 for arm in range(300)}, control="7", cap=1000.0)
+    looked, difference = list[str](), found.difference
+
+    def noted(arm: str) -> tuple[float, float, float]:
+        looked.append(arm)
+        return difference(arm)
+
+    monkeypatch.setattr(found, "difference", noted)
+    assert "The table shows 20 of 300 arms." in str(found)
+    assert len(looked) == 20

@@ -82,7 +82,25 @@ def test_arms_share_delta() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["latency", "latency <= 20", "latency <= -20", "orders >= +2%", "p0(x) <= +1", "p100(x) <= +1", 3, "<= +2"]
+    "text",
+    [
+        "latency",
+        "latency <= 20",
+        "latency <= -20",
+        "orders >= +2%",
+        "p0(x) <= +1",
+        "p100(x) <= +1",
+        3,
+        "<= +2",
+        "p95(latency <= +50",
+        "median(x) >= -1",
+        "mean(x) >= -1",
+        "p95((x)) <= +1",
+        "quality >= -\u0661",
+        "p\u0669(x) <= +1",
+        "latency <= +20\n",
+        "a\nb <= +20",
+    ],
 )
 def test_what_guardrails_may_be(text: object) -> None:
     with pytest.raises(ValueError, match=r"^compare: a guardrail must read like 'latency <= \+20'"):

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
+from .._format import plural
 from .._validate import finite, fraction, in_range, unknown, whole
 from ..algorithms.registry import is_registered, make
 from ..evidence.scale import LOW, WIDE
@@ -107,7 +108,7 @@ def evaluate(
     ...        "reward": rng.random(5000) < np.where(green, 0.2, 0.1)}
     >>> value = evaluate(log, arm="green")
     >>> print(value.sentences[1])
-    It earns between 0.162 and 0.243, however often you look (wrong in at most 5% of logs).
+    It earns between 0.160 and 0.244, however often you look (wrong in at most 5% of logs).
     """
     columns = {word: name.strip() for word, name in
                (("arm", arm_column), ("reward", reward_column), ("p", p_column)) if name != word}  # fmt: skip
@@ -131,14 +132,14 @@ def evaluate(
         targets = [chosen_by(found, by, _name(by))]
     for target in targets:
         require_coverage(found, target)
-    most = math.inf if floor is None else 1.0 / floor
-    weighted = [_weigh(found, target, most) for target in targets]
+    set_before = stated is None and floor is not None and by is None  # then weights of an arm are 0 or one number
+    weighted = [_weigh(found, target, floor, set_before) for target in targets]
     ones = np.ones(len(found.p))
     logged = Weighted("as logged", ones, found.rewards, found.arms, targets[0].plan, 1.0)
     sized = None if math.isfinite(limits.high - limits.low) else _sized_up(found.rewards)
     values = [
         weighted_value(one, logged, limits, sized, method=method, delta=delta, covered=target.covered,
-                 notes=_notes(found, one))
+                 notes=_notes(found, one, limits))
         for one, target in zip(weighted, targets, strict=True)
     ]  # fmt: skip
     return values[0] if len(values) == 1 else _chosen(weighted, values, limits, sized, delta)
@@ -200,19 +201,27 @@ def _sized_up(rewards: FloatArray) -> tuple[Counting, int] | None:
     return None
 
 
-def _weigh(log: LoggedDecisions, target: Target, most: float) -> Weighted:
-    return Weighted(target.name, target.chances / log.p, log.rewards, log.arms, target.plan, most)
+def _weigh(log: LoggedDecisions, target: Target, floor: float | None, set_before: bool) -> Weighted:
+    weights = target.chances / log.p
+    most = float(weights.max()) if set_before else math.inf if floor is None else 1.0 / floor
+    return Weighted(target.name, weights, log.rewards, log.arms, target.plan, most)
 
 
-def _notes(log: LoggedDecisions, one: Weighted) -> tuple[str, ...]:
-    """Say what is odd about the log."""
+def _notes(log: LoggedDecisions, one: Weighted, limits: Counting) -> tuple[str, ...]:
+    """Say what is taken for granted, and what is odd about the log."""
     notes, mean = [], float(one.weights.mean())
+    if math.isfinite(limits.high) and not limits.stated:
+        notes.append(f"The interval takes rewards to be 0 or {limits.high:g}, as all of this log are; state cap if "
+                     "they can be more.")  # fmt: skip
     error = float(one.weights.std()) / math.sqrt(len(one.weights))
     if abs(mean - 1.0) > DOUBTFUL * max(error, 1e-9):
         notes.append(f"Its weights are {mean:.3g} on average, where 1 is expected: p may be wrong, or the log could "
                      "not make some of its decisions.")  # fmt: skip
     if log.dropped:
         notes.append(f"{log.dropped:,} rows without an arm or a reward are left out.")
+    if log.undrawn:
+        notes.append(f"Left out, because nothing was drawn: {plural(log.undrawn, 'decision')} of a paused or finished "
+                     "experiment, or of units that keep their arm.")  # fmt: skip
     if one.most == math.inf:
         notes.append("Probabilities change during the log; the interval is narrower if you state their floor.")
     return tuple(notes)

@@ -11,6 +11,11 @@ largest m at which it has reached :math:`1/\delta` is a lower bound of the mean.
 second term is a control variate: where large y come with large w, it takes out what the weights alone explain.  It
 needs M; without one, s = 0.
 
+If every y is 0 or one number c, the hypothesis that their mean is m says how often c comes: with the chance m/c.  Bets
+are then multiples of it, f = g m/c with fixed g.  What they make depends on the number of coins alone, however rare
+these are, so that fewer bets have to share the weight.  It falls in m as well, for :math:`s \le 1`; and a bet that is
+too large at some m is left out there.
+
 Rows are gathered on a grid of pairs (w, y) before bets are computed.  A pair between grid points is split among them so
 that both means are kept; the logarithm of a factor is concave, so this lowers the wealth, and the bound stays valid.
 """
@@ -28,6 +33,10 @@ from ..protocols import FloatArray
 # call for: about sqrt(2 log(1/delta)/n) standard deviations of y/m.
 HALVINGS = np.arange(1.0, 21.0)
 PRIOR = 1.0 / (1.0 + ((HALVINGS - 8.0) / 3.0) ** 2)
+# For n coins the best multiple is about sqrt(2 log(1/delta)/n).  Weights favour those for a few dozen coins: a
+# small weight costs least where many coins make the bound narrow anyway.
+COIN_HALVINGS = np.arange(-6.0, 17.0)
+COIN_PRIOR = 1.0 / (1.0 + COIN_HALVINGS**2)
 CONTROL_SHARES = {0.0: 0.4, 0.5: 0.15, 1.0: 0.45}  # of the control variate, with their weights
 POINTS = 48, 400  # of the grids of weights and of rewards, unless there are fewer different values
 BISECTED = 50
@@ -80,10 +89,13 @@ def _place(values: FloatArray, grid: FloatArray) -> tuple[np.ndarray, FloatArray
     return at, np.clip((values - grid[at]) / gap, 0.0, 1.0)
 
 
-def least_mean(weights: FloatArray, rewards: FloatArray, most: float, delta: float) -> float:
+def least_mean(
+    weights: FloatArray, rewards: FloatArray, most: float, delta: float, coin: float | None = None
+) -> float:  # fmt: skip
     """Return a lower bound of the mean of nonnegative weighted rewards, wrong at any time with probability delta.
 
-    ``weights`` have mean 1 and are never above ``most``, which may be infinite.
+    ``weights`` have mean 1 and are never above ``most``, which may be infinite.  If weighted rewards can only be 0 or
+    one number, ``coin`` is that number.
 
     Examples
     --------
@@ -91,18 +103,21 @@ def least_mean(weights: FloatArray, rewards: FloatArray, most: float, delta: flo
     >>> drawn = np.where(rng.random(20_000) < 0.1, 10.0, 0.0)
     >>> round(least_mean(drawn, drawn * rng.exponential(size=20_000), 10.0, 0.05), 2)
     0.94
+    >>> clicks = drawn * (rng.random(20_000) < 0.02)
+    >>> [round(least_mean(drawn, clicks, 10.0, 0.05, coin), 4) for coin in (None, 10.0)]
+    [0.0089, 0.0096]
     """
     total = float(rewards.sum())
     if not 0.0 < total < math.inf:
         return 0.0
     pairs = gather_pairs(weights, rewards)
-    bets, shares, logs = _bets(most)
-    steady = 1.0 - bets - np.outer(pairs.weights - 1.0, bets * shares)
-    low, high = 0.0, total / len(rewards)
+    low, high = 0.0, total / max(min(len(rewards), float(weights.sum())), 1.0)  # by IPS or SNIPS
     for _ in range(BISECTED):
         m = 0.5 * (low + high) if low > 0.0 else high / 4.0
         if low == 0.0 and m < 1e-300:
             return 0.0
+        bets, shares, logs = _bets(most, None if coin is None else m / coin)
+        steady = 1.0 - bets - np.outer(pairs.weights - 1.0, bets * shares)
         with np.errstate(divide="ignore"):
             wealth = logs + pairs.counts @ np.log(np.maximum(steady + np.outer(pairs.rewards / m, bets), 0.0))
         top = float(wealth.max())
@@ -115,14 +130,19 @@ def least_mean(weights: FloatArray, rewards: FloatArray, most: float, delta: flo
     return low
 
 
-def _bets(most: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the bets, the shares of the control variate, and the logarithms of their weights."""
-    bets = np.repeat(0.5**HALVINGS, len(CONTROL_SHARES))
-    shares = np.tile(list(CONTROL_SHARES), len(HALVINGS))
-    weights = np.repeat(PRIOR, len(CONTROL_SHARES)) * np.tile(list(CONTROL_SHARES.values()), len(HALVINGS))
+def _bets(most: float, chance: float | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the bets, the shares of the control variate, and the logarithms of their weights.
+
+    ``chance`` is that of a coin, if rewards are coins.
+    """
+    halvings, prior = (HALVINGS, PRIOR) if chance is None else (COIN_HALVINGS, COIN_PRIOR)
+    bets = np.repeat(0.5**halvings, len(CONTROL_SHARES)) * (1.0 if chance is None else chance)
+    shares = np.tile(list(CONTROL_SHARES), len(halvings))
+    weights = np.repeat(prior, len(CONTROL_SHARES)) * np.tile(list(CONTROL_SHARES.values()), len(halvings))
     reach = np.where(shares == 0.0, 1.0, 1.0 + shares * (min(most, 1e300) - 1.0))
     usable = bets * reach < 0.9  # no factor is below a tenth
-    return bets[usable], shares[usable], np.log(weights[usable] / weights[usable].sum())
+    total = weights[usable].sum() if chance is None else weights.sum()  # the same for all chances: wealth falls in m
+    return bets[usable], shares[usable], np.log(weights[usable] / total)
 
 
 def least_average(rewards: FloatArray, delta: float) -> float:

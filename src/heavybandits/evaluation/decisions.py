@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..logs.columns import NAMED, Kind, as_array, pick
+from ..logs.export import events, is_export, number_in
 from ..logs.frames import Frame, Source, frames_of
 from ..protocols import FloatArray, IntArray
 
 OPEN_BANDIT = {"arm": "item_id", "reward": "click", "p": "propensity_score", "time": "timestamp"}
-EXPORT = {"kind", "id", "arm", "value", "p"}  # columns by which an export of the service is known
 COLUMNS_OF_A_LOG = ("arm", "reward", "p")
+UNDRAWN = ("sticky", "paused", "finished")  # reasons of decisions that were certain
 NO_P = "a policy that does not say with which probability it chose cannot be evaluated against another one"
 
 
@@ -34,6 +35,8 @@ class LoggedDecisions(NamedTuple):
         What was known before each decision: columns by name.
     dropped
         How many rows were left out because they lacked an arm or a reward.
+    undrawn
+        How many decisions of an export were left out because nobody drew them.
     """
 
     source: str
@@ -43,6 +46,7 @@ class LoggedDecisions(NamedTuple):
     p: FloatArray
     known: Mapping[str, Sequence[Any]]
     dropped: int
+    undrawn: int = 0
 
     @property
     def fixed(self) -> bool:
@@ -76,7 +80,7 @@ def read_decisions(source: Source, columns: Mapping[str, str], contexts: bool = 
     (('7', '3'), [1, 0], [1.0, 0.0], [0.25, 0.5])
     """
     frames = frames_of(source, "evaluate")
-    if not columns and all(set(frame.names) >= EXPORT and "reward" not in frame.names for frame in frames):
+    if not columns and is_export(frames):
         return _from_export(frames)
     names = {word: columns.get(word, word) for word in (*COLUMNS_OF_A_LOG, "time")}
     if not columns and all(set(frame.names) >= set(list(OPEN_BANDIT.values())[:3]) for frame in frames):
@@ -124,21 +128,26 @@ def _others(frames: Sequence[Frame], taken: set[str]) -> dict[str, list[Any]]:
 def _from_export(frames: Sequence[Frame]) -> LoggedDecisions:
     """Read the service's log: each decision with the reward that was learned of it.
 
-    With a default or a sum that is the value with which its window closed, else the reward that was reported.
+    With a default or a sum that is the value with which its window closed, else the reward that was reported.  Left out
+    are decisions that nobody drew: of a paused or finished experiment, and all but the first of a unit that keeps its
+    arm.
     """
+    undrawn = 0
     decisions: dict[str, tuple[str, float, Any]] = {}
     paid: dict[str, Any] = {}
     for frame in frames:
-        wanted = ["kind", "id", "arm", "value", "p", *(["context"] if "context" in frame.names else [])]
-        columns, _ = frame.take([frame.names.index(name) for name in wanted], [])
-        for kind, key, arm, value, p, *context in zip(*(as_array(column).tolist() for column in columns), strict=True):
-            if kind == "decision":
-                decisions[key] = (arm, _number(p), context[0] if context else None)
-            elif kind == "close" or (kind == "reward" and key in decisions):
+        more = [name for name in ("reason", "context") if name in frame.names]
+        for kind, key, arm, value, p, *others in events(frame, ["kind", "id", "arm", "value", "p", *more]):
+            told = dict(zip(more, others, strict=True))
+            if kind == "decision" and told.get("reason") in UNDRAWN:
+                undrawn += 1
+            elif kind == "decision":
+                decisions[key] = (arm, number_in(p), told.get("context"))
+            elif kind in ("close", "reward") and key in decisions:
                 paid[key] = value
             elif kind in ("cancel", "retract"):
                 paid.pop(key, None)
-    kept = [key for key in decisions if not math.isnan(_number(paid.get(key)))]
+    kept = [key for key in decisions if not math.isnan(number_in(paid.get(key)))]
     rows = [decisions[key] for key in kept]
     labels = tuple(dict.fromkeys(arm for arm, _, _ in rows))
     numbers = {label: number for number, label in enumerate(labels)}
@@ -150,16 +159,9 @@ def _from_export(frames: Sequence[Frame]) -> LoggedDecisions:
         raise ValueError(f"{source}: p is missing in {lacking:,} of {len(p):,} decisions; {NO_P}")
     return _checked(LoggedDecisions(
         source, labels, np.array([numbers[arm] for arm, _, _ in rows], np.int64),
-        np.array([_number(paid[key]) for key in kept]), p,
-        {name: [context.get(name) for context in contexts] for name in names}, len(decisions) - len(rows),
+        np.array([number_in(paid[key]) for key in kept]), p,
+        {name: [context.get(name) for context in contexts] for name in names}, len(decisions) - len(rows), undrawn,
     ))  # fmt: skip
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value) if value is not None and value != "" else math.nan
-    except (TypeError, ValueError):
-        return math.nan
 
 
 def _context(value: Any) -> dict[str, Any]:

@@ -64,14 +64,19 @@ class Weighted:
         if limits.low == -math.inf:
             return -math.inf
         counted = limits.counted(self.rewards) if limits.stated else self.rewards
-        return limits.low + least_mean(self.weights, self.weights * (counted - limits.low), self.most, delta)
+        return limits.low + self._least(counted - limits.low, limits, delta)
 
     def high(self, limits: Counting, delta: float) -> float:
         """Return an upper bound of what the target earns per decision, counting rewards within the limits."""
         if limits.high == math.inf:
             return math.inf
-        left = limits.high - limits.counted(self.rewards)
-        return limits.high - least_mean(self.weights, self.weights * left, self.most, delta)
+        return limits.high - self._least(limits.high - limits.counted(self.rewards), limits, delta)
+
+    def _least(self, paid: FloatArray, limits: Counting, delta: float) -> float:
+        """Return a lower bound of the mean of nonnegative rewards; they are no coins if a stated limit may cut them."""
+        terms, coin = self.weights * paid, self.most * (limits.high - limits.low)
+        are_coins = not limits.stated and bool(((terms == 0.0) | (terms == coin)).all())
+        return least_mean(self.weights, terms, self.most, delta, coin if are_coins else None)
 
     def estimate(self, method: str, limits: Counting) -> float:
         """Return what the target earns per decision, by a method of :data:`~.estimators.METHODS` or ``"dr"``."""

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .ab_test.guardrails import Guardrail, GuardrailState, stand
+from .gain import Gain, gain_over
+from .measures import ClippedMean
 from .report import Evidence
 from .scale import TAU
 from .tally import Tally, learn, new_tally
@@ -24,7 +27,9 @@ class Ledger:
     arms
         The names of the arms.
     goal
-        ``"mean"``, or ``"location"`` for medians.
+        ``"mean"``, ``"location"`` for medians, or the level of a quantile.
+    minimise
+        Whether rewards are costs.
 
     Examples
     --------
@@ -36,10 +41,11 @@ class Ledger:
     'green'
     """
 
-    def __init__(self, arms: Sequence[str], goal: str) -> None:
-        self.goal = goal
+    def __init__(self, arms: Sequence[str], goal: str | float, minimise: bool = False) -> None:
+        self.goal, self.minimise = goal, minimise
         self._numbers: dict[str, int] = {arm: number for number, arm in enumerate(arms)}
-        self._tally = new_tally(len(arms), None if goal == "mean" else MEDIAN)
+        tau = None if goal == "mean" else MEDIAN if goal == "location" else float(goal)
+        self._tally = new_tally(len(arms), 1.0 - tau if tau is not None and minimise else tau)
 
     @property
     def arms(self) -> list[str]:
@@ -51,10 +57,30 @@ class Ledger:
         """How many rewards there were."""
         return int(self._tally.n.sum())
 
+    def n_of(self, arm: str) -> int:
+        """Return how many rewards of an arm there were."""
+        return int(self._tally.n[self._numbers[arm]])
+
+    def guarded(self, rail: Guardrail, arm: str, control: str, level: float) -> GuardrailState:
+        """Return whether an arm keeps to a guardrail against the control, in a ledger that was not told of costs.
+
+        Examples
+        --------
+        >>> from heavybandits.evidence.ab_test.guardrails import read_guardrail
+        >>> ledger = Ledger(["blue", "green"], "mean")
+        >>> for n in range(400):
+        ...     ledger.learn("blue", 1.0)
+        ...     ledger.learn("green", float(n % 2))
+        >>> ledger.guarded(read_guardrail("docs", "quality >= -0.1"), "green", "blue", 0.05).state
+        'broken'
+        """
+        numbers = self._numbers
+        return stand(rail, self._tally, list(numbers), numbers[arm], numbers[control], level)
+
     def learn(self, arm: str, reward: float) -> None:
         """Take in a reward, which may be infinite but not NaN."""
         with np.errstate(all="ignore"):  # as compiled code does
-            learn(self._tally, self._numbers[arm], reward)
+            learn(self._tally, self._numbers[arm], 0.0 - reward if self.minimise else reward)
 
     def add_arm(self, arm: str) -> None:
         """Add an arm without rewards; one that was here before goes on with those it had."""
@@ -89,18 +115,47 @@ class Ledger:
         # Arms that are gone count too: any of them might have been named while it was here.
         level = delta * len(arms) / len(self._numbers)
         number = arms.index(control) if control is not None and control in arms else -1
-        terms = Terms(tuple(arms), self.goal, False, delta, eps, number)
+        terms = Terms(tuple(arms), self.goal, self.minimise, delta, eps, number)
         return Evidence(self._tally._replace(**part), terms, level=level, closest=closest)
+
+    def gain(self, found: Evidence, control: str, delta: float = 0.05) -> Gain | None:
+        """Return how much more all arms have earned than the control would have, those that are gone included.
+
+        Parameters
+        ----------
+        found
+            What is known about the arms, which says up to which amount rewards count.
+        control
+            The arm to compare with.
+        delta
+            How often the bounds may be wrong.
+
+        Examples
+        --------
+        >>> ledger = Ledger(["blue", "green"], "mean")
+        >>> for reward in [1.0, 0.0, 1.0, 1.0] * 50:
+        ...     ledger.learn("green", reward)
+        ...     ledger.learn("blue", float(reward == 0.0))
+        >>> gain = ledger.gain(ledger.evidence(["blue", "green"]), "blue")
+        >>> 0 < gain.low < gain.value < gain.high
+        True
+        """
+        measure = found.measure
+        if not isinstance(measure, ClippedMean):  # sums of medians mean nothing
+            return None
+        whole = ClippedMean(self._tally, measure.clip, measure.share)
+        return gain_over(whole, self._numbers[control], delta * measure.share)
 
     def copied(self) -> Ledger:
         """Return a copy that later rewards do not change."""
-        fresh = Ledger(list(self._numbers), self.goal)
+        fresh = Ledger(list(self._numbers), self.goal, self.minimise)
         fresh._tally = Tally._make(array.copy() for array in self._tally)
         return fresh
 
     def dumps(self) -> bytes:
         """Return all of it as bytes: the same for equal ledgers."""
-        head = json.dumps({"goal": self.goal, "arms": list(self._numbers)})
+        costs = {"minimise": True} if self.minimise else {}
+        head = json.dumps({"goal": self.goal, "arms": list(self._numbers)} | costs)
         return b"\n".join([head.encode(), self._tally.dumps()])
 
     @classmethod

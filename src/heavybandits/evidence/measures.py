@@ -97,6 +97,15 @@ class ClippedMean:
         with np.errstate(invalid="ignore"):
             return np.asarray(low + (high - low) * (inside / rows.sum(axis=1)))
 
+    @property
+    def first_mean(self) -> float:
+        """The mean of the first rewards, which decided the scale, in units of the clip; 1/2 if there are none."""
+        (low, high), (size, zeros) = self.limits, self.tally.sizes
+        if size + zeros == 0:
+            return 0.5
+        inside = np.clip(np.append(self.tally.first[:size], 0.0), low, high)
+        return float((inside[:-1].sum() + zeros * inside[-1]) / (size + zeros) - low) / (high - low)
+
     def log_evidence(
         self, b: int, a: int, *, eps: float = 0.0, times: float = 1.0, below: float = -math.inf,
         above: float = math.inf,

@@ -80,6 +80,7 @@ class Evidence:
         closest: int | None = None, ladder: list[Measure] | None = None,
     ) -> None:  # fmt: skip
         self._tally, self._terms = tally, terms
+        self._rows: dict[tuple[str, bool], ArmEvidence] = {}  # that were asked for
         self._verdict: Verdict | None = None
         if is_sized_up(tally):
             self._verdict = judge(tally, ladder or measures(tally), level or terms.delta, terms.eps, peaks, closest)
@@ -90,12 +91,22 @@ class Evidence:
         self.left_out = int(tally.n.sum() - round(float(tally.rows.sum())))
 
     @property
+    def measure(self) -> Measure | None:
+        """What arms are compared by; None before that is decided."""
+        return None if self._verdict is None else self._verdict.measure
+
+    @property
     def cap(self) -> tuple[float, float] | None:
         """From which amount to which rewards count."""
         if self._verdict is None:
             return None
         low, high = sorted(self._terms.sign * limit for limit in self._verdict.measure.limits)
         return low + 0.0, high + 0.0
+
+    @property
+    def counted(self) -> str:
+        """Between what rewards count, in words; empty if all of them count in full, or nothing is decided yet."""
+        return "" if self._verdict is None else counting(self._tally, self._verdict, self._terms)
 
     @property
     def is_close(self) -> bool:
@@ -149,6 +160,11 @@ class Evidence:
 
     def about(self, arm: str, lift: bool = True) -> ArmEvidence:
         """Return what is known about one arm: its row of the table; the bounds of a lift take the longest."""
+        if (arm, lift) not in self._rows:
+            self._rows[arm, lift] = self._about(arm, lift)
+        return self._rows[arm, lift]
+
+    def _about(self, arm: str, lift: bool) -> ArmEvidence:
         terms, verdict, number = self._terms, self._verdict, self._terms.arms.index(arm)
         n = int(self._tally.n[number])
         if verdict is None:
@@ -161,12 +177,33 @@ class Evidence:
         estimate, evidence = terms.sign * float(self._estimates[number]), math.exp(min(log, LARGEST_LOG))
         return ArmEvidence(arm, n, estimate, low + 0.0, high + 0.0, *lifts, evidence, min(1.0, math.exp(-log)))
 
+    def difference(self, arm: str) -> tuple[float, float, float]:
+        """Return an arm's difference to the control with bounds, which are wrong at any time as rarely as verdicts.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> coins = {"blue": [0.0, 1.0] * 100, "green": [1.0, 1.0, 1.0, 0.0] * 50}
+        >>> [round(end, 2) for end in hb.compare(coins, control="blue", cap=1.0).difference("green")]
+        [0.25, 0.09, 0.41]
+        """
+        verdict, terms, number = self._verdict, self._terms, self._terms.arms.index(arm)
+        if verdict is None or terms.control < 0:
+            return math.nan, math.nan, math.nan
+        if number == terms.control:
+            return 0.0, 0.0, 0.0
+        measure, sign, need = verdict.measure, terms.sign, math.log(2.0 / (terms.delta * verdict.measure.share))
+        low = sign * measure.least_difference(number, terms.control, need)
+        high = -sign * measure.least_difference(terms.control, number, need)
+        low, high = sorted((low, high))
+        return sign * float(self._estimates[number] - self._estimates[terms.control]), low, high
+
     @cached_property
     def _estimates(self) -> FloatArray:
         """The measure's estimates, as rewards."""
         return np.full(len(self._terms.arms), math.nan) if self._verdict is None else self._verdict.measure.estimates()
 
-    @property
+    @cached_property
     def estimates(self) -> dict[str, float]:
         """What arms are compared by; NaN without rewards that count."""
         return dict(zip(self._terms.arms, (self._terms.sign * self._estimates).tolist(), strict=True))
@@ -236,8 +273,7 @@ class Evidence:
         what = f"{terms.measure} {'cost' if terms.minimise else 'reward'}" if not terms.is_mean else (
             f"mean {'cost' if terms.minimise else 'reward'}"
         )  # fmt: skip
-        counted = "" if self._verdict is None else counting(self._tally, self._verdict, terms)
-        return f"{what}, {counted}" if counted else what
+        return f"{what}, {self.counted}" if self.counted else what
 
 
 def _percent(lift: float, low: float, high: float) -> str:

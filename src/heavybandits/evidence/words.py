@@ -179,7 +179,9 @@ def _open(tally: Tally, verdict: Verdict, terms: Terms) -> list[str]:
     estimates = terms.sign * verdict.measure.estimates()
     name, other = terms.arms[leader], terms.arms[rival]
     if math.isnan(estimates[rival]):
-        return [f"Too early to tell: {other} has no {terms.noun} that counts."]
+        noun = terms.noun
+        early = f"had {noun}s only among the first ones, which decide how {noun}s are counted"
+        return [f"Too early to tell: {other} has {early if tally.n[rival] else f'no {noun} that counts'}."]
     counted = counting(tally, verdict, terms)
     tail = f", {counted}" if counted else ""
     of = "" if terms.is_mean else f" (the {terms.measure}s)"

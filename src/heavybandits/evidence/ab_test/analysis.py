@@ -98,32 +98,17 @@ class LogEvidence(Evidence):
         rows = []
         plain = terms.sign * plain_means(self._tally) if verdict is not None and terms.is_mean else None
         for arm in table["arm"]:
-            number = terms.arms.index(arm)
-            uncapped = math.nan if plain is None else float(plain[number])
-            rows.append((*self._difference(number), uncapped))
+            uncapped = math.nan if plain is None else float(plain[terms.arms.index(arm)])
+            rows.append((*self.difference(arm), uncapped))
         table[["difference", "difference_low", "difference_high", "uncapped"]] = np.array(rows, float)
         return table
-
-    def _difference(self, arm: int) -> tuple[float, float, float]:
-        """Return an arm's difference to the control, with bounds."""
-        verdict, control, sign = self._verdict, self._terms.control, self._terms.sign
-        if verdict is None or control < 0:
-            return math.nan, math.nan, math.nan
-        if arm == control:
-            return 0.0, 0.0, 0.0
-        need = math.log(2.0 / (self._terms.delta * verdict.measure.share))
-        low = verdict.measure.least_difference(arm, control, need)
-        high = -verdict.measure.least_difference(control, arm, need)
-        low, high = sorted((sign * low, sign * high))
-        return sign * float(self._estimates[arm] - self._estimates[control]), low, high
 
     def _cells(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Return the head and the rows of the table, as text, with differences if there is a control."""
         head, rows = super()._cells()
         if self._terms.control < 0:
             return head, rows
-        differences = [_interval(*self.table.loc[at, ["difference", "difference_low", "difference_high"]])
-                       for at in range(len(rows))]  # fmt: skip
+        differences = [_interval(*self.difference(row.arm)) for row in self._printed]
         return [*head[:5], "difference", *head[5:]], [
             [*row[:5], difference, *row[5:]] for row, difference in zip(rows, differences, strict=True)
         ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from ..measures import ClippedMean, Measure, measures
@@ -19,8 +20,9 @@ from ..tally import Tally, add, branch, counts_in_full, is_sized_up, merge, new_
 from ..words import counting_between, odds
 
 State = Literal["kept", "broken", "open"]
-WRITTEN = re.compile(r"(?:p(?P<level>\d+(?:\.\d+)?)\((?P<of>.+)\)|(?P<column>.+?))\s*(?P<side><=|>=)\s*"
-                     r"(?P<sign>[+-])\s*(?P<margin>\d+(?:\.\d*)?|\.\d+)\s*(?P<percent>%?)")  # fmt: skip
+COLUMN = r"[^()\r\n]+"  # no parentheses: a quantile that is misspelt must not pass for the name of a column
+WRITTEN = re.compile(rf"(?:p(?P<level>\d+(?:\.\d+)?)\((?P<of>{COLUMN})\)|(?P<column>{COLUMN}?)) *(?P<side><=|>=) *"
+                     r"(?P<sign>[+-]) *(?P<margin>\d+(?:\.\d*)?|\.\d+) *(?P<percent>%?)", re.ASCII)  # fmt: skip
 
 
 class Guardrail(NamedTuple):
@@ -58,8 +60,10 @@ def read_guardrail(owner: str, text: object) -> Guardrail:
         ...
     ValueError: compare: a guardrail must read like 'latency <= +20', 'orders >= -2%' or 'p95(latency) <= +50', \
 got 'latency < 50'
+
+    The name of a column must have no parentheses.
     """
-    found = WRITTEN.fullmatch(text.strip()) if isinstance(text, str) else None
+    found = WRITTEN.fullmatch(text.strip(" ")) if isinstance(text, str) else None
     wrong = found is None or (found["side"] == "<=") != (found["sign"] == "+")
     level = None if found is None or found["level"] is None else float(found["level"]) / 100.0
     if wrong or found is None or not 0.0 < (0.5 if level is None else level) < 1.0:
@@ -158,30 +162,35 @@ class Guard:
         for number in others:
             found = self._shown.get(number)
             if found is None or found.state == "open":
-                self._shown[number] = self._stand(number, control, level)
+                self._shown[number] = stand(self.guardrail, self.tally, self.arms, number, control, level)
         return [self._shown[number] for number in others]
 
-    def _stand(self, arm: int, control: int, level: float) -> GuardrailState:
-        """Look at one arm: first for a broken margin, at the widest clip that shows it, then for a kept one."""
-        rail, name = self.guardrail, self.arms[arm]
-        ladder = measures(self.tally) if is_sized_up(self.tally) else []
-        best = 0.0
-        states: tuple[State, ...] = ("broken", "kept")
-        for state in states:
-            for one in reversed(ladder):
-                log = _log_evidence(one, rail, arm, control, state)
-                if log >= math.log(1.0 / (level * one.share)):
-                    does = "breaks" if state == "broken" else "keeps"
-                    said = f"{name} {does} the guardrail {rail.text} against {self.control}{self._counting(one)}."
-                    return GuardrailState(rail.text, name, state, math.exp(min(log, 700.0)), said)
-                best = max(best, log)
-        said = f"It is open whether {name} keeps the guardrail {rail.text} (evidence {odds(best)})."
-        return GuardrailState(rail.text, name, "open", math.exp(best), said)
 
-    def _counting(self, one: Measure) -> str:
-        if not isinstance(one, ClippedMean) or counts_in_full(self.tally):
-            return ""
-        return f", {counting_between(*one.limits)}"
+def stand(
+    rail: Guardrail, tally: Tally, arms: Sequence[str], arm: int, control: int, level: float
+) -> GuardrailState:  # fmt: skip
+    """Look at one arm: first for a broken margin, at the widest clip that shows it, then for a kept one.
+
+    Whatever is said about this arm at any time is wrong with a probability of at most ``level``.
+    """
+    name, ladder, best = arms[arm], measures(tally) if is_sized_up(tally) else [], 0.0
+    states: tuple[State, ...] = ("broken", "kept")
+    for state in states:
+        for one in reversed(ladder):
+            log = _log_evidence(one, rail, arm, control, state)
+            if log >= math.log(1.0 / (level * one.share)):
+                does = "breaks" if state == "broken" else "keeps"
+                said = f"{name} {does} the guardrail {rail.text} against {arms[control]}{_counting(tally, one)}."
+                return GuardrailState(rail.text, name, state, math.exp(min(log, 700.0)), said)
+            best = max(best, log)
+    said = f"It is open whether {name} keeps the guardrail {rail.text} (evidence {odds(best)})."
+    return GuardrailState(rail.text, name, "open", math.exp(best), said)
+
+
+def _counting(tally: Tally, one: Measure) -> str:
+    if not isinstance(one, ClippedMean) or counts_in_full(tally):
+        return ""
+    return f", {counting_between(*one.limits)}"
 
 
 def _log_evidence(one: Measure, rail: Guardrail, arm: int, control: int, state: State) -> float:
