@@ -32,8 +32,10 @@ log = "arm,reward\\n" + "\\n".join(f"{i % 2},{i * i % 17}" for i in range(60))
 compared = hb.compare(io.StringIO(log))
 print(compared)
 hb.diagnose(io.StringIO(log))
-calls = result.plot, compared.plot, lambda: hb.diagnose(io.StringIO(log), plots="."), lambda: hb.read_study("cauchy")
-for call in calls:
+print(result.arrays.regret.shape, result)
+labelled = lambda: result.regret, result.to_xarray
+plots = result.plot, compared.plot, lambda: hb.diagnose(io.StringIO(log), plots=".")
+for call in (*labelled, *plots, lambda: hb.read_study("cauchy")):
     try:
         call()
     except ModuleNotFoundError as error:
@@ -78,7 +80,8 @@ def run(core: Path, code: str) -> subprocess.CompletedProcess[str]:
 def test_the_core_decides_simulates_and_compares_with_nothing_else(core: Path) -> None:
     done = run(core, CORE)
     assert done.returncode == 0, done.stderr
-    *_, results, intervals, plots, study = done.stdout.splitlines()
+    *_, regret, arrays, results, intervals, plots, study = done.stdout.splitlines()
+    assert regret == arrays == "this needs xarray: pip install 'heavybandits[studies]'"
     assert {results, intervals, plots} == {"this needs matplotlib: pip install 'heavybandits[plot]'"}
     assert study == "this needs jinja2: pip install 'heavybandits[studies]'"
 

@@ -18,8 +18,8 @@ from heavybandits.palette import HERO, NIGHT, WHITE, _luminance, _rgb, look
 from heavybandits.report import write_report
 from heavybandits.report.curves import MOST_PANELS, MOST_STRIPS, thinned
 from heavybandits.report.drawing import Drawing, page_colours, picture
-from heavybandits.report.figures import draw_figure
 from heavybandits.report.matrix import advice, failure_matrix, ratio_matrix
+from heavybandits.report.section import draw_figure
 from heavybandits.report.sweep import swept_parameter
 from heavybandits.results.plot import MOST_LABELS, apart
 from heavybandits.results.result import Result

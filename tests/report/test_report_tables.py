@@ -14,9 +14,8 @@ from reports import HORIZON, INSTANCE, ROUNDS, result, study
 from rich.console import Console
 
 from heavybandits._format import number
-from heavybandits.report.figures import draw_figure
 from heavybandits.report.runtimes import best_times, runtime_table
-from heavybandits.report.section import regret_sheet, times_sheets
+from heavybandits.report.section import draw_figure, regret_sheet, times_sheets
 from heavybandits.report.tables import (
     ROWS_ON_A_PAGE,
     latex_escape,

@@ -13,7 +13,7 @@ from reports import verdict
 
 from heavybandits import cli
 from heavybandits.report.folder import Reported, run_and_report
-from heavybandits.reproduce import ClaimVerdict, folder
+from heavybandits.reproduce import ClaimVerdict, page
 from heavybandits.reproduce.further import decide_further, load_further
 from heavybandits.reproduce.study_evidence import StudyEvidence
 from heavybandits.results.study_result import StudyResult
@@ -180,9 +180,9 @@ def test_verdicts_are_those_of_the_further_replications(
         seen.append(further)
         return []
 
-    monkeypatch.setattr(folder, "verdicts", look)
+    monkeypatch.setattr(page, "verdicts", look)
     with monkeypatch.context() as patched:
         claims_are(True, patched)
         decide_further({NAME: study}, str(results), executor, budget=2 * LOOK)
-    folder.report_paper(results)
+    page.report_paper(results)
     assert [list(further) for further in seen] == [[NAME]]

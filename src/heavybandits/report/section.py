@@ -15,16 +15,18 @@ from .._format import number
 from ..palette import Look, look
 from ..results.study_result import StudyResult
 from ..results.summary import with_error
-from .drawing import PanelPicture, best_variants, picture, save, variable
-from .figures import draw_figure
-from .matrix import advice, ratio_matrix
+from .curves import draw_curves
+from .drawing import Drawing, PanelPicture, best_variants, picture, save, variable
+from .matrix import advice, draw_matrix, ratio_matrix
 from .provenance import missing, origin
-from .runtimes import NOTE, best_times, runtime_table
+from .runtimes import NOTE, best_times, draw_runtimes, runtime_table
+from .sweep import draw_sweep, swept_parameter
 from .tables import latex_table, lowest_of_instance, summary_table
 
 MOST_COLUMNS = 6  # instances side by side in a table that fits on the page
 SHOWN_IN_LATEX = ["instance", "policy", "mean", "se", "median", "q10", "q90", "worst", "failed", "above best",
                   "above best low", "above best high", "ns per pull"]  # fmt: skip
+FIGURES = {"curves": draw_curves, "sweep": draw_sweep, "runtime": draw_runtimes, "matrix": draw_matrix}
 
 
 class Cell(NamedTuple):
@@ -191,3 +193,24 @@ def key_style(drawn: Look) -> str:
     return f"stroke:{variable(drawn.colour)};stroke-width:{drawn.width + 0.5:g}" + (
         f";stroke-dasharray:{dashes}" if dashes else ""
     )
+
+
+def draw_figure(study: StudyResult) -> Drawing:
+    """Draw what ``spec["report"]["figure"]`` asks for: curves (the default), sweep, runtime or matrix.
+
+    A sweep of no parameter, or of several at once, is drawn as curves.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
+    >>> study = StudyResult("cauchy", "Cauchy noise", "", {"Env2": result}, {"UCB": "UCB"}, {}, {}, {})
+    >>> draw_figure(study).caption
+    'Mean regret over 5 replications on common noise. The bands hold 80% of the replications of UCB; ...'
+    """
+    kind = study.figure
+    if kind not in FIGURES:
+        raise ValueError(f"study {study.name!r}: report.figure must be one of {', '.join(FIGURES)}, got {kind!r}")
+    if kind == "sweep" and swept_parameter(study) is None:
+        kind = "curves"
+    return FIGURES[kind](study)

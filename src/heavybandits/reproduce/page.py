@@ -1,21 +1,26 @@
-"""The page of the paper's claims: failures first, each note once, with sections to filter by."""
+"""The report on a folder with studies of the paper: its claims, failures first, each note once, then the studies."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from markupsafe import Markup
 
+from ..report.folder import Reported, stored_sections
 from ..report.opening import Opening
-from ..report.page import templates
+from ..report.page import templates, write_page
 from ..report.section import Section
+from ..studies.places import find_stores
+from ..studies.store import Store
 from .differences import DIFFERENCES
-from .headline import by_chance, headline
-from .paper import PAPER
-from .verdicts import ClaimVerdict, Outcome
+from .further import load_further
+from .headline import by_chance, closing, headline
+from .paper import PAPER, PAPER_EXPERIMENTS
+from .verdicts import ClaimVerdict, Outcome, verdicts
 
 LEAD = Markup(
     'We replayed the experiments of <a href="{link}">{title}</a> ({authors}, {year}) and checked each of its claims '
@@ -68,3 +73,21 @@ def claim_entries(verdicts: Sequence[ClaimVerdict], outcome: Outcome, shared: di
         )
         for verdict in verdicts if verdict.outcome == outcome
     ]  # fmt: skip
+
+
+def report_paper(
+    folder: Path, store: str | None = None, drawn: Mapping[str, Section] = MappingProxyType({})
+) -> Reported:
+    """Write the report on a folder: its claims first, then its studies, then others; see :func:`.report_folder`."""
+    order = {name: number for number, name in enumerate(PAPER_EXPERIMENTS)}
+    sections = sorted(
+        stored_sections(folder, store, drawn), key=lambda section: order.get(section.study.name, len(order))
+    )
+    studies = [section.study for section in sections]
+    decided = verdicts({study.name: study for study in studies}, load_further(store or folder))
+    return Reported(studies, write_page(folder, sections, claims_opening(sections, decided)), closing(decided))
+
+
+def holds_paper(folder: str | Path) -> bool:
+    """Return whether a folder, or an address, holds studies of the paper."""
+    return any(Store(location).record.name in PAPER_EXPERIMENTS for location in find_stores(folder))

@@ -45,7 +45,7 @@ def plain(text: str) -> str:
 
 def plot_regret(
     axes: Axes, rounds: IntArray, regret: Mapping[str, FloatArray], band: Sequence[str] = (), *,
-    looks: Mapping[str, Look] | None = None, limit: float = math.nan, scale: str = "linear",
+    limit: float = math.nan, scale: str = "linear",
 ) -> None:  # fmt: skip
     """Draw mean regret over rounds into an axis.
 
@@ -59,15 +59,13 @@ def plot_regret(
         Regret by the name of the policy: (replication, round).
     band
         Names of the policies with a band from the 10% to the 90% quantile.
-    looks
-        How to draw each name; by default :func:`~heavybandits.palette.look`.
     limit
         What a unit of ln(t) adds to the Lai-Robbins limit.  The limit is drawn if it lies below all curves after the
         first tenth of the rounds.
     scale
         ``"linear"``, or ``"log"`` for two logarithmic axes.
     """
-    looks = looks or {name: look(name) for name in regret}
+    looks = {name: look(name) for name in regret}
     means = {name: curves.mean(axis=0) for name, curves in regret.items()}
     lines = []
     for order, name in enumerate(sorted(means, key=lambda name: looks[name].width)):  # bold lines on top
@@ -158,7 +156,7 @@ def short(value: float) -> str:
     return f"{value:.4g}"
 
 
-def name_lines(axes: Axes, lines: Sequence[Line2D], size: float | None = None) -> None:
+def name_lines(axes: Axes, lines: Sequence[Line2D]) -> None:
     """Write the name of each line at its right end; names stay apart even if the axis changes later.
 
     A line that leaves the axis is marked with an arrow and its last value.  If there are too many names, only the
@@ -170,12 +168,12 @@ def name_lines(axes: Axes, lines: Sequence[Line2D], size: float | None = None) -
     for line in named:
         drawn = Look(str(line.get_color()), (), line.get_linewidth())
         texts[line] = axes.text(
-            1.0, 0.0, "", transform=axes.transAxes, color=drawn.text, fontsize=size, va="center",
+            1.0, 0.0, "", transform=axes.transAxes, color=drawn.text, va="center",
             weight="bold" if drawn.width > 2 else "normal", in_layout=True,
         )  # fmt: skip
     rest = len(ordered) - len(named)
     if rest:
-        axes.text(1.02, 1.0, f"and {rest} more above", transform=axes.transAxes, color=INK, fontsize=size, va="bottom")
+        axes.text(1.02, 1.0, f"and {rest} more above", transform=axes.transAxes, color=INK, va="bottom")
     arranger = _Arranger(axes, texts)
     axes.add_artist(arranger)
     arranger.arrange()

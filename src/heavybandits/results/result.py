@@ -42,6 +42,8 @@ class Result:
     ----------
     instance, horizon, seed
         What was played; in a result read from a store, the instance is a :class:`.StoredInstance`.
+    rounds
+        The checkpoints.
 
     Examples
     --------
@@ -57,13 +59,26 @@ class Result:
     ) -> None:  # fmt: skip
         self.instance, self.horizon, self.seed = instance, horizon, seed
         self._coordinates = coordinates  # arrays along the policies, and single values
-        self._labels, self._rounds = labels, rounds
+        self._labels, self.rounds = labels, rounds
         self._regret, self._pulls, self._wall_time, self._named = regret, pulls, wall_time, named
+
+    @property
+    def arrays(self) -> Chunk:
+        """Regret, pulls and wall time as plain arrays, which need no xarray.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> result = hb.simulate(hb.env2(hb.Cauchy()), {"UCB": hb.UCB()}, horizon=100, replications=5)
+        >>> [array.shape for array in result.arrays]
+        [(1, 5, 56), (1, 5, 10), (1, 5)]
+        """
+        return Chunk(self._regret, self._pulls, self._wall_time)
 
     @cached_property
     def regret(self) -> xr.DataArray:
         """Cumulative pseudo-regret at checkpoints: (policy, replication, round)."""
-        return self._labelled(self._regret, "regret", round=self._rounds)
+        return self._labelled(self._regret, "regret", round=self.rounds)
 
     @cached_property
     def pulls(self) -> xr.DataArray:
@@ -84,13 +99,11 @@ class Result:
         again each time that they have grown by 4%.  Rewards are counted up to an amount, so if tails differ, an arm
         that is named by rights may have a lower mean than another.
         """
-        import xarray as xr
-
         if self._named is None:
             raise ValueError("Result: simulate must be called with evidence=True for arms to be named, got False")
         arm, decisions = self._named
         arrays = {"arm": arm, "decisions": decisions, "wrong": self._misnamed()}
-        return xr.Dataset({name: self._labelled(values, name) for name, values in arrays.items()})
+        return _dataset({name: self._labelled(values, name) for name, values in arrays.items()})
 
     def _misnamed(self) -> Any:
         """Return in which replications the arm that was named is not the only best one."""
@@ -100,6 +113,7 @@ class Result:
         return (arm >= 0) & (arm != right)
 
     def _labelled(self, values: Any, name: str, **last: Any) -> xr.DataArray:
+        require_extra("studies", "xarray")
         import xarray as xr
 
         axes = {"policy": list(self._labels), "replication": np.arange(self._regret.shape[1]), **last}
@@ -119,10 +133,8 @@ class Result:
         >>> list(result.to_xarray())
         ['regret', 'pulls', 'wall_time']
         """
-        import xarray as xr
-
         arrays = {"regret": self.regret, "pulls": self.pulls, "wall_time": self.wall_time}
-        return xr.Dataset(arrays, attrs={"horizon": self.horizon, "seed": self.seed})
+        return _dataset(arrays, {"horizon": self.horizon, "seed": self.seed})
 
     def at(self, replications: slice | IntArray) -> Result:
         """Return the result of some replications only.
@@ -135,7 +147,7 @@ class Result:
         Result(UCB; 2 replications of 100 pulls, seed 0)
         """
         return Result(
-            self.instance, labels=self._labels, rounds=self._rounds, regret=self._regret[:, replications],
+            self.instance, labels=self._labels, rounds=self.rounds, regret=self._regret[:, replications],
             pulls=self._pulls[:, replications], wall_time=self._wall_time[:, replications], horizon=self.horizon,
             seed=self.seed, coordinates=self._coordinates,
             named=None if self._named is None else (self._named[0][:, replications], self._named[1][:, replications]),
@@ -150,13 +162,13 @@ class Result:
         what a learner that has seen as many random rows still loses.  Such a replication has settled on a bad arm.  One
         that loses less is either close to the best arm or still exploring, as the best policies would.
         """
-        last = self._rounds >= self.horizon - self.horizon // 10
+        last = self.rounds >= self.horizon - self.horizon // 10
         first = int(np.argmax(last))
-        pulls = self._rounds[-1] - self._rounds[first]
+        pulls = self.rounds[-1] - self.rounds[first]
         if pulls == 0:
             return np.zeros(self._regret.shape[:2], bool)
         lost = (self._regret[:, :, -1] - self._regret[:, :, first]) / pulls
-        still_exploring = self.lai_robbins_slope * math.log(self._rounds[-1] / self._rounds[first]) / pulls
+        still_exploring = self.lai_robbins_slope * math.log(self.rounds[-1] / self.rounds[first]) / pulls
         still_learning = self.instance.learning_loss(self.horizon)
         limits = (
             0.2 * float(np.mean(self.instance.gaps)),
@@ -269,7 +281,7 @@ class Result:
         axes = figure.subplots() if ax is None else ax
         regret = {label: self._regret[self._labels.index(label)] for label in drawn}
         banded = [label for label in banded if label in drawn]
-        plot_regret(axes, self._rounds, regret, banded, limit=self.lai_robbins_slope, scale=scale)
+        plot_regret(axes, self.rounds, regret, banded, limit=self.lai_robbins_slope, scale=scale)
         axes.set(xlabel="pulls", ylabel="mean regret (bands: 80% of runs)" if banded else "mean regret")
         return figure if ax is None else ax
 
@@ -305,3 +317,9 @@ class Result:
     def __repr__(self) -> str:
         replications, pulls = plural(self._regret.shape[1], "replication"), plural(self.horizon, "pull")
         return f"Result({', '.join(self._labels)}; {replications} of {pulls}, seed {self.seed})"
+
+
+def _dataset(arrays: Mapping[str, xr.DataArray], attributes: Mapping[str, int] = MappingProxyType({})) -> xr.Dataset:
+    import xarray as xr
+
+    return xr.Dataset(arrays, attrs=attributes)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._format import html_table, plural
+from .._validate import require_extra
 from ..palette import look
 from .result import CHOOSING, Result
 from .summary import with_error
@@ -82,6 +83,7 @@ class StudyResult:
         >>> list(study.to_xarray()["Env2"])
         ['regret', 'pulls', 'wall_time']
         """
+        require_extra("studies", "xarray")
         import xarray as xr
 
         datasets = {label: result.to_xarray() for label, result in self.results.items()}

@@ -28,9 +28,9 @@ def pulls_to_target(result: Result, target: float) -> FloatArray:
     >>> pulls_to_target(result, 0.0)
     array([[inf, inf, inf]])
     """
-    rounds = result.regret["round"].to_numpy()
+    rounds = result.rounds
     first = np.searchsorted(rounds, result.horizon / 50, side="right")
-    rounds, regret = rounds[first:], result.regret.to_numpy()[:, :, first:]
+    rounds, regret = rounds[first:], result.arrays.regret[:, :, first:]
     below = regret < target * rounds
     pulls: FloatArray = np.where(below.any(axis=2), rounds[below.argmax(axis=2)], np.inf)
     return pulls
@@ -49,7 +49,7 @@ def seconds_to_target(result: Result, target: float) -> FloatArray:
     >>> bool((seconds_to_target(result, 0.1) > 0).all())
     True
     """
-    cost = np.median(result.wall_time.to_numpy(), axis=1, keepdims=True) * 1e-9
+    cost = np.median(result.arrays.wall_time, axis=1, keepdims=True) * 1e-9
     seconds: FloatArray = pulls_to_target(result, target) * cost
     return seconds
 
