@@ -16,21 +16,41 @@ from heavybandits.engine.loop import Run, play_chunk
 from heavybandits.engine.streams import generator, stream_key
 from heavybandits.protocols import FloatArray, IntArray, is_randomised
 
-INSTANCES = {"fresh": FRESH, "fixed": FIXED, "drawn": DRAWN}
+
+class Squares(NamedTuple):
+    """Contexts that tell what their rows pay: the square of the first feature."""
+
+    n_arms: int = 3
+
+    def sample_paid(self, rng: np.random.Generator, size: int) -> tuple[FloatArray, FloatArray]:
+        rows = self.sample(rng, size)
+        return rows, rows[:, :, 0] ** 2
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        return rng.standard_normal((size, self.n_arms, 2))
+
+
+INSTANCES = {
+    "fresh": FRESH, "fixed": FIXED, "drawn": DRAWN, "told": hb.LinearInstance(None, Squares(), hb.Gaussian()),
+}  # fmt: skip
 
 
 def slow_regret(instance: hb.LinearInstance, policy: Any, horizon: int, seed: int, replication: int) -> FloatArray:
     """Return cumulative regret after every round, by the plainest loop there is; the horizon is one block."""
     rng = generator(stream_key(seed, instance.key, "contexts"), replication)
     theta, rows = instance.theta_and_rows(rng)
-    contexts = instance.contexts.sample(rng, horizon) if rows is None else [rows] * horizon
+    if theta is None:
+        contexts, paid = instance.contexts.sample_paid(rng, horizon)
+    else:
+        contexts = instance.contexts.sample(rng, horizon) if rows is None else [rows] * horizon
+        paid = [[sum(a * b for a, b in zip(x.tolist(), theta.tolist(), strict=True)) for x in r] for r in contexts]
     noise = draw_noise(instance, generator(stream_key(seed, instance.key), replication), horizon)
     own = generator(stream_key(seed, instance.key, repr(policy)), replication)
     state = policy.init(instance.n_features, horizon)
     total, found = 0.0, []
     for t in range(horizon):
         row = policy.select(state, contexts[t], t, own)
-        means = np.array([sum(a * b for a, b in zip(x.tolist(), theta.tolist(), strict=True)) for x in contexts[t]])
+        means = np.array(paid[t])
         policy.update(state, contexts[t][row], means[row] + noise[t, row])
         total += means.max() - means[row]
         found.append(total)

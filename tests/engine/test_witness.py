@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.engine.witness import Witness
-from heavybandits.evidence.naming import first_winner
+from heavybandits.engine.witness import Witness, first_winner
 
 COINS = hb.Instance(laws=[hb.Bernoulli(0.1), hb.Bernoulli(0.3)], goal="mean")
 POLICIES = {"identify": hb.make("identify"), "uniform": hb.make("epsilon-greedy", epsilon=1.0)}

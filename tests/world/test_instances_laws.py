@@ -140,7 +140,7 @@ def test_noises_with_different_centres_are_warned_of_once(noise: list[hb.Noise])
 def test_noises_with_one_centre_or_an_unknown_one_are_not(noise: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        hb.Instance([0, 1], noise)
+        assert hb.Instance([0, 1], noise).n_arms == 2
 
 
 # Study files

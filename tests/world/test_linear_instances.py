@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.world.linear_instances import draw_rounds
 
 ROWS = [[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]
 
@@ -47,6 +48,8 @@ def test_theta_may_be_drawn_for_each_replication() -> None:
     instance = hb.LinearInstance(hb.Sphere(1, 3), hb.Sphere(2, 3), hb.Gaussian())
     rng = np.random.default_rng(0)
     one, two = instance.theta_and_rows(rng), instance.theta_and_rows(rng)
+    assert one.theta is not None
+    assert two.theta is not None
     assert one.theta.shape == (3,)
     assert not np.array_equal(one.theta, two.theta)
     assert one.rows is None
@@ -138,3 +141,40 @@ def test_what_a_learner_loses_is_known_of_fresh_rows_with_one_noise() -> None:
     assert hb.LipschitzInstance("peak", hb.Gaussian()).learning_loss(100) is None
     with pytest.raises(ValueError, match="learning_loss: rounds must be"):
         hb.LinearInstance([1.0, 2.0], fresh, hb.Gaussian()).learning_loss(0)
+
+
+class Paid(Mine):
+    """Contexts that tell what their rows pay: the square of their first number, or whatever is given."""
+
+    def __init__(self, given: Any = None) -> None:
+        super().__init__()
+        self.given = given
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        return rng.standard_normal((size, 3, 2))
+
+    def sample_paid(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, Any]:
+        rows = self.sample(rng, size)
+        return rows, rows[:, :, 0] ** 2 if self.given is None else self.given
+
+
+def test_contexts_may_tell_what_rows_pay() -> None:
+    instance = hb.LinearInstance(None, Paid(), hb.Gaussian(0.1))
+    assert np.allclose(instance.means, 1.0, atol=0.15)
+    assert instance.learning_loss(100) is None
+    assert instance.theta_and_rows(np.random.default_rng(0)) == (None, None)
+    with pytest.raises(ValueError, match="theta_norm: there is no theta"):
+        _ = instance.theta_norm
+    blind = hb.simulate(instance, {"any": hb.make("epsilon-greedy-ridge", epsilon=1.0)}, horizon=2000, replications=2)
+    assert blind.regret.to_numpy()[:, :, -1].mean() / 2000 == pytest.approx(instance.gaps.mean(), abs=0.15)
+
+
+def test_what_contexts_tell_is_checked() -> None:
+    with pytest.raises(
+        ValueError, match=r"without theta, contexts must have a method sample_paid\(rng, size\), got Mine"
+    ):
+        hb.LinearInstance(None, Mine(), hb.Gaussian())
+    for given, message in ((np.zeros((1, 2)), r"shapes \(1, K, d\) and \(1, K\), got \(1, 3, 2\) and \(1, 2\)"),
+                           (np.full((1, 3), np.nan), "must return finite numbers")):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            draw_rounds(Paid(given), None, np.random.default_rng(0), 1)

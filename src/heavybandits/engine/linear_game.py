@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithms.parts.state.tree import with_rows
 from ..protocols import FloatArray, IntArray
 from ..world.contexts import Held
-from ..world.linear_instances import LinearInstance, draw_rows, expected
+from ..world.linear_instances import LinearInstance, draw_rounds
 from .arms_game import block_length, columns, draw_noise
 from .game import Block, Game
 from .streams import generator, stream_key
@@ -68,11 +68,10 @@ class LinearGame(Game):
             block = held * max(1, block // held)
         else:
             contexts = np.array(rows)[None]
-            means = expected(contexts, theta)
+            _, means = draw_rounds(rows, theta, context_rng, 1)
         for start in range(0, horizon, block):
             size = min(block, horizon - start)
             if rows is None:
-                contexts = draw_rows(instance.contexts, context_rng, size)
-                means = expected(contexts, theta)
+                contexts, means = draw_rounds(instance.contexts, theta, context_rng, size)
             noise = draw_noise(instance, noise_rng, size)
             yield start, (contexts, means, means.max(axis=1), int(rows is None), noise)

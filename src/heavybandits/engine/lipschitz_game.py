@@ -101,6 +101,6 @@ class LipschitzGame(Game):
 
     def blocks(self, seed: int, replication: int, horizon: int) -> Iterator[tuple[int, Block]]:
         """Yield the noise in blocks."""
-        rng, noise = generator(stream_key(seed, self.key), replication), self.instance.begin().noise
+        rng, noise = generator(stream_key(seed, self.key), replication), self.instance.begin().noises[0]
         for start in range(0, horizon, BLOCK_ROUNDS):
             yield start, (checked_draws(noise, rng, min(BLOCK_ROUNDS, horizon - start)),)

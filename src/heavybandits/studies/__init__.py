@@ -2,4 +2,4 @@
 
 from .._validate import require_extra
 
-require_extra("studies", "jinja2", "matplotlib", "pydantic", "zarr")
+require_extra("studies", "jinja2", "matplotlib", "pydantic", "xarray", "zarr")

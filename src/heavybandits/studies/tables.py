@@ -76,9 +76,15 @@ def _arms(values: dict[str, Any], folder: str) -> Instance:
 
 
 def _linear(values: dict[str, Any], folder: str) -> LinearInstance:
-    """Make a linear instance; contexts and theta are numbers, or tables with the kind of a sampler."""
-    _require(values, ("theta", "contexts", "noise"), "as every linear instance does")
+    """Make a linear instance; contexts and theta are numbers, or tables with the kind of a sampler.
+
+    There is no theta if the contexts tell what their rows pay.
+    """
+    _require(values, ("contexts", "noise"), "as every linear instance does")
     values["contexts"] = _sampler(values["contexts"], folder)
+    if hasattr(values["contexts"], "sample_paid"):
+        values.setdefault("theta", None)
+    _require(values, ("theta",), "as every linear instance does whose contexts do not tell what they pay")
     if isinstance(values["theta"], dict):  # by default it has as many numbers as there are features
         n_arms = values["theta"].get("n_arms", 1)
         if values["theta"].get("kind") in ("sphere", "cube") and isinstance(n_arms, int) and n_arms > 0:

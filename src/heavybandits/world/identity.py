@@ -1,12 +1,14 @@
-"""Which laws are the same: decided by what they are, never by how they print."""
+"""Which laws and instances are the same: decided by what they are, never by how they print."""
 
+import copy
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from ..protocols import Sampler
 from .context_names import contexts
 from .noises import Noise, ScipyNoise, noises
 
@@ -99,3 +101,39 @@ def centres(laws: Sequence[Any]) -> list[float] | None:
     if None in means.values():
         means = {key: float(law.quantile(0.5)) for key, law in different.items()}
     return [means[id(law)] for law in laws]
+
+
+class BaseInstance:
+    """What instances of all kinds share: equal ones have the same laws, and each replication begins afresh."""
+
+    noises: tuple[Sampler, ...]
+    key: str
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self.key == other.key and all(map(same_law, self._laws, other._laws))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @property
+    def _laws(self) -> tuple[Any, ...]:
+        return self.noises
+
+    def begin(self) -> Self:
+        """Return the instance for one replication, in which data without replacement start afresh."""
+        fresh = tuple(noise.begin() if isinstance(noise, Noise) else noise for noise in self.noises)
+        if all(one is two for one, two in zip(fresh, self.noises, strict=True)):
+            return self
+        instance = copy.copy(self)
+        instance.__dict__["noises"] = fresh
+        return instance
+
+    def lai_robbins(self, horizon: int) -> float | None:
+        """Return the regret that no policy can beat as the horizon grows; None, because it is known for K arms only."""
+        return None
+
+    def learning_loss(self, rounds: int) -> float | None:
+        """Return what a round still loses after this many; None, because it is known for linear rewards only."""
+        return None

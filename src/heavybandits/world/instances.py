@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from .._validate import count
 from ..protocols import FloatArray, Sampler
-from .identity import same_law, texts
+from .identity import BaseInstance, texts
 from .instance_arguments import (
     changes_by_round,
     goal_of,
@@ -25,11 +24,10 @@ from .instance_arguments import (
     per_arm,
     warn_of_centres,
 )
-from .noises import Noise
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Instance:
+class Instance(BaseInstance):
     """A bandit: what each arm pays, and what regret is measured by.
 
     Give ``means`` and ``noise``, and arm ``i`` pays ``means[i]`` plus a fresh draw of its noise; or give ``laws``, and
@@ -94,12 +92,10 @@ class Instance:
     means: FloatArray
     shifts: FloatArray
     noise: Sampler | tuple[Sampler, ...]
-    noises: tuple[Sampler, ...]
     shared_noise: bool
     goal: str
     is_of_laws: bool
     changes: dict[int, FloatArray]
-    key: str
     kind = "arms"  # of the policies that play it
 
     def __init__(
@@ -150,23 +146,6 @@ class Instance:
             changes = f", changes={self.changes!r}" if self.changes else ""
             return f"Instance(means={self.means!r}, noise={self.noise!r}{changes})"
         return f"Instance(laws={list(self.noises)!r}, goal={self.goal!r})"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Instance):
-            return NotImplemented
-        return self.key == other.key and all(map(same_law, self.noises, other.noises))
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def begin(self) -> Instance:
-        """Return the instance for one replication, in which data without replacement start afresh."""
-        fresh = tuple(noise.begin() if isinstance(noise, Noise) else noise for noise in self.noises)
-        if all(one is two for one, two in zip(fresh, self.noises, strict=True)):
-            return self
-        instance = copy.copy(self)
-        instance.__dict__["noises"] = fresh
-        return instance
 
     @property
     def n_arms(self) -> int:
@@ -233,10 +212,6 @@ class Instance:
         """
         logarithm, constant = math.log(count("lai_robbins", "horizon", horizon)), self._lai_robbins_constant
         return None if constant is None else logarithm * constant
-
-    def learning_loss(self, rounds: int) -> float | None:
-        """Return None: it is known for linear rewards only."""
-        return None
 
     @cached_property
     def _lai_robbins_constant(self) -> float | None:

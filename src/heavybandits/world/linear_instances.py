@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import math
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from .._format import plural
 from .._validate import count
 from ..protocols import FloatArray, Sampler
 from .contexts import Contexts, Frozen, finite_array, require_contexts
-from .identity import describe, same_law, texts
+from .identity import BaseInstance, describe, texts
 from .instance_arguments import per_arm
 from .noises import Noise
 
@@ -27,14 +26,14 @@ NO_SCATTER = 1e-12  # of the largest scatter along an axis: less than this is ro
 
 
 class ThetaAndRows(NamedTuple):
-    """What a replication plays: its theta, and its rows if they stay the same."""
+    """What a replication plays: its theta, if there is one, and its rows if they stay the same."""
 
-    theta: FloatArray
+    theta: FloatArray | None
     rows: FloatArray | None
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class LinearInstance:
+class LinearInstance(BaseInstance):
     """A linear bandit: a round offers rows of features, and row x pays x'theta plus noise.
 
     Regret counts how far the row that is played lies below the best of its round.  Two instances are equal if all their
@@ -43,11 +42,13 @@ class LinearInstance:
     Parameters
     ----------
     theta
-        d numbers; or a sampler of contexts, such as ``hb.Sphere(1, d)``, from which each replication draws its own.
+        d numbers; or a sampler of contexts, such as ``hb.Sphere(1, d)``, from which each replication draws its own; or
+        None, if the contexts tell what their rows pay, which need not be linear.
     contexts
         Rows that stay the same, an array of shape (K, d); or a sampler from which each round draws its rows: anything
         with a method ``sample(rng, size)`` that returns an array of shape (size, K, d); see
-        :mod:`heavybandits.world.contexts`.
+        :mod:`heavybandits.world.contexts`.  Without theta, they need a method ``sample_paid(rng, size)``, which returns
+        the same rows and what they pay on average, an array of shape (size, K).
     noise
         One noise for all rows, or a sequence with one per row.
 
@@ -76,27 +77,21 @@ class LinearInstance:
     theta: Any
     contexts: Any
     noise: Sampler | tuple[Sampler, ...]
-    noises: tuple[Sampler, ...]
     shared_noise: bool
     n_arms: int
     n_features: int
-    key: str
     kind = "linear"  # of the policies that play it
 
     def __init__(
         self,
-        theta: ArrayLike | Contexts,
+        theta: ArrayLike | Contexts | None,
         contexts: ArrayLike | Contexts,
         noise: Sampler | Sequence[Sampler],
     ) -> None:
-        made_theta, made_contexts = _made("theta", theta, (1,)), _made("contexts", contexts, (2,))
+        made_theta = None if theta is None else _made("theta", theta, (1,))
+        made_contexts = _made("contexts", contexts, (2,))
         shape = context_rows(made_contexts).shape
-        n_parameters = _drawn_theta(made_theta, np.random.default_rng(0)).size
-        if n_parameters != shape[1]:
-            given, needed = plural(n_parameters, "number"), plural(shape[1], "feature")
-            raise ValueError(
-                f"LinearInstance: theta must have one number per feature, got {given} for contexts of {needed}"
-            )
+        _check_theta(made_theta, made_contexts, shape[1])
         noises = per_arm("LinearInstance", "noise", noise, shape[0])
         described = texts(noises)
         self.__dict__.update(
@@ -117,28 +112,13 @@ class LinearInstance:
         return (f"LinearInstance({self.n_arms} rows of {self.n_features} features, contexts={contexts}, "
                 f"noise={self.noise!r})")  # fmt: skip
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LinearInstance):
-            return NotImplemented
-        return self.key == other.key and all(map(same_law, self._parts, other._parts))
-
     @property
-    def _parts(self) -> tuple[Any, ...]:
+    def _laws(self) -> tuple[Any, ...]:
         return (self.theta, self.contexts, *self.noises)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def begin(self) -> LinearInstance:
-        """Return the instance for one replication, in which data without replacement start afresh."""
-        instance = copy.copy(self)
-        fresh = tuple(noise.begin() if isinstance(noise, Noise) else noise for noise in self.noises)
-        instance.__dict__["noises"] = fresh
-        return instance
 
     def theta_and_rows(self, rng: np.random.Generator) -> ThetaAndRows:
         """Draw what stays the same throughout a replication: theta, and the rows if they do."""
-        theta = _drawn_theta(self.theta, rng)
+        theta = None if self.theta is None else _drawn_theta(self.theta, rng)
         if isinstance(self.contexts, np.ndarray):
             return ThetaAndRows(theta, self.contexts)
         rows = draw_rows(self.contexts, rng, 1)[0] if isinstance(self.contexts, Frozen) else None
@@ -149,13 +129,18 @@ class LinearInstance:
         """Expected rewards of all rows in some rounds, each from a different replication."""
         if isinstance(self.contexts, np.ndarray) and isinstance(self.theta, np.ndarray):
             return expected(self.contexts[None], self.theta)
+        if self.theta is None:
+            return draw_rounds(self.contexts, None, np.random.default_rng(0), self._sampled_rounds)[1]
         means: FloatArray = np.einsum("ikd,id->ik", *self._sample())
         return means
 
+    @property
+    def _sampled_rounds(self) -> int:
+        return max(1, min(SAMPLED_ROUNDS, SAMPLED_NUMBERS // (self.n_arms * self.n_features)))
+
     def _sample(self) -> tuple[FloatArray, FloatArray]:
         """Return the rows and the theta of some rounds, the same ones each time."""
-        rng = np.random.default_rng(0)
-        size = max(1, min(SAMPLED_ROUNDS, SAMPLED_NUMBERS // (self.n_arms * self.n_features)))
+        rng, size = np.random.default_rng(0), self._sampled_rounds
         rows = draw_rows(self.contexts, rng, size)
         return rows, np.stack([_drawn_theta(self.theta, rng) for _ in range(size)])
 
@@ -175,13 +160,11 @@ class LinearInstance:
     @cached_property
     def theta_norm(self) -> float:
         """Length of theta, on average if replications draw it."""
+        if self.theta is None:
+            raise ValueError(f"theta_norm: there is no theta, the contexts tell what rows pay: {self!r}")
         rng = np.random.default_rng(0)
         times = 1 if isinstance(self.theta, np.ndarray) else 200
         return float(np.mean([np.linalg.norm(_drawn_theta(self.theta, rng)) for _ in range(times)]))
-
-    def lai_robbins(self, horizon: int) -> float | None:
-        """Return None: for linear rewards no limit is known."""
-        return None
 
     def learning_loss(self, rounds: int) -> float | None:
         """Return what a round still loses with the best estimate of theta from this many rows played at random.
@@ -198,8 +181,8 @@ class LinearInstance:
         Returns
         -------
         float or None
-            None if it is not known: if rows stay the same, if their noises differ, or if the noise is not a
-            :class:`.Noise`.
+            None if it is not known: if there is no theta, if rows stay the same, if their noises differ, or if the
+            noise is not a :class:`.Noise`.
 
         Examples
         --------
@@ -210,7 +193,9 @@ class LinearInstance:
         [0.095, 0.007, 0.001]
         """
         rounds, noise = count("learning_loss", "rounds", rounds), self.noises[0]
-        if isinstance(self.contexts, np.ndarray | Frozen) or not (self.shared_noise and isinstance(noise, Noise)):
+        if self.theta is None or isinstance(self.contexts, np.ndarray | Frozen):
+            return None
+        if not (self.shared_noise and isinstance(noise, Noise)):
             return None
         shift = SMALL_SHIFT * float(np.subtract(*noise.quantile([0.75, 0.25])))
         divergence = noise.kl_shift(shift)
@@ -262,6 +247,31 @@ def draw_rows(contexts: Any, rng: np.random.Generator, size: int) -> FloatArray:
     return drawn
 
 
+def draw_rounds(
+    contexts: Any, theta: FloatArray | None, rng: np.random.Generator, size: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the rows of ``size`` rounds and their expected rewards; refuse what is no such thing.
+
+    Examples
+    --------
+    >>> rows, means = draw_rounds(np.eye(2), np.array([3.0, 4.0]), np.random.default_rng(0), 1)
+    >>> means
+    array([[3., 4.]])
+    """
+    if theta is not None:
+        rows = draw_rows(contexts, rng, size)
+        return rows, expected(rows, theta)
+    drawn, paid = contexts.sample_paid(rng, size)
+    rows, means = np.ascontiguousarray(drawn, dtype=float), np.ascontiguousarray(paid, dtype=float)
+    if rows.ndim != 3 or len(rows) != size or not rows.size or means.shape != rows.shape[:2]:
+        raise ValueError(f"contexts {contexts!r}: sample_paid(rng, {size}) must return shapes ({size}, K, d) and "
+                         f"({size}, K), got {rows.shape} and {means.shape}")  # fmt: skip
+    if not (np.isfinite(rows).all() and np.isfinite(means).all()):
+        raise ValueError(f"contexts {contexts!r}: sample_paid(rng, {size}) must return finite numbers, got NaN or "
+                         f"infinity")  # fmt: skip
+    return rows, means
+
+
 def context_rows(contexts: Any) -> FloatArray:
     """Return the rows of one round, to learn their shape.
 
@@ -273,6 +283,21 @@ def context_rows(contexts: Any) -> FloatArray:
     made = _made("contexts", contexts, (2,))
     rows: FloatArray = draw_rows(made, np.random.default_rng(0), 1)[0]
     return rows
+
+
+def _check_theta(theta: Any, contexts: Any, n_features: int) -> None:
+    if theta is None:
+        if not callable(getattr(contexts, "sample_paid", None)):
+            raise ValueError(
+                f"LinearInstance: without theta, contexts must have a method sample_paid(rng, size), got {contexts!r}"
+            )
+        return
+    n_parameters = _drawn_theta(theta, np.random.default_rng(0)).size
+    if n_parameters != n_features:
+        given, needed = plural(n_parameters, "number"), plural(n_features, "feature")
+        raise ValueError(
+            f"LinearInstance: theta must have one number per feature, got {given} for contexts of {needed}"
+        )
 
 
 def _drawn_theta(theta: Any, rng: np.random.Generator) -> FloatArray:

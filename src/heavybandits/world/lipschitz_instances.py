@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import itertools
 from dataclasses import dataclass
@@ -14,8 +13,7 @@ from .._validate import count, unknown
 from ..protocols import FloatArray, Sampler
 from .functions import Function, functions
 from .halton import halton
-from .identity import describe, same_law
-from .noises import Noise
+from .identity import BaseInstance, describe
 
 PROBES = 20_000  # points with which the search for the supremum begins
 STARTS = 20  # per dimension: the best of them, around which it continues
@@ -25,7 +23,7 @@ BOXES, BINNED = 64, 6  # at most: boxes in which pulls are counted, and coordina
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class LipschitzInstance:
+class LipschitzInstance(BaseInstance):
     """A bandit whose arms are the points of the cube [0, 1]^dim.
 
     A point x pays ``function(x)`` plus a fresh draw of the noise.  Regret is against the supremum of the function,
@@ -65,8 +63,6 @@ class LipschitzInstance:
     dim: int
     supremum: float
     means: FloatArray
-    noises: tuple[Sampler, ...]
-    key: str
 
     def __init__(self, function: Function | str, noise: Sampler, dim: int = 1) -> None:
         dim = count("LipschitzInstance", "dim", dim)
@@ -92,14 +88,6 @@ class LipschitzInstance:
     def __repr__(self) -> str:
         return f"LipschitzInstance(function={self.function!r}, noise={self.noise!r}, dim={self.dim})"
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LipschitzInstance):
-            return NotImplemented
-        return self.key == other.key and same_law(self.noise, other.noise)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
     def values(self, points: FloatArray) -> FloatArray:
         """Return the values of the function at points, an array of shape (n, dim).
 
@@ -117,15 +105,6 @@ class LipschitzInstance:
             raise ValueError(f"LipschitzInstance: function {rule}, got {got}")
         return values
 
-    def begin(self) -> LipschitzInstance:
-        """Return the instance for one replication, in which data without replacement start afresh."""
-        fresh = self.noise.begin() if isinstance(self.noise, Noise) else self.noise
-        if fresh is self.noise:
-            return self
-        instance = copy.copy(self)
-        instance.__dict__.update(noise=fresh, noises=(fresh,))
-        return instance
-
     @property
     def n_arms(self) -> int:
         """Number of boxes in which pulls are counted."""
@@ -141,14 +120,6 @@ class LipschitzInstance:
     def shared_noise(self) -> bool:
         """True: all points have the same law of noise."""
         return True
-
-    def lai_robbins(self, horizon: int) -> float | None:
-        """Return None: the limit is known for K arms only."""
-        return None
-
-    def learning_loss(self, rounds: int) -> float | None:
-        """Return None: it is known for linear rewards only."""
-        return None
 
 
 def boxes(dim: int) -> tuple[int, int]:
