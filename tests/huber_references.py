@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from linear_references import Refreshed
-from scipy.optimize import minimize
+from scipy.optimize import minimize, root
 
 from heavybandits.protocols import FloatArray
 
@@ -142,3 +142,44 @@ class HvtUCB(AdaptiveHuber):
 
     def refresh(self) -> None:
         """Leave the estimate as the single pass made it."""
+
+
+class GreedyHuber(Refreshed):
+    """Huber regression with the scale of errors of prediction, which is learned when the fit is recomputed."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.errors: list[float] = []
+        self.scale = 0.0
+
+    def beta(self) -> float:
+        return 0.0
+
+    def level(self) -> float:
+        return 1.345 * self.scale if self.scale > 0 else math.inf
+
+    def fit(self) -> FloatArray:
+        self.scale = float(np.median(self.errors)) / 0.6745
+        theta = self.estimate
+        for _ in range(30):
+            slope = self.slope(theta)
+            move = np.linalg.solve(self.gram(), slope)
+            theta = theta + move
+            if slope @ move <= 1e-12 * self.scale**2:
+                break
+        return theta
+
+    def slope(self, theta: FloatArray) -> FloatArray:
+        rows, rewards, level = np.array(self.rows), np.array(self.rewards), self.level()
+        return np.asarray(rows.T @ np.clip(rewards - rows @ theta, -level, level) - self.ridge * theta)
+
+    def best(self) -> FloatArray:
+        """Return the least loss by a general solver."""
+        return np.asarray(root(self.slope, self.estimate, tol=1e-13).x)
+
+    def learn(self, x: FloatArray, y: float) -> None:
+        error = y - x @ self.estimate
+        self.errors.append(abs(float(error)))
+        super().learn(x, y)
+        self.estimate = self.estimate + np.linalg.solve(self.gram(), x) * np.clip(error, -self.level(), self.level())
+        self.refresh()

@@ -47,6 +47,17 @@ def repeats(y: FloatArray) -> bool:
     return bool(equal > 2 / 3 * near + 2.5 * math.sqrt(2 / 9 * near) or kurtosis <= 0.3 * math.sqrt(len(others)))
 
 
+def squares(rows: FloatArray) -> FloatArray:
+    """Return the mean square of each feature where it is not zero; of one that never is, the largest."""
+    found = (rows**2).sum(axis=0) / np.maximum((rows != 0).sum(axis=0), 1)
+    return np.asarray(np.where(found > 0, found, found.max()))
+
+
+def filled(rows: FloatArray) -> float:
+    """Return how many features of a row are not zero."""
+    return max(float((rows != 0).sum(axis=1).mean()), 1.0)
+
+
 class LinearAuto:
     """Learns from rows and rewards, and returns the index of any row."""
 
@@ -54,8 +65,8 @@ class LinearAuto:
         self.only_means, self.law = only_means, MEANS if only_means else 0
         self.x, self.y = np.zeros((0, offers.shape[1])), np.zeros(0)
         self.weights = np.zeros(0)
-        self.ridge = 1e-6 * (offers**2).mean(axis=0)
         self.slope, self.level, self.start = np.zeros(offers.shape[1]), 0.0, offers.mean(axis=0)
+        self.ridge = self.first_ridge(offers, 1.0) * squares(offers)
         self.scale, self.floor, self.due, self.fitted = math.inf, 0.0, 0.0, False
         self.squares, self.freedom = 0.0, 0.0
 
@@ -76,16 +87,25 @@ class LinearAuto:
     def dimension(self) -> float:
         return float(1 + (1 - self.ridge * self.inverse.diagonal()).sum())
 
+    def is_young(self, dimension: float) -> bool:
+        return len(self.slope) > 12 and len(self.y) < 8 * dimension / (1 + min(1, 12 / dimension))
+
+    def first_ridge(self, rows: FloatArray, dimension: float) -> float:
+        return filled(rows) if self.is_young(dimension) else 1e-6
+
     def index(self, features: FloatArray) -> FloatArray:
         if not self.fitted:
             return np.full(len(features), math.inf)
-        away, law, d = features - self.centre, LAWS[self.law], self.dimension
+        away, law, scale, d = features - self.centre, LAWS[self.law], self.scale, self.dimension
+        if self.is_young(d):
+            law, scale = LAWS[MEANS], scale / math.sqrt(law[INFORMATION])
         h = np.einsum("ki,ij,kj->k", away, self.inverse, away)
         u, k = (len(self.y) + 1) * h / d, law[SLACK]
-        left = np.where(k * h < 0.999, 1 - k * h, 0)  # where nothing is left, widths are infinite
+        held = np.minimum(h, 0.5) if len(self.slope) > 12 else h
+        left = np.where(k * held < 0.999, 1 - k * held, 0)  # where nothing is left, widths are infinite
         with np.errstate(divide="ignore", over="ignore"):
             level = np.log(1 + min(1, 12 / d) * (0.3 + u * (1 + 2 * k / 3 * np.log(1 + u) ** 2))) / left
-            width = self.scale * np.sqrt(law[TAIL] / law[INFORMATION] * np.expm1(2 * level * h / law[TAIL]))
+            width = scale * np.sqrt(law[TAIL] / law[INFORMATION] * np.expm1(2 * level * held / law[TAIL]) * (h / held))
         return np.asarray(self.level + away @ self.slope + width)
 
     def learn(self, x: FloatArray, y: float) -> None:
@@ -113,7 +133,8 @@ class LinearAuto:
 
     def fit(self) -> None:
         y, n, freedom = self.y, len(self.y), len(self.y) - self.dimension
-        self.due, square = max(n + 1, 1.25 * n), (self.x**2).mean(axis=0)
+        square, young, share = squares(self.x), self.is_young(n - freedom), self.first_ridge(self.x, n - freedom)
+        self.due = max(n + 1, (1.5 if young else 1.25) * n)
         self.known = self.inverse  # as it was before the fit
         spread = np.median(np.abs(y - np.median(y))) or np.abs(y - np.median(y)).mean()
         self.floor, begins = 1e-4 * spread, not self.fitted
@@ -122,7 +143,7 @@ class LinearAuto:
             begins = begins or by_means != (self.law == MEANS)
             self.law = (MEANS if by_means else 0) if begins else self.law
         if begins:
-            self.slope, self.level, self.ridge = 0 * self.slope, float(np.median(y)), 1e-6 * square
+            self.slope, self.level, self.ridge = 0 * self.slope, float(np.median(y)), share * square
         (self.fit_means if self.law == MEANS else self.fit_locations)(freedom, spread, square, begins)
         self.step(self.scale)
         self.slope = self.inverse @ ((self.x - self.centre).T @ (self.weights * (self.y - self.level)))
@@ -133,7 +154,7 @@ class LinearAuto:
         found = max(math.sqrt((self.residuals**2).sum() / freedom), self.floor)
         self.scale = self.shrunk(found, 1.48 * spread, freedom, 3)
         self.squares, self.freedom = self.scale**2 * freedom, freedom
-        self.learn_ridge(square)
+        self.learn_ridge(square, len(self.y) - freedom)
 
     def fit_locations(self, freedom: float, spread: float, square: FloatArray, begins: bool) -> None:
         if begins:
@@ -149,7 +170,7 @@ class LinearAuto:
         self.choose_law(freedom)
         ratio = LAWS[self.law][RATIO]
         self.scale = max(self.shrunk(self.scale, 2 * spread / (1 + ratio), freedom, 5), self.floor)
-        self.learn_ridge(square)
+        self.learn_ridge(square, len(self.y) - freedom)
         self.reweigh(self.scale, 1, square)
 
     @property
@@ -212,7 +233,9 @@ class LinearAuto:
         _, self.law, shift, self.scale = max(found, key=lambda one: one[0])
         self.level += shift
 
-    def learn_ridge(self, square: FloatArray) -> None:
+    def learn_ridge(self, square: FloatArray, parameters: float) -> None:
         variance = self.scale**2 / LAWS[self.law][INFORMATION]
-        size = (square * (self.slope**2 + variance * self.known.diagonal())).mean()
-        self.ridge = max(1e-6, 0.3 * variance / size) * square
+        caution, size = 0.3, (square * (self.slope**2 + variance * self.known.diagonal())).mean()
+        if self.is_young(parameters):
+            caution, size = 1.0, max((square * self.slope**2).sum() / max(parameters - 1, 1), variance / filled(self.x))
+        self.ridge = max(1e-6, caution * variance / size) * square

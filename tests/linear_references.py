@@ -65,6 +65,11 @@ class LinUCB(Reference):
         return float(self.policy.beta)
 
 
+class Greedy(Reference):
+    def beta(self) -> float:
+        return 0.0
+
+
 class ClippedSGD(Reference):
     """Both orders; the estimate depends on the order of rewards, so it is updated with each of them."""
 

@@ -130,6 +130,6 @@ def test_an_agent_shows_no_index_of_a_policy_around_another_that_has_none_itself
 def test_a_policy_is_for_arms_unless_it_says_otherwise() -> None:
     assert kind_of(Steady()) == "arms"
     with pytest.raises(TypeError, match=r"got one of kind 'arms'.*says so: @hb\.policy\(kind='linear'\)"):
-        hb.LinearAgent(Steady(), n_features=2)  # type: ignore[arg-type]
+        hb.LinearAgent(Steady(), n_features=2)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="kind must be one of arms, linear, lipschitz, got 'quadratic'"):
         hb.policy(kind="quadratic")

@@ -12,14 +12,12 @@ import importlib
 import warnings
 from typing import Any
 
-import lazy_loader
-
 from ._version import __version__ as __version__
-from .names import CLASSES, MODULES
+from .names import CLASSES, MODULES, PUBLIC
 
-# The stub beside this file lists the public names.  Each is imported when it is first used, so importing the package
-# is quick, and a process that plays one policy does not load all of them.
-_public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# Each public name is imported when it is first used, so importing the package is quick, and a process that plays one
+# policy does not load all of them.  The stub beside this file tells type checkers the same.
+__all__ = [*PUBLIC]
 _INSTANCES = ("delta_cauchy", "delta_gaussian", "gaussian_env1", "gaussian_env2", "gaussian_env3")
 
 
@@ -34,3 +32,16 @@ def __getattr__(name: str) -> Any:
     advice += f"from {__name__}.{module} import {name}"
     warnings.warn(f"hb.{name} is deprecated; use {advice}", DeprecationWarning, stacklevel=2)
     return getattr(importlib.import_module(f".{module}", __name__), name)
+
+
+def _public(name: str) -> Any:
+    """Import a public name, and keep it."""
+    if name not in PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(importlib.import_module(f".{PUBLIC[name]}", __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

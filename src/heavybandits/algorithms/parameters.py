@@ -57,6 +57,7 @@ Positive = Annotated[float, positive]
 PositiveOrInfinite = Annotated[float, _positive_or_infinite]
 NonNegative = Annotated[float, non_negative]
 Fraction = Annotated[float, fraction]  # 0 < x <= 1
+Share = Annotated[float, functools.partial(in_range, low=0, high=1, ends="[]")]  # 0 <= x <= 1
 MomentOrder = Annotated[float, functools.partial(in_range, low=1, high=2, ends="(]")]
 Count = Annotated[int, count]  # 1, 2, ...
 Whole = Annotated[int, whole]  # 0, 1, 2, ...

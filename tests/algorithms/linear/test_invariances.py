@@ -13,10 +13,13 @@ import heavybandits as hb
 from heavybandits.algorithms.linear.ada_oful import AdaOFUL
 from heavybandits.algorithms.linear.bmm import BMM
 from heavybandits.algorithms.linear.crt import CRT
+from heavybandits.algorithms.linear.epsilon_greedy_huber import EpsilonGreedyHuber
+from heavybandits.algorithms.linear.epsilon_greedy_ridge import EpsilonGreedyRidge
 from heavybandits.algorithms.linear.heavy_oful import HeavyOFUL
 from heavybandits.algorithms.linear.huber_bandit import HuberBandit
 from heavybandits.algorithms.linear.hvt_ucb import HvtUCB
 from heavybandits.algorithms.linear.lin_ts import LinTS
+from heavybandits.algorithms.linear.lin_ts_huber import LinTSHuber
 from heavybandits.algorithms.linear.lin_ucb import LinUCB
 from heavybandits.algorithms.linear.linear_clipped_sgd_ucb import LinearClippedSGDUCB
 from heavybandits.algorithms.linear.median_of import MedianOf
@@ -37,6 +40,9 @@ def in_units(a: float) -> dict[str, Any]:
         "oful": OFUL(scale=a, bound=a, beta_scale=0.3),
         "lin-ucb": LinUCB(beta=0.3 * a),
         "lin-ts": LinTS(scale=0.3 * a),
+        "greedy-ridge": EpsilonGreedyRidge(epsilon=0.0),
+        "greedy-huber": EpsilonGreedyHuber(epsilon=0.0),
+        "lin-ts-huber": LinTSHuber(scale=0.3),
         "second order": LinearClippedSGDUCB(clip=a, coeff=0.3 * a, intercept=True),
         "first order": LinearClippedSGDUCB(clip=a, coeff=0.3 * a, order="first"),
         "menu": MENU(eps=1.0, v=a * a, bound=a, repeats=4, beta_scale=0.02),

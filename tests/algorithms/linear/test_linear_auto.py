@@ -19,12 +19,12 @@ seeds = st.integers(0, 2**32 - 1)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", [AUTO, MEAN], ids=["auto", "mean"])
-@pytest.mark.parametrize("n_rounds", [1, 70])
-def test_compiled_and_interpreted_agree_to_the_last_bit(policy: Any, n_rounds: int) -> None:
-    contexts, means = problem(1, n_rounds)
+@pytest.mark.parametrize(("n_rounds", "d"), [(1, 3), (70, 3), (70, 14)])
+def test_compiled_and_interpreted_agree_to_the_last_bit(policy: Any, n_rounds: int, d: int) -> None:
+    contexts, means = problem(1, n_rounds, d=d)
     noise = np.random.default_rng(2).standard_cauchy(70)
     rows, state = played(policy, contexts, means, noise)
-    mine, again = with_rows(policy.init(3, 70), 6), np.zeros(70, np.int64)
+    mine, again = with_rows(policy.init(d, 70), 6), np.zeros(70, np.int64)
     with np.errstate(all="ignore"):
         play(policy, mine, None, contexts, means, noise, again)
     assert_array_equal(rows, again)

@@ -187,3 +187,20 @@ def test_a_feature_far_from_zero_is_learned(offset: float, policy: Any) -> None:
     rows, state = played(policy, contexts, means, 0.1 * rng.normal(size=300))
     assert finite(state)
     assert regret(rows[100:], means[100:]) < 0.02 * regret(np.zeros(200, np.int64), means[100:])
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("policy", [AUTO, MEAN])
+def test_arms_of_their_own_are_all_played_although_the_first_are_equal(policy: Any, centred: bool) -> None:
+    n_arms, n_numbers = 20, 5
+    rng, best, chosen = np.random.default_rng(3), n_arms - 1, np.zeros(n_arms)
+    agent = hb.LinearAgent(policy, n_features=n_arms + n_numbers + n_arms * n_numbers, seed=0)
+    for t in range(300):
+        numbers = np.zeros(n_numbers) if t < 7 else rng.uniform(-1.0 if centred else 0.0, 1.0, n_numbers)
+        own = hb.blocks(np.append(1.0, numbers), n_arms=n_arms)
+        features = np.hstack([own, np.tile(numbers, (n_arms, 1))])
+        row = int(agent.select(features))
+        chosen[row] += 1
+        agent.update(features[row], 5.0 * (row == best) + rng.normal())
+    assert chosen.min() >= 1
+    assert chosen.argmax() == best

@@ -8,10 +8,11 @@ import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.registry import examples, facts
 
+SQUARES = ["oful", "lin-ucb", "lin-ts", "crt", "hvt-ucb", "linear-clipped-sgd-ucb", "greedy-ridge", "square-cb"]
 SMALL = 100  # bytes of counters and constants
 
 
-@pytest.mark.parametrize("name", ["oful", "lin-ucb", "lin-ts", "crt", "hvt-ucb", "linear-clipped-sgd-ucb"])
+@pytest.mark.parametrize("name", SQUARES)
 def test_bytes_are_what_a_state_takes(name: str) -> None:
     stated = re.fullmatch(r"8 \((\d*) ?d² \+ (\d+) d\) bytes in all", facts("linear")[name].memory)
     assert stated is not None

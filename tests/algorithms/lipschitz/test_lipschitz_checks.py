@@ -13,7 +13,7 @@ from heavybandits.protocols import FloatArray, IntArray
 @pytest.mark.slow
 @pytest.mark.parametrize("name", hb.policies("lipschitz"))
 def test_policies_for_points_pass_the_checks(name: str) -> None:
-    hb.check_policy(hb.make(name, **examples()[name]), horizon=60)
+    hb.check_policy(hb.make(name, **examples()[name]), horizon=40)
 
 
 class State(NamedTuple):

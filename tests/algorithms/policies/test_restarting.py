@@ -10,8 +10,8 @@ from playing import play
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.choice.pending import ask, find_pending
+from heavybandits.algorithms.parts.state.drift import CAPACITY, DRIFT_BETS, THRESHOLD, has_changed, init_detectors
 from heavybandits.algorithms.parts.state.tree import arrays, carried, check_state, with_room
-from heavybandits.algorithms.policies._drift import CAPACITY, DRIFT_BETS, THRESHOLD, has_changed, init_detectors
 from heavybandits.algorithms.policies._probes import PACE, QUIET
 from heavybandits.algorithms.policies.epsilon_greedy import EpsilonGreedy
 from heavybandits.algorithms.policies.sliding_window_ucb import SlidingWindowUCB

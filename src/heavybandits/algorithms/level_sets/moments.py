@@ -23,6 +23,8 @@ from ...protocols import FloatArray, IntArray, compilable, rarely_called
 
 MOST_EXTREMES = 40  # rewards in a list of extremes
 REWARDS_PER_EXTREME = 10  # at most one in this many rewards is in a list
+OUTLANDISH = 2.0**40  # units: a reward that leaves no digits to the others in a sum of squares
+LOST = 2.0**-44  # of what was subtracted: a difference below is rounding
 FARTHEST_REWARD = 1e90  # rewards are clipped here, in units, so that cubes and their sums stay finite
 TOP, BOTTOM = range(2)  # rows of Extremes.values
 MEAN, SECOND, THIRD = range(3)  # columns of Moments.own and Moments.whole
@@ -125,7 +127,9 @@ def add_reward(moments: Moments, pulls: IntArray, arm: int, reward: float, clock
     extremes, x = moments.extremes, in_units(moments, reward)
     room = min(MOST_EXTREMES, clock // REWARDS_PER_EXTREME)
     values, size = extremes.values, extremes.size
-    if room > 0 and (size[TOP] == 0 or x > values[TOP, 0]):
+    if room == 0 and abs(x) >= OUTLANDISH:  # in a list it can be unlearned
+        enter(moments, pulls, TOP if x > 0.0 else BOTTOM, arm, abs(x), clock)
+    elif room > 0 and (size[TOP] == 0 or x > values[TOP, 0]):
         enter(moments, pulls, TOP, arm, x, room)
     elif room > 0 and (size[BOTTOM] == 0 or -x > values[BOTTOM, 0]):
         enter(moments, pulls, BOTTOM, arm, -x, room)
@@ -176,6 +180,61 @@ def add_own(moments: Moments, pulls: IntArray, arm: int, x: float) -> None:
     own[arm, THIRD] += growth * step * (n - 2) - 3.0 * step * own[arm, SECOND]
     own[arm, SECOND] += growth
     own[arm, MEAN] += step
+
+
+@compilable
+def remove_own(moments: Moments, pulls: IntArray, arm: int, x: float) -> None:
+    """Subtract a reward, which is still counted, from the sums of its arm.
+
+    What it leaves of a sum is 0 if the reward was so large that only its rounding error would be left.
+    """
+    own, listed = moments.own, moments.listed
+    n = pulls[arm] - listed[arm, TOP] - listed[arm, BOTTOM]
+    if n <= 1:
+        own[arm, MEAN] = own[arm, SECOND] = own[arm, THIRD] = 0.0
+        return
+    step = (x - own[arm, MEAN]) / (n - 1)
+    growth = step * step * n * (n - 1)
+    own[arm, MEAN] -= step
+    left = own[arm, SECOND] - growth
+    own[arm, SECOND] = left if left > LOST * growth else 0.0
+    skewed = growth * step * (n - 2) - 3.0 * step * own[arm, SECOND]
+    left = own[arm, THIRD] - skewed
+    own[arm, THIRD] = left if abs(left) > LOST * abs(skewed) else 0.0
+
+
+@rarely_called
+def remove_reward(moments: Moments, pulls: IntArray, arm: int, reward: float) -> None:
+    """Unlearn a reward of the arm, which is still counted in ``pulls``.
+
+    Examples
+    --------
+    >>> moments, pulls = init_moments(1), np.zeros(1, np.int64)
+    >>> for reward in (3.0, 1.0, 8.0):
+    ...     pulls[0] += 1
+    ...     add_reward(moments, pulls, 0, reward, pulls[0])
+    >>> remove_reward(moments, pulls, 0, 8.0)
+    >>> float(in_rewards(moments, moments.own[0, MEAN]))
+    2.0
+    """
+    x, extremes = in_units(moments, reward), moments.extremes
+    for row in (TOP, BOTTOM):
+        for i in range(extremes.size[row]):
+            if extremes.arms[row, i] == arm and extremes.values[row, i] == (x if row == TOP else -x):
+                leave(moments, row, i)
+                return
+    remove_own(moments, pulls, arm, x)
+
+
+@compilable
+def leave(moments: Moments, row: int, i: int) -> None:
+    """Remove the entry ``i`` from a list."""
+    values, arms, size = moments.extremes.values[row], moments.extremes.arms[row], moments.extremes.size
+    moments.listed[arms[i], row] -= 1
+    size[row] -= 1
+    for j in range(i, size[row]):
+        values[j], arms[j] = values[j + 1], arms[j + 1]
+    renew_average(moments.extremes, row)
 
 
 @compilable

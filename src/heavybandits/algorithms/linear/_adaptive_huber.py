@@ -1,4 +1,4 @@
-r"""Adaptive Huber regression, the basis of Heavy-OFUL and AdaOFUL.
+r"""Adaptive Huber regression, the basis of Heavy-OFUL and AdaOFUL, and of all with a learned scale.
 
 Each reward has its own scale :math:`\sigma_s` and level :math:`\tau_s`.  They depend on the width
 :math:`|x_s|_{H^{-1}}` of its row and are fixed when the reward arrives:
@@ -65,7 +65,7 @@ def init_scales(smallest: float, per_width: float, per_root: float) -> Scales:
     return Scales(smallest=np.array([smallest]), per_width=np.array([per_width]), per_root=np.array([per_root]))
 
 
-def init_adaptive_huber(n_features: int, intercept: bool, ridge: float, horizon: int) -> AdaptiveHuber:
+def init_adaptive_huber(n_features: int, intercept: bool, ridge: float, horizon: int | None) -> AdaptiveHuber:
     """Return a fit to no rewards."""
     size = n_features + int(intercept)
     return AdaptiveHuber(
@@ -113,6 +113,14 @@ def influence(z: float, level: float, soft: bool) -> float:
 @compilable
 def take_in(huber: AdaptiveHuber, y: float, scale: float, level: float, bound: float, soft: bool) -> None:
     """Update the fit with the reward of ``fit.row``."""
+    add_reward(huber, y, scale, level, bound, soft)
+    if is_due(huber):
+        fit_all(huber, bound, soft, PRECISE)
+
+
+@compilable
+def add_reward(huber: AdaptiveHuber, y: float, scale: float, level: float, bound: float, soft: bool) -> None:
+    """Keep the reward of ``fit.row``, and move the fit by one step."""
     fit, records, size = huber.fit, huber.rewards.records, len(huber.gradient)
     at = append(huber.rewards, 0)
     for i in range(size):
@@ -121,14 +129,21 @@ def take_in(huber: AdaptiveHuber, y: float, scale: float, level: float, bound: f
     error = influence((y - dot(fit.theta, fit.row)) / scale, level, soft) / scale
     step(fit, error, 1.0 / (scale * scale))
     into_ball(fit.theta, fit.design.inverse, bound, huber.lower, huber.scratch)
-    if fit.seen[0] >= huber.due[0]:
-        huber.due[0] = math.ceil(REFIT_GROWTH * fit.seen[0])
-        fit_all(huber, bound, soft)
+
+
+@compilable
+def is_due(huber: AdaptiveHuber) -> bool:
+    """Return whether to refit now; if so, note when to do so next."""
+    n = huber.fit.seen[0]
+    if n < huber.due[0]:
+        return False
+    huber.due[0] = math.ceil(REFIT_GROWTH * n)
+    return True
 
 
 @rarely_called
-def fit_all(huber: AdaptiveHuber, bound: float, soft: bool) -> None:
-    """Minimise the loss over all rewards."""
+def fit_all(huber: AdaptiveHuber, bound: float, soft: bool, precise: float) -> None:
+    """Minimise the loss over all rewards, until a step gains at most ``precise``."""
     fit, gradient, before = huber.fit, huber.gradient, huber.fit.design.product
     theta, inverse = fit.theta, fit.design.inverse
     for _ in range(MOST_STEPS):
@@ -141,7 +156,7 @@ def fit_all(huber: AdaptiveHuber, bound: float, soft: bool) -> None:
         gain = 0.0
         for i in range(len(theta)):
             gain += (theta[i] - before[i]) * gradient[i]
-        if gain <= PRECISE:
+        if gain <= precise:
             break
 
 

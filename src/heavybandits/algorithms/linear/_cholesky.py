@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from ...numerics import EXCESS
+from ...numerics import EXCESS, clip
 from ...protocols import FloatArray, compilable, rarely_called
 
 SMALLEST_PIVOT, LEAST_PIVOT_SHARE = 1e-300, 1e-18
@@ -162,3 +163,24 @@ def solve_upper(lower: FloatArray, b: FloatArray) -> None:
         b[i] = total / lower[i, i]
         if abs(total) > LARGEST_SOLUTION * lower[i, i]:
             b[i] = math.copysign(LARGEST_SOLUTION, total)
+
+
+@compilable
+def draw_around(lower: FloatArray, centre: FloatArray, scale: float, drawn: FloatArray, rng: Any) -> None:
+    """Draw from the normal law with this centre and the covariance ``scale``² (L L')^-1.
+
+    Draws are clipped to ``LARGEST_SOLUTION``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> drawn = np.zeros(2)
+    >>> draw_around(np.diag([1.0, 100.0]), np.array([5.0, 7.0]), 0.01, drawn, np.random.default_rng(0))
+    >>> drawn.round(4)
+    array([5.0013, 7.    ])
+    """
+    for i in range(len(drawn)):
+        drawn[i] = rng.standard_normal()
+    solve_upper(lower, drawn)
+    for i in range(len(drawn)):
+        drawn[i] = clip(centre[i] + scale * drawn[i], LARGEST_SOLUTION)

@@ -25,7 +25,7 @@ from ...protocols import FloatArray
 from ..entries import register_policy
 from ..parameters import Flag, NonNegative, Positive
 from ..parts.choice.propensity import draw_row
-from ._cholesky import LARGEST_SOLUTION, add_to_factor, solve_lower, solve_upper
+from ._cholesky import LARGEST_SOLUTION, add_to_factor, draw_around, solve_lower, solve_upper
 from ._design import dot
 from ._rows import lift, row_of_highest_index, tame
 
@@ -98,12 +98,7 @@ class LinTS(NamedTuple):
 
     def draw_once(self, state: LinTSState, features: FloatArray, t: int, rng: Any) -> int:
         """Draw from the posterior, and return the best row."""
-        drawn, theta = state.drawn, state.theta
-        for i in range(len(drawn)):
-            drawn[i] = rng.standard_normal()
-        solve_upper(state.lower, drawn)
-        for i in range(len(drawn)):
-            drawn[i] = theta[i] + self.scale * drawn[i]
+        draw_around(state.lower, state.theta, self.scale, state.drawn, rng)
         return row_of_highest_index(self, state, features, t)
 
     def update(self, state: LinTSState, x: FloatArray, reward: float) -> None:

@@ -25,7 +25,7 @@ from ..parameters import NonNegative, Positive
 from ._level_set.learning import learn_line, prepare_rows
 from ._level_set.level_set import best_row, half_width
 from ._level_set.robust_line import leverage_with_pending, predict
-from ._level_set.sets import LinearSets, compares_means, init_linear_sets, width_of
+from ._level_set.sets import LinearSets, compares_means, init_linear_sets, unexplored_row, width_of
 from ._level_set.two_piece_laws import LEARNED
 
 
@@ -79,9 +79,13 @@ class LinearLevelSetUCB(NamedTuple):
         return init_linear_sets(n_features, horizon, laws, self.scale, self.compares == "means")
 
     def select(self, state: LinearSets, features: FloatArray, t: int, rng: Any) -> int:
-        """Return the row with the highest index; among infinite indices, the one with the highest leverage."""
+        """Return the row with the highest index; among infinite indices, the one with the highest leverage.
+
+        With many features and few rewards, rows with features that were never played come first.
+        """
         prepare_rows(state, features)
-        return best_row(state.model, state.arms, features, width_of(state, self.c))
+        row = unexplored_row(state, features)
+        return row if row >= 0 else best_row(state.model, state.arms, features, width_of(state, self.c))
 
     def update(self, state: LinearSets, x: FloatArray, reward: float) -> None:
         """Learn from the reward of a row."""

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from ..._validate import LARGEST_COUNT, require_within
 from ...protocols import IntArray, compilable
-from ._drift import Detectors
+from ..parts.state.drift import Detectors
 
 QUIET = 40  # rewards per arm after a restart, before the first probe
 PROBED_REWARDS = 3  # an arm with fewer rewards waits no longer than one with this many
@@ -81,7 +81,7 @@ def arm_to_probe(probes: Probes | None, detectors: Detectors, since: int) -> int
 
     Examples
     --------
-    >>> from heavybandits.algorithms.policies._drift import has_changed, init_detectors
+    >>> from heavybandits.algorithms.parts.state.drift import has_changed, init_detectors
     >>> probes, detectors = init_probes(n_arms=2), init_detectors(n_arms=2)
     >>> for since in range(1, 200):
     ...     arm = 1 if since < 9 else 0

@@ -33,10 +33,10 @@ from typing import Any, NamedTuple
 
 from ..entries import register_policy
 from ..level_sets.mean_sets import MeanSets, init_mean_sets, renew_means
-from ..level_sets.moments import MEAN, add_reward, in_rewards
+from ..level_sets.moments import MEAN, add_reward, in_rewards, remove_reward
 from ..parameters import Positive
 from ..parts.choice.estimates import standing
-from ..parts.choice.tournament import choose
+from ..parts.choice.tournament import choose, set_unknown
 
 
 @register_policy(
@@ -86,6 +86,16 @@ class AutoMean(NamedTuple):
         pooled.clock[0] += 1
         add_reward(moments, pulls, arm, reward, pooled.clock[0])
         renew_means(pulls, moments, pooled, state.tournament, arm, self.c)
+
+    def forget(self, state: MeanSets, arm: int, reward: float) -> None:
+        """Unlearn a reward."""
+        remove_reward(state.moments, state.pulls, arm, reward)
+        state.pulls[arm] -= 1
+        state.pooled.clock[0] -= 1
+        if state.pulls[arm] == 0:
+            set_unknown(state.tournament, arm)
+        else:
+            renew_means(state.pulls, state.moments, state.pooled, state.tournament, arm, self.c)
 
     def value(self, state: MeanSets, arm: int) -> float:
         """Return the arm's mean, in which the extreme rewards of all arms count as their average."""

@@ -18,23 +18,18 @@ pull an arm at random, otherwise the arm with the highest mean.  The paper's :ma
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..._validate import in_range
 from ...numerics import running_mean
 from ...protocols import FloatArray, IntArray
 from ..entries import register_policy
-from ..parameters import NonNegative
+from ..parameters import NonNegative, Share
 from ..parts.choice.late import Late, init_late
 from ..parts.choice.propensity import write_chances
 from ._scan import due, scan
-
-
-def _share(owner: str, name: str, value: Any) -> float:
-    return in_range(owner, name, value, low=0, high=1, ends="[]")
 
 
 class EpsilonGreedyState(NamedTuple):
@@ -78,7 +73,7 @@ class EpsilonGreedy(NamedTuple):
     1
     """
 
-    epsilon: Annotated[float, _share] = 0.1
+    epsilon: Share = 0.1
     c: NonNegative = 0.0
 
     def init(self, n_arms: int, horizon: int | None) -> EpsilonGreedyState:

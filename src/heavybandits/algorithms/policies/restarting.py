@@ -5,11 +5,11 @@ told* what that policy must be told; it may be told how often to restart in any 
 found late; where nothing changes, every restart means learning all over again.
 
 *Formula*: each reward is compared with earlier ones of its arm since the last restart, by its rank, so the test needs
-no law, scale or moment, and is nearly as good where rewards tie: see :mod:`._drift`.  After an alarm all arms start
-afresh: the policy returns to its initial state, and counts rewards from there.  With ``every`` this also happens when
-that many rewards have come since the last restart.  An arm that improves while it is not played would go unnoticed, so
-arms are probed now and then: see :mod:`._probes`.  A policy that draws arms at random is not interrupted by probes,
-because it weights rewards by its own probabilities.
+no law, scale or moment, and is nearly as good where rewards tie: see :mod:`..parts.state.drift`.  After an alarm all
+arms start afresh: the policy returns to its initial state, and counts rewards from there.  With ``every`` this also
+happens when that many rewards have come since the last restart.  An arm that improves while it is not played would go
+unnoticed, so arms are probed now and then: see :mod:`._probes`.  A policy that draws arms at random is not interrupted
+by probes, because it weights rewards by its own probabilities.
 
 *Cost*: the policy's, and O(log n) comparisons per reward, some of which also move up to 1024 numbers; 8.3 kB per arm,
 and twice the policy's state.
@@ -30,8 +30,8 @@ from ...protocols import IntArray, copy_into
 from ..entries import register_policy
 from ..parameters import PolicyInside
 from ..parts.choice.estimates import index_of, value_of
+from ..parts.state.drift import Detectors, begin_anew, has_changed, init_detectors
 from ..parts.state.tree import find_draws, find_open, fresh_state
-from ._drift import Detectors, begin_anew, has_changed, init_detectors
 from ._probes import Probes, arm_to_probe, forget_probes, init_probes, judge_probe
 
 

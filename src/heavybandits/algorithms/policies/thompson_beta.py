@@ -122,6 +122,13 @@ class ThompsonBeta(NamedTuple):
         state.a[arm] += x
         state.b[arm] += 1.0 - x
 
+    def forget(self, state: ThompsonBetaState, arm: int, reward: float) -> None:
+        """Undo what a reward has changed."""
+        x = share(reward, self.low, self.high)
+        state.pulls[arm] -= 1
+        state.a[arm] = max(state.a[arm] - x, self.prior_a)
+        state.b[arm] = max(state.b[arm] - (1.0 - x), self.prior_b)
+
     def value(self, state: ThompsonBetaState, arm: int) -> float:
         """Return the posterior mean."""
         return float(self.low + (self.high - self.low) * (state.a[arm] / (state.a[arm] + state.b[arm])))

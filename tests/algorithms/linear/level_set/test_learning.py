@@ -26,13 +26,14 @@ def noise_of(kind: str, rng: np.random.Generator) -> FloatArray:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["normal", "cauchy", "skewed", "coins", "nothing"])
 @pytest.mark.parametrize("name", ["linear-auto", "linear-auto-mean"])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_plays_and_learns_as_the_reference(name: str, kind: str, seed: int) -> None:
+@pytest.mark.parametrize(("d", "seed"), [(3, 0), (3, 1), (15, 2)])
+def test_plays_and_learns_as_the_reference(name: str, kind: str, d: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    noise, offers = noise_of(kind, rng), rng.standard_normal((HORIZON, 6, 3)) * [0.1, 1.0, 10.0] + 2.0
-    effect = np.zeros(3) if kind == "coins" else rng.standard_normal(3) / [0.1, 1.0, 10.0]
+    sizes = np.tile([0.1, 1.0, 10.0], d // 3)
+    noise, offers = noise_of(kind, rng), rng.standard_normal((HORIZON, 6, d)) * sizes + 2.0
+    effect = np.zeros(d) if kind == "coins" else rng.standard_normal(d) / sizes
     policy = hb.make(name)
-    state, reference = policy.init(3, None), LinearAuto(offers[0], only_means=name == "linear-auto-mean")
+    state, reference = policy.init(d, None), LinearAuto(offers[0], only_means=name == "linear-auto-mean")
     for t in range(HORIZON):
         row, indices = policy.select(state, offers[t], t, None), reference.index(offers[t])
         shown = [policy.index_of(state, x, t) for x in offers[t]]

@@ -63,21 +63,30 @@ def step(model: Model, x: np.ndarray, reward: float, weight: float) -> Step:
 )
 def test_widths_with_the_older_level(h: float, t: int, scale: float, degrees: float, expected: float) -> None:
     law = two_piece_table([(degrees, degrees, 1.0)])[0]
-    width = width_for(law, scale, t, 11.0, 1.0)._replace(base=4 / 11, explore=4 / 11)
+    width = width_for(law, scale, t, 11.0, 1.0, math.inf)._replace(base=4 / 11, explore=4 / 11)
     assert half_width(width, h) == pytest.approx(expected, rel=1e-8)
 
 
 def test_many_parameters_are_explored_less() -> None:
     for parameters, share in ((3.0, 1.0), (12.0, 1.0), (48.0, 0.25)):
-        width = width_for(LAWS[0], 1.0, 50, parameters, 2.0)
+        width = width_for(LAWS[0], 1.0, 50, parameters, 2.0, math.inf)
         assert width.explore == pytest.approx(2.0 * share)
         assert width.base == pytest.approx(0.6 * share)
 
 
 @given(st.sampled_from(range(len(LAWS))), st.floats(1.0, 1e6), st.floats(1e-8, 1.0), st.floats(1e-9, 1.0))
 def test_widths_grow_faster_than_the_root_of_the_leverage(law: int, t: float, high: float, share: float) -> None:
-    width, low = width_for(LAWS[law], 1.0, t, 5.0, 1.0), share * high
-    assert half_width(width, low) <= half_width(width, high) * math.sqrt(share) * (1.0 + 1e-9)
+    for most, largest in ((math.inf, 1.0), (0.5, 1e3)):
+        width, high = width_for(LAWS[law], 1.0, t, 5.0, 1.0, most), high * largest
+        assert half_width(width, share * high) <= half_width(width, high) * math.sqrt(share) * (1.0 + 1e-9)
+
+
+def test_widths_of_many_features_are_finite_where_others_are_not() -> None:
+    few = width_for(LAWS[0], 1.0, 100, 20.0, 1.0, math.inf)
+    many = few._replace(most=0.5)
+    assert half_width(many, 0.4) == half_width(few, 0.4)
+    assert half_width(few, 1e3) == math.inf
+    assert 2.0 * half_width(many, 1e3) < half_width(many, 4e3) < math.inf
 
 
 def brute_force(model: Model, features: np.ndarray, width: Width) -> np.ndarray:
@@ -90,7 +99,7 @@ def brute_force(model: Model, features: np.ndarray, width: Width) -> np.ndarray:
 def test_the_best_row_is_that_of_brute_force(seed: int, n_rows: int, d: int) -> None:
     rng = np.random.default_rng(seed)
     model, features = played(rng, d, 3 * d + 3), rng.normal(size=(n_rows, d))
-    width = width_for(LAWS[rng.integers(len(LAWS))], rng.exponential(), 100, d + 1.0, 1.0)
+    width = width_for(LAWS[rng.integers(len(LAWS))], rng.exponential(), 100, d + 1.0, 1.0, math.inf)
     row = best_row(model, init_arms(d, n_rows), features, width)
     indices = brute_force(model, features, width)
     if np.isinf(indices).any():
@@ -106,7 +115,7 @@ def test_kept_rows_agree_with_those_that_are_scored_anew(seed: int) -> None:
     rng = np.random.default_rng(seed)
     d, n_rows = int(rng.integers(1, 6)), int(rng.integers(1, 2 * LANES))
     model, features, arms = played(rng, d, 20), rng.normal(size=(n_rows, d)), init_arms(d, n_rows)
-    width = width_for(LAWS[0], 1.0, 100, d + 1.0, 1.0)
+    width = width_for(LAWS[0], 1.0, 100, d + 1.0, 1.0, math.inf)
     for _ in range(2):  # rows are kept when they are offered a second time
         best_row(model, arms, features, width)
     assert arms.kept[0] == n_rows
@@ -123,7 +132,7 @@ def test_kept_rows_agree_with_those_that_are_scored_anew(seed: int) -> None:
 def test_rows_that_change_are_noticed() -> None:
     rng = np.random.default_rng(5)
     model, features, arms = played(rng, 3, 20), rng.normal(size=(6, 3)), init_arms(3)
-    width = width_for(LAWS[0], 1.0, 100, 4.0, 1.0)
+    width = width_for(LAWS[0], 1.0, 100, 4.0, 1.0, math.inf)
     for _ in range(3):
         best_row(model, arms, features, width)
     assert arms.kept[0] == 6
@@ -138,7 +147,7 @@ def test_rows_that_change_are_noticed() -> None:
 def test_kept_rows_are_scored_anew_now_and_then() -> None:
     rng = np.random.default_rng(6)
     model, features, arms = played(rng, 3, 20), rng.normal(size=(6, 3)), init_arms(3)
-    width = width_for(LAWS[0], 1.0, 100, 4.0, 1.0)
+    width = width_for(LAWS[0], 1.0, 100, 4.0, 1.0, math.inf)
     for _ in range(2):
         best_row(model, arms, features, width)
     arms.leverage[:] += 7.0  # stands for rounding errors
@@ -151,7 +160,7 @@ def test_kept_rows_are_scored_anew_now_and_then() -> None:
 def test_more_rows_than_there_is_room_for_are_scored_each_time() -> None:
     rng = np.random.default_rng(7)
     model, features, arms = played(rng, 2, 20), rng.normal(size=(5 * LANES + 3, 2)), init_arms(2)
-    width = width_for(LAWS[0], 1.0, 100, 3.0, 1.0)
+    width = width_for(LAWS[0], 1.0, 100, 3.0, 1.0, math.inf)
     rows = [best_row(model, arms, features, width) for _ in range(3)]
     assert rows == [int(np.argmax(brute_force(model, features, width)))] * 3
     assert arms.kept[0] == 0
@@ -169,7 +178,7 @@ def test_sparse_rows_are_chosen_as_brute_force_does_and_one_full_row_changes_not
     begin(model)
     for x in features:
         follow(model, approach(model, x), float(x.sum() + rng.normal()) - predict(model.line, x), 1.0, 1.0)
-    width = width_for(LAWS[0], 1.0, 100, 17.0, 1.0)
+    width = width_for(LAWS[0], 1.0, 100, 17.0, 1.0, math.inf)
     for offered in (features, np.vstack([features, rng.normal(size=16)])):
         arms = init_arms(16, len(offered))
         row, indices = best_row(model, arms, offered, width), brute_force(model, offered, width)

@@ -148,10 +148,12 @@ def is_full(rows: Rows) -> bool:
 
 
 @rarely_called
-def write_squares(rows: Rows, square: FloatArray) -> None:
-    """Write the mean row, the origin, and the mean square of each feature, or its variance if it lies far from 0.
+def write_squares(rows: Rows, square: FloatArray) -> float:
+    """Write the mean row, the origin, and the mean square of each feature where it is not zero.
 
-    The model has an intercept, so that distance says nothing about how large a coefficient is to be expected.
+    Return how many features of a row are not zero.  If mean squares counted zeros, a rare level of a category would be
+    expected to matter more than a frequent one.  Of a feature that lies far from 0, the variance is written: the model
+    has an intercept, so that distance says nothing about how large a coefficient is to be expected.
     """
     n, d, quarter = rows.size[0], len(square), len(square) // SPARSE_SHARE
     middle, origin, variance, count = rows.middle, rows.origin, rows.right, rows.total
@@ -169,8 +171,13 @@ def write_squares(rows: Rows, square: FloatArray) -> None:
                     count[i] += 1.0 if value != 0.0 else 0.0
                 else:
                     variance[i] += (value - middle[i]) * (value - middle[i]) / n
+    filled = 0.0
     for i in range(d):
+        filled += count[i] / n
+        if 0.0 < count[i] < n:
+            square[i] *= n / count[i]
         if count[i] == n:
             origin[i] = middle[i]
             if VARIANCE_ROUNDING * square[i] < variance[i] < REMOTE * square[i]:
                 square[i] = variance[i]
+    return float(max(filled, 1.0))

@@ -1,20 +1,25 @@
 r"""How the linear level-set policies learn: the line, the law and scale of the noise, the ridge, and what to compare.
 
 Until there are three more rewards than parameters, rows are played that span what is offered.  Then a *fit* is made
-to the rows so far, and another whenever their number has grown by a quarter, as long as there is room to keep them.  A
-fit determines
+to the rows so far, and another whenever their number has grown by a quarter, as long as there is room to keep them.  If
+there are many features, the ridge is large at first, so that rows determine few parameters and fits begin at once: the
+line is *young*, see :func:`.sets.is_young`.  A fit determines
 
 - the line, by reweighted least squares, starting from the current line and, while rewards are few, also from least
   absolute deviations;
 - the law, as the likeliest of fourteen by half the log likelihood of the residuals, and the scale, which is shrunk
   towards the median deviation of the rewards while residuals are few, and is never below a ten-thousandth of it;
-- the ridge, as 0.3 times what the size of the line suggests: with :math:`m_i` the mean square of feature i, or
-  its variance if it lies far from 0, and V the variance of the noise, :math:`\lambda_i = 0.3\,m_i V/\tau^2` where
-  :math:`\tau^2` is the mean of :math:`m_j(\theta_j^2 + V P_{jj})`, a step of expectation-maximisation;
+- the ridge, as 0.3 times what the size of the line suggests: with :math:`m_i` the mean square of feature i where it is
+  not zero, or its variance if it lies far from 0, and V the variance of the noise,
+  :math:`\lambda_i = 0.3\,m_i V/\tau^2` where :math:`\tau^2` is the mean of :math:`m_j(\theta_j^2 + V P_{jj})`, a step
+  of expectation-maximisation; if the line is young, :math:`m_i V/\tau^2` with
+  :math:`\tau^2 = \sum_j m_j\theta_j^2/(D - 1)`, MacKay's rule, at most :math:`f m_i` if f features of a row are not 0;
+- the ridge of features that are products of others, by its likelihood, see :mod:`.product_ridge`;
 - whether means are compared, by least squares: they are if rewards repeat, see :func:`.spreads.repeats`.
 
 Between fits each reward moves the line and the scale by its scores, in O(d²).  When there is no more room, the line is
-shrunk instead of fitted, see :mod:`.line_shrinkage`, unless it turns out then whether rewards repeat.
+shrunk instead of fitted, see :mod:`.line_shrinkage`, unless it turns out then whether rewards repeat.  If there are
+products, their ridge is learned instead.
 """
 
 from __future__ import annotations
@@ -29,7 +34,8 @@ from .._cholesky import invert
 from .kept_rows import keep, write_squares
 from .level_set import RENEWAL, update_kept
 from .line_fit import complete, loss_of, reweigh, write_residuals
-from .line_shrinkage import begin_shrinkage, renew_shrinkage
+from .line_shrinkage import begin_shrinkage, renew_shrinkage, write_inverse
+from .product_ridge import count_products, learn_product_ridge
 from .robust_line import (
     RIDGE_SHARE,
     approach,
@@ -44,7 +50,7 @@ from .robust_line import (
     renew_pending,
     restrain,
 )
-from .sets import LARGEST_REWARD, LinearSets, compares_means
+from .sets import LARGEST_REWARD, LinearSets, compares_means, is_young
 from .two_piece_laws import (
     FARTHEST_SCALES,
     GROSS,
@@ -59,7 +65,7 @@ from .two_piece_laws import (
 
 SMALLEST_SCALE, LARGEST_RATIO = 1e-300, 1e300
 SPARE = 2.5  # rewards beyond the parameters at the first fit; not a whole number, as parameters are counted by a trace
-FIT_GROWTH = 1.25  # factor by which the rewards grow between two fits
+FIT_GROWTH, YOUNG_GROWTH = 1.25, 1.5  # factors by which the rewards grow between two fits
 HEAD_START, PENALTY = 0.7, 1.0  # in log likelihood: of the first law, Cauchy, and of those that are no Student laws
 RICH = 20.0  # rewards per parameter that make a second start unnecessary
 ENOUGH_DEGREES = 60.0  # degrees of freedom at which the residuals alone determine the scale
@@ -76,7 +82,7 @@ def prepare_rows(state: LinearSets, features: FloatArray) -> None:
         forget(state.model)
         for a in range(len(features)):
             collect(state.model, features[a], 1.0 / len(features))
-        begin(state.model)
+        begin(state.model, is_young(state, dimension(state.model)))
 
 
 @compilable
@@ -87,7 +93,7 @@ def learn_line(state: LinearSets, x: FloatArray, reward: float) -> None:
     if model.ridge[0] == 0.0:
         forget(model)
         collect(model, x, 1.0)
-        begin(model)
+        begin(model, is_young(state, dimension(model)))
     y = clip(reward, LARGEST_REWARD)
     numbers.clock += 1
     # The residual is that of a row which the line has not seen; its variance is 1 + leverage times that of the noise.
@@ -114,8 +120,10 @@ def learn_line(state: LinearSets, x: FloatArray, reward: float) -> None:
     update_kept(state.arms, model, step)
     learn_spread(state.spreads, 0, y)
     has_room = keep(state.rows, x, y)
-    if numbers.clock >= numbers.due and numbers.clock >= dimension(model) + SPARE:
-        numbers.due = max(numbers.clock + 1.0, FIT_GROWTH * numbers.clock)
+    parameters = dimension(model)
+    if numbers.clock >= numbers.due and numbers.clock >= parameters + SPARE:
+        pause = YOUNG_GROWTH if is_young(state, parameters) else FIT_GROWTH
+        numbers.due = max(numbers.clock + 1.0, pause * numbers.clock)
         by_means = numbers.only_means == 1 or repeats(state.spreads)
         if has_room or by_means != compares_means(state):
             fit(state, by_means)
@@ -125,10 +133,16 @@ def learn_line(state: LinearSets, x: FloatArray, reward: float) -> None:
 
 @rarely_called
 def shrink(state: LinearSets) -> None:
-    """Decide anew how much to shrink the line."""
+    """Decide anew how much to shrink the line or, if there are products of features, these alone."""
     numbers = state.numbers[0]
     variance = numbers.scale * numbers.scale / state.laws[numbers.law][INFORMATION]
-    if renew_shrinkage(state.shrinkage, state.rows, state.model, variance):
+    if count_products(state) > 0:
+        write_inverse(state.rows, state.model.inverse, state.shrinkage.gram)
+        learn_product_ridge(state)
+        invert(state.rows.gram, state.model.inverse)
+        restrain(state.model)
+        renew_derived(state)
+    elif renew_shrinkage(state.shrinkage, state.rows, state.model, variance):
         renew_derived(state)
 
 
@@ -147,7 +161,7 @@ def fit(state: LinearSets, by_means: bool) -> None:
     numbers = state.numbers[0]
     model, rows, line = state.model, state.rows, state.model.line
     n, parameters = rows.size[0], dimension(state.model)
-    write_squares(rows, model.square)
+    filled = write_squares(rows, model.square)
     fill_squares(model.square)
     for k in range(n):
         rows.residuals[k] = rows.y[k]
@@ -165,13 +179,16 @@ def fit(state: LinearSets, by_means: bool) -> None:
         numbers.law = len(state.laws) - 1 if by_means else 0
         line.slope[:] = 0.0
         line.level[0] = centre
+        share = filled if is_young(state, parameters) else RIDGE_SHARE
         for i in range(len(model.ridge)):
-            model.ridge[i] = RIDGE_SHARE * model.square[i] if model.square[i] > 0.0 else 1.0
+            model.ridge[i] = share * model.square[i] if model.square[i] > 0.0 else 1.0
     if by_means:
-        fit_means(state, n - parameters, spread)
+        fit_means(state, n - parameters, spread, filled)
     else:
-        fit_locations(state, n - parameters, spread, begins)
+        fit_locations(state, n - parameters, spread, begins, filled)
     complete(rows, model, line, state.laws[numbers.law], numbers.scale, state.shrinkage.gram)
+    if count_products(state) > 0:
+        learn_product_ridge(state)
     invert(rows.gram, model.inverse)
     restrain(model)
     begin_shrinkage(state.shrinkage, rows, model, numbers.fitted == 0)
@@ -181,7 +198,7 @@ def fit(state: LinearSets, by_means: bool) -> None:
 
 
 @rarely_called
-def fit_means(state: LinearSets, freedom: float, spread: float) -> None:
+def fit_means(state: LinearSets, freedom: float, spread: float, filled: float) -> None:
     """Fit by least squares."""
     numbers = state.numbers[0]
     model, rows, law = state.model, state.rows, state.laws[len(state.laws) - 1]
@@ -193,11 +210,11 @@ def fit_means(state: LinearSets, freedom: float, spread: float) -> None:
     squares = min(squares, MOST_SQUARES)
     scale = shrink_scale(max(math.sqrt(squares / freedom), numbers.floor), 1.48 * spread, freedom, MEAN_PRIOR)
     numbers.scale, numbers.squares, numbers.freedom = scale, min(scale * scale * freedom, MOST_SQUARES), freedom
-    learn_ridge(state, law)
+    learn_ridge(state, law, rows.size[0] - freedom, filled)
 
 
 @rarely_called
-def fit_locations(state: LinearSets, freedom: float, spread: float, begins: bool) -> None:
+def fit_locations(state: LinearSets, freedom: float, spread: float, begins: bool, filled: float) -> None:
     """Fit by the current law, then by the likeliest one."""
     numbers = state.numbers[0]
     model, rows, line = state.model, state.rows, state.model.line
@@ -219,7 +236,7 @@ def fit_locations(state: LinearSets, freedom: float, spread: float, begins: bool
     law = state.laws[numbers.law]
     scale = shrink_scale(numbers.scale, 2.0 * spread / (1.0 + law[RATIO]), freedom, LOCATION_PRIOR)
     numbers.scale = scale = numbers.told if numbers.told > 0.0 else max(scale, numbers.floor)
-    learn_ridge(state, law)
+    learn_ridge(state, law, rows.size[0] - freedom, filled)
     reweigh(rows, model, line, law, scale, 1, False)
 
 
@@ -250,14 +267,30 @@ def choose_law(state: LinearSets, freedom: float, guess: float) -> None:
 
 
 @rarely_called
-def learn_ridge(state: LinearSets, law: FloatArray) -> None:
-    """Set the ridge to a share of what the line's size suggests."""
+def learn_ridge(state: LinearSets, law: FloatArray, parameters: float, filled: float) -> None:
+    """Set the ridge to a share of what the line's size suggests; from the first fit on, products have their own."""
     numbers = state.numbers[0]
     model, slope, d = state.model, state.model.line.slope, len(state.model.ridge)
     variance = numbers.scale * numbers.scale / law[INFORMATION]
-    size = 0.0
+    size, caution, freedom = 0.0, CAUTION, parameters - 1.0
+    n_others = d - count_products(state)
     for i in range(d):
-        size += model.square[i] * (slope[i] * slope[i] + variance * model.inverse[i, i]) / d
-    if 0.0 < size < math.inf:
+        if model.product[i] > 0:
+            freedom -= 1.0 - min(model.ridge[i] * model.inverse[i, i], 1.0)
+    if is_young(state, parameters):
+        # P is mostly that of the ridge then, and a share of its size would fade away from fit to fit.
+        caution = 1.0
         for i in range(d):
-            model.ridge[i] = max(RIDGE_SHARE, CAUTION * variance / size) * model.square[i]
+            if model.product[i] == 0:
+                size += model.square[i] * (slope[i] * slope[i]) / max(freedom, 1.0)
+        size = max(size, variance / filled)
+    else:
+        for i in range(d):
+            if model.product[i] == 0:
+                size += model.square[i] * (slope[i] * slope[i] + variance * model.inverse[i, i]) / n_others
+    if 0.0 < size < math.inf:
+        share = max(RIDGE_SHARE, caution * variance / size)
+        if numbers.fitted == 0 or n_others == d:
+            model.product_ridge[0] = share
+        for i in range(d):
+            model.ridge[i] = (share if model.product[i] == 0 else model.product_ridge[0]) * model.square[i]

@@ -9,7 +9,9 @@ leverage :math:`h = (x - \bar x)'P(x - \bar x)` replaces 1/n, and the number D o
 
 where a = min(1, 12/D), I is the information of the law and k its slack (see :mod:`.two_piece_laws`).  As
 :math:`w(h)/\sqrt h` grows with h, one exact width bounds the widths at all smaller leverages, and few rows need their
-own.
+own.  With many features, h is at most 1/2 in the exponent and in 1 - kh, and w(h) is multiplied by
+:math:`\sqrt{2h}` where it is larger: of such rows hardly a reward is known, so that the ridge bounds what they may pay,
+and the ridge is a normal law, not one with heavy tails.
 
 Rows are scored in blocks, one SIMD lane each, unless they are sparse: of those, only the features that differ from the
 origin cost time.  Rows that stay the same from decision to decision keep their leverages
@@ -45,6 +47,7 @@ class Width(NamedTuple):
     slack: float
     reach: float  # s² (nu + 1)/I; infinite before there is a scale
     rate: float  # 2/(nu + 1)
+    most: float  # leverage beyond which widths grow like those of normal noise
 
 
 class Arms(NamedTuple):
@@ -90,9 +93,15 @@ def init_arms(n_features: int, room: int = LANES) -> Arms:
 
 
 @compilable
-def width_for(law: FloatArray, scale: float, t: float, parameters: float, c: float) -> Width:
+def explored_share(parameters: float) -> float:
+    """Return a, how much each of so many parameters is explored."""
+    return min(1.0, EXPLORED_PARAMETERS / parameters)
+
+
+@compilable
+def width_for(law: FloatArray, scale: float, t: float, parameters: float, c: float, most: float) -> Width:
     """Return what half widths depend on after t rewards."""
-    explore = c * min(1.0, EXPLORED_PARAMETERS / parameters)
+    explore = c * explored_share(parameters)
     reach = scale * scale * law[TAIL] / law[INFORMATION]
     return Width(
         pace=t / parameters,
@@ -101,6 +110,7 @@ def width_for(law: FloatArray, scale: float, t: float, parameters: float, c: flo
         slack=law[SLACK],
         reach=reach,
         rate=2.0 / law[TAIL],
+        most=most,
     )
 
 
@@ -111,20 +121,25 @@ def half_width(width: Width, leverage: float) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> width = Width(pace=100 / 11, base=4 / 11, explore=4 / 11, slack=0.75, reach=4.0, rate=1.0)  # the Cauchy law
+    >>> cauchy = {"slack": 0.75, "reach": 4.0, "rate": 1.0, "most": math.inf}
+    >>> width = Width(pace=100 / 11, base=4 / 11, explore=4 / 11, **cauchy)
     >>> round(half_width(width, 0.1), 6), half_width(width, 2.0)
     (0.502944, inf)
+    >>> round(half_width(width._replace(most=0.5), 2.0), 6)  # as among many features
+    16.444341
     """
-    slack = 1.0 - width.slack * leverage
+    held = min(leverage, width.most)  # beyond it, what is not known is mostly the ridge's, and the ridge is normal
+    slack = 1.0 - width.slack * held
     if slack <= 0.001 or width.reach == math.inf:
         return math.inf
     u = width.pace * leverage
     lead = math.log(1.0 + u)
     level = math.log(1.0 + width.base + width.explore * u * (1.0 + 2.0 / 3.0 * width.slack * lead * lead)) / slack
-    exponent = width.rate * level * leverage
+    exponent = width.rate * level * held
     if exponent > WIDEST:
         return math.inf
-    return math.sqrt(width.reach * math.expm1(exponent))
+    grown = leverage / held if leverage > held else 1.0
+    return math.sqrt(width.reach * math.expm1(exponent) * grown)
 
 
 @compilable

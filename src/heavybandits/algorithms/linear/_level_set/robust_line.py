@@ -33,11 +33,11 @@ from ....numerics import EXCESS
 from ....protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
 from .._design import LARGEST_LEVERAGE, absorb, add_far_row, add_outer, add_rows, apply, multiply, size_of
 
-RIDGE_SHARE = 1e-6  # the ridge before the first fit, as a share of a feature's mean square
+RIDGE_SHARE = 1e-6  # the least ridge, as a share of a feature's mean square
 LEAST_SQUARE = 1e-80  # if rows of 1e-100 set the ridge, a row of 1e100 would have an infinite leverage
 SPARSE_SHARE = 4  # a row is sparse if at most one in so many of its features differs from the origin
 LEAST_LINE_REMAINDER = 1e-6  # if removing a pending row leaves less of its direction, the inverse is recomputed
-VECTORS = ("ridge", "square", "origin", "offset", "shift", "pull", "missing", "anchor", "alone")
+VECTORS = ("ridge", "square", "offered", "origin", "offset", "shift", "pull", "missing", "anchor", "alone")
 
 
 class Line(NamedTuple):
@@ -55,7 +55,10 @@ class Model(NamedTuple):
     line: Line
     inverse: FloatArray  # (d, d): P
     ridge: FloatArray  # (d,): 0 until there is a row that is not all 0
-    square: FloatArray  # (d,): mean square of each feature
+    square: FloatArray  # (d,): mean square of each feature where it is not zero
+    offered: FloatArray  # (d,): how often random rows would have had a feature that no row played has had
+    product: IntArray  # (d,): 1 if the feature is a product of others; see product_ridge
+    product_ridge: FloatArray  # array of length one: the ridge of products, as a share of their mean squares
     origin: FloatArray  # (d,): o, which sparse rows mostly agree with
     offset: FloatArray  # (d,): q
     shift: FloatArray  # (d,): v of the latest row
@@ -91,8 +94,10 @@ class Model(NamedTuple):
                 change_pending(self, x, -1.0)
 
     def check(self, fresh: Model, n_arms: int) -> None:
-        """Refuse an impossible number of pending rows."""
+        """Refuse an impossible number of pending rows, and features that are neither products nor not."""
         require_within("pending", self.pending, 0, LARGEST_COUNT)
+        require_within("product", self.product, 0, 1)
+        require_within("product_ridge", self.product_ridge, 0.0, math.inf)
         pending = int(self.pending[0])
         require_within("counted", self.counted, 0 if pending <= 1 else pending, pending)
 
@@ -116,34 +121,54 @@ def init_model(n_features: int) -> Model:
     d = n_features
     vectors = {name: np.zeros(d) for name in VECTORS}
     matrices = {name: np.zeros((d, d)) for name in ("inverse", "asked", "waiting", "factor")}
-    pending, counted = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    return Model(line=init_line(d), pending=pending, counted=counted, **vectors, **matrices)
+    return Model(
+        line=init_line(d),
+        product=np.zeros(d, np.int64),
+        product_ridge=np.zeros(1),
+        pending=np.zeros(1, np.int64),
+        counted=np.zeros(1, np.int64),
+        **vectors,
+        **matrices,
+    )
 
 
 @rarely_called
 def forget(model: Model) -> None:
     """Reset what :func:`collect` gathers for :func:`begin`."""
     model.square[:] = 0.0
+    model.pull[:] = 0.0
     model.line.centre[:] = 0.0
     model.origin[:] = 1.0
 
 
 @rarely_called
 def collect(model: Model, x: FloatArray, share: float) -> None:
-    """Add a row to the mean row and to the mean squares."""
+    """Add a row to the mean row, to the mean squares, and to the shares of rows in which a feature is not zero."""
     for i in range(len(x)):
         model.square[i] += share * (x[i] * x[i])
         model.line.centre[i] += share * x[i]
+        model.pull[i] += share if x[i] != 0.0 else 0.0
         if x[i] == 0.0:
             model.origin[i] = 0.0
 
 
 @rarely_called
-def begin(model: Model) -> None:
-    """Set the ridge to a small share of the features' mean squares, and the inverse to that of the ridge."""
+def begin(model: Model, young: bool = False) -> None:
+    """Set the ridge to a share of the features' mean squares, and the inverse to that of the ridge.
+
+    That of a young line is as large as if line and noise made rewards vary by as much: with q the mean squares where
+    features are not zero, the ridge f q does that, where f is how many features of a row are not zero.
+    """
+    filled = 0.0
+    for i in range(len(model.square)):
+        filled += model.pull[i]
+        if model.pull[i] > 0.0:
+            model.square[i] /= model.pull[i]
     fill_squares(model.square)
+    share = max(filled, 1.0) if young else RIDGE_SHARE
+    model.product_ridge[0] = share
     for i in range(len(model.ridge)):
-        model.ridge[i] = RIDGE_SHARE * model.square[i]
+        model.ridge[i] = share * model.square[i]
         model.origin[i] *= model.line.centre[i]
         if model.ridge[i] > 0.0:
             model.inverse[i, i] = 1.0 / model.ridge[i]

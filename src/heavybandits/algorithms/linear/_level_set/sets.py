@@ -10,11 +10,16 @@ from ....protocols import FloatArray, compilable
 from ...level_sets.spreads import Spreads, init_spreads
 from ...parts.state.scalars import Scalars, init_scalars
 from .kept_rows import Rows, init_rows
-from .level_set import Arms, Width, init_arms, width_for
+from .level_set import Arms, Width, explored_share, init_arms, width_for
 from .line_shrinkage import Shrinkage, init_shrinkage
-from .robust_line import Model, dimension, init_model
-from .two_piece_laws import LEAST_SQUARES, two_piece_table
+from .robust_line import Model, count_pending, dimension, init_model
+from .two_piece_laws import INFORMATION, LEAST_SQUARES, two_piece_table
 
+SPANNED_FEATURES = 12  # up to so many, rows first span the space, without regard to rewards
+YOUNG_REWARDS = 8.0  # rewards per parameter at which a line is no longer young; half as many with few parameters
+OVERDUE = 3.0  # times that random rows would have had a feature before a row is played because of it
+NOISY_LEVERAGE = 0.5  # that of two rewards; rows with a larger one, among many features, have normal widths
+UNTOUCHED = 1.0 - 1e-9  # of 1: what a feature has of its first variance if no row had it
 LARGEST_REWARD = 1e150  # rewards are clipped to this, so that their squares are finite
 
 
@@ -92,8 +97,50 @@ def init_linear_sets(
 @compilable
 def width_of(state: LinearSets, c: float) -> Width:
     """Return what half widths currently depend on."""
-    numbers = state.numbers[0]
-    return width_for(state.laws[numbers.law], numbers.scale, numbers.clock + 1.0, dimension(state.model), c)
+    numbers, parameters = state.numbers[0], dimension(state.model)
+    law, scale = state.laws[numbers.law], numbers.scale
+    if is_young(state, parameters):
+        law, scale = state.laws[len(state.laws) - 1], scale / math.sqrt(law[INFORMATION])
+    most = NOISY_LEVERAGE if len(state.model.ridge) > SPANNED_FEATURES else math.inf
+    return width_for(law, scale, numbers.clock + 1.0, parameters, c, most)
+
+
+@compilable
+def is_young(state: LinearSets, parameters: float) -> bool:
+    """Return whether the line has many features, and few rewards for the parameters that the rows determine.
+
+    Widths are then those of least squares with the same variance: those of heavy tails are next to infinite where
+    leverages are about 1, and rows that differ are learned about whatever is played.
+    """
+    enough = YOUNG_REWARDS * parameters / (1.0 + explored_share(parameters))
+    return len(state.model.ridge) > SPANNED_FEATURES and bool(state.numbers[0].clock < enough)
+
+
+@compilable
+def unexplored_row(state: LinearSets, features: FloatArray) -> int:
+    """Return the row with the most features that are overdue, while the line is young; -1 if there is none.
+
+    The ridge of a young line follows from the effects seen so far.  If the first arms happen to be equal, it would take
+    it for granted that all others are, too, and never play them.  A feature that no row played has had is overdue once
+    three rows would have had it, had they been drawn at random: rows that change mostly explore by themselves.
+    Products of features are no features of their own.
+    """
+    model, line = state.model, state.model.line
+    if state.numbers[0].clock == 0 or not is_young(state, dimension(model)):
+        return -1
+    if model.pending[0] > 0:
+        count_pending(model)
+    inverse, best, most = model.inverse if model.pending[0] == 0 else model.asked, -1, 0
+    for a in range(len(features)):
+        new = 0
+        for i in range(len(line.centre)):
+            is_new = features[a, i] != 0.0 and line.centre[i] == 0.0 and model.product[i] == 0
+            if is_new and inverse[i, i] * model.ridge[i] > UNTOUCHED:
+                model.offered[i] += 1.0 / len(features)
+                new += 1 if model.offered[i] >= OVERDUE else 0
+        if new > most:
+            best, most = a, new
+    return best
 
 
 @compilable

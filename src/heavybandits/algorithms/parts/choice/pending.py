@@ -118,6 +118,25 @@ def ask(pending: Pending, arm: int) -> None:
     note(pending, arm, 1, 0)
 
 
+def move_decision(pending: Pending, arm: int, to: int) -> None:
+    """Let the decision that was noted last, for an arm, be for another one instead.
+
+    Examples
+    --------
+    >>> import heavybandits as hb
+    >>> state = hb.UCB().init(n_arms=2, horizon=None)
+    >>> ask(find_pending(state), 1)
+    >>> move_decision(find_pending(state), 1, to=0)
+    >>> state.tournament.late.pending.tolist(), state.tournament.late.asked.tolist()
+    ([1, 0], [1, 0])
+    """
+    counts = pending.late if pending.outer is None else pending.outer
+    if counts is not None:
+        counts.asked[arm] -= 1
+    note(pending, arm, -1, 0)
+    ask(pending, to)
+
+
 @compilable
 def settle(pending: Pending, arm: int) -> None:
     """Note that the reward of one of the arm's decisions has come, if one is pending."""

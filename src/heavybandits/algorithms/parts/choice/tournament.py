@@ -195,6 +195,12 @@ def set_base(tournament: Tournament, arm: int, n: int, value: float, width: floa
         narrow(tournament, arm, n)
 
 
+@compilable
+def set_unknown(tournament: Tournament, arm: int) -> None:
+    """Let the arm have no estimate again, because its only reward is unlearned."""
+    set_base(tournament, arm, 0, -LARGEST_FLOAT, math.inf, math.nan)
+
+
 @rarely_called
 def narrow(tournament: Tournament, arm: int, n: int) -> None:
     """Update the line of an arm with n rewards to its pending decisions."""

@@ -23,13 +23,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._validate import LARGEST_COUNT, require_within
-from ...protocols import FloatArray, IntArray, compilable, rarely_called
+from ...._validate import LARGEST_COUNT, require_within
+from ....protocols import FloatArray, IntArray, compilable, rarely_called
 
 CAPACITY = 1024  # rewards in the sample of an arm
 REWARDS_BEFORE_BETS = 5  # rewards before the first bet
 THRESHOLD = 2e4  # A; measured: fewer than one false alarm in 1e5 rewards of a continuous law
 DRIFT_BETS = np.array([-0.8, -0.3, 0.3, 0.8])
+FALLS = 2  # the first so many bet on rewards that fall
 
 
 class Detectors(NamedTuple):
@@ -69,8 +70,8 @@ def begin_anew(detectors: Detectors) -> None:
 
 
 @compilable
-def has_changed(detectors: Detectors, arm: int, reward: float) -> bool:
-    """Add a reward, and return whether there is now enough evidence of a change.
+def has_changed(detectors: Detectors, arm: int, reward: float, bets: int = len(DRIFT_BETS)) -> bool:
+    """Add a reward, and return whether there is now enough evidence of a change, by the first ``bets`` bets.
 
     Examples
     --------
@@ -84,13 +85,13 @@ def has_changed(detectors: Detectors, arm: int, reward: float) -> bool:
     total = 0.0
     if size >= REWARDS_BEFORE_BETS:
         u = (below + upto + 1.0) / (size + 1.0) - 1.0
-        for i in range(len(DRIFT_BETS)):
+        for i in range(bets):
             detectors.wealth[arm, i] = max(1.0, detectors.wealth[arm, i]) * (1.0 + DRIFT_BETS[i] * u)
             total += detectors.wealth[arm, i]
     detectors.seen[arm] += 1
     if detectors.seen[arm] % detectors.stride[arm] == 0:
         insert(detectors, arm, reward)
-    return total > THRESHOLD * len(DRIFT_BETS)
+    return total > THRESHOLD * bets
 
 
 @compilable
