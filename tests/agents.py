@@ -63,6 +63,16 @@ def numbers(agent: hb.Agent, arm: Any) -> tuple[float, float]:
         return value_of(policy, state, slot), index_of(policy, state, slot, agent._seen)
 
 
+def totals_of_auto_mean(agent: hb.Agent) -> list[float]:
+    """Return the sum of each arm's rewards, from the moments that an agent on `auto-mean` keeps."""
+    pulls, moments = agent._state.pulls, agent._state.moments
+    totals = moments.own[:, 0] * (pulls - moments.listed.sum(axis=1))
+    for row, sign in enumerate((1.0, -1.0)):
+        size = moments.extremes.size[row]
+        np.add.at(totals, moments.extremes.arms[row, :size], sign * moments.extremes.values[row, :size])
+    return list(np.where(pulls > 0, moments.origin[0] * pulls, 0.0) + moments.unit[0] * totals)
+
+
 class PlainState(NamedTuple):
     total: Any
 

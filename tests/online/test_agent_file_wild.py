@@ -126,4 +126,8 @@ def test_numbers_of_users_policies_are_theirs() -> None:
     class Mine(NamedTuple):
         balance: np.ndarray
 
-    check_state(Mine(np.array([-5, 3])), Mine(np.array([0, 0])), 2)
+    state, fresh = Mine(np.array([-5, 3])), Mine(np.array([0, 0]))
+    check_state(state, fresh, 2)
+    Mine.__module__ = "heavybandits.mine"  # in a state of ours they are counts or positions
+    with pytest.raises(ValueError, match=r"state\.balance"):
+        check_state(state, fresh, 2)

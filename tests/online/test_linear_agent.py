@@ -176,9 +176,9 @@ def test_updates_that_are_wrong_change_nothing(x: Any, reward: Any, error: type[
 
 def test_arguments_that_are_wrong_are_named() -> None:
     with pytest.raises(TypeError, match="LinearAgent: policy must be of kind 'linear' here, got one of kind 'a"):
-        hb.LinearAgent(hb.UCB(), n_features=2)  # type: ignore[arg-type]
+        hb.LinearAgent(hb.UCB(), n_features=2)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match=r"LinearAgent: policy must be a policy such as hb\.make\('linear-auto'\)"):
-        hb.LinearAgent("lin-ucb", n_features=2)  # type: ignore[arg-type]
+        hb.LinearAgent("lin-ucb", n_features=2)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="LinearAgent: n_features must be a positive whole number, got 0"):
         hb.LinearAgent(Ridge(), n_features=0)
     with pytest.raises(TypeError, match=r"Agent: policy must be of kind 'arms' .* use hb\.LinearAgent for it"):
@@ -223,6 +223,13 @@ def test_saved_agents_go_on_as_before(policy: Any, tmp_path: Path) -> None:
         mine.update(ROWS[0], 1.0)
         other.update(ROWS[0], 1.0)
         assert same(mine, other)
+
+
+def test_copies_keep_a_horizon_that_the_policy_must_know() -> None:
+    agent = hb.LinearAgent(hb.make("tofu", **examples()["tofu"]), n_features=2, horizon=50)
+    for other in (copy.copy(agent), copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))):
+        assert other.horizon == 50
+        assert same(agent, other)
 
 
 def test_files_of_other_agents_are_refused(tmp_path: Path) -> None:

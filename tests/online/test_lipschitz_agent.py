@@ -81,6 +81,15 @@ def test_rewards_nobody_asked_for_settle_nothing() -> None:
     assert agent.pending == 0
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_rewards_may_come_before_the_first_decision(name: str) -> None:
+    agent = agent_of(name)
+    with pytest.raises(ValueError, match="without one"):
+        agent.cancel([0.3] * agent.dim)
+    agent.update([0.3] * agent.dim, 1.0, selected=False)
+    assert (agent.seen, agent.pending) == (1, 0)
+
+
 def test_points_of_others_count_for_the_nearest_point() -> None:
     agent = agent_of()
     agent.update_many([0.07, 0.95, 0.5], [1.0, 2.0, 3.0], selected=False)

@@ -15,11 +15,11 @@ from .._format import plural
 from .._validate import count, in_range, positive, whole
 from ..algorithms.parts.choice.kinetic_tree import SCAN
 from ..algorithms.parts.choice.late import MANY
-from ..algorithms.parts.choice.pending import find_pending, give_up
+from ..algorithms.parts.choice.pending import find_pending, give_up, note
 from ..algorithms.parts.choice.propensity import ASKED, find_propensities, with_propensities, without_propensities
 from ..algorithms.parts.choice.tournament import with_trees, without_caches
 from ..algorithms.parts.state.tree import carried, find_open, fresh_state
-from ..jit.background_compile import Call, Compilation
+from ..jit.background_compile import Call, Compilation, interpreted
 from ..jit.compiled import is_disabled
 from ..protocols import FloatArray, IntArray, Policy
 from .arguments import ArmNames, ledger_of, listed, new_ledger, plan_of, policy_of, renamed, reward_of, set_key
@@ -462,6 +462,45 @@ class Agent(BaseAgent):
                 raise ValueError(f"Agent: arm must have a pending decision to be cancelled, got {arm!r} without one")
             self._awaited.take(slot, None, propensity)
             give_up(self._pending, slot)
+
+    @property
+    def can_correct(self) -> bool:
+        """Whether the policy can unlearn a reward, so that :meth:`correct` works."""
+        return hasattr(self.policy, "forget")
+
+    def correct(self, arm: Arm, learned: float, reward: float | None) -> None:
+        """Replace a reward that was learned provisionally; None if there is no reward in its place.
+
+        So a decision that may bring an order within a week can count as a zero at once, and as the order once that
+        comes: see ``docs/late-rewards.md``.  ``learned`` must be the amount that the arm's decision counts as now.
+        Policies whose state is made of sums can do this: ``auto-mean`` and ``thompson-beta``.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.make("auto-mean"), arms=["red", "green"])
+        >>> for _ in range(4):
+        ...     agent.update(agent.select(), 0.0)
+        >>> agent.correct("green", 0.0, 20.0)
+        >>> agent.correct("red", 0.0, None)
+        >>> agent.pulls, agent.rows()[1].estimate
+        ({'red': 1, 'green': 2}, 10.0)
+        """
+        learned, reward = reward_of(learned), None if reward is None else reward_of(reward)
+        if not self.can_correct:
+            raise TypeError(f"Agent: {type(self.policy).__name__} cannot unlearn a reward; let it wait for its reward")
+        if self._ledger is not None:
+            raise ValueError("Agent: evidence must be False for rewards to be corrected: it is about final rewards")
+        with self._lock:
+            slot = self._slot(arm)
+            if self._pulls[slot] == 0:
+                raise ValueError(f"Agent: arm must have a reward to be corrected, got {arm!r} without one")
+            interpreted(self.policy.forget)(self._state, slot, learned)
+            if reward is not None:
+                self._learn_from(self._bare, self._state, self._pending, slot, reward, False)
+                return
+            self._pulls[slot] -= 1
+            interpreted(note)(self._pending, slot, 0, 1)
 
     @property
     def arms(self) -> list[Any]:

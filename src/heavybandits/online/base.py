@@ -63,11 +63,16 @@ class BaseAgent(ABC):
     def _adopt(self, state: Any) -> None:
         """Use this state from now on, with the best code there is for it."""
         found = code_at_hand(self._forms(state), self._calls)
-        self._state, self._pools, self._better = found.state, list(pools(found.state)), found.better
+        self._hold(found.state)
+        self._better = found.better
+        self._decide, self._learn_from = map(self._guarded, found.code)
+
+    def _hold(self, state: Any) -> None:
+        """Use this state, whose arrays have the types of the current one, with the current code."""
+        self._state, self._pools = state, list(pools(state))
         # Another policy may overrule one of ours inside it, so it must tell for itself.
         tells = _is_ours(self.policy) or (hasattr(state, "propensity") and not _is_ours(state))
-        self._drawn = find_propensities(self._state) if tells else None
-        self._decide, self._learn_from = map(self._guarded, found.code)
+        self._drawn = find_propensities(state) if tells else None
 
     def _decide_asking(self, *arguments: Any) -> tuple[int, FloatArray | None]:
         """Return the policy's choice, and the probabilities by which it was drawn; None if it was not drawn."""

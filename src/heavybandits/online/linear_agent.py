@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
@@ -30,12 +31,14 @@ from .arguments import (
 )  # fmt: skip
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, cell
-from .file import Contents, counted
+from .file import Contents, counted, decoded
 from .floor import Floor, mixed
-from .pending import REFUSED, Assigned, FeatureRow, PendingRows, decide_row, learn_row
+from .pending import REFUSED, Assigned, PendingRows, decide_row, learn_row, padded
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .attributes.agent import AttributeAgent
 
 
 class LinearAgent(BaseAgent):
@@ -51,11 +54,20 @@ class LinearAgent(BaseAgent):
     policy
         The policy, such as ``hb.make("lin-ucb")``.
     n_features
-        Numbers in a row.  To give each arm its own model, see :func:`.blocks`.
+        Numbers in a row.  To give each arm its own model, see :func:`.blocks`.  Leave it out if you have named
+        attributes instead of rows; then the agent is an
+        :class:`~heavybandits.online.attributes.agent.AttributeAgent`.
+    arms
+        Arms that suit some visitors more than others: a list of names, or a mapping of names to attributes.  Leave
+        them out if each decision has arms of its own.
+    schema
+        What is known about attributes beforehand; others are then refused.
     horizon
         Planned number of rounds, for policies that must know it.
     seed
         Seed of a randomised policy; by default a fresh one.
+    drift
+        Whether the effects of features may change; if so, the policy is played as ``linear-restarting``.
     floor
         Share of decisions that are uniform over the rows, whatever the policy prefers; see :class:`Agent`.
 
@@ -69,25 +81,72 @@ class LinearAgent(BaseAgent):
     >>> agent.update(offers["red"], 0.5)
     >>> agent.select(offers)
     'green'
+
+    With named attributes:
+
+    >>> agent = hb.LinearAgent(hb.make("lin-ucb"), arms=["red", "green"])
+    >>> arm = agent.select({"country": "CA", "age": 31})
+    >>> agent.update(arm, 0.5, context={"country": "CA", "age": 31})
     """
 
     _kind = "linear"
 
-    def __init__(
-        self,
+    @overload
+    def __new__(
+        cls,
         policy: LinearPolicy[Any],
         n_features: int,
         *,
         horizon: int | None = None,
         seed: int | None = None,
+        drift: bool = False,
+        floor: float = 0.0,
+    ) -> Self: ...
+
+    @overload
+    def __new__(
+        cls,
+        policy: LinearPolicy[Any],
+        *,
+        arms: Any = None,
+        schema: Mapping[str, Any] | None = None,
+        horizon: int | None = None,
+        seed: int | None = None,
+        drift: bool = False,
+        floor: float = 0.0,
+    ) -> AttributeAgent: ...
+
+    def __new__(
+        cls, policy: Any = None, n_features: Any = None, *, arms: Any = None, schema: Any = None, **plan: Any
+    ) -> LinearAgent:
+        if n_features is None:
+            from .attributes.agent import AttributeAgent
+
+            return super().__new__(AttributeAgent)
+        if arms is not None or schema is not None:
+            raise TypeError("LinearAgent: either n_features or arms and their schema must be given, got both")
+        agent = super().__new__(cls)
+        agent._begin(policy, count("LinearAgent", "n_features", n_features), **plan)
+        return agent
+
+    def _begin(
+        self,
+        policy: Any,
+        n_features: int,
+        horizon: int | None = None,
+        seed: int | None = None,
+        drift: bool = False,
         floor: float = 0.0,
     ) -> None:
         policy = policy_of("LinearAgent", "linear", policy)
-        self.n_features = count("LinearAgent", "n_features", n_features)
-        self._n_rows, self._awaited = 1, PendingRows()
+        if drift:
+            from ..algorithms.linear.linear_restarting import LinearRestarting
+
+            policy = LinearRestarting(policy)
+        self.n_features, self._n_rows, self._awaited = n_features, 1, PendingRows()
         horizon, seed = plan_of("LinearAgent", horizon, seed)
         self._floor = Floor.made("LinearAgent", floor, seed)
-        self._start(policy, horizon, seed, with_rows(fresh_state(policy, self.n_features, horizon), self._n_rows))
+        self._start(policy, horizon, seed, with_rows(fresh_state(policy, n_features, horizon), self._n_rows))
 
     def _parts(self) -> dict[str, Any]:
         return {
@@ -98,8 +157,12 @@ class LinearAgent(BaseAgent):
 
     @staticmethod
     def _checked(contents: Contents) -> dict[str, Any]:
-        contents.require("n_features", "n_rows", "pending", optional=("floor",))
         header = contents.header
+        if "encoder" in header:
+            from .attributes.agent import AttributeAgent
+
+            return AttributeAgent._checked(contents)
+        contents.require("n_features", "n_rows", "pending", optional=("floor",))
         Floor.loaded(header)
         n_features, n_rows = (count("agent", name, header[name]) for name in ("n_features", "n_rows"))
         counted(header["seen"])
@@ -109,14 +172,29 @@ class LinearAgent(BaseAgent):
         template = with_rows(fresh_state(contents.policy, n_features, contents.horizon), n_rows)
         return contents.parts(state=contents.state(template, n_rows), pending=pending)
 
+    @classmethod
+    def _restored(cls, source: str | Path, contents: bytes, policy: Any) -> Self:
+        parts = decoded(source, contents, cls._kind, cls._checked, policy)
+        kind: type[LinearAgent] = cls
+        if "encoder" in parts:
+            from .attributes.agent import AttributeAgent as kind
+        agent: Any = object.__new__(kind)
+        agent._loaded = True
+        agent.__setstate__(parts)
+        return agent  # type: ignore[no-any-return]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how copies are made: they begin with the state of this agent, not with a fresh one."""
+        return object.__new__, (type(self),), self.__getstate__()
+
     def __setstate__(self, parts: dict[str, Any]) -> None:
         self.n_features, self._n_rows = parts["n_features"], parts["n_rows"]
         self._awaited, self._floor = PendingRows(parts["pending"]), Floor.loaded(parts)
         self._go_on(parts["policy"], parts["horizon"], parts["seen"], parts["rng"], parts["state"])
 
-    def _adopt(self, state: Any) -> None:
-        super()._adopt(state)
-        self._pending = find_asking(self._state)
+    def _hold(self, state: Any) -> None:
+        super()._hold(state)
+        self._pending = find_asking(state)
 
     def _forms(self, state: Any) -> Iterable[Any]:
         return (with_propensities(state, self._n_rows),)
@@ -169,22 +247,38 @@ class LinearAgent(BaseAgent):
         rows = rows_of(features, self.n_features)
         if row is not None and row not in rows.names:
             raise ValueError(f"LinearAgent: row must be one of the features, got {row!r}")
-        given = -1 if row is None else rows.names.index(row)
         with self._lock:
-            self._make_room_for(rows)
-            if key is not None and self._rng is not None:
-                set_key(self._rng, key)
-            shares, forced = self._drawn_by_floor(range(len(rows.names)), key)
-            if row is None and forced is not None:
-                given = forced
-            call = self._bare, self._state, self._pending, rows.features, self._seen, self._rng, given
-            chosen, drawn = self._decide_asking(*call) if asks else (self._decide(*call), None)
-            name, played = self._name(chosen, rows), chosen if given < 0 else given
-            if lost := self._awaited.add(tuple(rows.features[played].tolist())):
-                self._give_up(lost)
-            self._change_over()
-            propensity = mixed(shares, played, self._propensity(drawn, played, chosen))
-            return Assigned(arm=rows.names[played], chosen=name, propensity=propensity)
+            return self._assign_row(rows, row, key, asks)
+
+    def _assign_row(
+        self,
+        rows: FeatureRows,
+        row: Any,
+        key: bytes | None,
+        asks: bool,
+        known_as: Callable[[Any], Hashable] | None = None,
+    ) -> Assigned:
+        """Make a decision among rows; it is pending as what its name is ``known_as``, by default as its row."""
+        given = -1 if row is None else rows.names.index(row)
+        self._make_room_for(rows)
+        if key is not None and self._rng is not None:
+            set_key(self._rng, key)
+        shares, forced = self._drawn_by_floor(range(len(rows.names)), key)
+        if row is None and forced is not None:
+            given = forced
+        call = self._bare, self._state, self._pending, rows.features, self._seen, self._rng, given
+        chosen, drawn = self._decide_asking(*call) if asks else (self._decide(*call), None)
+        name, played = self._name(chosen, rows), chosen if given < 0 else given
+        arm, numbers = rows.names[played], rows.features[played]
+        if known_as is None:
+            lost = self._awaited.add(row_key := tuple(numbers.tolist()), row_key)
+        else:
+            lost = self._awaited.add(known_as(arm), numbers)
+        if lost is not None:
+            self._give_up(lost)
+        self._change_over()
+        propensity = mixed(shares, played, self._propensity(drawn, played, chosen))
+        return Assigned(arm=arm, chosen=name, propensity=propensity)
 
     def peek(self, features: Any) -> Any:
         """Return the row that :meth:`select` would return, without making a decision.
@@ -198,12 +292,15 @@ class LinearAgent(BaseAgent):
         """
         rows = rows_of(features, self.n_features)
         with self._lock:
-            state, rng = copy.deepcopy((self._state, self._rng))
-            state = with_rows(state, max(self._n_rows, len(rows.features)))
-            row = self._decide(self._bare, state, find_asking(state), rows.features, self._seen, rng, -1)
-            if self._floor is not None and (forced := self._floor.peek(range(len(rows.names)))) is not None:
-                row = forced
-            return self._name(row, rows)
+            return self._peek_row(rows, copy.deepcopy(self._state))
+
+    def _peek_row(self, rows: FeatureRows, state: Any) -> Any:
+        """Return the name of the row that would be selected with this state, which may be changed."""
+        state, rng = with_rows(state, max(self._n_rows, len(rows.features))), copy.deepcopy(self._rng)
+        row = self._decide(self._bare, state, find_asking(state), rows.features, self._seen, rng, -1)
+        if self._floor is not None and (forced := self._floor.peek(range(len(rows.names)))) is not None:
+            row = forced
+        return self._name(row, rows)
 
     def _make_room_for(self, rows: FeatureRows) -> None:
         """Give the state room for what it keeps per row; refuse unusable rows before anything changes."""
@@ -268,15 +365,19 @@ class LinearAgent(BaseAgent):
                 self._take_in(row, value, selected)
 
     def _take_in(self, x: FloatArray, reward: float, selected: bool) -> None:
+        row = tuple(x.tolist())
+        self._learn_row(x, reward, row if selected and row in self._awaited else None)
+
+    def _learn_row(self, x: FloatArray, reward: float, settled: Hashable | None) -> None:
+        """Learn from the reward of a row, and settle the pending decision with this key, if any."""
         if self._pools:
             self._make_room()
-        row = tuple(x.tolist())
-        settles = selected and row in self._awaited.times
+        settles = settled is not None
         if not self._learn_from(self._bare, self._state, self._pending, x, reward, settles):
             raise culprit_of(x)
         self._seen += 1
         if settles:
-            self._awaited.take(row)
+            self._awaited.take(settled)
         self._change_over()
 
     def cancel(self, x: Any) -> None:
@@ -296,17 +397,17 @@ class LinearAgent(BaseAgent):
         """
         row = tuple(row_of(x, self.n_features).tolist())
         with self._lock:
-            if row not in self._awaited.times:
+            if row not in self._awaited:
                 raise ValueError(
                     f"LinearAgent: x must have a pending decision to be cancelled, got {list(row)} without one"
                 )
             self._give_up(row)
 
-    def _give_up(self, row: FeatureRow) -> None:
-        self._awaited.take(row)
+    def _give_up(self, key: Hashable) -> None:
+        x = padded(self._awaited.take(key), self.n_features)
         if self._pending is not None:
             with np.errstate(all="ignore"):  # as silent as compiled code
-                self._pending.settle(np.array(row))
+                self._pending.settle(x)
 
     @property
     def pending(self) -> int:
@@ -350,4 +451,10 @@ class LinearAgent(BaseAgent):
             more = "" if all_shown else f"; the first {MOST_PRINTED_ROWS} of {self.n_features} features"
             waiting = f", {self._awaited.total} pending" if self._awaited.total else ""
             title = f"{plural(self._seen, 'reward')}{waiting}{more}"
-        return title, [["feature", "effect"], *([str(i), cell(value - nothing)] for i, value in enumerate(values))]
+            columns = zip(*self._columns(), values, strict=False)  # the last are not shown
+            effects = [[label, cell((value - nothing) / unit)] for label, unit, value in columns]
+        return title, [["feature", "effect"], *effects]
+
+    def _columns(self) -> tuple[Sequence[str], FloatArray]:
+        """Return the label of each feature, and how many units of the user one unit of it is; needs the lock."""
+        return [str(feature) for feature in range(self.n_features)], np.ones(self.n_features)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._format import plural
 from .._validate import LARGEST_COUNT, count, whole
-from ..algorithms.parts.choice.pending import find_pending, give_up
+from ..algorithms.parts.choice.pending import find_pending, give_up, move_decision
 from ..algorithms.parts.state.tree import fresh_state
 from ..jit.background_compile import Call
 from ..protocols import FloatArray, LipschitzPolicy
-from .arguments import plan_of, policy_of, renamed, reward_of
+from .arguments import plan_of, policy_of, renamed, reward_of, set_key
 from .base import BaseAgent
-from .estimates import MOST_PRINTED_ROWS, cell
+from .estimates import MOST_PRINTED_ROWS, FrozenAgent, cell
 from .file import Contents, counted
 from .pending import calls_on_arms
 
@@ -25,6 +25,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Point = tuple[float, ...]
+
+
+class PointEstimate(NamedTuple):
+    """What is known about one point; NaN where the policy has no estimate or no index."""
+
+    point: Point
+    pulls: int
+    pending: int
+    estimate: float
+    low: float
+    high: float
 
 
 class LipschitzAgent(BaseAgent):
@@ -114,12 +125,33 @@ class LipschitzAgent(BaseAgent):
         >>> hb.LipschitzAgent(hb.make("lipschitz-auto"), dim=2).select()
         array([0.5, 0.5])
         """
+        return self.assign()
+
+    def assign(self, x: Any = None, key: bytes | None = None) -> FloatArray:
+        """Make a decision for the point ``x``, whatever the policy would play, or for the policy's own choice if None.
+
+        The policy is consulted either way, so repeating the calls of an agent, with the points that it returned, leads
+        to the same state.  With a ``key`` of 32 bytes, all draws depend on that alone.  A point that the policy does
+        not play counts as the nearest one that it does, which is returned.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.LipschitzAgent(hb.make("smooth-auto"), dim=1)
+        >>> agent.assign(0.5), agent.pending
+        (array([0.5]), 1)
+        """
+        given = None if x is None else self._given_point(x)
         with self._lock:
-            cell = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, self._room, -1)
-            point = self._point(self._state, cell)
+            if key is not None and self._rng is not None:
+                set_key(self._rng, key)
+            chosen = self._choose()
+            cell = self._cell_at(tuple(self._point(self._state, chosen).tolist()) if given is None else given)
+            if cell != chosen:  # another point, or the first of several cells with this point, which rewards go to
+                move_decision(self._pending, chosen, cell)
             self._awaited[cell] += 1
             self._change_over()
-            return point
+            return self._point(self._state, cell)
 
     def peek(self) -> FloatArray:
         """Return the point that :meth:`select` would return, without making a decision.
@@ -202,9 +234,15 @@ class LipschitzAgent(BaseAgent):
             raise ValueError(f"LipschitzAgent: x must have {numbers} from 0 to 1, got {x!r}")
         return tuple(point.tolist())
 
+    def _choose(self) -> int:
+        cell: int = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, self._room, -1)
+        return cell
+
     def _cell_at(self, x: Point) -> int:
         """Return the cell whose point this is, the first of several, or else the one whose point is nearest."""
         if x not in self._cells:
+            if self.policy.n_cells(self._state) == 0:  # some policies have no cell before they are asked
+                give_up(self._pending, self._choose())
             n_cells = self.policy.n_cells(self._state)
             for cell in range(self._looked_at, n_cells):
                 self._cells.setdefault(tuple(self._point(self._state, cell).tolist()), cell)
@@ -243,8 +281,8 @@ class LipschitzAgent(BaseAgent):
         """
         point = self._given_point(x)
         with self._lock:
-            cell = self._cell_at(point)
-            if self._awaited[cell] == 0:
+            cell = self._cell_at(point) if self._awaited else None
+            if cell is None or self._awaited[cell] == 0:
                 raise ValueError(
                     f"LipschitzAgent: x must have a pending decision to be cancelled, got {x!r} without one"
                 )
@@ -275,13 +313,32 @@ class LipschitzAgent(BaseAgent):
         """
         import pandas as pd
 
+        axes, fields = [f"x{axis}" for axis in range(self.dim)], PointEstimate._fields[1:]
+        return pd.DataFrame([(*row.point, *row[1:]) for row in self.rows_later()()], columns=[*axes, *fields])
+
+    def rows_later(self) -> Callable[[], list[PointEstimate]]:
+        """Return a function with which another thread finds :attr:`estimates` as they are now, as rows.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.LipschitzAgent(hb.make("zooming", nu=1.0), dim=1)
+        >>> agent.update(agent.select(), 1.0)
+        >>> agent.rows_later()()
+        [PointEstimate(point=(0.5,), pulls=1, pending=0, estimate=1.0, low=-1.0, high=3.0)]
+        """
         with self._lock:
             cells = sorted({*self._pulls, *self._awaited}, key=lambda cell: (-self._pulls[cell], cell))
-            points = np.array([self._point(self._state, cell) for cell in cells]).reshape(len(cells), self.dim)
-            bounds = self._known().bounds(cells)
-            pulls, pending = ([counts[cell] for cell in cells] for counts in (self._pulls, self._awaited))
-        axes = {f"x{axis}": points[:, axis] for axis in range(self.dim)}
-        return pd.DataFrame({**axes, "pulls": pulls, "pending": pending, **bounds})
+            counts = [(self._pulls[cell], self._awaited[cell]) for cell in cells]
+            points = [tuple(self._point(self._state, cell).tolist()) for cell in cells]
+            frozen = FrozenAgent(self.policy, copy.deepcopy(self._state), self._seen)
+
+        def rows() -> list[PointEstimate]:
+            bounds = [column.tolist() for column in frozen.bounds(cells).values()]
+            known = zip(points, counts, *bounds, strict=True)
+            return [PointEstimate(point, *counted, *ends) for point, counted, *ends in known]
+
+        return rows
 
     def __repr__(self) -> str:
         return f"LipschitzAgent({self.policy!r}, dim={self.dim}, {self._seen} rewards)"

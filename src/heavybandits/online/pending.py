@@ -7,9 +7,11 @@ random weight a reward by the propensity of its decision, its probability; these
 from __future__ import annotations
 
 import warnings
-from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..algorithms.parts.choice.pending import Pending, ask, find_pending, note
 from ..algorithms.parts.choice.pending_rows import ask as ask_row
@@ -149,38 +151,64 @@ class PendingArms:
         return PendingArms(counts, [(new, self._queues[old]) for new, old in enumerate(kept) if old in self._queues])
 
 
+def padded(row: FeatureRow | FloatArray, n_features: int) -> FloatArray:
+    """Return a row with this number of features; those that it had no numbers for are 0.
+
+    Examples
+    --------
+    >>> padded((1.0, 2.0), 3)
+    array([1., 2., 0.])
+    """
+    known = np.asarray(row, dtype=np.float64)
+    return known if len(known) == n_features else np.append(known, np.zeros(n_features - len(known)))
+
+
 class PendingRows:
-    """Rows of pending decisions, the oldest first; a row may be pending several times.
+    """Rows of pending decisions, the oldest first; decisions are told apart by a key, which may be the row itself.
 
     Examples
     --------
     >>> pending = PendingRows([[1.0, 2.0]])
-    >>> pending.add((3.0, 4.0))
+    >>> pending.add((3.0, 4.0), (3.0, 4.0))
     >>> pending.take((1.0, 2.0))
+    (1.0, 2.0)
     >>> pending.rows, pending.total
     ([[3.0, 4.0]], 1)
     """
 
     def __init__(self, rows: Iterable[Iterable[float]] = ()) -> None:
-        self.times = dict(Counter(map(tuple, rows)))  # how often each row is pending
-        self.total = sum(self.times.values())
+        self._by_key: dict[Hashable, list[FeatureRow | FloatArray]] = {}
+        self.total = 0
+        for row in map(tuple, rows):
+            self.add(row, row)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._by_key
 
     @property
     def rows(self) -> list[list[float]]:
         """All rows, each as often as it is pending."""
-        return [list(row) for row, times in self.times.items() for _ in range(times)]
+        return [list(row) for _, row in self.entries]
 
-    def add(self, row: FeatureRow) -> FeatureRow | None:
-        """Record a decision, and return the oldest one if there are now too many."""
-        self.times[row] = self.times.get(row, 0) + 1
+    @property
+    def entries(self) -> list[tuple[Any, FeatureRow | FloatArray]]:
+        """Keys and rows of all decisions."""
+        return [(key, row) for key, rows in self._by_key.items() for row in rows]
+
+    def add(self, key: Hashable, row: FeatureRow | FloatArray) -> Hashable | None:
+        """Record a decision, and return the key of the oldest one if there are now too many."""
+        self._by_key.setdefault(key, []).append(row)
         self.total += 1
-        return next(iter(self.times)) if self.total > MOST_PENDING_ROWS else None
+        return next(iter(self._by_key)) if self.total > MOST_PENDING_ROWS else None
 
-    def take(self, row: FeatureRow) -> None:
-        """Remove a decision for the row."""
+    def first(self, key: Hashable) -> FeatureRow | FloatArray:
+        """Return the row of the oldest decision with this key."""
+        return self._by_key[key][0]
+
+    def take(self, key: Hashable) -> FeatureRow | FloatArray:
+        """Remove the oldest decision with this key, and return its row."""
         self.total -= 1
-        times = self.times[row]
-        if times == 1:
-            del self.times[row]
-        else:
-            self.times[row] = times - 1
+        rows = self._by_key[key]
+        if len(rows) == 1:
+            del self._by_key[key]
+        return rows.pop(0)
