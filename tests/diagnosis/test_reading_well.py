@@ -70,6 +70,10 @@ def test_arms_that_differ_in_shape_are_not_left_to_auto() -> None:
     report = hb.diagnose(logged(waits), minimise=True, goal="location")
     assert report.advice.name == "auto-mean"
     assert "by neither their medians nor their means" in report.advice.reason
+    heavy = {f"{scale}": scale * rng.pareto(0.8, 1500) for scale in (1.0, 2.0, 4.0)}
+    report = hb.diagnose(logged(heavy), minimise=True, goal="location")
+    assert (report.advice.name, report.advice.parameters) == ("order-statistic-ucb", {"c": 0.25})
+    assert "Their means may not exist" in report.advice.reason
 
 
 @pytest.mark.parametrize("minimise", [False, True])

@@ -244,3 +244,29 @@ def test_what_is_wrong_with_a_wide_log(text: str, said: str) -> None:
         read_rewards(io.StringIO(text))
     with pytest.raises(ValueError, match="columns of arms must be blue, green, as elsewhere, got blue, red"):
         read_rewards([{"blue": [1], "green": [2]}, {"blue": [1], "red": [2]}])
+
+
+@pytest.mark.parametrize(
+    ("text", "arm"),
+    [
+        ("variant,value\n0,1.5\n1,2.5\n0,0.5\n1,7\n", "variant"),
+        ("euros,ad\n1.5,1\n2.5,2\n0.5,1\n7,2\n", "ad"),
+        ("x,z\n1,100\n2,250\n1,31\n2,44\n1,5\n2,66\n1,99\n", "x"),
+        ("variant,clicks\n0,1\n1,0\n0,0\n1,1\n", "variant"),
+    ],
+)
+def test_numbers_of_arms_are_not_taken_for_rewards(text: str, arm: str) -> None:
+    other = next(name for name in text.split("\n")[0].split(",") if name != arm)
+    with pytest.raises(ValueError, match=f"text: {arm} may hold the numbers of arms and {other} their rewards") as info:
+        hb.compare(io.StringIO(text))
+    assert f"say arm_column='{arm}' and reward_column='{other}'" in str(info.value)
+    assert hb.compare(io.StringIO(text), arm_column=arm, reward_column=other).table["n"].sum() == text.count("\n") - 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["blue,green\n0,1\n1,0\n0,0\n", "blue,green\n0,0\n1,0\n0,0\n", "blue,green\n0.5,1.5\n1,2\n3,4.5\n",
+     "blue,green,red\n0,0.5,1\n1,2,0\n"],
+)  # fmt: skip
+def test_what_cannot_be_numbers_of_arms_is_wide(text: str) -> None:
+    assert set(hb.compare(io.StringIO(text)).table["arm"]) == set(text.split("\n")[0].split(","))

@@ -203,7 +203,7 @@ def _report(folder: Path, store: str | None, *drawn: Any) -> Reported:
     """Write the report on a folder, with the paper's claims if it holds studies of the paper."""
     require_extra("studies", "jinja2")
     from ..report.folder import report_folder
-    from ..reproduce.folder import holds_paper, report_paper
+    from ..reproduce.page import holds_paper, report_paper
 
     write = report_paper if holds_paper(store or folder) else report_folder
     return write(folder, store, *drawn)

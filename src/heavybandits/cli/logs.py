@@ -34,7 +34,7 @@ def diagnose(
     reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the reward.")] = "reward",
     feature_column: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Column with a feature of the decision; may be given several times."),
+        typer.Option(metavar="NAME", help="Column with a feature of the decision, a number; repeat it."),
     ] = None,
     plots: Annotated[Path | None, typer.Option(help="Folder for plots: Hill plot, tails, drift.")] = None,
     html: Annotated[Path | None, typer.Option(help="File for the report as a page.")] = None,
@@ -78,7 +78,7 @@ def compare(
     log: Annotated[
         str,
         typer.Argument(
-            help="A CSV or Parquet file with columns arm, reward and optionally time; - reads standard input."
+            help="A CSV, NDJSON or Parquet file with columns arm, reward and optionally time; - reads standard input."
         ),
     ],
     control: Annotated[str | None, typer.Option(metavar="ARM", help="The arm over which lifts are measured.")] = None,

@@ -16,7 +16,8 @@ Rules of thumb; the first that applies decides.
    difference between medians, but at least half the spread, and the bonus is 0.3 of half the spread.
 5. *Anything else* gets a policy that needs no prior knowledge: ``auto`` for locations, and for means if the noise is
    symmetric and the arms are alike, so that medians rank them too; otherwise ``auto-mean``, also for locations of
-   skewed arms with different spreads, which ``auto`` would rank by neither medians nor means.
+   skewed arms with different spreads, which ``auto`` would rank by neither medians nor means.  If their means may not
+   exist, ``order-statistic-ucb``, which compares medians.
 
 Arms are alike if no spread is more than 1.5 times another.  The residuals of all arms are pooled: the arms share their
 noise, or a single arm has too few rewards.
@@ -50,8 +51,10 @@ PARAMETER_FREE = {"mean": "auto-mean", "location": "auto"}  # policies that need
 ALIKE = 1.5  # ratio of spreads
 DIFFERENT_SHAPES = (
     "Arms are skewed and differ in spread, and auto would then rank them by neither their medians nor their means.  "
-    "This policy ranks them by their means; compare with the goal location says which median is best."
 )
+BY_MEANS = "This policy ranks them by their means; compare with the goal location says which median is best."
+BY_MEDIANS = "Their means may not exist, and this policy ranks them by their medians."
+MEDIANS = ("order-statistic-ucb", {"c": 0.25})  # a policy that compares medians, whatever the laws
 
 
 @dataclass(frozen=True)
@@ -131,8 +134,10 @@ def advise(
     if goal == "mean" and not shifts:
         reason = "Arms may differ in more than their level, so only means tell which earns most."
         return Advice(PARAMETER_FREE["mean"], {}, reason)
-    if not (alike or is_symmetric(noise)) and not noise.infinite and all(tail.exceeds(1) for tail in tails):
-        return Advice(PARAMETER_FREE["mean"], {}, DIFFERENT_SHAPES)
+    if not (alike or is_symmetric(noise)):
+        if not noise.infinite and all(tail.exceeds(1) for tail in tails):
+            return Advice(PARAMETER_FREE["mean"], {}, DIFFERENT_SHAPES + BY_MEANS)
+        return Advice(*MEDIANS, DIFFERENT_SHAPES + BY_MEDIANS)
     reason = "No simpler policy is sure to fit, so use one that needs no knowledge of the noise."
     return Advice(PARAMETER_FREE["location"], {}, reason)
 

@@ -205,7 +205,7 @@ def _replayed(
     )
     paid = contexts @ lines.T
     each = float(paid.max(axis=1).mean())
-    earned = each - result.regret.to_numpy()[0, :, -1] / pulls
+    earned = each - result.arrays.regret[0, :, -1] / pulls
     low, high = np.quantile(earned, (0.05, 0.95)).tolist()
     band = (float(earned.mean()), low, high)
     one = float(paid.mean(axis=0).max())

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..protocols import FloatArray, IntArray
 from .columns import Kind, pick
+from .export import is_export, learned_rewards
 from .frames import Frame, Source, frames_of
 from .wide import arms_in_columns, read_wide
 
@@ -87,7 +88,8 @@ def read_rewards(
 
     The columns are those of the arm, the reward and the features, and optionally ``time``, a number or an ISO 8601
     date; others are ignored.  A source with neither an arm nor a reward, but with numbers in two columns or more, is
-    wide: each column but ``time`` is an arm, and each cell a reward.  Columns of a CSV file may be separated by
+    wide: each column but ``time`` is an arm, and each cell a reward.  Of an export of the service, the rewards are read
+    that the experiment has learned.  Columns of a CSV file may be separated by
     semicolons; numbers may then have decimal commas.  Rows that lack a value are left out and counted.  A source is
     refused if a reward, a feature or a time is not a number; the error names the lines.  Infinite rewards are fine,
     infinite features are not.  Errors about arguments name the ``owner``.
@@ -116,6 +118,8 @@ def read_rewards(
     features = _features(owner, feature_columns, arm, reward)
     frames = frames_of(source, owner)
     wanted: dict[str, Kind] = {arm: "label", reward: "number", **dict.fromkeys(features, "finite")}
+    if (arm, reward, features) == ("arm", "reward", ()) and is_export(frames):
+        return _read_export(frames, minimise)
     if arms := _columns_of_arms(frames, arm, reward, features):
         return _read_wide(frames, arms, minimise)
     for frame in frames:
@@ -163,6 +167,20 @@ def _read_wide(frames: Sequence[Frame], labels: tuple[str, ...], minimise: bool)
         f"{source}, a column for each arm", labels=tuple(labels[arm] for arm in paid),
         arms=np.searchsorted(paid, arms)[order], rewards=0.0 - rewards[order] if minimise else rewards[order] + 0.0,
         timed=timed, minimised=minimise,
+    )  # fmt: skip
+
+
+def _read_export(frames: Sequence[Frame], minimise: bool) -> Rewards:
+    """Read the rewards that an experiment of the service has learned, in its order; it may say that they are costs."""
+    found = learned_rewards(frames)
+    source = ", ".join(dict.fromkeys(frame.source for frame in frames))
+    if not found.rewards:
+        raise ValueError(f"{source}: must have at least one reward, got none")
+    labels = {label: number for number, label in enumerate(dict.fromkeys(found.arms))}
+    rewards, are_costs = np.array(found.rewards), minimise or found.are_costs
+    return Rewards(
+        source, labels=tuple(labels), arms=np.array([labels[arm] for arm in found.arms]),
+        rewards=0.0 - rewards if are_costs else rewards + 0.0, timed=True, minimised=are_costs,
     )  # fmt: skip
 
 
