@@ -15,6 +15,7 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
     "location": {"goal": "location"},
     "linear mean": {"context": {"shared": True, "n_features": 2}},
     "linear location": {"context": {"shared": True, "n_features": 2}, "goal": "location"},
+    "points": {"points": {"price": [5, 25]}},
 }
 
 
@@ -26,7 +27,7 @@ def main() -> None:
             assert server.stdout is not None
             client = hb.Client(server.stdout.readline().split()[3], timeout=600.0)  # after "Page and API:"
             for name, more in EXPERIMENTS.items():
-                client.create(name, ["a", "b"], **more)
+                client.create(name, () if "points" in more else ("a", "b"), **more)
                 for number in range(4):
                     decision = client.decide(name, context=[1.0, 0.5 * number] if "context" in more else None)
                     client.reward(name, decision, float(number))

@@ -195,7 +195,10 @@ class Process:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"http://(\S+?)/ ", line)
-        assert found, (line, self.errors())
+        if found is None:
+            errors = self.errors()
+            self.kill()
+            raise AssertionError((line, errors))
         self.address = found[1]
 
     def wait_until_ready(self, seconds: float = 120.0) -> None:

@@ -7,10 +7,11 @@ export interface Accepted {
   learned: boolean;
 }
 
-/** An arm: its name, and whatever the caller wants to get back when it is chosen. */
+/** An arm: its name, whatever the caller wants to get back when it is chosen, and its attributes. It may have attributes if decisions come with attributes. */
 export interface Arm {
   name: string;
   payload?: any;
+  attributes?: Record<string, boolean | number | number | string | null>;
 }
 
 /** Whether an arm may be chosen. */
@@ -23,6 +24,7 @@ export interface ArmView {
   name: string;
   payload: any;
   state: "paused" | "retired" | "running";
+  attributes?: Record<string, boolean | number | number | string | null>;
 }
 
 /** Changes to an experiment, in order. */
@@ -53,6 +55,7 @@ export interface BatchReward {
   decision: string;
   value: number | "-Infinity" | "Infinity";
   id?: string | null;
+  name?: string | null;
 }
 
 /** Who changed what, and when. */
@@ -62,13 +65,15 @@ export interface Change {
   change: any;
 }
 
-/** What decisions come with: a vector per arm, or one vector that all arms share, each with its own model. If the length of a vector is not given, the first one sets it. */
+/** What decisions come with: a vector per arm, one vector that all arms share, or named attributes. If the length of a vector is not given, the first one sets it. With attributes or a shared vector, each arm has its own model. The schema of attributes may be given, or else is found out. If a time zone is given, such as "Europe/Berlin", an attribute `time` says when each decision was made there, unless the request has one. */
 export interface ContextRule {
   shared?: boolean;
   n_features?: number | null;
+  attributes?: boolean | Record<string, "boolean" | "category" | "datetime" | "hour" | "number" | "weekday" | number | string[]>;
+  time_zone?: string | null;
 }
 
-/** A decision. `p` is the probability with which this arm was chosen; null only for units that an earlier version gave their arm. */
+/** A decision; if it is a point, the arm is called "point", and `point` has the coordinates. `p` is the probability with which this arm was chosen; null only for units that an earlier version gave their arm. */
 export interface DecisionAnswer {
   id: string;
   arm: string;
@@ -77,6 +82,7 @@ export interface DecisionAnswer {
   reason: "finished" | "floor" | "only" | "paused" | "policy" | "sticky";
   seq: number;
   deadline: string | null;
+  point?: Record<string, number>;
 }
 
 /** A request for a decision; one with an `id` may be repeated. */
@@ -84,7 +90,7 @@ export interface DecisionRequest {
   id?: string | null;
   unit?: string | null;
   among?: string[] | null;
-  context?: number[] | Record<string, number[]> | null;
+  context?: number[] | Record<string, number[] | Record<string, boolean | number | number | string | null>> | null;
 }
 
 /** An experiment that is gone, and the sequence number of its last event. */
@@ -93,18 +99,23 @@ export interface Deleted {
   seq: number;
 }
 
-/** The description of a new experiment. */
+/** The description of a new experiment: its arms, or the ranges of the points that its decisions are. */
 export interface Experiment {
-  arms: Arm[];
-  goal?: "location" | "mean";
+  arms?: Arm[];
+  goal?: "location" | "mean" | QuantileGoal;
+  minimise?: boolean;
+  drift?: boolean;
   policy?: string | Record<string, any> | null;
   control?: string | null;
   floor?: Record<string, number>;
   sticky?: boolean;
   reward?: RewardRule;
+  named_rewards?: string[];
+  guardrails?: string[];
   context?: ContextRule | null;
   stop?: StopRule;
   seed?: number;
+  points?: Record<string, number[]> | null;
 }
 
 /** A new state of an experiment, with the arm that all decisions are for once it is finished; or another control. */
@@ -123,19 +134,24 @@ export interface ExperimentList {
 export interface ExperimentView {
   name: string;
   state: "finished" | "paused" | "running" | "stopped";
-  goal: "location" | "mean";
+  goal: "location" | "mean" | QuantileGoal;
+  minimise: boolean;
+  drift: boolean;
   policy: any;
   arms: ArmView[];
   control: string;
   floor: Record<string, number>;
   sticky: boolean;
   reward: Record<string, any>;
+  named_rewards: string[];
+  guardrails: string[];
   context: Record<string, any> | null;
   stop: Record<string, any>;
   finished_with: string | null;
   seed: number;
   seq: number;
   notes: string[];
+  points?: Record<string, number[]> | null;
 }
 
 /** The answer to an item of a batch: its status, and the body that it would have had on its own. */
@@ -147,14 +163,16 @@ export interface ItemAnswer {
 /** What a new arm comes with. */
 export interface NewArm {
   payload?: any;
+  attributes?: Record<string, boolean | number | number | string | null>;
 }
 
 /** A reward that no decision of the service led to; one with an `id` may be repeated. */
 export interface Observation {
-  arm: string;
   value: number | "-Infinity" | "Infinity";
+  arm?: string | null;
   id?: string | null;
-  context?: number[] | null;
+  context?: number[] | Record<string, Record<string, boolean | number | number | string | null>> | null;
+  point?: Record<string, number> | null;
 }
 
 /** An error, as in RFC 9457. */
@@ -165,16 +183,23 @@ export interface Problem {
   type?: string;
 }
 
-/** A reward. */
-export interface RewardRequest {
-  value: number | "-Infinity" | "Infinity";
+/** The quantile of rewards that is to be high, or low if they are costs. Examples -------- >>> print(QuantileGoal(0.95)) 95% quantile */
+export interface QuantileGoal {
+  quantile: number;
 }
 
-/** When a decision's reward is final: at once, or at the end of a window in seconds. */
+/** A reward; one with a name is not learned, but compared and guarded. */
+export interface RewardRequest {
+  value: number | "-Infinity" | "Infinity";
+  name?: string | null;
+}
+
+/** When a decision's reward is final: at once, or at the end of a window in seconds. A `provisional` default is learned at once, and corrected when the reward comes. If that is left out, a new experiment does so if its policy can unlearn a reward. */
 export interface RewardRule {
   window?: number | null;
   default?: number | "-Infinity" | "Infinity" | null;
   combine?: "first" | "sum";
+  provisional?: boolean | null;
 }
 
 /** When an experiment has found out enough. It has if an arm is shown to be better than every other one; with `eps`, also if no arm is shown to be better than the leader by more than that. Such a verdict is wrong in at most a share `delta` of experiments. After `budget` decisions it ends without a winner. `then` says whether it finishes by itself, or people are asked. */
@@ -205,7 +230,7 @@ export class Client {
   /** Ask for a decision. */
   decide(experiment: string, request?: DecisionRequest, options?: DecisionOptions): Promise<Decision>;
 
-  /** Report the reward of a decision. */
+  /** Report the reward of a decision, or one of its named rewards. */
   reward(experiment: string, decision: string, request: RewardRequest): Promise<Accepted>;
 
   /** Take back a reward that was reported by mistake, while its window is open and it is not learned. */
@@ -224,12 +249,9 @@ export class Client {
   batch(experiment: string, request: Batch): Promise<BatchAnswer>;
 
   /** Create an experiment. */
-  makeExperiment(experiment: string, request: Experiment): Promise<ExperimentView>;
+  makeExperiment(experiment: string, request?: Experiment): Promise<ExperimentView>;
 
-  /** Run, pause, stop or finish an experiment, or change its control.
-
-    While it is paused or stopped, decisions are for the control arm; once it is finished, for the arm that came with
-    the change. */
+  /** Run, pause, stop or finish an experiment, or change its control. While it is paused or stopped, decisions are for the control arm; once it is finished, for the arm that came with the change. */
   changeExperiment(experiment: string, request?: ExperimentChange): Promise<ExperimentView>;
 
   /** Delete an experiment with everything that is stored about it; its name may then be used again. */

@@ -36,6 +36,8 @@ HONEST: dict[str, dict[str, Any]] = {
     "sticky": {"policy": "thompson-gaussian", "sticky": True, "floor": {"mid": 0.1}},
     "shared": {"policy": "lin-ucb", "context": {"shared": True, "n_features": 2}},
     "windows": {"policy": "tsallis-inf", "reward": {"window": 1e6}},
+    "named": {"policy": "lin-ucb", "context": {"attributes": True}},
+    "points": {"points": {"price": [5, 25]}},
 }
 DUE = (
     "SELECT key FROM pending JOIN experiment ON experiment.id = pending.exp "
@@ -149,7 +151,7 @@ class Fuzz:
     def run(self) -> None:
         """Let all clients play until enough nasty requests were sent."""
         for name, more in HONEST.items():
-            spec = {"arms": [{"name": arm} for arm in ARMS], **more}
+            spec = more if "points" in more else {"arms": [{"name": arm} for arm in ARMS], **more}
             assert self.server("PUT", f"/{name}", spec, timeout=300).status == 201
         fuzzers = [threading.Thread(target=self._guarded, args=(self._fuzz, i)) for i in range(FUZZERS)]
         honest = [threading.Thread(target=self._guarded, args=(self._be_honest, i)) for i in range(2)]
@@ -204,9 +206,11 @@ class Fuzz:
             asked: dict[str, Any] = {"id": key, "unit": f"u{rng.randrange(20)}"}
             if name == "shared":
                 asked["context"] = [1.0, rng.random()]
+            elif name == "named":
+                asked["context"] = {"attributes": {"age": rng.randint(18, 80), "plan": rng.choice(["free", "paid"])}}
             first = self._ask(wire, 201, "POST", f"/v1/experiments/{name}/decisions", asked)
             assert first["id"] == key, (asked, first)
-            assert first["arm"] in ARMS, (asked, first)
+            assert first["arm"] in (["point"] if name == "points" else ARMS), (asked, first)
             assert self._ask(wire, 200, "POST", f"/v1/experiments/{name}/decisions", asked) == first
             path, value = f"/v1/experiments/{name}/decisions/{key}/reward", {"value": rng.gauss()}
             stored = self._ask(wire, 201, "PUT", path, value)

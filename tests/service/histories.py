@@ -2,8 +2,8 @@
 
 import msgspec
 
-from heavybandits.service.events import Event
-from heavybandits.service.replicas.replica import Config, Replica
+from heavybandits.service.events import Config, Event
+from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.spec import Experiment
 
 BEGIN = 10**15

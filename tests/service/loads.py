@@ -19,6 +19,11 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
     "shared": {"policy": "lin-ucb", "context": {"shared": True, "n_features": 2}},
     "own": {"policy": "lin-ts", "context": {}},
     "default": {"policy": "ucb", "reward": {"window": WINDOW, "default": 0.0}},
+    "provisional": {
+        "policy": "thompson-beta",
+        "reward": {"window": WINDOW, "default": 0.5},
+        "guardrails": ["quality >= -1"],
+    },
     "sum": {"policy": "thompson-gaussian", "reward": {"window": WINDOW, "combine": "sum"}},
 }
 
@@ -37,6 +42,7 @@ class Said(NamedTuple):
     arm: str | None = None
     value: float | None = None
     seq: int | None = None
+    p: float | None = None
 
 
 class Load:
@@ -131,7 +137,7 @@ class Load:
             for body in bodies:
                 self.repeats += body["id"] in found
                 found[body["id"]] = body["arm"]
-                self._acknowledge(Act(name, "decision", body["id"]), Said(body["arm"], None, body["seq"]))
+                self._acknowledge(Act(name, "decision", body["id"]), Said(body["arm"], None, body["seq"], body["p"]))
         return list(found.items())
 
     def _details(self, rng: random.Random, name: str) -> dict[str, Any]:
@@ -152,7 +158,15 @@ class Load:
             self._repeat(rng, "DELETE", name, f"/decisions/{key}", None, Act(name, "cancel", key), Said(arm))
         elif name != "sum":
             self._reward(rng, name, key, f"/decisions/{key}/reward", arm)
-            if name == "default" and Act(name, "reward", key) in self.acknowledged and rng.random() < 0.2:
+            if name == "provisional" and rng.random() < 0.5:  # at any time
+                value, act = rng.gauss(-3.0 * (arm == "Alpha")), Act(name, "named", f"{key}/quality")
+                asked = {"value": value, "name": "quality"}
+                self._repeat(rng, "PUT", name, f"/decisions/{key}/reward", asked, act, Said(arm, value))
+            if (
+                name in ("default", "provisional")
+                and Act(name, "reward", key) in self.acknowledged
+                and rng.random() < 0.2
+            ):
                 path = f"/decisions/{key}/reward"
                 self._repeat(rng, "DELETE", name, path, None, Act(name, "retract", key), Said(arm))
         else:

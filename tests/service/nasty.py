@@ -97,7 +97,7 @@ def _valid(rng: random.Random, form: str) -> dict[str, Any]:
         "Batch": lambda rng: {"items": [_item(rng) for _ in range(rng.randint(1, 5))]},
         "ExperimentChange": _change,
         "FlagRequest": lambda rng: {"context": {"targetingKey": rng.choice(TEXTS), "plan": rng.choice(VALUES)}},
-        "NewArm": lambda rng: {"payload": rng.choice(VALUES)},
+        "NewArm": lambda rng: {"payload": rng.choice(VALUES)} | _attributes_of_arm(rng),
         "ArmChange": lambda rng: {"state": rng.choice(["running", "paused"])},
     }  # fmt: skip
     return forms[form](rng)
@@ -117,8 +117,19 @@ def _decision(rng: random.Random) -> dict[str, Any]:
     if rng.random() < 0.2:
         asked["among"] = rng.sample(ARMS, 2)
     if rng.random() < 0.4:
-        asked["context"] = rng.choice([[1.0, 0.5], {arm: [1.0, rng.random()] for arm in ARMS}])
+        vectors = {arm: [1.0, rng.random()] for arm in ARMS}
+        asked["context"] = rng.choice([[1.0, 0.5], vectors, {"attributes": _attributes(rng)}])
     return asked
+
+
+def _attributes(rng: random.Random) -> dict[str, Any]:
+    usual = {"plan": rng.choice(["free", "paid", None]), "age": rng.randint(18, 80), "back": rng.random() < 0.5}
+    odd = {rng.choice(TEXTS): rng.choice(VALUES)} if rng.random() < 0.1 else {}
+    return dict(rng.sample(list(usual.items()), rng.randint(0, 3))) | odd
+
+
+def _attributes_of_arm(rng: random.Random) -> dict[str, Any]:
+    return {"attributes": _attributes(rng)} if rng.random() < 0.3 else {}
 
 
 def _reward(rng: random.Random) -> dict[str, Any]:
@@ -126,8 +137,11 @@ def _reward(rng: random.Random) -> dict[str, Any]:
 
 
 def _observation(rng: random.Random) -> dict[str, Any]:
-    seen = {"arm": _name(rng, ARMS), "id": _name(rng, KEYS), **_reward(rng)}
-    return seen | ({"context": [1.0, 0.5]} if rng.random() < 0.4 else {})
+    seen = {"id": _name(rng, KEYS), **_reward(rng)}
+    if rng.random() < 0.1:
+        return seen | {"point": {"price": rng.choice([5, 12.5, 25, 26]), "delay": rng.random()}}
+    context = rng.choice([[1.0, 0.5], {"attributes": _attributes(rng)}])
+    return seen | {"arm": _name(rng, ARMS)} | ({"context": context} if rng.random() < 0.4 else {})
 
 
 def _item(rng: random.Random) -> dict[str, Any]:
@@ -137,12 +151,21 @@ def _item(rng: random.Random) -> dict[str, Any]:
 
 
 def _experiment(rng: random.Random) -> dict[str, Any]:
+    if rng.random() < 0.1:
+        return {"points": {"price": [5, 25], "delay": [0, 1]}, "sticky": rng.random() < 0.5}
     names = ARMS if rng.random() < 0.8 else [f"{_name(rng, ARMS)}{i}" for i in range(rng.choice([1, 5, 40]))]
     spec: dict[str, Any] = {
         "arms": [{"name": name, "payload": rng.choice([None, "blue", {"price": [1.5]}])} for name in names]
     }
     if rng.random() < 0.4:
-        spec["context"] = rng.choice([{}, {"shared": True}, {"shared": True, "n_features": 2}, {"n_features": 2}])
+        named: list[Any] = [
+            {"attributes": True},
+            {"attributes": {"plan": ["free"], "age": "number", "back": 9}},
+        ]
+        vectors: list[Any] = [{}, {"shared": True}, {"shared": True, "n_features": 2}, {"n_features": 2}]
+        spec["context"] = rng.choice(named + vectors)
+        if "attributes" in spec["context"]:
+            spec["arms"] = [arm | _attributes_of_arm(rng) for arm in spec["arms"]]
     spec["policy"] = rng.choice(LINEAR if "context" in spec else POLICIES)
     if rng.random() < 0.5:
         spec["reward"] = rng.choice([{"window": 5}, {"window": 5, "default": 0}, {"window": 1e-6, "combine": "sum"}])
@@ -190,8 +213,10 @@ def _json(rng: random.Random, value: Any) -> bytes:
 def _form(rng: random.Random, host: str, path: str) -> Nasty:
     """Return what a page sends, damaged."""
     fields = {
-        "name": _name(rng, EXPERIMENTS), "arms": "\n".join(_name(rng, ARMS) for _ in range(3)), "to": rng.choice(TEXTS),
-        "goal": rng.choice(["mean", "location", ""]), "context": rng.choice(["none", "arms", "shared", "x"]),
+        "name": _name(rng, EXPERIMENTS), "to": rng.choice(TEXTS), "goal": rng.choice(["mean", "location", ""]),
+        "arms": "\n".join(_name(rng, ARMS) for _ in range(rng.choice([0, 3, 3]))),
+        "context": rng.choice(["none", "none", "arms", "shared", "attributes", "x"]),
+        "points": rng.choice(["", "", "", "price 5 25", "price 5", "a 1 nan", "b -inf inf", "c 1 2\nc 1 2", "\0 1 2"]),
         "window": rng.choice(["", "1", "nan", "inf", "1e400", "-1", "\0"]), "token": rng.choice(TEXTS),
         "default": rng.choice(["", "0", "nan", "-inf"]), "state": rng.choice(["running", "paused", "stopped", "x"]),
     }  # fmt: skip

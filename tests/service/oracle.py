@@ -28,8 +28,13 @@ class Row(NamedTuple):
     body: str | None
 
 
-def select(url: str, query: str) -> list[tuple[Any, ...]]:
+Source = str | sqlite3.Connection  # the address of a database, or a connection to it
+
+
+def select(url: Source, query: str) -> list[tuple[Any, ...]]:
     """Return the rows of a query."""
+    if isinstance(url, sqlite3.Connection):
+        return url.execute(query).fetchall()
     if url.startswith("sqlite:///"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as file:
             return file.execute(query).fetchall()
@@ -39,7 +44,7 @@ def select(url: str, query: str) -> list[tuple[Any, ...]]:
         return connection.execute(query).fetchall()
 
 
-def heads(url: str) -> dict[str, tuple[int, int]]:
+def heads(url: Source) -> dict[str, tuple[int, int]]:
     """Return the number and the next sequence number of each experiment by name."""
     return {name: (exp, next_seq) for name, exp, next_seq in select(url, "SELECT name, id, next_seq FROM experiment")}
 
@@ -47,12 +52,13 @@ def heads(url: str) -> dict[str, tuple[int, int]]:
 class Verdict:
     """What is lost, doubled or changed."""
 
-    def __init__(self, url: str, acknowledged: dict[Act, Said]) -> None:
+    def __init__(self, url: Source, acknowledged: dict[Act, Said], pruned: dict[str, list[Row]] | None = None) -> None:
         self.lost, self.doubled, self.changed = list[str](), list[str](), list[str]()
         self.totals: dict[str, dict[str, Counter[str]]] = {}  # by experiment, arm and what is counted
         found: dict[Act, list[Row]] = {}
         for name, (exp, next_seq) in heads(url).items():
-            rows = [Row(*row) for row in select(url, _events(exp))]
+            known = {row.seq: row for row in (pruned or {}).get(name, [])}
+            rows = sorted((known | {row.seq: row for row in rows_of(url, exp)}).values())
             if [row.seq for row in rows] != list(range(1, next_seq)):
                 self.lost.append(f"{name}: events are missing")
             for row in rows:
@@ -82,14 +88,20 @@ class Verdict:
                 self.changed.append(f"{name}/{arm['name']}: the report says {told}, the log {dict(counted)}")
 
 
-def _events(exp: int) -> str:
-    return f"SELECT {', '.join(Row._fields)} FROM event WHERE exp = {exp} ORDER BY seq"
+def rows_of(url: Source, exp: int) -> list[Row]:
+    """Return the events of an experiment that are stored, in order."""
+    return [
+        Row(*row) for row in select(url, f"SELECT {', '.join(Row._fields)} FROM event WHERE exp = {exp} ORDER BY seq")
+    ]
 
 
 def _act(name: str, row: Row) -> Act:
     if row.kind == "config":
-        new = json.loads(row.body or "{}").get("add")
-        return Act(name, "config" if new is None else "added", str(new))
+        change = json.loads(row.body or "{}")
+        for verb, kind in {"add": "added", "retire": "retired"}.items():
+            if verb in change:
+                return Act(name, kind, change[verb])
+        return Act(name, "config", "")
     return Act(name, row.kind, str(row.key))
 
 
@@ -110,7 +122,10 @@ class Walk:
         self.units: dict[str, str] = {}
         self._arms: dict[str, str] = {}  # their states
         self._state, self._spec = "running", dict[str, Any]()
+        self._control = ""
+        self._winner: str | None = None  # that all decisions are for
         self._decided, self._rewards, self._settled = dict[str, Row](), dict[str, float](), set[str]()
+        self._cancelled: set[str] = set()
         for row in rows:
             if row.kind == "config":
                 self._change(json.loads(row.body or "{}"))
@@ -120,6 +135,8 @@ class Walk:
                 self._count(row, "rewards")
             else:
                 self._follow(row)
+        for key in self.pending:
+            self._count(self._decided[key], "open")
 
     def _expect(self, row: Row, holds: bool) -> None:
         if not holds:
@@ -137,8 +154,11 @@ class Walk:
         if "create" in change:
             self._spec = change["create"]
             self._arms = {arm["name"]: "running" for arm in self._spec["arms"]}
-        self._state = change.get("state", self._state)
-        for verb, state in {"add": "running", "pause": "paused", "resume": "running"}.items():
+            self._control = self._spec.get("control", self._spec["arms"][0]["name"])
+        self._control = change.get("control", self._control)
+        if "state" in change or "finish" in change:
+            self._state, self._winner = change.get("state", "finished"), change.get("finish")
+        for verb, state in {"add": "running", "pause": "paused", "resume": "running", "retire": "retired"}.items():
             if verb in change:
                 self._arms[change[verb]] = state
 
@@ -146,21 +166,28 @@ class Walk:
         self._count(row, "decisions")
         asked = json.loads(row.body or "{}")
         among = set(asked.get("among", self._arms))
-        if isinstance(context := asked.get("context"), dict):
+        if isinstance(context := asked.get("context"), dict) and "attributes" not in context:
             among &= context.keys()
         open_arms = {arm for arm, state in self._arms.items() if state == "running" and arm in among}
         unit = asked.get("unit") if self._spec.get("sticky") else None
         kept = None if unit is None else self.units.get(unit)
-        if self._state != "running":
+        point = (row.body or "").partition('"point":')[2].removesuffix("}")  # as it is stored
+        keeps = point or str(row.arm)
+        if self._winner in open_arms:
+            expected = {"finished"}
+            self._expect(row, row.arm == self._winner)
+        elif self._state != "running":
             expected = {"paused"}
-        elif kept in open_arms:
+            self._expect(row, row.arm == self._control or self._control not in open_arms)
+        elif kept is not None and (kept in open_arms or point):
             expected = {"sticky"}
-            self._expect(row, row.arm == kept)
+            self._expect(row, keeps == kept)
         else:
-            expected = {"only"} if len(open_arms) == 1 else {"policy", "floor"}
+            expected = {"only"} if len(open_arms) == 1 and not point else {"policy", "floor"}
             if unit is not None:
-                self.units[unit] = str(row.arm)
-        self._expect(row, row.reason in expected and row.arm in open_arms)
+                self.units[unit] = keeps
+        self._expect(row, row.reason in expected and row.arm in open_arms and bool(point) == ("points" in self._spec))
+        self._expect(row, row.p is not None and 0.0 < row.p <= 1.0)
         self._decided[str(row.key)] = row
         if "window" in self._spec.get("reward", {}):
             self.pending[str(row.key)] = None
@@ -170,21 +197,39 @@ class Walk:
         key = str(row.key).partition("/")[0]
         decision = self._decided.get(key)
         self._expect(row, decision is not None and (row.arm, row.since) == (decision.arm, decision.t))
+        if row.kind == "named":
+            self._expect(row, key not in self._cancelled)
+            return
         if row.kind == "late":
             self._expect(row, key in self._settled)
             self._count(row, "late")
             return
         self._expect(row, key not in self._settled)
+        rule = self._spec.get("reward", {})
+        window = rule.get("window")
+        if window is not None and decision is not None:
+            self._expect(row, (row.kind == "close") == (row.t >= decision.t + round(window * 1_000_000)))
+        before = self._rewards.get(key, rule.get("default"))
         if row.kind == "reward" and self._at_close:
             self._rewards[key] = self._rewards.get(key, 0.0) + (row.value or 0.0)
+            self._correct(row, before, self._rewards[key])
             if self._spec["reward"].get("combine") == "sum":
                 self.pending[key] = self._rewards[key]
             return
         if row.kind == "retract":
             self._expect(row, self._rewards.pop(key, None) is not None)
+            self._correct(row, before, rule.get("default"))
             return
         if row.kind == "close":
             self._expect(row, row.value == self._rewards.get(key, self._spec["reward"].get("default")))
         self._settled.add(key)
+        if row.kind == "cancel":
+            self._cancelled.add(key)
         self.pending.pop(key, None)
         self._count(row, "given_up" if row.value is None else "rewards")
+
+    def _correct(self, row: Row, before: float | None, after: float | None) -> None:
+        """Check what an event says that it corrects, if the default was learned at first."""
+        if self._spec["reward"].get("provisional"):
+            said = json.loads(row.body or "{}")
+            self._expect(row, (float(said["learned"]), float(said["reward"])) == (before, after))

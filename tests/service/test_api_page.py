@@ -31,7 +31,7 @@ def test_it_names_every_endpoint_and_every_field(server: Running) -> None:
         _, _, section = text.partition(f'<section id="{name}">')
         section = section.partition("</section>")[0]
         assert re.findall(r"<li><code>(.*?)</code>: ", section) == list(schema["properties"])
-    assert 'list of <a href="#Arm">Arm</a>, required' in text
+    assert 'list of <a href="#BatchItem">BatchItem</a>, required' in text
     assert 'default <code>"mean"</code>' in text
     links = set(re.findall(r'href="#(\w+)"', text))
     assert links <= set(re.findall(r'id="(\w+)"', text))
@@ -44,7 +44,7 @@ def test_it_fits_a_phone(server: Running, browser: Any) -> None:
     page.on("request", lambda request: seen.append(request.url))
     page.on("console", lambda message: seen.append(f"problem: {message.text}"))
     page.goto(f"http://{server.address}/")
-    page.get_by_role("link", name="the interface").click()
+    page.get_by_role("link", name="the reference").click()
     page.get_by_role("heading", name="The interface").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert [url for url in seen if server.address not in url] == []

@@ -227,7 +227,7 @@ def test_every_line_of_the_log_is_json() -> None:
     program = """
 import threading, warnings
 import numpy as np
-from heavybandits.service.http.logs import write_to_stderr
+from heavybandits.service.http.telemetry import write_to_stderr
 write_to_stderr()
 warnings.warn("first\\nsecond")
 np.float64(1e308) * 10

@@ -68,7 +68,7 @@ def client(request: pytest.FixtureRequest, stub: Stub) -> Iterator[Any]:
 def test_fields_of_a_newer_service_are_ignored(stub: Stub, client: Any) -> None:
     stub.answer = {**NEWER, **KNOWN, "payload": {**NEWER, "css": "b"}}
     decision = client.decide("x")
-    assert decision._asdict() == {**KNOWN, "payload": {**NEWER, "css": "b"}}
+    assert decision._asdict() == {**KNOWN, "payload": {**NEWER, "css": "b"}, "point": None}
     stub.answer = {"seq": 8, **NEWER}
     assert client.reward("x", decision, 1.0)["seq"] == 8
     assert client.cancel("x", decision)["seq"] == 8

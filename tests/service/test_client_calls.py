@@ -4,15 +4,18 @@ import asyncio
 import inspect
 import io
 import json
+import math
 import re
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
 import pandas as pd
 import pytest
 from callers import GUARD, KINDS
@@ -88,6 +91,32 @@ def test_every_call_is_a_method_of_both_clients() -> None:
     assert shown.return_annotation == "Decision"
 
 
+def test_attributes_are_of_arms() -> None:
+    with pytest.raises(ValueError, match="attributes must be of arms, got \\['c'\\]"):
+        Calls("http://h").create("x", ["a", "b"], {"c": {"words": 3}})
+
+
+def test_arms_and_attributes_that_are_none_are_refused_in_clear_words() -> None:
+    calls = Calls("http://h")
+    with pytest.raises(TypeError, match=r"^Client: arms must be a list or a mapping, got 'ab'$"):
+        calls.create("x", "ab")
+    not_mapping: Any = []
+    with pytest.raises(TypeError, match=r"^Client: attributes must be a mapping of names to values, got \[\]$"):
+        calls.decide("x", attributes=not_mapping)
+    with pytest.raises(TypeError, match=r"^Client: attributes must be a mapping"):
+        calls.observe("x", "a", 1.0, attributes=not_mapping)
+
+
+def test_attributes_are_sent_in_plain_types_and_nan_is_missing() -> None:
+    given = {"age": math.nan, "when": pd.NaT, "size": np.float32("nan"), "n": np.int64(3), "at": datetime(2026, 1, 2)}
+    plain = {"age": None, "when": None, "size": None, "n": 3, "at": "2026-01-02T00:00:00"}
+    calls = Calls("http://h")
+    assert json.loads(calls.decide("x", attributes=given).content or b"")["context"] == {"attributes": plain}
+    assert json.loads(calls.add_arm("x", "a", attributes=given).content or b"")["attributes"] == plain
+    made = calls.create("x", ["a"], {"a": given})
+    assert json.loads(made.content or b"")["arms"][0]["attributes"] == plain
+
+
 def test_queries_are_those_of_the_description() -> None:
     calls = Calls("http://h")
     for call in (calls.audit("x", after=3), calls.export("x", after=3, format="csv")):
@@ -103,6 +132,10 @@ def test_every_call_works(client: Any) -> None:
     assert name in [each["name"] for each in client.experiments()]
     assert client.add_arm(name, "d", {"css": "d"})["payload"] == {"css": "d"}
     assert client.change_arm(name, "d", "paused")["state"] == "paused"
+    known = {"attributes": True}
+    made = client.create(f"{name}, named", ["a", "b"], {"a": {"words": 3}}, policy="lin-ucb", context=known)
+    assert [arm.get("attributes") for arm in made["arms"]] == [{"words": 3}, None]
+    assert client.add_arm(f"{name}, named", "d", attributes={"words": 4})["attributes"] == {"words": 4}
     assert client.retire_arm(name, "d")["state"] == "retired"
     decision = client.decide(name, unit="visitor 7", fallback="z", timeout=GUARD)
     assert (decision.reason, decision.arm in "abc") == ("policy", True)

@@ -80,7 +80,7 @@ def test_it_falls_back_in_time_whatever_the_service_does(serve: Any, make: Any) 
     with wire(serve) as url:
         client = make(url, timeout=1.0, patience=3600.0)
         decision = in_time(lambda: client.decide("x", fallback="blue", timeout=0.1))
-        assert decision[1:] == ("blue", None, None, "fallback", 0, None)
+        assert decision[1:] == ("blue", None, None, "fallback", 0, None, None)
         assert in_time(lambda: _refused(client)) == 0
 
 

@@ -1,9 +1,13 @@
 """What keeps pages and reports cheap: they are shared, bounded, and worked out outside the log's thread."""
 
 import asyncio
-import json
 import re
+import signal
+import time
 from collections.abc import Callable
+from concurrent.futures import CancelledError, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +18,16 @@ from histories import BEGIN, event, play, played
 from services import call, running
 
 from heavybandits.service.dashboard import prepared
+from heavybandits.service.dashboard.curves import charts
 from heavybandits.service.dashboard.known import DRAWN_ARMS, known
-from heavybandits.service.dashboard.panels import LEADING_ARMS, leaderboard, leading, series
+from heavybandits.service.dashboard.panels import LEADING_ARMS, leaderboard, leading
 from heavybandits.service.dashboard.prepared import Preparations, Prepared
 from heavybandits.service.dashboard.rivals import MOST_REPLAYED_ARMS, Rivals
 from heavybandits.service.http.web import Refused
 from heavybandits.service.log.requests import ReadReplica
 from heavybandits.service.replicas import totals
-from heavybandits.service.replicas.learners import ArmsLearner
-from heavybandits.service.replicas.linear_learner import LinearLearner
+from heavybandits.service.replicas.learners.arms import ArmsLearner
+from heavybandits.service.replicas.learners.linear import LinearLearner
 from heavybandits.service.replicas.replica import ARMS_OVER_TIME, Replica
 from heavybandits.service.replicas.report import Taken, checked, full_report, taken
 from heavybandits.service.spec import Arm, ContextRule, Experiment
@@ -65,7 +70,7 @@ def asking(replica: Replica) -> Callable[[Any], Any]:
 
 def test_all_who_look_at_once_share_one_preparation(replica: Replica, count: list[Prepared]) -> None:
     async def visit() -> list[Prepared]:
-        pages = Preparations(asking(replica))
+        pages = Preparations(asking(replica), taken, prepared.prepare_page)
         return await asyncio.gather(*(pages.of("x") for _ in range(50)))
 
     assert all(page is count[0] for page in asyncio.run(visit()))
@@ -78,7 +83,7 @@ def test_a_page_is_prepared_again_only_if_something_has_happened(
     monkeypatch.setattr(prepared, "FRESH_SECONDS", 0.0)
 
     async def visit() -> None:
-        pages = Preparations(asking(replica))
+        pages = Preparations(asking(replica), taken, prepared.prepare_page)
         first = await pages.of("x")
         assert (await pages.of("x")).live is first.live
         assert len(count) == 1
@@ -95,7 +100,7 @@ def test_a_fresh_page_is_shown_again_unless_its_visitor_changed_something(
     monkeypatch.setattr(prepared, "FRESH_SECONDS", float("inf"))
 
     async def visit() -> None:
-        pages = Preparations(asking(replica))
+        pages = Preparations(asking(replica), taken, prepared.prepare_page)
         first = await pages.of("x")
         play(replica, "arm 0", 1.0)
         assert await pages.of("x") is first
@@ -116,7 +121,7 @@ def test_after_a_failure_the_next_visitor_tries_again(replica: Replica) -> None:
                 raise Refused(503, "unavailable")
             return await asking(replica)(work)
 
-        pages = Preparations(ask)
+        pages = Preparations(ask, taken, prepared.prepare_page)
         with pytest.raises(Refused, match="unavailable"):
             await pages.of("x")
         assert "after 3 decisions" in (await pages.of("x")).live
@@ -126,7 +131,7 @@ def test_after_a_failure_the_next_visitor_tries_again(replica: Replica) -> None:
 
 def test_pages_that_nobody_visits_are_dropped(replica: Replica, monkeypatch: pytest.MonkeyPatch) -> None:
     async def visit() -> None:
-        pages = Preparations(asking(replica))
+        pages = Preparations(asking(replica), taken, prepared.prepare_page)
         await pages.of("x")
         monkeypatch.setattr(prepared, "PAGE_KEPT_SECONDS", 0.0)
         await pages.of("y")
@@ -160,7 +165,8 @@ def test_a_page_shows_the_leading_arms_with_leader_and_control_in_their_order() 
     shuffled = sorted(range(n_arms), key=lambda number: 37 * number % n_arms)  # the first are of all sizes
     rewards = [(f"arm {number}", float(number)) for number in shuffled]
     page = prepared.prepare_page(taken(played(experiment(n_arms, control="arm 3"), rewards)))
-    names = re.findall(r'<th scope="row">(?:<i [^>]*></i>)?(arm \d+)</th>', page.live)
+    table = page.live.partition('id="arms"')[2]
+    names = re.findall(r'<th scope="row"[^>]*><i [^>]*></i>(arm \d+)', table)
     assert names == ["arm 3", *(f"arm {number}" for number in range(n_arms - LEADING_ARMS + 1, n_arms))]
     assert 'href="/experiments/x/arms">All 100 arms</a>' in page.live
     rows = leaderboard(page.known, leading(page.known))
@@ -170,21 +176,18 @@ def test_a_page_shows_the_leading_arms_with_leader_and_control_in_their_order() 
 
 def test_arms_keep_their_colours_whoever_is_busy() -> None:
     replica = played(experiment(DRAWN_ARMS + 4), [])
-    looks: dict[str, set[tuple[str, str]]] = {}
+    looks: dict[str, set[int]] = {}
     for busy in (range(DRAWN_ARMS), range(4, DRAWN_ARMS + 4)):
         for number in busy:
             for _ in range(1 + number):
                 play(replica, f"arm {number}", 1.0)
         found = known(taken(replica))
-        curves = json.loads(series(found))["arms"]
-        for curve in curves:
-            looks.setdefault(curve["name"], set()).add((curve["hue"], str(curve["dash"])))
-        coloured = {row.name: row.colour for row in leaderboard(found, found.totals.arms)}
-        assert [name for name, colour in coloured.items() if colour is not None] == [curve["name"] for curve in curves]
-        assert all(coloured[name] in (None, number % 8) for number, name in enumerate(found.totals.arms))
-    assert len(looks) == DRAWN_ARMS + 4
-    assert all(len(look) == 1 for look in looks.values())
-    assert len({look for (look,) in looks.values()}) == len(looks)  # no two are alike
+        for chart in charts(found):
+            for line in chart.lines:
+                looks.setdefault(line.name, set()).add(line.hue)
+        for row in leaderboard(found, found.totals.arms):
+            looks.setdefault(row.name, set()).add(row.hue)
+    assert looks == {f"arm {number}": {number % 8} for number in range(DRAWN_ARMS + 4)}
 
 
 def test_spans_of_a_report_have_the_busiest_arms_and_all_decisions() -> None:
@@ -252,10 +255,33 @@ def test_experiments_with_very_many_arms_are_not_replayed() -> None:
 
 
 @pytest.mark.slow
+def test_a_replay_under_way_ends_with_the_server() -> None:
+    rivals = Rivals()
+    rivals._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+    asleep = rivals._pool.submit(time.sleep, 600.0)
+    (process,) = rivals._pool._processes.values()
+    rivals.close()
+    process.join(60.0)
+    assert process.exitcode == -signal.SIGTERM
+    assert isinstance(asleep.exception(60.0), BrokenProcessPool | CancelledError)
+
+
+@pytest.mark.slow
+def test_the_page_of_a_thousand_arms_is_small() -> None:
+    names = [f"{number:064}" for number in range(1000)]
+    spec, rng = Experiment(arms=[Arm(name) for name in names], policy="ucb"), np.random.default_rng(0)
+    found = known(taken(played(spec, [(name, float(rng.exponential())) for name in names for _ in range(3)])))
+    page = prepared.rendered(
+        "arms.html.j2", has_tokens=True, experiment=found.report.experiment, rows=leaderboard(found, names)
+    )
+    assert len(page.encode()) < 300_000
+
+
+@pytest.mark.slow
 def test_the_page_of_all_arms_has_all_of_them(tmp_path: Path) -> None:
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
         arms = [{"name": f"arm {number}"} for number in range(LEADING_ARMS + 5)]
         assert server("PUT", "/x", {"arms": arms, "policy": "ucb"}).status == 201
         paths = ("/experiments/x/live", "/experiments/x/arms")
         pages = [call(server.address, "GET", path).body.decode() for path in paths]
-        assert [page.count('aria-label="Pause ') for page in pages] == [LEADING_ARMS, LEADING_ARMS + 5]
+        assert [page.count('<button name="pause"') for page in pages] == [LEADING_ARMS, LEADING_ARMS + 5]

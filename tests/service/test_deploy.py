@@ -50,15 +50,16 @@ def test_the_commands_of_the_image_work_with_what_is_copied(tmp_path: Path) -> N
     subprocess.run(pip, check=True, timeout=300)
     (tmp_path / "heavybandits").write_text(f'#!/bin/sh\nexec {sys.executable} -m heavybandits "$@"\n')
     (tmp_path / "heavybandits").chmod(0o755)
-    settings = dict(re.findall(r"(NUMBA_\w+)=(\S+)", DOCKERFILE)) | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    cache = Path(os.environ.get("NUMBA_CACHE_DIR", tmp_path)) / "image"  # a run of CI finds what the last one compiled
+    settings = dict(re.findall(r"(NUMBA_\w+)=(\S+)", DOCKERFILE)) | {"NUMBA_CACHE_DIR": str(cache)}
     settings |= {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(target)}
     env = {**os.environ, **settings, "DATABASE_URL": f"sqlite:///{tmp_path}/log.db"}
     compiling = [sys.executable, str(source / "deploy" / "compile.py")]
     subprocess.run(compiling, env=env, cwd=tmp_path, check=True, timeout=600)
-    compiled = {file.name for file in (tmp_path / "cache").rglob("*.nbc")}
+    compiled = {file.name for file in cache.rglob("*.nbc")}
     assert compiled
     subprocess.run(compiling, env=env, cwd=tmp_path, check=True, timeout=600)
-    assert {file.name for file in (tmp_path / "cache").rglob("*.nbc")} == compiled  # nothing was left to compile
+    assert {file.name for file in cache.rglob("*.nbc")} == compiled  # nothing was left to compile
 
     subprocess.run(_setup(tmp_path), env=env, check=True, timeout=60)
     made = [(tmp_path / "tokens" / role).read_text() for role in ("admin", "read")]
@@ -107,7 +108,8 @@ def test_the_services_of_compose_fit_together() -> None:
             assert port.startswith("127.0.0.1:")
         if service["image"] != "heavybandits":
             assert re.search(r":v?\d+\.\d+", service["image"]), "pin the version"
-    assert services["service"]["build"] == {"context": "..", "dockerfile": "deploy/Dockerfile"}
+    builds = {name: service["build"] for name, service in services.items() if "build" in service}
+    assert builds == {"service": {"context": "..", "dockerfile": "deploy/Dockerfile"}}  # two would collide
     assert "DATABASE_URL" in services["service"]["environment"]
 
 

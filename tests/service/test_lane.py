@@ -27,10 +27,12 @@ from services import (
 
 from heavybandits.service.experiments.creation import create
 from heavybandits.service.experiments.decisions import Decide
+from heavybandits.service.experiments.rewards import Observe
 from heavybandits.service.log import lane, log, turn
 from heavybandits.service.log.requests import ReadReplica
+from heavybandits.service.maintenance.retention import prune
 from heavybandits.service.maintenance.verification import verify
-from heavybandits.service.replicas.linear_learner import LinearLearner
+from heavybandits.service.replicas.learners.linear import LinearLearner
 from heavybandits.service.spec import Arm, Experiment, RewardRule
 from heavybandits.service.storage import Session, Storage, open_storage
 
@@ -57,6 +59,19 @@ def test_values_that_the_database_refuses_are_no_outage(storage: Storage) -> Non
         assert statuses == [201, 422 if storage.url.startswith("postgres") else 201, 201]
         assert served.available
         assert asked(served, Decide("x", "before", False)).status == 200
+
+
+def test_a_server_that_is_behind_when_the_log_is_pruned_reads_it_again(storage: Storage) -> None:
+    with closing(storage.connect()) as session, threadless(storage) as behind, threadless(storage) as other:
+        session.migrate()
+        assert create(session, "x", Experiment(arms=[Arm("a"), Arm("b")], policy="ucb"), None, 0).status == 201
+        assert asked(behind, Decide("x", "first", False)).status == 201
+        for value in range(5):
+            assert asked(other, Observe("x", f"o{value}", False, "a", float(value))).status == 201
+        assert all(finding.ok for finding in prune(session, other.clock()))
+        assert asked(behind, Decide("x", "first", False)).status == 200
+        assert behind.problems == {}
+        assert all(finding.ok for finding in verify(session))
 
 
 @pytest.mark.parametrize(

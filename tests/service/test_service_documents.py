@@ -14,10 +14,16 @@ from services import call, running
 import heavybandits as hb
 from heavybandits.service.http.connections import DEFAULT_LIMITS
 from heavybandits.service.http.downloads import MOST_DOWNLOADS
-from heavybandits.service.replicas import learners, linear_learner
+from heavybandits.service.replicas.learners import arms, linear, points, policy
 from heavybandits.service.storage import open_storage
 
 ROOT = Path(__file__).parents[2]
+SNIPPETS = {  # in Python, and for curl
+    "README.md": (1, 3),
+    "docs/service.md": (1, 3),
+    "docs/service-clients.md": (4, 0),
+    "docs/service-experiments.md": (5, 6),
+}
 LIMITS = {
     "connections": DEFAULT_LIMITS.connections,
     "time for a request's head": DEFAULT_LIMITS.head_seconds,
@@ -33,23 +39,24 @@ LIMITS = {
 def test_the_snippets_of_the_documents_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module, policy in ((learners, "ucb"), (linear_learner, "lin-ucb")):  # the defaults take a while to compile
-        monkeypatch.setattr(module, "experiment_policy", lambda spec, policy=policy: hb.make(policy))
+    quick = {policy: "ucb", arms: "ucb", linear: "lin-ucb", points: "lipschitz-auto"}  # defaults compile for long
+    for module, made in quick.items():
+        monkeypatch.setattr(module, "experiment_policy", lambda spec, made=made: hb.make(made))
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
-        for name in ("README.md", "docs/service.md"):
+        for name, snippets in SNIPPETS.items():
             text = (ROOT / name).read_text()
             blocks = [each for each in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "client" in each]
-            assert len(blocks) == (4 if name.startswith("docs") else 1)
+            commands = re.findall(r"^curl -X (\w+) (\S+) .*?-d '(.*?)'$", text, re.DOTALL | re.MULTILINE)
+            assert (len(blocks), len(commands)) == snippets
+            assert len(commands) == text.count("\ncurl ")  # all of them
             names: dict[str, Any] = {}
             for block in blocks:
                 exec(compile(block.replace("127.0.0.1:8765", server.address), name, "exec"), names)
             names["client"].close()
-            commands = re.findall(r"^curl -X (\w+) (\S+) .*?-d '(.*?)'$", text, re.DOTALL | re.MULTILINE)
-            assert len(commands) == (5 if name.startswith("docs") else 3)
             for method, url, body in commands:
                 path = url.removeprefix("http://127.0.0.1:8765")
                 status = call(server.address, method, path, json.loads(body)).status
-                assert status in (200, 201, 409)  # both documents make the same experiment
+                assert status in (200, 201, 409)  # a program may have made the same experiment
     assert capsys.readouterr().out
 
 
@@ -75,7 +82,7 @@ def test_the_image_installs_versions_that_are_pinned_and_allowed() -> None:
 
 
 def test_limits_in_the_documents_are_those_of_the_service() -> None:
-    text = (ROOT / "docs" / "service.md").read_text()
+    text = (ROOT / "docs" / "service-running.md").read_text()
     rows = dict(re.findall(r"^\| ([^|]*?) \| ([\d,]+)", text[text.index("\n## Limits") :], re.MULTILINE))
     assert {name: int(value.replace(",", "")) for name, value in rows.items() if name in LIMITS} == LIMITS
 

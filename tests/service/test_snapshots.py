@@ -12,7 +12,7 @@ import pytest
 from services import SECOND, FakeClock, Running, replica_of, running
 
 from heavybandits.service.maintenance.verification import verify
-from heavybandits.service.replicas.linear_learner import LinearLearner
+from heavybandits.service.replicas.learners.linear import LinearLearner
 from heavybandits.service.storage import Storage, open_storage
 from heavybandits.service.storage.migrations import steps
 

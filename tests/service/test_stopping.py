@@ -1,6 +1,5 @@
 """Experiments that end: by hand, by evidence, by a difference that does not matter, by a budget."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -8,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 from histories import played
-from services import ARMS, Running, call, replica_of, running
+from services import ARMS, Running, call, replica_of
 
 import heavybandits as hb
 from heavybandits.service.replicas.replica import Replica
@@ -17,12 +16,6 @@ from heavybandits.service.spec import Arm, Experiment, StopRule
 from heavybandits.service.storage import Storage
 
 SEEN = "/v1/experiments/x"
-
-
-@pytest.fixture
-def served(storage: Storage) -> Iterator[Running]:
-    with running(storage) as server:
-        yield server
 
 
 def make(server: Running, **fields: Any) -> None:

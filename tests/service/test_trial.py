@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 import pytest
 from services import ARMS, Running, call, new_storage, running
 
@@ -141,7 +142,9 @@ def test_payloads_that_cannot_be_stored_are_refused(payload: Any, word: str) -> 
 
 @pytest.mark.parametrize("payload", [2**64 - 1, -(2**63), nested(32), {"a": "\0"}], ids=range(4))
 def test_payloads_at_the_limits_are_accepted(payload: Any) -> None:
-    check_experiment(Experiment(arms=[Arm("a", payload)], policy="ucb"))
+    spec = Experiment(arms=[Arm("a", payload)], policy="ucb")
+    check_experiment(spec)
+    assert msgspec.json.decode(msgspec.json.encode(spec), type=Experiment) == spec  # and stored as they are
 
 
 @pytest.mark.slow

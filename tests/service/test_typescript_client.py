@@ -99,7 +99,7 @@ def test_its_types_hold(node: str, node_modules: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_example_in_the_documents_runs(node: str, tmp_path: Path) -> None:
-    text = (FOLDER.parents[1] / "docs" / "service.md").read_text()
+    text = (FOLDER.parents[1] / "docs" / "service-clients.md").read_text()
     (block,) = re.findall(r"```js\n(.*?)```", text, re.DOTALL)
     (tmp_path / "node_modules").mkdir()
     (tmp_path / "node_modules" / "heavybandits").symlink_to(FOLDER)

@@ -14,6 +14,7 @@ import pytest
 from services import SECOND, FakeClock, asked, threadless
 
 from heavybandits.service import commands
+from heavybandits.service.events import Config
 from heavybandits.service.experiments.changes import Configure
 from heavybandits.service.experiments.creation import create
 from heavybandits.service.experiments.decisions import Decide
@@ -24,7 +25,6 @@ from heavybandits.service.log.log import Log
 from heavybandits.service.maintenance.findings import Finding
 from heavybandits.service.maintenance.retention import prune
 from heavybandits.service.maintenance.verification import verify
-from heavybandits.service.replicas.replica import Config
 from heavybandits.service.spec import Arm, ContextRule, Experiment, RewardRule
 from heavybandits.service.storage import Session, Storage, open_storage
 
@@ -305,7 +305,7 @@ def test_rewards_of_open_windows_are_not_pruned(storage: Storage, clock: FakeClo
 
 # Single flipped bits
 
-FLIPS = 600
+FLIPS = 300
 
 
 def rows_of(path: Path) -> Any:

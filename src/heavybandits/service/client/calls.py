@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import logging
-import math
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from ..._validate import positive
+from .encoding import Object, batch_item, json_attributes, json_context, json_reward, json_vector
 from .trouble import ServiceError
 
 FALLBACK_SECONDS = 1.0  # after which a decision falls back, unless its timeout says otherwise
@@ -21,7 +21,6 @@ EXPERIMENTS_PATH = "/v1/experiments"
 FALLBACK_ID = "fallback:"  # how the ids of fallbacks begin, which the service never sees
 
 Answer = TypeVar("Answer")
-Object = dict[str, Any]
 log = logging.getLogger("heavybandits.client")
 
 
@@ -35,6 +34,7 @@ class Decision(NamedTuple):
     reason: str
     seq: int
     deadline: str | None
+    point: dict[str, float] | None = None  # of an experiment whose decisions are points
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,31 @@ class Calls:
         self.url, self.parts, self._base = url.rstrip("/"), parts, parts.path.rstrip("/")
         self._said_dropped = False
 
-    def create(self, /, experiment: str, arms: Iterable[str] | Mapping[str, Any], **options: Any) -> Call[Object]:
-        """Create an experiment; ``arms`` may map names to payloads, ``options`` are further fields of the request."""
+    def create(
+        self,
+        /,
+        experiment: str,
+        arms: Iterable[str] | Mapping[str, Any] = (),
+        attributes: Mapping[str, Mapping[str, Any]] | None = None,
+        **options: Any,
+    ) -> Call[Object]:
+        """Create an experiment; ``arms`` may map names to payloads, ``options`` are further fields of the request.
+
+        If decisions come with attributes, arms may have some as well: ``attributes`` maps names of arms to them.
+        Without arms, ``points={"price": [5, 25]}`` lets decisions be points.
+        """
+        if isinstance(arms, str):
+            raise TypeError(f"Client: arms must be a list or a mapping, got {arms!r}")
         pairs = arms.items() if isinstance(arms, Mapping) else ((arm, None) for arm in arms)
         listed = [{"name": name, "payload": payload} for name, payload in pairs]
-        return self._call("PUT", _of(experiment), {"arms": listed, **options}, read=self._object)
+        of_arms = dict(attributes or {})
+        for arm in listed:
+            if arm["name"] in of_arms:
+                arm["attributes"] = json_attributes(of_arms.pop(arm["name"]))
+        if of_arms:
+            raise ValueError(f"Client: attributes must be of arms, got {brief(list(of_arms))}")
+        body = ({"arms": listed} if listed else {}) | options
+        return self._call("PUT", _of(experiment), body, read=self._object)
 
     def experiments(self) -> Call[list[Object]]:
         """Return all experiments as they are now."""
@@ -97,9 +117,12 @@ class Calls:
         """Delete an experiment with everything that is stored about it."""
         return self._call("DELETE", _of(experiment), read=self._object)
 
-    def add_arm(self, experiment: str, arm: str, payload: Any = None) -> Call[Object]:
-        """Add an arm."""
-        return self._call("PUT", _of(experiment, "arms", arm), {"payload": payload}, read=self._object)
+    def add_arm(
+        self, experiment: str, arm: str, payload: Any = None, attributes: Mapping[str, Any] | None = None
+    ) -> Call[Object]:
+        """Add an arm, with attributes if decisions come with attributes."""
+        body = {"payload": payload} | ({} if attributes is None else {"attributes": json_attributes(attributes)})
+        return self._call("PUT", _of(experiment, "arms", arm), body, read=self._object)
 
     def change_arm(self, experiment: str, arm: str, state: Literal["running", "paused"]) -> Call[Object]:
         """Pause or resume an arm; rewards of a paused arm still count."""
@@ -116,6 +139,7 @@ class Calls:
         unit: str | None = None,
         among: Iterable[str] | None = None,
         context: Iterable[float] | Mapping[str, Iterable[float]] | None = None,
+        attributes: Mapping[str, Any] | None = None,
         id: str | None = None,
         fallback: str | None = None,
         timeout: float | None = None,
@@ -132,6 +156,9 @@ class Calls:
             The arms that are available now.
         context
             A vector that arms share, or one for each arm.
+        attributes
+            Named attributes, such as ``{"country": "CA", "age": 31}``, if the experiment was made with
+            ``context={"attributes": True}``.
         id
             An id of your own, with which the request may be repeated.
         fallback
@@ -147,9 +174,11 @@ class Calls:
         key = id or uuid.uuid4().hex
         asked: Object = {"id": key, "unit": unit, "among": None if among is None else list(among)}
         if isinstance(context, Mapping):
-            asked["context"] = {arm: _vector(f"context of {arm!r}", vector) for arm, vector in context.items()}
+            asked["context"] = {arm: json_vector(f"context of {arm!r}", vector) for arm, vector in context.items()}
         elif context is not None:
-            asked["context"] = _vector("context", context)
+            asked["context"] = json_vector("context", context)
+        if attributes is not None:
+            asked["context"] = json_context(context, attributes)
         call = self._call("POST", _of(experiment, "decisions"), asked, read=self._decision)
         if fallback is None:
             return call if timeout is None else replace(call, seconds=seconds)
@@ -157,9 +186,12 @@ class Calls:
         undo = self.cancel(experiment, key) if id is None else None  # with an id of their own, they may ask again
         return replace(call, seconds=seconds, fallback=instead, undo=undo)
 
-    def reward(self, experiment: str, decision: Decision | str, value: float, *, id: str | None = None) -> Call[Object]:
-        """Report the reward of a decision; if rewards add up, each needs an ``id``."""
-        key, plain = _key(decision), {"value": _plain(value)}
+    def reward(
+        self, experiment: str, decision: Decision | str, value: float, *, id: str | None = None,
+        name: str | None = None,
+    ) -> Call[Object]:  # fmt: skip
+        """Report the reward of a decision; if rewards add up, each needs an ``id``; ``name`` is for named rewards."""
+        key, plain = _key(decision), {"value": json_reward(value)} | ({} if name is None else {"name": name})
         if key.startswith(FALLBACK_ID):
             self._say_dropped(key)
             return Call("", "", None, self._object, known={"id": key, "seq": 0, "learned": False})
@@ -177,21 +209,28 @@ class Calls:
     def observe(
         self,
         experiment: str,
-        arm: str,
+        arm: str | Mapping[str, float],
         value: float,
         *,
         context: Iterable[float] | None = None,
+        attributes: Mapping[str, Any] | None = None,
         id: str | None = None,
     ) -> Call[Object]:
-        """Report a reward that no decision led to; ``context`` is the arm's vector, or the one that arms share."""
-        seen: Object = {"arm": arm, "value": _plain(value), "id": id or uuid.uuid4().hex}
+        """Report a reward of an arm, or of a point such as ``{"price": 12}``, that no decision led to.
+
+        ``context`` is the arm's vector, or the one that arms share; ``attributes`` are as in :meth:`decide`.
+        """
+        where: Object = {"arm": arm} if isinstance(arm, str) else {"point": dict(arm)}
+        seen: Object = {**where, "value": json_reward(value), "id": id or uuid.uuid4().hex}
         if context is not None:
-            seen["context"] = _vector("context", context)
+            seen["context"] = json_vector("context", context)
+        if attributes is not None:
+            seen["context"] = json_context(context, attributes)
         return self._call("POST", _of(experiment, "observations"), seen, read=self._object)
 
     def batch(self, experiment: str, items: Iterable[Mapping[str, Any]]) -> Call[list[Object]]:
         """Send many requests at once, such as ``{"decision": {}}``; return a ``status`` and a ``body`` for each."""
-        body, read = {"items": [_item(item) for item in items]}, functools.partial(self._list, "items")
+        body, read = {"items": [batch_item(item) for item in items]}, functools.partial(self._list, "items")
         return self._call("POST", _of(experiment, "batch"), body, read=read)
 
     def report(self, experiment: str) -> Call[Object]:
@@ -246,7 +285,9 @@ class Calls:
         return list(found)
 
     def _decision(self, text: bytes) -> Decision:
-        return Decision(*self._fields(text, Decision._fields))
+        answer = self._object(text)
+        known = Decision(*self._fields(text, Decision._fields[:-1]))
+        return known._replace(point=answer.get("point"))  # which earlier services do not answer
 
     def _say_dropped(self, key: str) -> None:
         if not self._said_dropped:
@@ -276,40 +317,3 @@ def _of(experiment: str, *parts: str) -> str:
 
 def _key(decision: Decision | str) -> str:
     return decision if isinstance(decision, str) else decision.id
-
-
-def _item(item: Mapping[str, Any]) -> Object:
-    """Return an item of a batch in JSON's form; it gets an id, so that it may be repeated."""
-    filled: Object = dict(item)
-    for kind, content in item.items():
-        if isinstance(content, Mapping):
-            own = {"id": uuid.uuid4().hex} if kind in ("decision", "observation") else {}
-            number = {"value": _plain(content["value"])} if "value" in content else {}
-            filled[kind] = {**own, **content, **number}
-    return filled
-
-
-def _vector(name: str, values: Iterable[float]) -> list[float]:
-    """Return features in JSON's form."""
-    vector = [_number(f"{name} must contain only numbers", value) for value in values]
-    for value in vector:
-        if not math.isfinite(value):
-            raise ValueError(f"Client: {name} must be finite, got {value}")
-    return vector
-
-
-def _number(rule: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"Client: {rule}, got {value!r}") from None
-
-
-def _plain(value: float) -> Any:
-    """Return a reward in JSON's form."""
-    value = _number("value must be a number", value)
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    if math.isnan(value):
-        raise ValueError("Client: value must not be NaN (leave out missing rewards), got nan")
-    return value

@@ -8,7 +8,8 @@ from ...protocols import FloatArray
 from ..replicas.report import ExperimentReport, Taken, median, over_time, summary
 from ..replicas.standing import Standing, assessed
 from ..replicas.totals import Totals
-from ..spec import Experiment
+from ..spec import Experiment, QuantileGoal
+from .traffic import Traffic, traffic
 
 DRAWN_ARMS = 8  # arms that are drawn, the busiest
 
@@ -26,6 +27,8 @@ class Known(NamedTuple):
         Its totals.
     standing
         Who leads, and what is known.
+    traffic
+        Decisions by span of time.
     estimates
         Those of the policy, by span of time.
     drawn
@@ -36,18 +39,19 @@ class Known(NamedTuple):
     report: ExperimentReport
     totals: Totals
     standing: Standing
+    traffic: Traffic
     estimates: list[dict[str, float]]
     drawn: dict[int, str]
 
     @property
     def goal(self) -> str:
-        """What is maximised."""
-        return self.spec.goal
+        """What is maximised, in words."""
+        return str(self.spec.goal)
 
     @property
     def has_context(self) -> bool:
-        """Whether the policy decides by features, so that no arm is the best of all."""
-        return self.spec.context is not None
+        """Whether the policy decides by features, or chooses points, so that no arm is the best of all."""
+        return self.spec.kind != "arms"
 
     def median(self, name: str) -> tuple[float, tuple[float, float]]:
         """Return the median of an arm's rewards with an interval; NaN if there are none."""
@@ -64,4 +68,16 @@ def known(of: Taken) -> Known:
     report = summary(of, rows)
     busiest = sorted(range(len(report.arms)), key=lambda position: -report.arms[position].decisions)[:DRAWN_ARMS]
     drawn = {position: report.arms[position].name for position in sorted(busiest)}
-    return Known(of.spec, report, of.totals, assessed(of, report), over_time(of.totals, rows), drawn)
+    estimates = over_time(of.totals, rows)
+    return Known(of.spec, report, of.totals, assessed(of, report), traffic(of.totals), estimates, drawn)
+
+
+def goal_in_words(goal: str | QuantileGoal) -> str:
+    """Return what arms are compared by.
+
+    Examples
+    --------
+    >>> goal_in_words("location"), goal_in_words(QuantileGoal(0.9))
+    ('median', '90% quantile')
+    """
+    return "median" if goal == "location" else str(goal)

@@ -20,16 +20,21 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from ..._validate import visible
+from ..events import Config
 from ..experiments.changes import Configure
+from ..forms import ExperimentChange, Problem
 from ..http.openapi import openapi_description
 from ..http.operations import check_and_create, config_for
-from ..http.reading import changes_of, every_experiment
+from ..http.reading import changes_of
 from ..http.web import Refused, body_of, check_names, contents, said
-from ..replicas.replica import Config
-from ..spec import Arm, Experiment, ExperimentChange, ExperimentList, Name, Problem, RewardRule
+from ..log.requests import ReadReplica
+from ..replicas.report import taken
+from ..spec import Arm, Experiment, Name, RewardRule
+from .listing import Listing
 from .panels import leaderboard
-from .prepared import Preparations, Prepared, environment, rendered
+from .prepared import Preparations, Prepared, environment, prepare_page, rendered
 from .rivals import Rivals
+from .wording import change_in_words, rules
 
 if TYPE_CHECKING:
     from ..http.app import Service
@@ -42,13 +47,12 @@ STATIC_FILES = {
     "dashboard.css": (STATIC / "dashboard.css", "text/css"),
     "dashboard.js": (STATIC / "dashboard.js", "text/javascript"),
     "htmx.min.js": (STATIC / "htmx.min.js", "text/javascript"),
-    "uPlot.iife.min.js": (STATIC / "uPlot.iife.min.js", "text/javascript"),
-    "uPlot.min.css": (STATIC / "uPlot.min.css", "text/css"),
 }
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+ARM_CHANGES = ("pause", "resume", "finish")
 Form = dict[str, str]
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -64,7 +68,8 @@ class Pages:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self._prepared, self._rivals = Preparations(self._body), Rivals()
+        self._prepared, self._rivals = Preparations(self._body, taken, prepare_page), Rivals()
+        self._listing = Listing(self._body)
 
     def routes(self) -> Iterator[Route]:
         """Yield the routes."""
@@ -80,7 +85,7 @@ class Pages:
         yield Route("/experiments/{experiment}/arms", self._guarded("read", self._show_arms), methods=["GET"])
         yield Route("/experiments/{experiment}/rivals", self._guarded("read", self._replay), methods=["GET"])
         yield Route("/experiments/{experiment}/state", self._guarded("admin", self._change), methods=["POST"])
-        yield Route("/experiments/{experiment}/arms/{arm}", self._guarded("admin", self._change_arm), methods=["POST"])
+        yield Route("/experiments/{experiment}/arms", self._guarded("admin", self._change_arm), methods=["POST"])
 
     @staticmethod
     def prepare() -> None:
@@ -128,23 +133,26 @@ class Pages:
         return await self._prepared.of(request.path_params["experiment"])
 
     async def _list(self, request: Request) -> Response:
-        return await self._listed()
+        wanted, page = request.query_params.get("q", "").strip(), request.query_params.get("page", "1")
+        return await self._listed(wanted, int(page) if page.isascii() and page.isdigit() and len(page) < 7 else 1)
 
-    async def _listed(self, form: Form | None = None, problem: Problem | None = None) -> Response:
-        """Return the list of experiments, and the form for a new one with what was wrong with it."""
-        listed: ExperimentList = body_of(await every_experiment(self.service))
+    async def _listed(
+        self, wanted: str = "", page: int = 1, form: Form | None = None, problem: Problem | None = None
+    ) -> Response:  # fmt: skip
+        """Return a page of the list of experiments, and the form for a new one with what was wrong with it."""
+        listed = await self._listing.page(wanted, page)
         return self._page(
-            "list.html.j2", 200 if problem is None else problem.status, experiments=listed.experiments,
-            unreadable=self.service.log.problems, form=form or {}, problem=problem,
+            "list.html.j2", 200 if problem is None else problem.status, **listed._asdict(), wanted=wanted,
+            now=self.service.clock(), unreadable=self.service.log.problems, form=form or {}, problem=problem,
         )  # fmt: skip
 
     async def _show(self, request: Request) -> Response:
         seen, name = await self._seen(request), request.path_params["experiment"]
         audit = await self._body(changes_of(name, 0))
-        changes = [(change.time, bytes(change.change).decode()) for change in audit.changes]
-        return self._page(
-            "experiment.html.j2", experiment=seen.known.report.experiment, live=seen.live, changes=changes[::-1]
-        )
+        changes = [change_in_words(change) for change in reversed(audit.changes)]
+        experiment = seen.known.report.experiment
+        said = rules(seen.known.spec, experiment.control)
+        return self._page("experiment.html.j2", experiment=experiment, live=seen.live, changes=changes, rules=said)
 
     async def _live(self, request: Request) -> Response:
         return HTMLResponse((await self._seen(request)).live)
@@ -166,7 +174,7 @@ class Pages:
             name, spec = _experiment(form)
             body_of(await check_and_create(self.service, name, spec, request.state.who))
         except Refused as refused:
-            return await self._listed(form, refused.problem)
+            return await self._listed(form=form, problem=refused.problem)
         return RedirectResponse(f"/experiments/{quote(name, safe='')}", 303)
 
     async def _change(self, request: Request) -> Response:
@@ -178,19 +186,22 @@ class Pages:
         return await self._changed(request, config_for(wanted, request.state.who))
 
     async def _change_arm(self, request: Request) -> Response:
-        state, arm = (await _form(request)).get("state"), request.path_params["arm"]
-        if state not in ("running", "paused"):
-            raise Refused(422, "invalid", f"state must be running or paused, got {state!r}")
-        who = request.state.who
-        return await self._changed(
-            request, Config(pause=arm, by=who) if state == "paused" else Config(resume=arm, by=who)
-        )
+        asked = {change: place for change, place in (await _form(request)).items() if change in ARM_CHANGES}
+        if len(asked) != 1:
+            raise Refused(422, "invalid", f"the form must say one of {', '.join(ARM_CHANGES)}, got {len(asked)}")
+        ((change, place),) = asked.items()  # a place is shorter than a name, and an arm keeps it
+        arms = await self._body(ReadReplica(request.path_params["experiment"], lambda replica: list(replica.arms)))
+        if not (place.isdecimal() and int(place) < len(arms)):
+            raise Refused(404, "unknown arm", f"the place of an arm must be from 0 to {len(arms) - 1}, got {place!r}")
+        config = msgspec.convert({change: arms[int(place)], "by": request.state.who}, Config)
+        return await self._changed(request, config, "#arms")  # which browsers unfold
 
-    async def _changed(self, request: Request, config: Config) -> Response:
+    async def _changed(self, request: Request, config: Config, place: str = "") -> Response:
         name = request.path_params["experiment"]
         await self._body(Configure(name, config))
         self._prepared.forget(name)
-        return RedirectResponse(f"/experiments/{quote(name, safe='')}", 303)
+        self._listing.forget(name)
+        return RedirectResponse(f"/experiments/{quote(name, safe='')}{place}", 303)
 
     async def _show_login(self, request: Request) -> Response:
         return self._page("login.html.j2", to=_own_path(request.query_params.get("to", "/")), wrong=False)
@@ -249,25 +260,57 @@ async def _form(request: Request) -> Form:
 
 def _experiment(form: Form) -> tuple[str, Experiment]:
     """Return the experiment that a form describes."""
-    arms = [Arm(line.strip()) for line in form.get("arms", "").splitlines() if line.strip()]
+    arms = [Arm(line) for line in _lines(form, "arms")]
     window, floor = _number(form, "window"), _number(form, "floor") or 0.0
     plain = {
         "floor": {arm.name: floor / 100.0 / len(arms) for arm in arms} if floor else {},
-        "arms": msgspec.to_builtins(arms), "goal": form.get("goal", "mean"), "context": _context(form),
+        "goal": _goal(form), "points": _points(form),
+        "minimise": bool(form.get("minimise")), "drift": bool(form.get("drift")), "context": _context(form),
+        "guardrails": _lines(form, "guardrails"),
+        "stop": {"then": form.get("stop", "ask")},
         "reward": msgspec.to_builtins(RewardRule(None if window is None else 60 * window, _number(form, "default"))),
-    }  # fmt: skip
+    } | ({"arms": msgspec.to_builtins(arms)} if arms else {})  # fmt: skip
     try:
         return msgspec.convert(form.get("name", "").strip(), Name), msgspec.convert(plain, Experiment)
     except msgspec.ValidationError as error:
         raise Refused(422, "invalid", said(error, Experiment)) from None
 
 
+def _goal(form: Form) -> str | dict[str, float]:
+    """Return what to compare, from a form."""
+    if (goal := form.get("goal", "mean")) != "quantile":
+        return goal
+    return {"quantile": (_number(form, "quantile") or 0.0) / 100.0}
+
+
 def _context(form: Form) -> dict[str, bool] | None:
     """Return what decisions come with, from a form."""
-    what = form.get("context", "none")
-    if what not in ("none", "arms", "shared"):
-        raise Refused(422, "invalid", f"context must be one of none, arms, shared, got {what!r}")
-    return None if what == "none" else {"shared": what == "shared"}
+    rules: dict[str, dict[str, bool] | None] = {
+        "none": None, "arms": {}, "shared": {"shared": True}, "attributes": {"attributes": True}
+    }  # fmt: skip
+    if (what := form.get("context", "none")) not in rules:
+        raise Refused(422, "invalid", f"context must be one of {', '.join(rules)}, got {visible(what)!r}")
+    return rules[what]
+
+
+def _points(form: Form) -> dict[str, list[float]] | None:
+    """Return the ranges of points, from a form."""
+    ranges: dict[str, list[float]] = {}
+    for line in _lines(form, "points"):
+        try:
+            name, low, high = line.rsplit(maxsplit=2)
+            bounds = [float(low), float(high)]
+        except ValueError:
+            wanted = "a name and two numbers in each line, such as 'price 5 25'"
+            raise Refused(422, "invalid", f"points must have {wanted}, got {visible(line)!r}") from None
+        if name in ranges:
+            raise Refused(422, "invalid", f"points must have different names, got {visible(name)!r} twice")
+        ranges[name] = bounds
+    return ranges or None
+
+
+def _lines(form: Form, field: str) -> list[str]:
+    return [line.strip() for line in form.get(field, "").splitlines() if line.strip()]
 
 
 def _number(form: Form, field: str) -> float | None:

@@ -1,11 +1,8 @@
-"""The parts of the page below the sentence: the arms, curves over time, and what the rewards look like."""
+"""The parts of the page for those who want to know more: the arms in numbers, and what the rewards look like."""
 
 from __future__ import annotations
 
-import itertools
-import json
 import math
-import operator
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -15,12 +12,18 @@ from ..._format import number
 from ...diagnosis.shape import drift, level
 from ...diagnosis.tails import UNKNOWN_ESTIMATE, Estimate, distances, end_at_caps, tail_index
 from ...evidence.report import ArmEvidence
-from ...palette import HUES, LINES
+from ...palette import HUES
+from ...results.summary import with_error
+from ..replicas.report import ArmReport
 from .known import Known
 
 LEADING_ARMS = 50  # arms on the page; a page of their own has all
-CURVE_PIXELS = 2.0  # of a curve, in pixels
 DRIFT_P_VALUE = 0.01  # p-value below which a change of level is reported
+
+
+def hue(position: int) -> int:
+    """Return the number of an arm's colour, which it keeps for ever, by its place in the order of creation."""
+    return position % len(HUES)
 
 
 class LeaderboardRow(NamedTuple):
@@ -29,7 +32,7 @@ class LeaderboardRow(NamedTuple):
     position: int  # in the order in which arms were made; an arm keeps its place and its colour
     name: str
     state: str
-    colour: int | None  # number of its hue, None if it is not drawn
+    hue: int
     rank: str
     share: str
     decisions: str
@@ -40,13 +43,23 @@ class LeaderboardRow(NamedTuple):
     counted: str
     lift: str
     leads: bool
+    is_control: bool
 
 
 def ranking(known: Known) -> list[str]:
-    """Return the names of all arms, best first; retired ones come last."""
-    arms, values = known.report.arms, known.standing.values
-    ranked = sorted(arms, key=lambda arm: (arm.state == "retired", -values.get(arm.name, -math.inf)))
-    return [arm.name for arm in ranked]
+    """Return the names of all arms, best first, and retired ones last.
+
+    If quantiles are compared, arms of which no reward counts come after those that have one: all that is known of them
+    is a mean.
+    """
+    values, sign, evidence = known.standing.values, known.spec.sign, known.standing.evidence
+    quantiles = {} if evidence is None or known.goal == "mean" else evidence.estimates
+
+    def order(arm: ArmReport) -> tuple[bool, bool, float]:
+        is_mean_only = math.isnan(quantiles.get(arm.name, 0.0))
+        return arm.state == "retired", is_mean_only, -sign * values.get(arm.name, -sign * math.inf)
+
+    return [arm.name for arm in sorted(known.report.arms, key=order)]
 
 
 def leading(known: Known) -> set[str]:
@@ -60,42 +73,15 @@ def leaderboard(known: Known, names: Collection[str]) -> list[LeaderboardRow]:
     ranks = {name: rank for rank, name in enumerate(ranking(known), 1) if name in known.standing.values}
     return [
         LeaderboardRow(
-            position, arm.name, arm.state, position % len(HUES) if position in known.drawn else None,
+            position, arm.name, arm.state, hue(position),
             str(ranks.get(arm.name, "-")), f"{arm.share:.0%}", f"{arm.decisions:,}", f"{arm.pending:,}",
-            _with_error(arm.mean, arm.standard_error), _with_interval(*known.median(arm.name)), number(arm.estimate),
+            with_error(arm.mean, arm.standard_error), _with_interval(*known.median(arm.name)), number(arm.estimate),
             *_evidence(known.standing.about(arm.name)), arm.name == known.standing.leader,
+            arm.name == known.report.experiment.control,
         )
         for position, arm in enumerate(known.report.arms)
         if arm.name in names
     ]  # fmt: skip
-
-
-def series(known: Known) -> str:
-    """Return the curves as JSON: shares of decisions, estimates, and what finding out has cost, by span of time."""
-    spans = known.totals.spans
-    values = known.standing.values
-    best = max(values.values(), default=0.0)
-    lost = {} if known.has_context else {name: best - value for name, value in values.items()}
-    decisions, costs = [], []
-    for span in spans:
-        made = [row[0] for row in span.arms.values()]
-        decisions.append(sum(made))
-        costs.append(sum(map(operator.mul, made, map(lost.get, span.arms, itertools.repeat(0.0)))))
-    curves = {
-        "t": [span.start / 1e6 for span in spans],
-        "arms": [
-            {
-                "name": name, "hue": HUES[position % len(HUES)],
-                "dash": [CURVE_PIXELS * length for length in LINES[position // len(HUES) % len(LINES)]],
-                "share": [span.arms.get(name, [0.0])[0] / total if total else None
-                          for span, total in zip(spans, decisions, strict=True)],
-                "estimate": [_finite(estimates.get(name, math.nan)) for estimates in known.estimates],
-            }
-            for position, name in known.drawn.items()
-        ],
-        "cost": [] if known.has_context else [_finite(cost) for cost in itertools.accumulate(costs)],
-    }  # fmt: skip
-    return json.dumps(curves)
 
 
 class Outliers(NamedTuple):
@@ -106,7 +92,7 @@ class Outliers(NamedTuple):
 
 
 def outliers(known: Known) -> Outliers:
-    """Check whether a few rewards decide which arm has the highest mean."""
+    """Check whether a few rewards decide which arm has the best mean."""
     largest = known.report.largest
     dropped: dict[str, list[float]] = {}
     for one in largest:
@@ -116,18 +102,20 @@ def outliers(known: Known) -> Outliers:
     for arm in known.report.arms:
         without = dropped.get(arm.name, [])
         count = arm.rewards - arm.infinite
-        if arm.state != "retired" and count > len(without) and math.isfinite(arm.total):
-            means[arm.name] = arm.total / count, (arm.total - math.fsum(without)) / (count - len(without))
+        kept = arm.total - sum(without)  # which is not finite if a sum is too large for a number
+        if arm.state != "retired" and count > len(without) and math.isfinite(kept):
+            means[arm.name] = arm.total / count, kept / (count - len(without))
     rows = [{"value": number(one.value), "arm": one.arm, "id": one.id or "-", "time": one.time} for one in largest]
     if known.has_context:  # arms are ranked at average features, not by means
         return Outliers(rows, "")
     if len(means) < 2 or not rows:
         return Outliers(rows, "There are too few rewards to tell how the largest affect the ranking.")
-    before, after = (max(means, key=lambda name: means[name][which]) for which in (0, 1))
+    before, after = (max(means, key=lambda name: known.spec.sign * means[name][which]) for which in (0, 1))
+    what = "lowest mean" if known.spec.minimise else "highest mean"
     verdict = (
-        f"Dropping them does not change which arm has the highest mean: {before}."
+        f"Dropping them does not change which arm has the {what}: {before}."
         if before == after
-        else f"Without them {after} would have the highest mean instead of {before}."
+        else f"Without them {after} would have the {what} instead of {before}."
     )
     return Outliers(rows, verdict)
 
@@ -142,12 +130,16 @@ def describe_rewards(known: Known, names: Collection[str]) -> list[tuple[str, st
     drifting = [name for name in drawn if drift(known.sample(name)).p_value * len(drawn) < DRIFT_P_VALUE]
     where = "" if len(drawn) == len(arms) else " in the arms that are drawn"
     return [
-        ("upper tail index", f"{upper}; means exist above 1, variances above 2"),
-        ("lower tail index", f"{lower}"),
+        ("upper tail index", f"{_in_words(upper)}; means exist above 1, variances above 2"),
+        ("lower tail index", _in_words(lower)),
         ("zeros", f"{sum(arm.zeros for arm in arms) / known.report.rewards:.0%} of rewards"),
         ("infinite", f"{sum(arm.infinite for arm in arms):,}"),
         ("level over time", f"changes for {', '.join(drifting)}" if drifting else f"no change seen{where}"),
     ]
+
+
+def _in_words(index: Estimate) -> str:
+    return "none seen" if index.low == math.inf else str(index)
 
 
 @np.errstate(invalid="ignore", over="ignore")
@@ -174,10 +166,6 @@ def describe_delays(known: Known) -> list[tuple[str, str]]:
     ]
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 def _evidence(found: ArmEvidence) -> tuple[str, str]:
     """Return what an arm pays as far as it is counted, and its lift over the control, both with intervals."""
     counted = "-"
@@ -187,10 +175,6 @@ def _evidence(found: ArmEvidence) -> tuple[str, str]:
         return counted, "-"
     ends = f"{found.lift_low:+.0%} {f'to {found.lift_high:+.0%}' if found.lift_high < math.inf else 'or more'}"
     return counted, f"{found.lift:+.0%} ({ends})"
-
-
-def _with_error(mean: float, error: float) -> str:
-    return number(mean) if math.isnan(error) else f"{number(mean)} ± {number(error)}"
 
 
 def _with_interval(median: float, interval: tuple[float, float]) -> str:

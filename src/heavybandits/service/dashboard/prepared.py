@@ -6,88 +6,123 @@ import asyncio
 import functools
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 
-from ..._format import plural
+from ..._format import number, plural
 from ..log.requests import ReadReplica
 from ..replicas.replica import Replica
-from ..replicas.report import Taken, taken
-from .known import Known, known
-from .panels import describe_delays, describe_rewards, leaderboard, leading, outliers, series
+from ..replicas.report import Taken
+from ..replicas.standing import came_so_far
+from .curves import charts
+from .guards import guarded
+from .headline import busy, earned, earned_by_context, until_verdict
+from .intervals import against_control
+from .known import Known, goal_in_words, known
+from .panels import describe_delays, describe_rewards, leaderboard, leading, outliers, ranking
 
 FRESH_SECONDS = 2.0  # seconds for which a page is shown before anyone looks whether something has happened
 PAGE_KEPT_SECONDS = 60.0  # seconds for which a page that nobody visits is kept
 
 
-class Prepared(NamedTuple):
-    """What is shown of an experiment after an event of its log; ``live`` is the part that browsers fetch repeatedly."""
+Copied = TypeVar("Copied")
+Made = TypeVar("Made")
+
+
+class Preparation(NamedTuple, Generic[Made]):
+    """What is shown of an experiment after an event of its log."""
 
     after: tuple[int, int]  # the number of the experiment and of the event
-    known: Known
-    live: str
+    what: Made
     at: float  # time.monotonic() when this was up to date
 
 
-class Preparations:
-    """The latest preparation of each experiment's page, at most one at a time.
+class Prepared(NamedTuple):
+    """The page of an experiment; ``live`` is the part that browsers fetch repeatedly."""
+
+    known: Known
+    live: str
+
+
+class Preparations(Generic[Copied, Made]):
+    """The latest preparation of what is shown of each experiment, at most one at a time.
 
     Parameters
     ----------
     ask
         Lets the log read something, and returns it.
+    copy
+        Copies from a replica what is needed, in the log's thread.
+    make
+        Makes of that what is shown, in another thread.
     """
 
-    def __init__(self, ask: Callable[[Any], Awaitable[Any]]) -> None:
-        self._ask = ask
-        self._latest: dict[str, asyncio.Task[Prepared]] = {}
+    def __init__(
+        self, ask: Callable[[Any], Awaitable[Any]], copy: Callable[[Replica], Copied], make: Callable[[Copied], Made]
+    ) -> None:  # fmt: skip
+        self._ask, self._copy, self._make = ask, copy, make
+        self._latest: dict[str, asyncio.Task[Preparation[Made]]] = {}
 
-    async def of(self, name: str) -> Prepared:
+    async def of(self, name: str) -> Made:
         """Return what is shown of an experiment: at most a few seconds old, and shared by all who ask meanwhile."""
         task = self._latest.get(name)
         if task is None or (task.done() and time.monotonic() - task.result().at >= FRESH_SECONDS):
             self._drop_old()
             task = asyncio.create_task(self._prepare(name, None if task is None else task.result()))
             self._latest[name] = task
-        return await asyncio.shield(task)  # others wait for it too
+        return (await asyncio.shield(task)).what  # others wait for it too
 
     def forget(self, name: str) -> None:
-        """Prepare the page again for the next visitor, who has just changed something and wants to see it."""
+        """Prepare it again for the next visitor, who has just changed something and wants to see it."""
         self._latest.pop(name, None)
 
     def _drop_old(self) -> None:
         past = time.monotonic() - PAGE_KEPT_SECONDS
         self._latest = {name: task for name, task in self._latest.items() if not task.done() or task.result().at > past}
 
-    async def _prepare(self, name: str, before: Prepared | None) -> Prepared:
-        """Return the page as it was before if nothing has happened since."""
+    async def _prepare(self, name: str, before: Preparation[Made] | None) -> Preparation[Made]:
+        """Return what was shown before if nothing has happened since."""
         try:
-            found: Taken | None = await self._ask(ReadReplica(name, functools.partial(_news, before)))
-            if found is not None:
-                return await run_in_threadpool(prepare_page, found)
+            news: tuple[tuple[int, int], Copied] | None = await self._ask(
+                ReadReplica(name, functools.partial(self._news, before))
+            )
+            if news is not None:
+                after, copied = news
+                return Preparation(after, await run_in_threadpool(self._make, copied), time.monotonic())
             assert before is not None  # or there would be news
             return before._replace(at=time.monotonic())
         except BaseException:
             self._latest.pop(name, None)  # the next visitor tries again
             raise
 
-
-def _news(before: Prepared | None, replica: Replica) -> Taken | None:
-    return None if before is not None and before.after == (replica.exp, replica.seq) else taken(replica)
+    def _news(self, before: Preparation[Made] | None, replica: Replica) -> tuple[tuple[int, int], Copied] | None:
+        after = replica.exp, replica.seq
+        return None if before is not None and before.after == after else (after, self._copy(replica))
 
 
 def prepare_page(of: Taken) -> Prepared:
     """Work out what is shown of an experiment."""
     found = known(of)
-    names = leading(found)
+    names, evidence = leading(found), found.standing.evidence
+    counted = "" if evidence is None else evidence.counted
+    verdicts = [
+        earned_by_context(of.view, found.standing.lead) if found.has_context
+        else earned(of.view, found.standing.gain, found.goal != "mean", counted, of.spec.stop.delta),
+        until_verdict(of.view, evidence, found.traffic),
+    ]  # fmt: skip
+    report = found.report
+    traffic = busy(found.traffic, report.decisions, report.rewards, came_so_far(of.spec, of.totals))
+    cards = [traffic] if of.spec.points is not None else [*verdicts, traffic]  # points are compared with no control
     live = rendered(
-        "live.html.j2", experiment=of.view, report=found.report, rows=leaderboard(found, names),
-        sentences=found.standing.sentences, series=series(found),
-        delays=describe_delays(found), noise=describe_rewards(found, names), outliers=outliers(found),
+        "live.html.j2", experiment=of.view, report=report, sentences=found.standing.sentences,
+        winner=None if evidence is None else evidence.winner, cards=cards, picture=against_control(found),
+        guarded=guarded(of, ranking(found)),
+        charts=charts(found), rows=leaderboard(found, names), delays=describe_delays(found),
+        noise=describe_rewards(found, names), outliers=outliers(found),
     )  # fmt: skip
-    return Prepared((of.exp, of.view.seq), found, live, time.monotonic())
+    return Prepared(found, live)
 
 
 def rendered(template: str, **values: Any) -> str:
@@ -106,5 +141,7 @@ def environment() -> Any:
         loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"path": lambda text: quote(text, safe=""), "plural": plural}
+    environment.filters |= {
+        "path": lambda text: quote(text, safe=""), "plural": plural, "number": number, "in_words": goal_in_words
+    }  # fmt: skip
     return environment

@@ -14,7 +14,8 @@ from starlette.concurrency import run_in_threadpool
 
 from ..._format import number
 from ...protocols import FloatArray
-from ..replicas.learners import experiment_policy
+from ..replicas.learners.policy import experiment_policy
+from ..spec import QuantileGoal
 from .known import Known
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Rivals:
     async def replay(self, name: str, known: Known) -> Replayed:
         """Return the latest replay of an experiment, or a new one."""
         if known.has_context:
-            return Replayed([], "Experiments with contexts are not replayed, because rewards depend on features.")
+            return Replayed([], "Experiments with contexts or points are not replayed, because rewards depend on them.")
         if len(known.totals.arms) > MOST_REPLAYED_ARMS:
             return Replayed(
                 [], f"Experiments with more than {MOST_REPLAYED_ARMS} arms are not replayed: that takes minutes."
@@ -64,17 +65,25 @@ class Rivals:
             self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
         pool, policy = self._pool, experiment_policy(known.spec)
         samples = await run_in_threadpool(lambda: [known.sample(name) for name in known.totals.arms])
-        return await asyncio.get_running_loop().run_in_executor(pool, replayed_policies, policy, known.goal, samples)
+        goal, sign = known.goal, known.spec.sign
+        if isinstance(known.spec.goal, QuantileGoal):
+            return Replayed([], f"Policies are not replayed for a {goal}.")
+        return await asyncio.get_running_loop().run_in_executor(pool, replayed_policies, policy, goal, samples, sign)
 
     def close(self) -> None:
         """End the process."""
         if self._pool is not None:
+            processes = list(self._pool._processes.values())  # until Python 3.14, nothing public ends them
             self._pool.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.terminate()  # or the server would live on until the replay is done
             self._pool = None
 
 
-def replayed_policies(policy: Any, goal: str, samples: list[FloatArray]) -> Replayed:
+def replayed_policies(policy: Any, goal: str, samples: list[FloatArray], sign: int = 1) -> Replayed:
     """Play the experiment's policy and UCB on half of the samples, and pay them and simpler choices by the other half.
+
+    If ``sign`` is -1, the samples are costs.
 
     Examples
     --------
@@ -89,7 +98,7 @@ def replayed_policies(policy: Any, goal: str, samples: list[FloatArray]) -> Repl
     from ...diagnosis.replay import ALWAYS_BEST, AT_RANDOM, IN_FULL, cap_of, replay_rewards
     from ...diagnosis.shape import measure
 
-    samples = [sample[np.isfinite(sample)] for sample in samples if np.isfinite(sample).any()]
+    samples = [sign * sample[np.isfinite(sample)] for sample in samples if np.isfinite(sample).any()]
     if len(samples) < 2:
         return Replayed([], "There is nothing to replay until two arms have rewards.")
     residuals = np.concatenate([sample - np.median(sample) for sample in samples])
@@ -99,13 +108,16 @@ def replayed_policies(policy: Any, goal: str, samples: list[FloatArray]) -> Repl
     found = replay_rewards(samples, policies, goal, cap=cap)
     if not found.shares:
         return Replayed([], found.note)
-    rows = [(label, *_band(found.earned(label)), _band(found.lead(label, AT_RANDOM))[1])
+    rows = [(label, *_band(found.earned(label), sign), _band(found.lead(label, AT_RANDOM), sign)[1])
             for label in (*policies, ALWAYS_BEST, AT_RANDOM)]  # fmt: skip
     sure = found.is_ahead("this policy", AT_RANDOM)
-    said = "" if sure else "So far nothing tells whether this policy earns more than an arm at random. "
-    counted = f"Rewards count up to {number(cap[1])}. " if cap[1] < math.inf else ""
+    does = "costs less" if sign < 0 else "earns more"
+    said = "" if sure else f"So far nothing tells whether this policy {does} than an arm at random. "
+    most = max(sign * cap[0], sign * cap[1])
+    counted = f"{'Costs' if sign < 0 else 'Rewards'} count up to {number(most)}. " if most < math.inf else ""
     return Replayed(rows, f"{said}Each row is paid by rewards that its choices did not see. {counted}")
 
 
-def _band(earned: Estimate) -> tuple[str, str]:
-    return number(earned.value), f"{number(earned.low)} to {number(earned.high)}"
+def _band(earned: Estimate, sign: int) -> tuple[str, str]:
+    low, high = sorted((sign * earned.low, sign * earned.high))
+    return number(sign * earned.value), f"{number(low)} to {number(high)}"

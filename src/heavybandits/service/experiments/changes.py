@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
+from msgspec import ValidationError, convert
+from msgspec.structs import replace
 
+from ..events import Config
+from ..forms import ArmView
 from ..log.turn import Command, ExperimentTurn, Outcome, refusal
-from ..replicas.replica import Config
-from ..spec import MAX_ARMS, ArmView, Experiment, StopRule
-from .trial import check_payloads, try_out
+from ..replicas.learners.attributes import AttributeLearner
+from ..replicas.learners.policy import can_correct
+from ..replicas.named_rewards import guardrails_of
+from ..spec import MAX_ARMS, MAX_FEATURES, POINT, Arm, Experiment, Name, Range, StopRule
+from .trial import check_payloads, kept_of, try_out
 
 
 def check_experiment(spec: Experiment) -> None:
@@ -24,6 +32,10 @@ def check_experiment(spec: Experiment) -> None:
     ValueError: control must be one of the arms, got 'b'
     """
     names = [arm.name for arm in spec.arms]
+    if not names:
+        raise ValueError("arms must be given, or the ranges of points")
+    if spec.points is not None:
+        check_points(spec, spec.points)
     for name, times in Counter(names).items():
         if times > 1:
             raise ValueError(f"arms must have different names, got {name!r} twice")
@@ -36,9 +48,67 @@ def check_experiment(spec: Experiment) -> None:
         raise ValueError(f"shares of the floor must add up to at most 1, got {sum(spec.floor.values())}")
     if spec.reward.at_close and spec.reward.window is None:
         raise ValueError("reward must have a window if it has a default or is a sum: neither is final before its end")
+    if spec.reward.provisional and spec.reward.default is None:
+        raise ValueError("reward must have a default if that is provisional")
+    if spec.reward.provisional and not can_correct(spec):
+        raise ValueError("reward must not be provisional with this policy, which cannot unlearn a reward; "
+                         "'auto-mean' and 'thompson-beta' can")  # fmt: skip
+    for rail in guardrails_of(spec):
+        try:
+            convert(rail.column, Name)
+        except ValidationError:
+            raise ValueError(f"guardrails must be about names of rewards, got {rail.text!r}") from None
+    if spec.guardrails and spec.context is not None:
+        raise ValueError("guardrails must not be given with a context: arms then get different decisions")
+    if spec.guardrails and spec.drift:
+        raise ValueError(
+            "guardrails must not be given with drift: arms that change would be compared at different times"
+        )
     if spec.stop != StopRule() and spec.context is not None:
         raise ValueError("stop must not be given with a context: the best arm then differs from decision to decision")
+    if spec.stop.then == "winner" and spec.drift:
+        raise ValueError("stop must leave the end to people if there is drift: what is the winner now may change")
     try_out(spec)
+
+
+def as_created(spec: Experiment) -> Experiment:
+    """Return the experiment with a provisional default if nothing is said about that and its policy allows it.
+
+    Examples
+    --------
+    >>> from heavybandits.service.spec import RewardRule
+    >>> as_created(Experiment(arms=[], reward=RewardRule(60, 0.0))).reward.provisional
+    True
+    """
+    rule = spec.reward
+    if rule.provisional is not None or rule.default is None or not can_correct(spec):
+        return spec
+    return replace(spec, reward=replace(rule, provisional=True))
+
+
+def check_points(spec: Experiment, ranges: Mapping[str, Range]) -> None:
+    """Refuse what makes no sense where decisions are points.
+
+    Examples
+    --------
+    >>> check_points(Experiment(points={"price": [5, 5]}), {"price": [5, 5]})
+    Traceback (most recent call last):
+        ...
+    ValueError: points must have ranges from a lower to a higher finite number, got 5 to 5 for 'price'
+    """
+    if spec.arms != [Arm(POINT)]:
+        raise ValueError("arms must be left out if the decisions are points")
+    for name, (low, high) in ranges.items():
+        if not (low < high and math.isfinite(high - low)):
+            wanted = "ranges from a lower to a higher finite number"
+            raise ValueError(f"points must have {wanted}, got {low:g} to {high:g} for {name!r}")
+    given = {
+        "context": spec.context, "floor": spec.floor, "control": spec.control, "drift": spec.drift,
+        "guardrails": spec.guardrails, "stop": spec.stop != StopRule(),
+    }  # fmt: skip
+    for field, value in given.items():
+        if value:
+            raise ValueError(f"{field} must not be given if the decisions are points")
 
 
 class Configure(Command, frozen=True):
@@ -61,6 +131,8 @@ class Configure(Command, frozen=True):
         arm = replica.arms.get(name)
         if arm is None:
             return refusal(404, "unknown arm", f"there is no arm {name!r}")
+        if replica.spec.points is not None:
+            return refusal(409, "arms are fixed", "the decisions are points: pause the experiment instead")
         wanted = "paused" if change.pause else "running" if change.resume else "retired"
         if arm.state == "retired" != wanted:
             return refusal(409, "retired", f"arm {name!r} is retired for good")
@@ -82,21 +154,27 @@ class Configure(Command, frozen=True):
         return Outcome(200, replica.view())
 
     def _add(self, turn: ExperimentTurn, name: str) -> Outcome:
-        arm = turn.replica.arms.get(name)
+        arm, new = turn.replica.arms.get(name), ArmView.of(self.config.added)
         if arm is not None:
-            if arm.state == "retired" or arm.payload != self.config.payload:
+            if arm.state == "retired" or (arm.payload, arm.attributes) != (new.payload, new.attributes):
                 return refusal(409, "name in use", f"there is, or was, a different arm named {name!r}")
             return Outcome(200, arm)
-        if turn.replica.spec.context is not None and turn.replica.spec.context.shared:
-            return refusal(409, "arms are fixed", "each arm that shares a context has its own model: none can be added")
+        if turn.replica.spec.points is not None:
+            return refusal(409, "arms are fixed", "the decisions of this experiment are points: it has no other arms")
+        if not turn.replica.learner.takes_arms:
+            why = f"an arm has its own model, and there must be at most {MAX_FEATURES} features in all"
+            if not isinstance(turn.replica.learner, AttributeLearner):
+                why = "each arm that shares a context has its own model"
+            return refusal(409, "arms are fixed", f"{why}: none can be added")
         if len(turn.replica.arms) >= MAX_ARMS:
             return refusal(409, "too many arms", f"an experiment has at most {MAX_ARMS} arms")
         try:
-            check_payloads([self.config.payload, *(each.payload for each in turn.replica.arms.values())])
+            turn.replica.check_arm(self.config.attributes)
+            check_payloads([part for each in (new, *turn.replica.arms.values()) for part in kept_of(each)])
         except ValueError as error:
             return refusal(422, "invalid", str(error))
         self._append(turn, name)
-        return Outcome(201, ArmView(name, self.config.payload, "running"))
+        return Outcome(201, new)
 
     def _append(self, turn: ExperimentTurn, arm: str | None) -> None:
         turn.append("config", None, arm, body=msgspec.json.encode(self.config).decode())

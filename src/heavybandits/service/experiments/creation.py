@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
-from ..events import Event
+from ..events import Config, Event
 from ..log.turn import Outcome, refusal
 from ..replicas.links import first_link, next_link
-from ..replicas.replica import Config
 from ..spec import MAX_EXPERIMENTS, Experiment
 from ..storage import Session
+from .changes import as_created
 
 
 def create(session: Session, name: str, spec: Experiment, by: str | None, now: int) -> Outcome:
     """Create an experiment, unless there is one with this name; the answer does not show it yet."""
+    asked, spec = spec, as_created(spec)
     text = msgspec.json.encode(spec, order="deterministic").decode()
     with session.transaction():
         session.lock_experiments()
@@ -26,6 +27,7 @@ def create(session: Session, name: str, spec: Experiment, by: str | None, now: i
             event = Event(new.id, 1, "config", None, None, None, None, None, now, None, body)
             session.append([event])
             session.set_last(new.id, 1, next_link(first_link(new.id, name), event))
-    if head is not None and head.spec != text:
+    # One that was made when defaults were never provisional is the same if nothing is said about that.
+    if head is not None and head.spec not in (text, msgspec.json.encode(asked, order="deterministic").decode()):
         return refusal(409, "experiment differs", f"experiment {name!r} exists with a different description")
     return Outcome(201 if head is None else 200, None)

@@ -9,16 +9,19 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from ...online.floor import mixed, taken_by_floor
-from ..events import SECOND, Event, iso
+from ..events import SECOND, DecisionBody, Event, asked_in, iso, kept_by_unit
+from ..forms import DecisionAnswer
 from ..log.turn import Command, ExperimentTurn, Outcome, refusal
-from ..replicas.replica import DecisionBody, Replica
-from ..spec import Context, DecisionAnswer
+from ..replicas.learners.attributes import AttributeLearner
+from ..replicas.learners.points import coordinates_of
+from ..replicas.replica import Replica
+from ..spec import POINT, Context, attributes_in
 from ..storage.rows import OpenDecision, UnitArm
 
 encode = msgspec.json.Encoder(order="deterministic").encode
-_bodies = msgspec.json.Decoder(DecisionBody)
 
 
 def new_id(now: int) -> str:
@@ -34,6 +37,7 @@ class Decide(Command, frozen=True):
     unit: str | None = None
     among: list[str] | None = None
     context: Context | None = None
+    fields: dict[str, Any] | None = None  # attributes for experiments that take some, instead of a context
 
     def keys(self) -> Iterable[str]:
         """Return the id, unless nobody can have used it."""
@@ -45,31 +49,45 @@ class Decide(Command, frozen=True):
 
     def run(self, turn: ExperimentTurn) -> Outcome:
         """Return the decision with this id: the stored one, or a new one."""
-        replica = turn.replica
+        replica, context = turn.replica, self.context
+        if self.fields is not None and isinstance(replica.learner, AttributeLearner):
+            try:
+                context = {"attributes": replica.learner.usable(self.fields)}
+            except ValueError as error:
+                return refusal(422, "invalid", str(error))
+        earlier = turn.found(self.id).get("decision")
+        if isinstance(replica.learner, AttributeLearner):
+            context = replica.learner.timed(context, turn.now if earlier is None else earlier.t)
         unit = None if self.unit is None else unit_hash(replica, self.unit)
         among = None if self.among is None else sorted(set(self.among))
-        body = encode(DecisionBody(unit, among, self.context)).decode() if unit or among or self.context else None
-        if earlier := turn.found(self.id).get("decision"):
-            if earlier.body != body:
+        body = encode(DecisionBody(unit, among, context)).decode() if unit or among or context else None
+        if earlier is not None:
+            if _request_of(earlier) != body:
                 what = "for another unit, among other arms or in another context"
                 return refusal(409, "id in use", f"decision {self.id!r} was made {what}")
             return Outcome(200, answer(replica, earlier))
         if unknown := [arm for arm in among or () if arm not in replica.arms]:
             return refusal(422, "unknown arm", f"among must name arms of the experiment, got {unknown[0]!r}")
         try:
-            replica.learner.check(self.context)
+            replica.learner.check(context)
         except ValueError as error:
             return refusal(422, "invalid", str(error))
-        open_arms = replica.open_among(among, self.context)
+        open_arms = replica.open_among(among, context)
+        if replica.spec.points is not None and among is not None:
+            return refusal(422, "invalid", "among must be left out, because the decisions of the experiment are points")
         if not open_arms:
             return refusal(409, "no open arm", "every arm that may be chosen is paused or retired")
         reason, given, p = self._given(turn, unit, open_arms)
-        assigned = replica.assign(self.id, given, among, self.context)
+        if replica.spec.points is not None and reason == "sticky":
+            context = msgspec.json.decode(turn.units[str(unit)].arm, type=list[float])
+        assigned = replica.assign(self.id, given, among, context)
         if reason in ("policy", "floor"):
             p = mixed(_floor(replica, open_arms), assigned.arm, assigned.propensity)
+        if replica.spec.points is not None:
+            body = encode(DecisionBody(unit, point=assigned.chosen)).decode()
         event = turn.append("decision", self.id, assigned.arm, p=p, reason=reason, body=body)
         if unit is not None and replica.spec.sticky and reason in ("policy", "floor", "only"):
-            turn.assign_unit(UnitArm(unit, assigned.arm, p))
+            turn.assign_unit(UnitArm(unit, kept_by_unit(event), p))
         window = replica.spec.reward.window
         if window is not None:
             deadline = turn.now + round(window * SECOND)
@@ -85,9 +103,11 @@ class Decide(Command, frozen=True):
             return "finished", replica.finished_with, 1.0
         if replica.state != "running":
             return "paused", replica.control if replica.control in open_arms else open_arms[0], 1.0
-        if unit is not None and replica.spec.sticky and (kept := turn.units.get(unit)) and kept.arm in open_arms:
-            return "sticky", kept.arm, kept.p
-        if len(open_arms) == 1:
+        if unit is not None and replica.spec.sticky and (kept := turn.units.get(unit)):
+            arm_kept = kept.arm if replica.spec.points is None else POINT
+            if arm_kept in open_arms:
+                return "sticky", arm_kept, kept.p
+        if len(open_arms) == 1 and replica.spec.points is None:
             return "only", open_arms[0], 1.0
         if replica.spec.floor:
             at = int.from_bytes(replica.digest("floor", self.id)[:8]) / 2**64
@@ -107,14 +127,24 @@ def answer(replica: Replica, event: Event) -> DecisionAnswer:
     deadline = None if window is None else iso(event.t + round(window * SECOND))
     arm, reason = str(event.arm), event.reason
     payload: Any = replica.arms[arm].payload
-    return DecisionAnswer(str(event.key), arm, payload, event.p, reason, event.seq, deadline)  # type: ignore[arg-type]
+    point = UNSET if replica.spec.points is None else coordinates_of(replica.spec, asked_in(event).point or [])
+    return DecisionAnswer(str(event.key), arm, payload, event.p, reason, event.seq, deadline, point)  # type: ignore[arg-type]
+
+
+def _request_of(decision: Event) -> str | None:
+    """Return what was asked for: the body of the event, without the point that was answered."""
+    if (held := asked_in(decision)).point is None:
+        return decision.body
+    return encode(DecisionBody(held.unit)).decode() if held.unit else None
 
 
 def features_of(decision: Event) -> str | None:
-    """Return the vector of the chosen arm, in the form in which events that settle the decision store it."""
-    context = None if decision.body is None else _bodies.decode(decision.body).context
+    """Return the vector of the chosen arm, or the point, as the events that settle the decision store it."""
+    body = asked_in(decision)
+    context = body.context if body.point is None else body.point
     if isinstance(context, dict):
-        context = context[str(decision.arm)]
+        named = attributes_in(context)
+        return encode(context[str(decision.arm)] if named is None else named).decode()
     return None if context is None else encode(context).decode()
 
 

@@ -9,8 +9,8 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
+from ..forms import Deleted
 from ..log.turn import Outcome, refusal
-from ..spec import Deleted
 from ..storage import Session, Storage, StorageError
 from ..storage.session import OF_EXPERIMENT
 

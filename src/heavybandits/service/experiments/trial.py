@@ -16,11 +16,13 @@ import numpy as np
 
 from ...algorithms.parts.state.tree import fresh_state
 from ...protocols import is_named_tuple
-from ..events import Event
-from ..replicas.learners import experiment_policy
-from ..replicas.replica import Config, DecisionBody, Replica
+from ..events import Config, DecisionBody, Event
+from ..forms import ArmView
+from ..replicas.learners.attributes import AttributeLearner
+from ..replicas.learners.policy import experiment_policy
+from ..replicas.replica import Replica
 from ..replicas.report import checked, full_report
-from ..spec import MAX_ARMS, MAX_FEATURES, Context, Experiment
+from ..spec import MAX_ARMS, MAX_FEATURES, Arm, Context, Experiment, attributes_in
 
 MOST_LEVELS = 32  # levels of lists and mappings
 LARGEST_PAYLOADS_BYTES = 1 << 20  # bytes in JSON, of all arms of an experiment together
@@ -55,20 +57,31 @@ def _inside(value: Any) -> Any:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
+def kept_of(arm: Arm | ArmView) -> list[Any]:
+    """Return what an arm came with: its payload and, if it has any, its attributes.
+
+    Examples
+    --------
+    >>> kept_of(Arm("a", "blue", {"price": 3})), kept_of(Arm("b"))
+    (['blue', {'price': 3}], [None])
+    """
+    return [arm.payload, *([arm.attributes] if arm.attributes else [])]
+
+
 def check_payloads(payloads: list[Any]) -> None:
-    """Refuse payloads of an experiment that are too large together, because each report has all of them.
+    """Refuse what arms of an experiment came with if it is too large together, because each report has all of it.
 
     Examples
     --------
     >>> check_payloads([{"colour": "blue"}, "x" * 2_000_000])
     Traceback (most recent call last):
         ...
-    ValueError: payloads of an experiment must have at most 1048576 bytes together, got 2000019
+    ValueError: payloads and attributes of arms must have at most 1048576 bytes together, got 2000019
     """
     size = sum(len(_encode(payload)) for payload in payloads)
     if size > LARGEST_PAYLOADS_BYTES:
         raise ValueError(
-            f"payloads of an experiment must have at most {LARGEST_PAYLOADS_BYTES} bytes together, got {size}"
+            f"payloads and attributes of arms must have at most {LARGEST_PAYLOADS_BYTES} bytes together, got {size}"
         )
 
 
@@ -133,7 +146,7 @@ def try_out(spec: Experiment) -> None:
     check_plain("policy", spec.policy)
     for arm in spec.arms:
         check_plain(f"payload of arm {arm.name!r}", arm.payload)
-    check_payloads([arm.payload for arm in spec.arms])
+    check_payloads([part for arm in spec.arms for part in kept_of(arm)])
     check_size(experiment_policy(spec), _largest_n(spec))
     try:
         _lived_through(spec)
@@ -146,6 +159,8 @@ def try_out(spec: Experiment) -> None:
 def _largest_n(spec: Experiment) -> int:
     """Return the largest number of arms or features that the policy of this experiment may come to have."""
     rule = spec.context
+    if spec.points is not None:
+        return len(spec.points)
     if rule is None:
         return MAX_ARMS
     return MAX_FEATURES if rule.n_features is None else rule.n_features * (len(spec.arms) if rule.shared else 1)
@@ -158,11 +173,19 @@ def _lived_through(spec: Experiment) -> None:
     context: Context | None = vector if rule is None or rule.shared or vector is None else {arm: vector}
     replica = Replica(0, "trial")
     replica.apply(_event(1, "config", _encode(Config(create=spec))))
+    for each in spec.arms:
+        replica.check_arm(each.attributes)
+    point = None if spec.points is None else [0.5] * len(spec.points)
+    features = None if vector is None and point is None else _encode(vector or point)
+    if isinstance(replica.learner, AttributeLearner):
+        context = replica.learner.timed({"attributes": {}}, 0)
+        features = _encode(attributes_in(context))
+    elif rule is not None and rule.time_zone is not None:
+        raise ValueError("time_zone must be left out, because decisions do not come with attributes")
     replica.learner.check(context)
-    features = None if vector is None else _encode(vector)
     for seq, among in ((2, None), (4, [arm]), (6, None)):  # some policies cannot choose among some arms
         started = time.thread_time()
-        replica.apply(_event(seq, "decision", _encode(DecisionBody(None, among, context)), arm))
+        replica.apply(_event(seq, "decision", _encode(DecisionBody(None, among, context, point)), arm))
         replica.apply(_event(seq + 1, "close", features, arm, 1.0))
         replica = Replica.restored(0, replica.name, replica.snapshot())
         _encode(full_report(*checked(replica)))  # holds the view, too

@@ -19,16 +19,16 @@ from starlette.types import Receive, Scope, Send
 
 from ..dashboard.pages import Pages
 from ..events import Clock, system_clock
+from ..forms import Problem
 from ..log.log import Log, log
 from ..log.requests import FAILED, UNAVAILABLE, Answers
 from ..log.turn import Outcome, refusal
-from ..spec import Problem
 from ..storage import Storage
 from . import openfeature as openfeature  # which adds to the table of endpoints
 from .auth import LOOPBACK, RateLimit, Tokens, allows
 from .downloads import Downloads
-from .metrics import Metrics
 from .table import Operation, located
+from .telemetry import Metrics, Spans
 from .web import Refused, has_two_lengths, refuse
 
 ANSWER_SECONDS = 15.0  # seconds for which a request waits for the database
@@ -60,6 +60,7 @@ class Service:
         self.log = Log(storage, clock)
         self.tokens = Tokens([])
         self.metrics = Metrics(self.log)
+        self.spans = Spans()
         self.downloads = Downloads()
         self.draining = False
         self.pages = Pages(self)
@@ -146,17 +147,22 @@ class Service:
 
     async def _handle(self, item: Operation, request: Request) -> Response:
         started = time.perf_counter()
-        try:
-            authorization = request.headers.get("authorization")
-            response = await item.handler(self, request, self.admit(request, authorization, item.role))
-        except Refused as refused:
-            response = refuse(refused.problem, refused.retry_seconds)
-        except Exception:
-            log.exception("request failed")
-            response = refuse(FAILED.body)
+        with self.spans.begin(item, request) as span:
+            response = await self._answered(item, request)
+            self.spans.answered(span, response.status_code)
         response.raw_headers.append(NOSNIFF)
         self.metrics.observe(item.method, item.path, response.status_code, time.perf_counter() - started)
         return response
+
+    async def _answered(self, item: Operation, request: Request) -> Response:
+        try:
+            authorization = request.headers.get("authorization")
+            return await item.handler(self, request, self.admit(request, authorization, item.role))
+        except Refused as refused:
+            return refuse(refused.problem, refused.retry_seconds)
+        except Exception:
+            log.exception("request failed")
+            return refuse(FAILED.body)
 
     def admit(self, request: Request, authorization: str | None, role: str | None) -> str | None:
         """Return the id of the token, None if none is needed; refuse requests that are not allowed."""

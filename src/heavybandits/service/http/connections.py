@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ..spec import Problem
+from ..forms import Problem
 from .web import refuse
 
 WANTED_FILES = 16_384  # files that the process tries to be allowed: more than enough for the limits below

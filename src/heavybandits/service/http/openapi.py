@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from ... import __version__
-from ..spec import PARTS, Problem
+from ..forms import Problem
+from ..spec import PARTS
 from .table import OPERATIONS, Operation
 
 
@@ -54,7 +55,7 @@ def _described(item: Operation, known: dict[str, Any]) -> dict[str, Any]:
     problem = {"application/problem+json": {"schema": known[repr(Problem)]}}
     found: dict[str, Any] = {
         "operationId": item.handler.__name__,
-        "summary": str(item.handler.__doc__).strip(),
+        "summary": " ".join(str(item.handler.__doc__).split()),
         "parameters": parameters,
         "responses": {"default": {"description": "An error.", "content": problem}},
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -16,9 +16,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..experiments.decisions import Decide
+from ..forms import DecisionAnswer, Problem
 from ..log.requests import ReadReplica
 from ..log.turn import Outcome
-from ..spec import DecisionAnswer, Key, Problem, Unit
+from ..replicas.replica import Replica
+from ..spec import Key, Unit
 from .reading import every_experiment
 from .table import operation
 from .web import Refused, body, check_names, refuse, respond, said
@@ -37,7 +39,7 @@ CODES = {404: "FLAG_NOT_FOUND", 400: "PARSE_ERROR", 422: "INVALID_CONTEXT"}  # b
 
 
 class FlagContext(Struct, frozen=True):
-    """Whom a flag is evaluated for; other fields are ignored."""
+    """Whom a flag is evaluated for; other fields are attributes of experiments that take some."""
 
     targeting_key: Unit | None = field(default=None, name="targetingKey")
 
@@ -48,8 +50,21 @@ class FlagRequest(Struct, frozen=True):
     context: FlagContext = FlagContext()
 
 
+class FlagFields(Struct, frozen=True):
+    """The same request with all fields of its context."""
+
+    context: dict[str, Any] = {}
+
+
+class FlagAsker(NamedTuple):
+    """Whom a flag is evaluated for."""
+
+    unit: str
+    fields: dict[str, Any]
+
+
 class FlagValue(Struct):
-    """The value of a flag: the arm's payload, or its name if the payload is empty or a list."""
+    """The value of a flag: the arm's payload, or its name if the payload is empty or a list; or a point."""
 
     key: str
     value: Any
@@ -72,8 +87,9 @@ class FlagProblem(Struct):
     errorDetails: str
 
 
-_form = msgspec.json.Decoder(FlagRequest)
-_salts: WeakKeyDictionary[Service, dict[str, str]] = WeakKeyDictionary()  # by experiment
+_fields = msgspec.json.Decoder(FlagFields)
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_salts: WeakKeyDictionary[Service, dict[str, tuple[str, bool]]] = WeakKeyDictionary()  # by experiment: see _hourly_id
 
 
 PATH = "/ofrep/v1/evaluate/flags"
@@ -86,7 +102,7 @@ async def evaluate_flag(service: Service, request: Request, who: str | None) -> 
     key = request.path_params["flag"]
     try:
         check_names({"experiment": key})
-        outcome = await _evaluated(service, key, await _unit(request), _given_id(request))
+        outcome = await _evaluated(service, key, await _asker(request), _given_id(request))
     except Refused as refused:
         outcome = Outcome(refused.problem.status, refused.problem)
     return _told(key, outcome)
@@ -96,48 +112,62 @@ async def evaluate_flag(service: Service, request: Request, who: str | None) -> 
 async def evaluate_flags(service: Service, request: Request, who: str | None) -> Response:
     """Ask for a decision of every sticky experiment; others would count decisions that nobody may ever see."""
     try:
-        unit = await _unit(request)
+        asker = await _asker(request)
         listed = await every_experiment(service)
         if listed.status != 200:
             return _told("", listed)
     except Refused as refused:
         return _told("", Outcome(refused.problem.status, refused.problem))
     names = [view.name for view in listed.body.experiments if view.sticky]
-    found = await asyncio.gather(*(_evaluated(service, name, unit) for name in names))
+    found = await asyncio.gather(*(_evaluated(service, name, asker) for name in names))
     return respond(Outcome(200, FlagValues([each.body for each in found if each.status == 200])))
 
 
-async def _evaluated(service: Service, name: str, unit: str, given: str | None = None) -> Outcome:
-    """Return the flag's value; within an hour, a unit gets the same decision."""
-    key = given or await _hourly_id(service, name, unit)
-    outcome = await service.ask(Decide(name, key, False, unit))
+async def _evaluated(service: Service, name: str, asker: FlagAsker, given: str | None = None) -> Outcome:
+    """Return the flag's value; within an hour, a unit with the same attributes gets the same decision."""
+    key = given or await _hourly_id(service, name, asker)
+    outcome = await service.ask(Decide(name, key, False, asker.unit, fields=asker.fields))
     if not isinstance(outcome.body, DecisionAnswer):
         return outcome
     made = outcome.body
-    value = made.payload if isinstance(made.payload, str | float | int | dict) else made.arm
+    value = made.payload if isinstance(made.payload, str | float | int | dict) else made.point or made.arm
     metadata = {"decision": made.id, "experiment": name} | ({} if made.p is None else {"propensity": made.p})
     return Outcome(200, FlagValue(name, value, made.arm, REASONS.get(made.reason, "UNKNOWN"), metadata))
 
 
-async def _hourly_id(service: Service, name: str, unit: str) -> str:
-    """Return an id that does not tell the unit, as what is stored of units does not, either."""
+async def _hourly_id(service: Service, name: str, asker: FlagAsker) -> str:
+    """Return an id that does not tell the unit, as what is stored of units does not, either.
+
+    It depends on attributes too if the experiment takes some, since an id stands for one context.
+    """
     salts = _salts.setdefault(service, {})
-    salt = salts.get(name)
-    if salt is None:
-        found = await service.ask(ReadReplica(name, lambda replica: replica.salt or ""))
+    known = salts.get(name)
+    if known is None:
+        found = await service.ask(ReadReplica(name, _salt_and_rule))
         if len(salts) >= MOST_SALTS:
             salts.clear()
-        salt = salts[name] = found.body if found.status == 200 else ""
-    hour = service.clock() // HOUR
-    digest = hmac.digest(salt.encode(), f"flag/{name}/{hour}/{unit}".encode(), "sha256").hex()[:32]
+        known = salts[name] = found.body if found.status == 200 else ("", False)
+    salt, takes_attributes = known
+    hour, unit = service.clock() // HOUR, asker.unit
+    whom = f"{unit}/{_encode(asker.fields).decode()}" if takes_attributes else unit
+    digest = hmac.digest(salt.encode(), f"flag/{name}/{hour}/{whom}".encode(), "sha256").hex()[:32]
     return f"{hour:06x}{digest}"  # later ids sort later, which keeps the part of the database's index in use small
 
 
-async def _unit(request: Request) -> str:
-    unit = (await body(request, _form)).context.targeting_key
+def _salt_and_rule(replica: Replica) -> tuple[str, bool]:
+    rule = replica.spec.context
+    return replica.salt or "", rule is not None and bool(rule.attributes)
+
+
+async def _asker(request: Request) -> FlagAsker:
+    fields = (await body(request, _fields)).context
+    try:
+        unit = msgspec.convert({"context": fields}, FlagRequest).context.targeting_key
+    except msgspec.ValidationError as error:
+        raise Refused(422, "invalid", said(error, FlagRequest)) from None
     if unit is None:
         raise Refused(400, "TARGETING_KEY_MISSING", "the context must have a targetingKey")
-    return unit
+    return FlagAsker(unit, {name: value for name, value in fields.items() if name != "targetingKey"})
 
 
 def _given_id(request: Request) -> str | None:

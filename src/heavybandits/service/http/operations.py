@@ -11,34 +11,35 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..events import Config
 from ..experiments.changes import Configure, check_experiment
 from ..experiments.creation import create
 from ..experiments.decisions import Decide, new_id
 from ..experiments.deletion import delete, remove_remains
-from ..experiments.rewards import Cancel, Observe, Retract, Reward
+from ..experiments.rewards import Cancel, NamedReward, Observe, Retract, Reward
 from ..experiments.trial import check_plain
-from ..log.requests import Follow, ReadReplica
-from ..log.turn import Outcome
-from ..replicas.replica import Config, Replica
-from ..spec import (
+from ..forms import (
     Accepted,
     ArmChange,
     ArmView,
     Batch,
     BatchAnswer,
     BatchItem,
+    BatchReward,
     DecisionAnswer,
     DecisionRequest,
     Deleted,
-    Experiment,
     ExperimentChange,
     ExperimentView,
     ItemAnswer,
     NewArm,
     Observation,
     RewardRequest,
-    as_float,
 )
+from ..log.requests import Follow, ReadReplica
+from ..log.turn import Outcome
+from ..replicas.replica import Replica
+from ..spec import POINT, Experiment, as_float
 from .table import operation
 from .web import Refused, body, respond
 
@@ -61,9 +62,23 @@ def _decide(service: Service, experiment: str, asked: DecisionRequest) -> Decide
     return Decide(experiment, key, asked.id is None, asked.unit, asked.among, asked.context)
 
 
+def _reward_of(
+    experiment: str, decision: str, given: RewardRequest | BatchReward, id: str | None = None
+) -> Reward | NamedReward:  # fmt: skip
+    value = as_float(given.value)
+    if given.name is None:
+        return Reward(experiment, decision, value, id)
+    if id is not None:
+        raise Refused(422, "invalid", "a reward must not have both a name and an id: named rewards do not add up")
+    return NamedReward(experiment, decision, given.name, value)
+
+
 def _observe(service: Service, experiment: str, seen: Observation) -> Observe:
     key = new_id(service.clock()) if seen.id is None else seen.id
-    return Observe(experiment, key, seen.id is None, seen.arm, as_float(seen.value), seen.context)
+    if (seen.arm is None) == (seen.point is None):
+        raise Refused(422, "invalid", "an observation must have either an arm or a point")
+    arm = seen.arm or POINT
+    return Observe(experiment, key, seen.id is None, arm, as_float(seen.value), seen.context, seen.point)
 
 
 @operation(
@@ -81,10 +96,9 @@ async def decide(service: Service, request: Request, who: str | None) -> Respons
 
 @operation("PUT", "/v1/experiments/{experiment}/decisions/{decision}/reward", "decide", RewardRequest, ACCEPTED)
 async def reward(service: Service, request: Request, who: str | None) -> Response:
-    """Report the reward of a decision."""
-    value = as_float((await body(request, _reward)).value)
-    names = request.path_params
-    return respond(await service.ask(Reward(names["experiment"], names["decision"], value)))
+    """Report the reward of a decision, or one of its named rewards."""
+    given, names = await body(request, _reward), request.path_params
+    return respond(await service.ask(_reward_of(names["experiment"], names["decision"], given)))
 
 
 @operation(
@@ -92,9 +106,8 @@ async def reward(service: Service, request: Request, who: str | None) -> Respons
 )
 async def add_reward(service: Service, request: Request, who: str | None) -> Response:
     """Report one of several rewards of a decision; they add up."""
-    value = as_float((await body(request, _reward)).value)
-    names = request.path_params
-    return respond(await service.ask(Reward(names["experiment"], names["decision"], value, names["reward"])))
+    given, names = await body(request, _reward), request.path_params
+    return respond(await service.ask(_reward_of(names["experiment"], names["decision"], given, names["reward"])))
 
 
 @operation("DELETE", "/v1/experiments/{experiment}/decisions/{decision}/reward", "decide", None, ACCEPTED)
@@ -137,7 +150,7 @@ def _item(service: Service, experiment: str, item: BatchItem) -> Any:
     if item.decision is not msgspec.UNSET:
         return _decide(service, experiment, item.decision)
     if item.reward is not msgspec.UNSET:
-        return Reward(experiment, item.reward.decision, as_float(item.reward.value), item.reward.id)
+        return _reward_of(experiment, item.reward.decision, item.reward, item.reward.id)
     if item.cancel is not msgspec.UNSET:
         return Cancel(experiment, item.cancel)
     assert item.observation is not msgspec.UNSET  # what is left
@@ -200,12 +213,12 @@ async def delete_experiment(service: Service, request: Request, who: str | None)
 @operation("PUT", "/v1/experiments/{experiment}/arms/{arm}", "admin", NewArm, {200: ArmView, 201: ArmView})
 async def add_arm(service: Service, request: Request, who: str | None) -> Response:
     """Add an arm."""
-    payload = (await body(request, _new_arm)).payload
+    new = await body(request, _new_arm)
     try:
-        check_plain("payload", payload)
+        check_plain("payload", new.payload)
     except ValueError as error:
         raise Refused(422, "invalid", str(error)) from None
-    config = Config(add=request.path_params["arm"], payload=payload, by=who)
+    config = Config(add=request.path_params["arm"], payload=new.payload, attributes=new.attributes, by=who)
     return respond(await service.ask(Configure(request.path_params["experiment"], config)))
 
 

@@ -14,12 +14,12 @@ from starlette.responses import Response
 
 from ... import __version__
 from ..events import iso
+from ..forms import Audit, Change, ExperimentList, ExperimentView
 from ..log.requests import ReadReplica
 from ..log.turn import Outcome, refusal
 from ..maintenance.export import FORMATS, check_format, rows, written
 from ..replicas.replica import Replica
 from ..replicas.report import checked, full_report
-from ..spec import Audit, Change, ExperimentList, ExperimentView
 from ..storage import Session, Storage, StorageError
 from ..storage.rows import Head
 from .downloads import Download

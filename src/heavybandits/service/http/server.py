@@ -21,7 +21,7 @@ from ..storage import Storage, open_storage
 from .app import Service
 from .auth import Tokens
 from .connections import DEFAULT_LIMITS, Connection, Crowd, Limits, files_allowed
-from .logs import write_to_stderr
+from .telemetry import write_to_stderr
 
 SWITCH_SECONDS = 0.001  # seconds for which one thread may hold up the others
 GRACE_SECONDS = 20  # seconds in which requests under way may finish when the server is told to stop

@@ -10,8 +10,9 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from ..forms import Problem
 from ..log.turn import Outcome
-from ..spec import PARTS, Problem
+from ..spec import PARTS
 
 LARGEST_BODY_BYTES = 1 << 20  # bytes
 _encoder = msgspec.json.Encoder()
@@ -114,7 +115,7 @@ def said(error: msgspec.ValidationError, form: Any) -> str:
 
     Examples
     --------
-    >>> from heavybandits.service.spec import ExperimentChange
+    >>> from heavybandits.service.forms import ExperimentChange
     >>> try:
     ...     msgspec.convert({"state": "asleep"}, ExperimentChange)
     ... except msgspec.ValidationError as error:

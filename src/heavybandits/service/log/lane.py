@@ -160,7 +160,7 @@ class Lane:
         pairs = list(zip(commands, outcomes, strict=True))
         self._deliver((future, outcome) for (_, future), outcome in pairs if outcome is not None)
         self._put_back([one for one, outcome in pairs if outcome is None])
-        for name in {command.experiment for command, _ in commands}:
+        for name in dict.fromkeys(command.experiment for command, _ in commands):
             replica = self.replicas.get(name)
             if replica is not None and replica.seq - replica.snapshot_seq >= EVENTS_PER_SNAPSHOT:
                 self.database.work(self._snapshot, replica)
@@ -218,8 +218,7 @@ class Lane:
             except StorageError:
                 raise
             except Exception as error:
-                now = session.head(head.name)
-                if now is not None and now.id == head.id:  # it was not deleted meanwhile
+                if _has_events_after(session, head.id, head.first_seq - 1):
                     self.log.report(head.name, str(error))
                     found = unreadable(str(error))
         self.log.replays.pop(head.name, None)
@@ -256,15 +255,21 @@ class Lane:
             raise
         except Exception as error:
             self.replicas.pop(replica.name, None)
+            if not _has_events_after(session, replica.exp, replica.seq):
+                return UNAVAILABLE
             self.log.report(replica.name, str(error))
             return unreadable(str(error))
 
     def _snapshot(self, session: Session, replica: Replica) -> None:
         contents = replica.snapshot()
-        with session.transaction([replica.exp]) as found:
+
+        def put() -> None:
             if found:  # it was not deleted
                 session.put_snapshot(replica.exp, replica.seq, __version__, contents)
                 session.remove_snapshots(replica.exp, __version__, SNAPSHOTS_KEPT)
+
+        with session.transaction([replica.exp], put) as found:
+            pass  # a lane whose transactions compute unlocked must not write here
 
     def _store(self, session: Session, commands: Sequence[Command]) -> list[Outcome | None]:
         """Store requests in one transaction, and return their outcomes once it is on disk; None for those to repeat."""
@@ -297,3 +302,9 @@ class Lane:
         if stored:
             self.log.note_success()
         return outcomes
+
+
+def _has_events_after(session: Session, exp: int, seq: int) -> bool:
+    """Return whether an experiment was neither deleted nor pruned beyond this event while it was read."""
+    now = session.head_of(exp)
+    return now is not None and now.first_seq <= seq + 1

@@ -1,7 +1,7 @@
 """The log: requests go to lanes, which store them; a follower tells lanes what other servers have stored.
 
-Experiments without contexts share one lane, and so their transactions.  Those with contexts are spread over lanes of
-their own, because their policies may compute for a second now and then, which must hold up nobody else.
+Experiments without contexts share one lane, and so their transactions.  Those with contexts or points are spread over
+lanes of their own, because their policies may compute for a second now and then, which must hold up nobody else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .lane import LARGEST_BATCH, Lane
 from .requests import Answers, Follow, Request
 
 POLL_SECONDS = 0.1  # seconds between looks at what other servers have stored
-CONTEXT_LANES = 8  # lanes for experiments with contexts
+CONTEXT_LANES = 8  # lanes for experiments with contexts or points
 READER_THREADS = 2  # threads that read experiments
 WATCH_SECONDS = 0.5  # seconds between looks at what hangs
 BLOCKED_SECONDS = 1.5  # seconds after which whoever holds a lock for too long loses it
@@ -122,10 +122,11 @@ class Log:
     def lane_of(self, head: Head) -> Lane:
         """Return the lane of an experiment; requests to an unknown one come to the first lane, which asks this."""
         try:
-            has_context = bool(msgspec.json.decode(head.spec, type=dict[str, Any]).get("context") is not None)
+            spec = msgspec.json.decode(head.spec, type=dict[str, Any])
         except msgspec.DecodeError:  # a reader will say so
-            has_context = False
-        number = zlib.crc32(head.name.encode()) % CONTEXT_LANES if has_context else -1
+            spec = {}
+        is_heavy = any(spec.get(field) is not None for field in ("context", "points"))
+        number = zlib.crc32(head.name.encode()) % CONTEXT_LANES if is_heavy else -1
         lane = self.lanes.get(number)
         if lane is None:
             lane = self.lanes[number] = Lane(self, is_heavy=True)

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Struct
 
 from ..events import Event
+from ..forms import Problem
 from ..replicas.replica import Replica
-from ..replicas.stopping import ending
-from ..spec import Problem
+from ..replicas.stopping import consequence
 from ..storage.rows import OpenDecision, UnitArm
 from ..storage.session import Session
 
@@ -102,8 +102,8 @@ class ExperimentTurn:
         self.rows.append(event)
         if key is not None:
             self._found[key][kind] = event
-        if (end := ending(replica, kind)) is not None:
-            self.append("config", None, end.finish, body=msgspec.json.encode(end).decode())
+        if (change := consequence(replica, event)) is not None:
+            self.append("config", None, change.finish or change.pause, body=msgspec.json.encode(change).decode())
         return event
 
     def keep_open(self, row: OpenDecision) -> None:

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import math
 
-import msgspec
-
-from ..events import SECOND, Event
-from ..replicas.replica import DecisionBody
+from ..events import SECOND, Event, asked_in, kept_by_unit
 from ..spec import Experiment
 from ..storage.rows import OpenDecision, UnitArm
-
-_bodies = msgspec.json.Decoder(DecisionBody)
 
 
 class Expected:
@@ -34,9 +29,9 @@ class Expected:
         if spec.reward.window is not None:
             self._in_window(spec, spec.reward.window, event)
         if spec.sticky and event.body is not None and event.reason in ("policy", "floor", "only"):
-            unit = _bodies.decode(event.body).unit
+            unit = asked_in(event).unit
             if unit is not None:
-                self.units.setdefault(unit, []).append(UnitArm(unit, str(event.arm), event.p))
+                self.units.setdefault(unit, []).append(UnitArm(unit, kept_by_unit(event), event.p))
 
     def take_kept(self, spec: Experiment, event: Event) -> None:
         """Take in an event that stayed when those around it were pruned: its unit may have got another arm since."""

@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from ..events import Event, iso
-from ..replicas.replica import Config, DecisionBody
-from ..spec import as_json
+from ..events import NOTHING_SAID, Event, asked_in, change_in, iso
+from ..spec import Experiment, as_json, offered_in
 from ..storage import Session, Storage
 from ..storage.rows import Head
 
@@ -46,13 +45,14 @@ def check_format(form: str) -> None:
 def rows(storage: Storage, head: Head, after: int = 0) -> Iterator[dict[str, Any]]:
     """Yield the events of an experiment after a sequence number, as rows."""
     is_open: dict[str, bool] = {}  # by arm, in the order in which arms were created
+    has_contexts = msgspec.json.decode(head.spec, type=Experiment).kind != "arms"
     for event in _read(storage, Session.changes, head.id, 0, after):
         if event.seq <= after:
             is_open |= _opened_or_closed(event)
     for event in _read(storage, Session.events, head.id, after, head.next_seq - 1):
         if event.kind == "config":
             is_open |= _opened_or_closed(event)
-        yield _row(event, [arm for arm, opened in is_open.items() if opened])
+        yield _row(event, [arm for arm, opened in is_open.items() if opened], has_contexts)
 
 
 def _read(
@@ -73,7 +73,7 @@ def _read(
 
 def _opened_or_closed(event: Event) -> dict[str, bool]:
     """Return the arms that a change concerns, and whether they are open after it."""
-    change = msgspec.json.decode(event.body or "", type=Config)
+    change = change_in(event)
     if change.create is not None:
         return {arm.name: True for arm in change.create.arms}
     if opened := change.add or change.resume:
@@ -82,23 +82,30 @@ def _opened_or_closed(event: Event) -> dict[str, bool]:
     return {} if closed is None else {closed: False}
 
 
-def _row(event: Event, open_arms: list[str]) -> dict[str, Any]:
+def _row(event: Event, open_arms: list[str], has_contexts: bool) -> dict[str, Any]:
     is_decision = event.kind == "decision"
-    body = msgspec.json.decode(event.body, type=DecisionBody) if is_decision and event.body else DecisionBody()
-    offered = body.context if isinstance(body.context, dict) else open_arms
-    among = [arm for arm in open_arms if arm in offered and (body.among is None or arm in body.among)]
+    body = asked_in(event) if is_decision else NOTHING_SAID
+    offered = offered_in(body.context)
+    among = [
+        arm for arm in open_arms
+        if (offered is None or arm in offered) and (body.among is None or arm in body.among)
+    ]  # fmt: skip
     values = (
         event.seq, event.kind, event.key, event.arm, event.value, event.p, event.reason,
-        among if is_decision else None, body.unit, _context(event), iso(event.t),
+        among if is_decision else None, body.unit, _context(event) if has_contexts else None, iso(event.t),
         None if event.since is None else iso(event.since), event.body if event.kind == "config" else None,
     )  # fmt: skip
     return dict(zip(EXPORTED, values, strict=True))
 
 
 def _context(event: Event) -> str | None:
-    """Return the features of an event as JSON: of all arms for a decision, of the chosen arm for what settles it."""
+    """Return the features of an event as JSON: of all arms for a decision, of the chosen arm for what settles it.
+
+    A point counts as such: its coordinates lie between 0 and 1.
+    """
     if event.kind == "decision" and event.body is not None:
-        context = msgspec.json.decode(event.body, type=dict[str, msgspec.Raw]).get("context")
+        body = msgspec.json.decode(event.body, type=dict[str, msgspec.Raw])
+        context = body.get("context", body.get("point"))
         return None if context is None else bytes(context).decode()
     return None if event.kind == "config" else event.body
 

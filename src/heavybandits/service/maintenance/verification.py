@@ -10,9 +10,10 @@ import msgspec
 
 from ... import __version__
 from ..._format import plural
+from ..events import change_in
 from ..replicas.links import seal
 from ..replicas.read import SORTING_VERSION, read_replica, replayed_events
-from ..replicas.replica import Config, Replica
+from ..replicas.replica import Replica
 from ..replicas.snapshots import Unusable, opened
 from ..spec import Experiment
 from ..storage import Session
@@ -55,7 +56,7 @@ def check_link(head: Head, replica: Replica) -> None:
 def created_with(session: Session, head: Head) -> Experiment:
     """Return what an experiment was created from, which its row has too."""
     created = session.changes(head.id, 0, 1)
-    spec = msgspec.json.decode(created[0].body or "", type=Config).create if created else None
+    spec = change_in(created[0]).create if created else None
     if spec is None or msgspec.json.encode(spec, order="deterministic").decode() != head.spec:
         raise Wrong("its description is not the one that it was created with")
     return spec

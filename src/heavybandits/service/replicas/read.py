@@ -10,13 +10,11 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 
-import msgspec
-
 from ... import __version__
-from ..events import Event
+from ..events import Event, change_in
 from ..storage import Session
 from ..storage.rows import Head
-from .replica import Config, Replica
+from .replica import Replica
 
 EVENTS_PER_READ = 1_000  # events read at a time
 EVENTS_WORTH_COMPILING = 20_000  # events that take plain Python about as long as compiling takes
@@ -122,7 +120,7 @@ def _creation_order(session: Session, exp: int) -> list[str]:
     order, after = list[str](), 0
     while changes := session.changes(exp, after, EVENTS_PER_READ):
         for event in changes:
-            change = msgspec.json.decode(event.body or "", type=Config)
+            change = change_in(event)
             if change.create is not None:
                 order = [arm.name for arm in change.create.arms]
             elif change.add is not None:

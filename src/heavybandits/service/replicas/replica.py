@@ -17,48 +17,21 @@ from ... import __version__
 from ...evidence.ledger import Ledger
 from ...online.pending import Assigned
 from ...protocols import is_randomised
-from ..events import Event
-from ..spec import ArmView, Context, Experiment, ExperimentView, State
-from .learners import ArmsLearner, Learner, experiment_policy
-from .linear_learner import LinearLearner
+from ..events import Config, Event, asked_in, change_in, correction_in
+from ..forms import ArmView, ExperimentView
+from ..spec import MAX_FEATURES, Attributes, Context, Experiment, OneContext, State, as_float, offered_in
+from .against_control import DRAWN, AgainstControl
+from .learners import learner_of
+from .learners.attributes import AttributeLearner
+from .learners.learner import Learner, as_reported
+from .learners.policy import experiment_policy
 from .links import first_link, next_link
+from .named_rewards import NamedRewards
 from .snapshots import ReplicaState, opened, opened_sorted, sealed
 from .totals import ArmTotals, Totals
 
+GUARDED_FLOOR = 0.1  # a share of decisions with which guardrails can judge an arm; see docs/service-measured.md
 ARMS_OVER_TIME = 64  # most arms for which estimates are kept over time
-
-
-class Config(msgspec.Struct, omit_defaults=True):
-    """The body of a config event: one of the fields is set."""
-
-    create: Experiment | None = None
-    state: State | None = None
-    add: str | None = None
-    payload: Any = None  # of the arm that is added
-    pause: str | None = None
-    resume: str | None = None
-    retire: str | None = None
-    finish: str | None = None  # the arm that all decisions are for from now on
-    control: str | None = None
-    why: str | None = None  # it finished by itself
-    by: str | None = None  # the token's id
-
-
-class DecisionBody(msgspec.Struct, omit_defaults=True):
-    """The body of a decision event: what was asked for."""
-
-    unit: str | None = None  # its hash
-    among: list[str] | None = None
-    context: Context | None = None
-
-
-NOTHING_SAID = DecisionBody()
-_configs, _bodies = msgspec.json.Decoder(Config), msgspec.json.Decoder(DecisionBody)
-
-
-def learner_of(spec: Experiment) -> Learner:
-    """Return the learner of a new experiment."""
-    return ArmsLearner.made(spec) if spec.context is None else LinearLearner.made(spec)
 
 
 class Replica:
@@ -85,7 +58,14 @@ class Replica:
         self.decisions = 0
         self.salt: str | None = None  # see Head; never part of a snapshot
         self.learner: Learner
-        self.ledger: Ledger | None = None  # None if decisions depend on contexts, so that no arm is best for all
+        self.named_rewards: NamedRewards
+        self.paused_because: dict[str, str] = {}  # by arm, which guardrail it broke; kept if people resume it
+        self.ledger: Ledger | None = None  # None if no arm is best for all decisions: they have contexts, or are points
+        self.against_control: AgainstControl | None = None  # what can be told of contexts instead
+
+    def is_ruled_out(self, arm: str) -> bool:
+        """Return whether an arm is paused because it broke a guardrail, so that it cannot be the winner."""
+        return arm in self.paused_because and arm not in self.open
 
     def assign(
         self, key: str, given: str | None, among: list[str] | None, context: Context | None = None
@@ -99,23 +79,37 @@ class Replica:
 
     def open_among(self, among: list[str] | None, context: Context | None = None) -> list[str]:
         """Return the arms that may be chosen now; if arms have their own features, only those that came with some."""
-        offered = context if isinstance(context, dict) else self.open
-        if among is None and offered is self.open:
+        offered = offered_in(context)
+        if among is None and offered is None:
             return self.open
-        return [arm for arm in self.open if arm in offered and (among is None or arm in among)]
+        return [arm for arm in self.open if (offered is None or arm in offered) and (among is None or arm in among)]
 
-    def check_vector(self, arm: str, vector: list[float] | None) -> None:
-        """Refuse an observation's vector that does not fit."""
-        of_arm = vector is not None and self.spec.context is not None and not self.spec.context.shared
-        self.learner.check({arm: vector} if of_arm and vector is not None else vector)
+    def is_drawn(self, decision: Event) -> bool:
+        """Return whether a decision might have been for the control, with a known probability."""
+        if self.against_control is None:
+            return False
+        body = asked_in(decision)
+        return self.against_control.counts(decision, self.control in self.open_among(body.among, body.context))
+
+    def check_observed(self, arm: str, context: OneContext | None) -> None:
+        """Refuse an observation's context that does not fit."""
+        is_of_arm = isinstance(context, list) and self.spec.context is not None and self.spec.context.is_of_arms
+        self.learner.check({arm: context} if is_of_arm else context)  # type: ignore[arg-type,dict-item]
+
+    def check_arm(self, attributes: Attributes) -> None:
+        """Refuse attributes of an arm that do not fit."""
+        if isinstance(self.learner, AttributeLearner):
+            self.learner.check_arm(attributes)
+        elif attributes:
+            raise ValueError("arms must not have attributes unless decisions come with attributes as their context")
 
     def apply(self, event: Event) -> None:
         """Take in an event of the log."""
         if event.seq != self.seq + 1:
             raise ValueError(f"{self.name}: the next event must be {self.seq + 1}, got {event.seq}")
         if event.kind == "decision" and event.arm in self.agent_arms:
-            body = NOTHING_SAID if event.body is None else _bodies.decode(event.body)
-            self.assign(str(event.key), event.arm, body.among, body.context)
+            body = asked_in(event)
+            self.assign(str(event.key), event.arm, body.among, body.context if body.point is None else body.point)
         self.note(event)
 
     def note(self, event: Event) -> None:
@@ -126,42 +120,78 @@ class Replica:
             if arm in self.agent_arms:
                 self.learner.decided(event)
             self.totals.decided(event, self.estimates)
+            if self.spec.reward.provisional:
+                self.totals.arms[str(arm)].provisional += 1
+                self.learner.learn(event._replace(value=self._as_learned(self._default)))
         elif kind == "config":
-            self._configure(_configs.decode(event.body or ""))
+            self._configure(change_in(event))
+        elif kind == "named":
+            name = str(event.key).rpartition("/")[2]
+            self.named_rewards.learn(name, str(arm), float(event.value or 0.0))
         elif kind == "late":
             self.totals.arms[str(arm)].late += 1
         elif kind == "cancel" or (kind == "close" and event.value is None):
             self.totals.arms[str(arm)].given_up += 1
-            self.learner.give_up(event)
-        elif kind == "reward" and self.spec.reward.at_close:
-            self.totals.reported(event)
-        elif kind == "retract":
-            pass  # nothing has been learned yet
+            if self.spec.reward.provisional:
+                self.totals.arms[str(arm)].provisional -= 1
+                self._correct(str(arm), self._default, None)
+            else:
+                self.learner.give_up(event)
+        elif kind == "retract" or (kind == "reward" and self.spec.reward.at_close):
+            if kind == "reward":
+                self.totals.reported(event)
+            if self.spec.reward.provisional:  # else nothing has been learned yet
+                change = correction_in(event)
+                self._correct(str(arm), as_float(change.learned), as_float(change.reward))
         elif kind not in ("reward", "observe", "close"):
             raise ValueError(f"this version of heavybandits does not know events of kind {kind!r}")
         else:
             if kind == "reward":
                 self.totals.reported(event)
-            self.learner.learn(event)
+            if kind == "close" and self.spec.reward.provisional:  # the policy knows
+                self.totals.arms[str(arm)].provisional -= 1
+            elif self.spec.sign > 0:
+                self.learner.learn(event)
+            else:
+                self.learner.learn(event._replace(value=self._as_learned(event.value or 0.0)))
             self.totals.rewarded(event, self.estimates)
             if self.ledger is not None:
                 self.ledger.learn(str(arm), float(event.value or 0.0))
+            if self.against_control is not None and event.reason == DRAWN:
+                self.against_control.learn(event)
         self.seq, self.link = event.seq, next_link(self.link, event)
+
+    @property
+    def _default(self) -> float:
+        return as_float(self.spec.reward.default or 0.0)
+
+    def _correct(self, arm: str, learned: float, reward: float | None) -> None:
+        self.learner.correct(arm, self._as_learned(learned), None if reward is None else self._as_learned(reward))
+
+    def _as_learned(self, value: float) -> float:
+        """Return what the policy gets for a value that was reported: more is better, and zeros have no sign."""
+        return self.spec.sign * value + 0.0
 
     def estimates(self) -> dict[str, float]:
         """Return the policy's estimate of each arm that has one."""
         if len(self.agent_arms) > ARMS_OVER_TIME:
             return {}
-        return {row.arm: row.estimate for row in self.learner.rows() if row.estimate == row.estimate}
+        rows = as_reported(self.spec, self.learner.rows())
+        return {row.arm: row.estimate for row in rows if row.estimate == row.estimate}
 
     def _configure(self, change: Config) -> None:
         if change.create is not None:
             self.spec = change.create
             names = [arm.name for arm in change.create.arms]
-            self.arms = {arm.name: ArmView(arm.name, arm.payload, "running") for arm in change.create.arms}
+            self.arms = {arm.name: ArmView.of(arm) for arm in change.create.arms}
             self.totals.arms = {name: ArmTotals() for name in names}
-            self.learner = learner_of(change.create)
-            self.ledger = Ledger(names, change.create.goal) if change.create.context is None else None
+            self.learner = learner_of(change.create).made(change.create)
+            self.named_rewards = NamedRewards(change.create, names)
+            if change.create.kind == "arms":
+                self.ledger = Ledger(names, change.create.compared_by, change.create.minimise)
+            elif change.create.kind == "linear":
+                self._take_stock()
+                self.against_control = AgainstControl(change.create, self.control, self.seq + 1)
         elif change.finish is not None:
             self.state, self.finished_with = "finished", change.finish
         elif change.state is not None:
@@ -169,9 +199,10 @@ class Replica:
         elif change.control is not None:
             self.later_control = change.control
         elif change.add is not None:
-            self.arms[change.add] = ArmView(change.add, change.payload, "running")
+            self.arms[change.add] = ArmView.of(change.added)
             self.totals.arms[change.add] = ArmTotals()
-            self.learner.add_arm(change.add)
+            self.learner.add_arm(change.added)
+            self.named_rewards.add_arm(change.add)
             if self.ledger is not None:
                 self.ledger.add_arm(change.add)
         elif change.retire is not None:
@@ -179,14 +210,18 @@ class Replica:
             self.learner.remove_arm(change.retire)
         elif change.pause is not None:
             self.arms[change.pause].state = "paused"
+            if change.why is not None:
+                self.paused_because[change.pause] = change.why
         elif change.resume is not None:
             self.arms[change.resume].state = "running"
         self._take_stock()
+        if self.against_control is not None:
+            self.against_control = self.against_control.now(self.control, self.control in self.open, self.seq + 1)
 
     def _take_stock(self) -> None:
         self.agent_arms = {arm.name for arm in self.arms.values() if arm.state != "retired"}
         self.open = [arm.name for arm in self.arms.values() if arm.state == "running"]
-        self.control = self.later_control or self.spec.control or self.spec.arms[0].name
+        self.control = self.later_control or self.spec.first_control
 
     def snapshot(self) -> bytes:
         """Return the whole replica as bytes."""
@@ -196,6 +231,8 @@ class Replica:
             self.seq, self.link, self.spec, self.state, arms, self.learner.dumps(), self.totals, evidence
         )
         held.finished_with, held.later_control = self.finished_with, self.later_control
+        held.against_control = b"" if self.against_control is None else self.against_control.dumps()
+        held.named_rewards, held.paused_because = self.named_rewards.dumps(), self.paused_because
         return sealed(held)
 
     @classmethod
@@ -211,13 +248,20 @@ class Replica:
     def _become(self, held: ReplicaState) -> Replica:
         self.seq, self.link, self.totals = held.seq, held.link, held.totals
         self.spec, self.state, self.finished_with = held.spec, held.state, held.finished_with
-        self.later_control = held.later_control
+        self.later_control, self.paused_because = held.later_control, held.paused_because
+        self.named_rewards = NamedRewards(held.spec, [arm.name for arm in held.arms], held.named_rewards)
         self.arms = {arm.name: arm for arm in held.arms}
-        is_linear = held.spec.context is not None
-        self.learner = LinearLearner.loaded(held.spec, held.learner) if is_linear else ArmsLearner.loaded(held.learner)
+        self.learner = learner_of(held.spec).loaded(held.spec, held.learner)
         self.decisions = sum(arm.decisions for arm in held.totals.arms.values())
-        self.ledger = None if is_linear else Ledger.loads(held.evidence)
+        self.ledger = Ledger.loads(held.evidence) if held.spec.kind == "arms" else None
         self._take_stock()
+        is_linear = held.spec.kind == "linear"
+        if is_linear and held.against_control:
+            self.against_control = AgainstControl.loads(held.spec, held.against_control)
+        elif is_linear:  # it was not kept, so it begins here
+            self.against_control = AgainstControl(
+                held.spec, self.control, self.seq if self.control in self.open else None
+            )
         return self
 
     def checksum(self) -> str:
@@ -227,27 +271,47 @@ class Replica:
     def view(self) -> ExperimentView:
         """Return what the experiment looks like from outside."""
         spec = self.spec
+        plain = msgspec.structs.asdict
         return ExperimentView(
-            self.name, self.state, spec.goal, spec.policy, list(self.arms.values()), self.control, dict(spec.floor),
-            spec.sticky, msgspec.structs.asdict(spec.reward),
-            None if spec.context is None else msgspec.structs.asdict(spec.context), msgspec.structs.asdict(spec.stop),
-            self.finished_with, spec.seed, self.seq, self.notes(),
+            self.name, self.state, spec.goal, spec.minimise, spec.drift, spec.policy, list(self.arms.values()),
+            self.control, dict(spec.floor), spec.sticky, plain(spec.reward), self.named_rewards.names,
+            list(spec.guardrails), self._context_view(), plain(spec.stop), self.finished_with,
+            spec.seed, self.seq, self.notes(), spec.points,
         )  # fmt: skip
+
+    def _context_view(self) -> dict[str, Any] | None:
+        """Return what decisions come with; for attributes, also what is known about them."""
+        rule = self.spec.context
+        if rule is None or not isinstance(self.learner, AttributeLearner):
+            return None if rule is None else {"shared": rule.shared, "n_features": rule.n_features}
+        shown = {"attributes": rule.attributes, "schema": self.learner.agent.schema}
+        return shown if rule.time_zone is None else {**shown, "time_zone": rule.time_zone}
 
     def notes(self) -> list[str]:
         """Return what the owner of the experiment should know."""
-        notes = []
+        notes = [f"{arm} was paused: {why.rstrip('.')}." for arm, why in self.paused_because.items()]
         rewards = sum(arm.rewards for arm in self.totals.arms.values())
         zeros = sum(arm.zeros for arm in self.totals.arms.values())
         if self.spec.goal == "location":
             if rewards >= 20 and zeros > rewards / 2:
                 notes.append(
-                    f"{zeros} of {rewards} rewards are zero, so arms do not differ in location: use goal 'mean'"
+                    f"{zeros:,} of {rewards:,} rewards are zero, so arms do not differ in location: use goal 'mean'."
                 )
             elif rewards < 20:
-                notes.append("rewards that are mostly zero, such as visitors' orders, need goal 'mean'")
-        if not (self.spec.floor or is_randomised(experiment_policy(self.spec))):
-            notes.append("without a floor p is 0 or 1, so the log allows no off-policy evaluation")
+                notes.append("Rewards that are mostly zero, such as visitors' orders, need goal 'mean'.")
+        if self.spec.kind != "lipschitz" and not (self.spec.floor or is_randomised(experiment_policy(self.spec))):
+            notes.append("Without a floor p is 0 or 1, so the log allows no off-policy evaluation.")
+        enough = min(GUARDED_FLOOR, 0.5 / max(len(self.agent_arms), 1))
+        if self.spec.guardrails and any(self.spec.floor.get(arm, 0.0) < enough for arm in self.agent_arms):
+            notes.append(
+                "Guardrails cannot judge an arm that gets few decisions, nor any arm if the control gets few: "
+                f"give a floor of {enough:.2g} to the control and to each arm."
+            )
+        if isinstance(self.learner, AttributeLearner) and (names := self.learner.agent.left_out):
+            parts = ", ".join(names)
+            notes.append(f"Part of {parts} is ignored: attributes and arms need more than {MAX_FEATURES} features.")
+        if self.spec.drift:
+            notes.append("Arms may change, but evidence is about all rewards since the beginning.")
         if self.spec.reward.window is None:
-            notes.append("without a window a decision waits for its reward for ever; cancel those that will get none")
+            notes.append("Without a window a decision waits for its reward for ever; cancel those that will get none.")
         return notes

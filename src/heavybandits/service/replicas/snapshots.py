@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import msgspec
 
 from ...evidence.ledger import Ledger
-from ..spec import ArmView, Experiment, State
-from .linear_learner import reordered
+from ..forms import ArmView
+from ..spec import Experiment, State
+from .learners.linear import reordered
 from .totals import Totals
 
 DIGEST_BYTES = 16  # bytes of a digest
@@ -32,6 +33,9 @@ class ReplicaState(msgspec.Struct):
     evidence: bytes  # empty if decisions depend on contexts
     finished_with: str | None = None
     later_control: str | None = None
+    against_control: bytes = b""  # empty unless decisions depend on contexts
+    named_rewards: list[bytes] = []
+    paused_because: dict[str, str] = {}
 
 
 class SortedReplicaState(msgspec.Struct):
@@ -91,7 +95,7 @@ def opened_sorted(contents: bytes, order: Sequence[str], link: bytes) -> Replica
     held.totals.arms = {arm: held.totals.arms[arm] for arm in order}
     arms = [held.arms[arm] for arm in order]
     learner = held.agent if held.spec.context is None else reordered(held.agent, order)
-    evidence = Ledger(order, held.spec.goal).dumps()  # that version kept none, so it begins here
+    evidence = Ledger(order, held.spec.compared_by, held.spec.minimise).dumps()  # which that version did not keep
     return ReplicaState(held.seq, link, held.spec, held.state, arms, learner, held.totals, evidence)
 
 

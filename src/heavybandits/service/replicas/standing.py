@@ -1,8 +1,9 @@
 """How the arms of an experiment stand: who leads, and what is known at all times; see :mod:`heavybandits.evidence`.
 
 Arms are compared by their rewards, not by what the policy makes of them: the policy may forget or discount rewards.  If
-decisions depend on contexts, no arm is best for all of them, and nothing is said but which one the policy rates highest
-at average features.
+decisions depend on contexts, no arm is best for all of them, and nothing is said but whether the policy earns more than
+its control would.  Arms are then ranked by what the policy expects at average features.  Of points, the one that it
+rates highest is told.
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ import heapq
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..._format import number, plural
+from ..._format import in_time, number, plural
+from ...evidence.gain import Gain
 from ...evidence.report import ArmEvidence, Evidence
+from ..spec import POINT, Experiment
+from .against_control import Lead
+from .totals import Totals
 
 if TYPE_CHECKING:
-    from .report import ExperimentReport, Taken
+    from .report import ExperimentReport, PointsReport, Taken
 
 RIVALS_WEIGHED = 20  # of the leader, for which evidence is worked out
 LIFTS = 10  # of the highest arms, which are shown; each takes about a millisecond
@@ -30,55 +35,90 @@ class Standing(NamedTuple):
         The arm that is ahead, None before any reward counts.
     values
         What arms are ranked by: what they are compared by, or plain means where no reward counts yet.
+    sign
+        1 if the highest value is the best, -1 if rewards are costs.
     sentences
         What is known, in plain words.
     evidence
         What the sentences rest on; None if decisions depend on contexts.
+    lead
+        That of the policy over its control, if decisions depend on contexts and anything is known.
+    lifted
+        The highest arms, whose lifts over the control are shown.
+    gain
+        How much more all arms have earned than the control would have, if means are compared and anything is known.
     """
 
     leader: str | None
     values: dict[str, float]
+    sign: int
     sentences: tuple[str, ...]
     evidence: Evidence | None
+    lead: Lead | None = None
+    lifted: frozenset[str] = frozenset()
+    gain: Gain | None = None
 
     def about(self, arm: str) -> ArmEvidence:
         """Return what is known about an arm."""
         if self.evidence is None or arm not in self.evidence.estimates:
             return ArmEvidence(arm, 0)
-        highest = heapq.nlargest(LIFTS, self.values, self.values.__getitem__)
-        return self.evidence.about(arm, lift=arm in highest)
+        return self.evidence.about(arm, lift=arm in self.lifted)
 
 
 def assessed(of: Taken, report: ExperimentReport) -> Standing:
-    """Compare the arms that are not retired."""
-    arms = [arm for arm in report.arms if arm.state != "retired"]
-    if of.ledger is None:
+    """Compare the arms that are not retired, nor paused because they broke a guardrail."""
+    arms = [arm for arm in report.arms if arm.state != "retired" and arm.name not in of.ruled_out]
+    last = of.view.finished_with
+    finished = () if last is None else (f"Finished: all new decisions are for {last}.",)
+    if report.points is not None:
+        return _best_point(report.points, of, report.pending, finished)
+    if of.against_control is not None:
         rated = {arm.name: arm.mean if math.isnan(arm.estimate) else arm.estimate for arm in arms if arm.rewards}
-        return _rated(_finite(rated), of, report.pending)
+        values, lead, sign = _finite(rated), of.against_control.lead(), of.spec.sign
+        leader = max(values, key=lambda name: sign * values[name], default=None)
+        told = of.against_control.sentence(lead) if report.rewards else _nothing_yet(of, report.pending)
+        return Standing(leader, values, sign, (*finished, told), None, lead)
+    assert of.ledger is not None
     names, stop = [arm.name for arm in arms], of.spec.stop
     found = of.ledger.evidence(names, of.view.control, stop.delta, stop.eps, closest=RIVALS_WEIGHED)
     counted = found.estimates
     values = {arm.name: arm.mean if math.isnan(counted[arm.name]) else counted[arm.name] for arm in arms if arm.rewards}
-    said = found.sentences if report.rewards else (_nothing_yet(report.pending),)
-    if of.view.finished_with is not None:
-        said = (f"Finished: all new decisions are for {of.view.finished_with}.", *said)
-    return Standing(found.leader, _finite(values), said, found)
+    said = found.sentences if report.rewards else (_nothing_yet(of, report.pending),)
+    if finished and found.winner is None:
+        said = said[:1]  # nobody waits for a verdict any more
+    values, sign = _finite(values), of.spec.sign
+    lifted = frozenset(heapq.nlargest(LIFTS, values, lambda name: sign * values[name]))
+    # If arms change, those that are played at other times seem to differ though they never do.
+    gain = None if of.spec.drift else of.ledger.gain(found, of.view.control, stop.delta)
+    return Standing(found.leader, values, sign, (*finished, *said), found, lifted=lifted, gain=gain)
 
 
 def _finite(values: dict[str, float]) -> dict[str, float]:
     return {name: value for name, value in values.items() if math.isfinite(value)}
 
 
-def _rated(values: dict[str, float], of: Taken, pending: int) -> Standing:
-    if not values:
-        return Standing(None, {}, (_nothing_yet(pending),), None)
-    leader = max(values, key=values.__getitem__)
-    what = f"{leader} leads with a {of.spec.goal} of about {number(values[leader])}"
-    if len(values) == 1:
-        return Standing(leader, values, (f"{what}; no other arm has a reward yet.",), None)
-    where = "at average features; which arm is best differs from decision to decision."
-    return Standing(leader, values, (f"{what} {where}",), None)
+def _best_point(found: PointsReport, of: Taken, pending: int, finished: tuple[str, ...]) -> Standing:
+    """Say where the policy looks: it knows more about points that it plays often."""
+    if found.best is None:
+        return Standing(None, {}, of.spec.sign, (*finished, _nothing_yet(of, pending)), None)
+    best, point = found.best, ", ".join(f"{name} {number(value)}" for name, value in found.best.point.items())
+    early = math.isnan(best.estimate)
+    told = ["Too early to tell." if early else f"Best so far: {point}, for about {number(best.estimate)} per decision."]
+    if math.isfinite(best.low) and math.isfinite(best.high):
+        told += [f"The policy expects {number(best.low)} to {number(best.high)} there."]
+    told += [f"{plural(found.played, 'point')} {'has' if found.played == 1 else 'have'} been played."]
+    return Standing(None, {POINT: best.estimate}, of.spec.sign, (*finished, *told), None)
 
 
-def _nothing_yet(pending: int) -> str:
-    return f"No rewards yet; {plural(pending, 'decision')} {'is' if pending == 1 else 'are'} pending."
+def _nothing_yet(of: Taken, pending: int) -> str:
+    are, decisions = ("is" if pending == 1 else "are"), plural(pending, "decision")
+    came = came_so_far(of.spec, of.totals)
+    if not came:
+        return f"No rewards yet; {decisions} {are} pending."
+    final = f"rewards become final {in_time((of.spec.reward.window or 0.0) / 86_400.0)} after their decision"
+    return f"{plural(came, 'reward')} {'has' if came == 1 else 'have'} come; {final}. {decisions} {are} pending."
+
+
+def came_so_far(spec: Experiment, totals: Totals) -> int:
+    """Return how many rewards have come, if none is final before the window of its decision ends; otherwise 0."""
+    return sum(arm.reported for arm in totals.arms.values()) if spec.reward.at_close else 0

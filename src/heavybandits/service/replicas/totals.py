@@ -41,6 +41,7 @@ class ArmTotals(Struct):
     delay: float = 0.0  # seconds until they came, summed
     late: int = 0
     given_up: int = 0
+    provisional: int = 0  # decisions whose windows are open, and that count as the default or as what has come so far
     sample: list[tuple[int, float]] = field(default_factory=list)  # a heap, by a hash of the sequence number
 
     def in_order(self) -> FloatArray:

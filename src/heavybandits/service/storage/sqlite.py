@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import sqlite3
@@ -129,10 +130,16 @@ class SQLite(Session):
         found = [row[0] for row in self.run("PRAGMA integrity_check")]
         wrong = [] if found == ["ok"] else found
         wrong += [f"{row[0]}: a row is of no experiment" for row in self.run("PRAGMA foreign_key_check")]
-        with contextlib.closing(sqlite3.connect(":memory:")) as new:
-            new.executescript(";".join((migrations.VERSIONS, *migrations.steps(self.DIALECT).values())))
-            missing = set(new.execute(SCHEMA)) - set(self.run(SCHEMA))
+        missing = _new_schema() - set(self.run(SCHEMA))
         return [*wrong, *(f"the definition of {row[0]} is not as it was made" for row in missing), *super().damage()]
 
     def lock_experiments(self) -> None:
         """Do nothing: the transaction is the only one that writes."""
+
+
+@functools.cache
+def _new_schema() -> frozenset[SqlRow]:
+    """Return the definitions in a database that is made now."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as new:
+        new.executescript(";".join((migrations.VERSIONS, *migrations.steps(SQLite.DIALECT).values())))
+        return frozenset(new.execute(SCHEMA))

@@ -9,18 +9,20 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 import msgspec
 import numpy as np
 
-from ...online.estimates import ArmEstimate
-from ...online.linear_agent import LinearAgent
-from ...online.pending import Assigned
-from ...protocols import FloatArray
-from ...world.contexts import blocks
-from ..events import Event
-from ..spec import MAX_FEATURES, Context, Experiment
-from .learners import experiment_policy
+from ....online.estimates import ArmEstimate
+from ....online.linear_agent import LinearAgent
+from ....online.pending import Assigned
+from ....protocols import FloatArray
+from ....world.contexts import blocks
+from ...events import Event
+from ...spec import MAX_FEATURES, Arm, Context, Experiment
+from .learner import Learner
+from .policy import experiment_policy
 
 _vector = msgspec.json.Decoder(list[float])
 _encode = msgspec.msgpack.Encoder().encode
@@ -65,7 +67,7 @@ def reordered(contents: bytes, order: Sequence[str]) -> bytes:
     return _encode(LearnerState(held.length, [(arm, held.arms[arm]) for arm in order], held.agent))
 
 
-class LinearLearner:
+class LinearLearner(Learner):
     """A linear agent whose rows are arms.
 
     Parameters
@@ -76,7 +78,7 @@ class LinearLearner:
         What it has learned since.
     """
 
-    draws = False
+    agent: LinearAgent | None
 
     def __init__(self, spec: Experiment, held: LearnerState) -> None:
         assert spec.context is not None
@@ -85,24 +87,31 @@ class LinearLearner:
         self.agent = None if held.agent is None else LinearAgent.loads(held.agent)
 
     @classmethod
-    def made(cls, spec: Experiment) -> LinearLearner:
+    def made(cls, spec: Experiment) -> Self:
         """Return the learner of a new experiment."""
         assert spec.context is not None
         experiment_policy(spec)
         return cls(spec, LearnerState(spec.context.n_features, [(arm.name, ArmSums()) for arm in spec.arms], None))
 
     @classmethod
-    def loaded(cls, spec: Experiment, contents: bytes) -> LinearLearner:
+    def loaded(cls, spec: Experiment, contents: bytes) -> Self:
         """Return the learner that these bytes were made from."""
         return cls(spec, _decode(contents))
+
+    @property
+    def takes_arms(self) -> bool:
+        """Whether another arm can be added: not if each has its own block of a row."""
+        return not self._shared
 
     def check(self, context: Context | None) -> None:
         """Refuse a context of the wrong form, for unknown arms, or with vectors of the wrong length."""
         if context is None:
             raise ValueError("context must be given, because the experiment was made with one")
-        if self._shared != isinstance(context, list):
+        has_names = isinstance(context, dict) and any(isinstance(vector, dict) for vector in context.values())
+        if self._shared != isinstance(context, list) or has_names:
             form = "one vector, which all arms share" if self._shared else "a mapping of arms to vectors"
-            raise ValueError(f"context must be {form}, got {'a vector' if isinstance(context, list) else 'a mapping'}")
+            got = "a vector" if isinstance(context, list) else "attributes" if has_names else "a mapping"
+            raise ValueError(f"context must be {form}, got {got}")
         vectors = {"context": context} if isinstance(context, list) else context
         for name in vectors if isinstance(context, dict) else ():
             if name not in self._arms:
@@ -142,7 +151,7 @@ class LinearLearner:
     def assign(self, given: str | None, among: list[str], key: bytes, context: Context | None) -> Assigned:
         """Let the agent make a decision among the rows of these arms."""
         assert context is not None
-        vectors = context if isinstance(context, dict) else dict.fromkeys(among, context)
+        vectors: Any = context if isinstance(context, dict) else dict.fromkeys(among, context)
         for arm in among:
             self._offer(self._arms[arm], vectors[arm])
         agent = self._known(len(vectors[among[0]]))
@@ -156,41 +165,43 @@ class LinearLearner:
         before = arm.average or [0.0] * len(vector)
         arm.average = [old + (new - old) / arm.offered for old, new in zip(before, vector, strict=True)]
 
-    def decided(self, event: Event) -> None:
-        """Do nothing: linear policies do not weigh rewards by probabilities."""
-
     def learn(self, event: Event) -> None:
         """Let the agent learn from the reward of a row."""
         sums, selected = self._arms[str(event.arm)], event.kind != "observe"
         if not sums.retired:
-            agent, row = self._settled(event)
-            agent.update(row, event.value or 0.0, selected=selected)
+            self._teach(event, selected)
             sums.pulls += 1
             sums.pending -= selected
         elif selected:
             self.give_up(event)
 
+    def _teach(self, event: Event, selected: bool) -> None:
+        agent, row = self._settled(event)
+        agent.update(row, event.value or 0.0, selected=selected)
+
     def give_up(self, event: Event) -> None:
         """Let the agent cancel a decision for a row."""
-        agent, row = self._settled(event)
         self._arms[str(event.arm)].pending -= 1
         with contextlib.suppress(ValueError):  # the agent has given it up already, with so many pending
-            agent.cancel(row)
+            self._cancel(event)
 
-    def add_arm(self, name: str) -> None:
+    def _cancel(self, event: Event) -> None:
+        agent, row = self._settled(event)
+        agent.cancel(row)
+
+    def add_arm(self, arm: Arm) -> None:
         """Start counting for a new arm."""
-        self._arms[name] = ArmSums()
+        self._arms[arm.name] = ArmSums()
 
     def remove_arm(self, name: str) -> None:
         """Stop learning the arm's rewards."""
         self._arms[name].retired = True
 
-    def rows(self) -> list[ArmEstimate]:
-        """Return what is known about each arm at its average features, over the decisions in which it was offered."""
-        return self.rows_later(indices=False)()
-
     def rows_later(self, indices: bool) -> Callable[[], list[ArmEstimate]]:
-        """Copy what is known; there are never indices, which with d features take d times as long as estimates."""
+        """Copy what is known about each arm at its average features, over the decisions in which it was offered.
+
+        There are never indices, which with d features take d times as long as estimates.
+        """
         counts = {arm: (sums.pulls, sums.pending) for arm, sums in self._arms.items() if not sums.retired}
         averages = {arm: self._arms[arm].average for arm in counts if self._arms[arm].offered}
         frozen = None if self.agent is None else self.agent.frozen()
@@ -209,12 +220,3 @@ class LinearLearner:
         return _encode(
             LearnerState(self._length, list(self._arms.items()), None if self.agent is None else self.agent.dumps())
         )
-
-    def is_compiling(self) -> bool:
-        """Return whether the agent, if there is one, still waits for faster code."""
-        return self.agent is not None and self.agent.is_compiling
-
-    def change_over(self) -> None:
-        """Let the agent, if there is one, use compiled code as soon as there is some."""
-        if self.agent is not None:
-            self.agent.change_over()

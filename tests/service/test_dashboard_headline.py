@@ -1,0 +1,436 @@
+"""What a manager reads: the state in a few words, the cards, the picture, the curves, the rules and the changes."""
+
+import html
+import math
+import re
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from histories import BEGIN, event, play, played
+
+from heavybandits.diagnosis.tails import Estimate
+from heavybandits.service.dashboard.curves import charts
+from heavybandits.service.dashboard.guards import guarded
+from heavybandits.service.dashboard.headline import (
+    HeadlineCard,
+    amount,
+    busy,
+    earned,
+    earned_by_context,
+    in_brief,
+    until_verdict,
+)
+from heavybandits.service.dashboard.intervals import ArmBar, Picture, against_control
+from heavybandits.service.dashboard.known import Known, known
+from heavybandits.service.dashboard.listing import glance, glimpse
+from heavybandits.service.dashboard.panels import _in_words
+from heavybandits.service.dashboard.prepared import prepare_page
+from heavybandits.service.dashboard.traffic import DAY_MICROSECONDS, traffic
+from heavybandits.service.dashboard.wording import change_in_words, rules
+from heavybandits.service.events import Config
+from heavybandits.service.forms import Change
+from heavybandits.service.replicas.against_control import Lead
+from heavybandits.service.replicas.replica import Replica
+from heavybandits.service.replicas.report import PointReport, PointsReport, checked, full_report, taken
+from heavybandits.service.replicas.standing import assessed
+from heavybandits.service.spec import Arm, ContextRule, Experiment, QuantileGoal, RewardRule, StopRule
+
+Rewards = list[tuple[str, float]]
+
+
+def experiment(*names: str, **more: Any) -> Experiment:
+    return Experiment(arms=[Arm(name) for name in names], policy="epsilon-greedy", **more)
+
+
+def coins(shares: dict[str, float], rounds: int, seed: int = 0, size: float = 1.0) -> Rewards:
+    rng = np.random.default_rng(seed)
+    return [(name, size * float(rng.random() < share)) for _ in range(rounds) for name, share in shares.items()]
+
+
+def change(replica: Replica, config: Config) -> None:
+    replica.apply(event(replica, "config", None, None, body=msgspec.json.encode(config).decode()))
+
+
+def brief(found: Known) -> str:
+    return in_brief(found.report.experiment, found.standing.evidence, found.standing.lead, found.report.rewards)
+
+
+def cards(found: Known) -> tuple[HeadlineCard, HeadlineCard, HeadlineCard]:
+    view, evidence = found.report.experiment, found.standing.evidence
+    counted = "" if evidence is None else evidence.counted
+    return (
+        earned(view, found.standing.gain, found.goal != "mean", counted, 0.05),
+        until_verdict(view, evidence, found.traffic),
+        busy(found.traffic, found.report.decisions, found.report.rewards),
+    )  # fmt: skip
+
+
+def drawn(found: Known) -> tuple[Picture, dict[str, ArmBar]]:
+    made = against_control(found)
+    assert made is not None
+    return made, {bar.name: bar for bar in made.bars}
+
+
+CLEAR, OPEN, EQUAL = {"blue": 0.2, "green": 0.6}, {"blue": 0.3, "green": 0.42}, {"blue": 0.3, "green": 0.3}
+
+
+def test_the_state_in_a_few_words() -> None:
+    spec = experiment("blue", "green")
+    replica = played(spec, [])
+    assert brief(known(taken(replica))) == "no rewards yet"
+    assert brief(known(taken(played(spec, coins(EQUAL, 60))))) == "too early to tell"
+    undecided = known(taken(played(spec, coins(OPEN, 200))))
+    assert undecided.standing.evidence is not None
+    assert undecided.standing.evidence.forecast is not None
+    assert brief(undecided).startswith("undecided, about ")
+    assert brief(undecided).endswith(" more decisions")
+    replica = played(spec, coins(CLEAR, 200))
+    assert brief(known(taken(replica))) == "winner green"
+    change(replica, Config(finish="blue"))
+    assert brief(known(taken(replica))) == "finished with blue"
+    close = played(experiment("blue", "green", stop=StopRule(eps=0.9)), coins(EQUAL, 200))
+    assert brief(known(taken(close))) == "no difference that matters"
+    by_context = Experiment(arms=spec.arms, policy="lin-ucb", context=ContextRule(shared=True))
+    view = played(by_context, []).view()
+    assert in_brief(view, None, None, 5) == "decides by context"
+    lead = Lead("blue", 0.05, 900, 0.1, 0.4, None, (0.0, 3.0))
+    assert in_brief(view, None, lead, 5) == "earns more than blue"
+    assert in_brief(view, None, lead._replace(low=-0.1), 5) == "decides by context"
+
+
+def test_a_list_says_what_the_page_says() -> None:
+    for shares in (CLEAR, OPEN, EQUAL):
+        replica = played(experiment("blue", "green"), coins(shares, 200))
+        row, found = glance(glimpse(replica)), known(taken(replica))
+        assert (row.evidence, row.leader) == (brief(found), found.standing.leader)
+        assert row.is_settled == (shares is CLEAR)
+        _, bars = drawn(found)
+        assert row.lift == (bars["green"].text if row.leader == "green" else "")
+
+
+def test_what_was_earned_more_is_told_with_its_bounds() -> None:
+    found = known(taken(played(experiment("blue", "green"), coins(CLEAR, 200))))
+    gain, card = found.standing.gain, cards(found)[0]
+    assert gain is not None
+    assert card.title == "Earned, compared with blue alone"
+    assert card.value == f"{amount(gain.value)} more"
+    assert card.kind == "good"
+    assert card.note.startswith(
+        f"{amount(gain.low)} to {amount(gain.high)} more, in {gain.n} decisions for other arms."
+    )
+    assert "in at most 5% of experiments" in card.note
+    replica = played(experiment("blue", "green"), coins(CLEAR, 200))
+    assert full_report(*checked(replica))["evidence"]["gain"] == gain._asdict()
+
+
+def test_what_is_not_sure_is_called_so() -> None:
+    card = cards(known(taken(played(experiment("blue", "green"), coins(OPEN, 100)))))[0]
+    assert card.value.startswith("perhaps ")
+    assert " less to " in card.note
+    assert card.kind == "open"
+
+
+def test_a_worse_arm_has_earned_less_and_a_cheaper_one_costs_less() -> None:
+    worse = played(experiment("blue", "green", control="green"), coins(CLEAR, 200))
+    card = cards(known(taken(worse)))[0]
+    assert card.value.endswith(" less")
+    assert card.note.split(",")[0].endswith(" less")
+    assert card.kind == "bad"
+    rng = np.random.default_rng(0)
+    costs = [
+        (name, float(rng.exponential(mean))) for _ in range(300) for name, mean in {"old": 9.0, "new": 4.0}.items()
+    ]
+    found = known(taken(played(experiment("old", "new", minimise=True), costs)))
+    card = cards(found)[0]
+    assert card.title == "Cost, compared with old alone"
+    assert card.value.endswith(" less")
+    assert card.kind == "good"
+    assert "counting at most" in card.note
+    made, bars = drawn(found)
+    assert made.ends == ("costs less", "costs more")
+    assert bars["new"].verdict == "better"
+    assert bars["new"].text.startswith("-")
+
+
+def test_it_is_refused_where_it_is_unknown() -> None:
+    location = experiment("blue", "green", goal="location")
+    rng = np.random.default_rng(0)
+    normal = [(name, float(rng.normal())) for _ in range(100) for name in ("blue", "green")]
+    assert cards(known(taken(played(location, normal))))[0].note == (
+        "Arms are not compared by means, and nothing else adds up."
+    )
+    assert cards(known(taken(played(experiment("blue", "green"), []))))[0].value == "not known"
+    unseen = played(experiment("blue", "green"), coins({"green": 0.5}, 100))
+    assert cards(known(taken(unseen)))[0].note == "blue has no reward that counts yet."
+
+
+def test_with_contexts_it_is_told_per_decision() -> None:
+    spec = Experiment(arms=[Arm("blue"), Arm("green")], policy="lin-ucb", context=ContextRule(shared=True))
+    view, lead = played(spec, []).view(), Lead("blue", 0.05, 900, 0.1, 0.4, None, (0.0, 3.0))
+    assert earned_by_context(view, None).value == "not known"
+    card = earned_by_context(view, lead)
+    assert card.title == "Earned per decision, compared with blue alone"
+    assert (card.value, card.kind) == ("at least 0.100 more", "good")
+    assert card.note == "By 900 decisions, counting at most 3, at all times."
+    open_ = earned_by_context(view, lead._replace(low=-0.1))
+    assert (open_.value, open_.kind) == ("0.100 less to 0.400 more", "open")
+    costs = msgspec.structs.replace(view, minimise=True)
+    assert earned_by_context(costs, lead).kind == "bad"
+    assert earned_by_context(costs, lead._replace(low=-0.4, high=-0.1)).value == "at least 0.100 less"
+    assert "per decision, compared with blue alone" in prepare_page(taken(played(spec, []))).live
+
+
+def test_how_long_a_verdict_takes_in_decisions_and_days() -> None:
+    replica = played(experiment("blue", "green"), [])
+    for number, (arm, value) in enumerate(coins(OPEN, 200)):
+        play(replica, arm, value, BEGIN + number * DAY_MICROSECONDS // 100)  # a hundred a day
+    found = known(taken(replica))
+    assert found.standing.evidence is not None
+    forecast = found.standing.evidence.forecast
+    assert forecast is not None
+    assert found.traffic.per_day == pytest.approx(100, rel=0.05)
+    days, card = forecast.decisions / 100, cards(found)[1]
+    assert card.title == "Until a verdict"
+    said = int(card.note.partition("about ")[2].split()[0])
+    assert said == pytest.approx(days if "days" in card.note else 24 * days, rel=0.1, abs=1)
+    assert cards(known(taken(played(experiment("blue", "green"), coins(CLEAR, 200)))))[1].value == "green wins"
+    assert cards(known(taken(played(experiment("blue", "green"), coins(EQUAL, 60)))))[1].value == "too early to say"
+    close = known(taken(played(experiment("blue", "green", stop=StopRule(eps=0.9)), coins(EQUAL, 200))))
+    assert cards(close)[1].value == "no difference"
+    change(replica, Config(finish="green"))
+    assert cards(known(taken(replica)))[1] == HeadlineCard("Verdict", "finished", "All new decisions are for green.")
+
+
+def test_no_verdict_in_sight_is_said() -> None:
+    found = known(taken(played(experiment("blue", "green"), coins(OPEN, 200)))).standing.evidence
+    assert found is not None
+    assert found.forecast is not None
+    found.forecast = found.forecast._replace(decisions=math.inf, low=math.inf, high=math.inf)
+    view = played(experiment("blue", "green"), []).view()
+    assert in_brief(view, found, None, 5) == "undecided, no verdict in sight"
+    assert until_verdict(view, found, traffic(played(experiment("a"), []).totals)).value == "not in sight"
+
+
+def test_traffic_is_that_of_the_last_day() -> None:
+    replica = played(experiment("blue", "green"), [])
+    assert cards(known(taken(replica)))[2].value == "none yet"
+    play(replica, "blue", 1.0)
+    assert cards(known(taken(replica)))[2].value == "1 decision"
+    play(replica, "blue", 1.0, BEGIN + DAY_MICROSECONDS // 48)
+    assert cards(known(taken(replica)))[2].value == "2 decisions"  # half an hour tells no pace
+    for number in range(1000):  # ten times as busy for the last day
+        play(replica, "blue", 1.0, BEGIN + (9 * DAY_MICROSECONDS) * min(number, 500) // 500 + (
+            DAY_MICROSECONDS * max(number - 500, 0) // 500
+        ))  # fmt: skip
+    assert traffic(replica.totals).per_day == pytest.approx(500, rel=0.15)
+    assert re.fullmatch(r"about \d\d0 decisions a day", cards(known(taken(replica)))[2].value)
+    row = glance(glimpse(replica))
+    now = replica.totals.last_t + DAY_MICROSECONDS // 24
+    assert int(row.last_day(now)) == pytest.approx(479, rel=0.15)
+    assert row.last_activity(now) == "60 minutes ago"
+    assert row.last_activity(replica.totals.last_t) == "just now"
+    assert glance(glimpse(played(experiment("a"), []))).last_activity(now) == "never"
+
+
+def test_the_picture_has_every_arm_in_order_with_its_marks() -> None:
+    shares = {"c": 0.3, "a": 0.7, "b": 0.1}
+    made, bars = drawn(known(taken(played(experiment("c", "a", "b"), coins(shares, 250)))))
+    assert list(bars) == ["c", "a", "b"]
+    assert [bar.hue for bar in bars.values()] == [0, 1, 2]
+    assert bars["c"].tags == ("control",)
+    assert bars["a"].tags == ("winner",)
+    assert (bars["a"].verdict, bars["b"].verdict, bars["c"].verdict) == ("better", "worse", "")
+    for bar in (bars["a"], bars["b"]):
+        assert bar.at is not None
+        assert 0.0 <= bar.low < bar.at < bar.high <= 100.0
+    assert bars["a"].low > made.zero > bars["b"].high
+    assert made.title == "Lift over c"
+    assert made.left_out == 0
+
+
+def test_bars_that_go_on_beyond_the_picture_say_so() -> None:
+    made, bars = drawn(known(taken(played(experiment("blue", "green"), coins({"blue": 0.04, "green": 0.05}, 400)))))
+    assert bars["green"].open_right
+    assert not bars["green"].open_left
+    assert bars["green"].verdict == ""
+    assert made.ends == ("earns less", "earns more")
+
+
+def test_the_cap_is_named_and_signed_rewards_are_compared_by_differences() -> None:
+    rng = np.random.default_rng(0)
+    spread = [(name, float(rng.normal(mean, 2.0))) for _ in range(300) for name, mean in {"a": 0.0, "b": 1.0}.items()]
+    made, bars = drawn(known(taken(played(experiment("a", "b"), spread))))
+    assert made.title.startswith("Difference to a, counting from -")
+    assert not made.is_lift
+    assert bars["b"].verdict == "better"
+    heavy = [(name, float(rng.pareto(1.5))) for _ in range(300) for name in ("a", "b")]
+    assert drawn(known(taken(played(experiment("a", "b"), heavy))))[0].title.startswith(
+        "Lift over a, counting at most "
+    )
+    medians = known(taken(played(experiment("a", "b", goal="location"), spread)))
+    assert drawn(medians)[0].title == "Difference in the median to a"
+
+
+def test_of_many_arms_the_best_are_drawn() -> None:
+    shares = {f"arm {number}": 0.01 * (number + 1) for number in range(40)}
+    made, bars = drawn(known(taken(played(experiment(*shares), coins(shares, 60)))))
+    assert len(bars) == 11
+    assert "arm 0" in bars
+    assert made.left_out == 29
+
+
+def test_there_is_no_picture_of_nothing() -> None:
+    assert against_control(known(taken(played(experiment("a", "b"), [])))) is None
+    assert against_control(known(taken(played(experiment("a"), coins({"a": 0.5}, 100))))) is None
+
+
+def test_curves_have_their_names_at_their_ends() -> None:
+    replica = played(experiment("a", "b"), [])
+    assert charts(known(taken(replica))) == []
+    for second in range(20):
+        for _ in range(3 if second < 10 else 1):
+            play(replica, "a", 1.0, BEGIN + second * 1_000_000)
+        play(replica, "b", 3.0, BEGIN + second * 1_000_000)
+    share, estimate = charts(known(taken(replica)))
+    assert [(line.name, line.latest) for line in share.lines] == [("a", "50%"), ("b", "50%")]
+    assert share.lines[0].path.startswith("M0 250L")
+    assert share.lines[0].path.endswith("L1000 500")
+    assert [(line.name, line.latest) for line in estimate.lines] == [("b", "3.00"), ("a", "1.00")]
+    play(replica, "a", 1.0, BEGIN + 20 * 1_000_000)  # a span that has only begun says little
+    assert [line.latest for line in charts(known(taken(replica)))[0].lines] == ["67%", "33%"]
+
+
+@pytest.mark.parametrize(("config", "words"), [
+    (Config(create=Experiment(arms=[Arm("a"), Arm("b")])), "Created with a and b."),
+    (Config(state="paused"), "Paused: decisions are for the control."),
+    (Config(state="running"), "Resumed."),
+    (Config(finish="b"), "Finished: all new decisions are for b."),
+    (Config(finish="a", why="the budget of 5 decisions was used up without a winner"),
+     "Finished: all new decisions are for a. The budget of 5 decisions was used up without a winner."),
+    (Config(control="b"), "b became the control."), (Config(add="c"), "c was added."),
+    (Config(pause="a"), "a was paused."), (Config(resume="a"), "a was resumed."),
+    (Config(retire="a"), "a was retired for good."),
+])  # fmt: skip
+def test_changes_in_words(config: Config, words: str) -> None:
+    config.by = "ops"
+    said = change_in_words(Change(1, "2026-01-02T03:04:05.000006Z", msgspec.Raw(msgspec.json.encode(config))))
+    assert said.what == words
+    assert (said.time, said.by) == ("2026-01-02 03:04:05", "by itself" if config.why else "token ops")
+
+
+def test_rules_in_words() -> None:
+    plain = " ".join(rules(experiment("a", "b"), "a"))
+    assert "It looks for the arm with the highest mean." in plain
+    assert "A decision waits for its reward as long as it takes." in plain
+    assert "It goes on until somebody finishes it." in plain
+    spec = experiment(
+        "a", "b", minimise=True, sticky=True, floor={"a": 0.1, "b": 0.05}, reward=RewardRule(3600, 0.0, "sum"),
+        stop=StopRule(then="winner", eps=0.5, budget=1000),
+    )  # fmt: skip
+    said = rules(spec, "b")
+    assert said[0] == "It looks for the arm with the lowest mean."
+    assert said[2].startswith("b is the control")
+    assert said[3:] == [
+        "Whatever the policy prefers, so many decisions at least: 10% for a, 5% for b.",
+        "Whoever comes again gets the same arm again.",
+        "A decision waits 60 minutes for its reward; if none comes, it counts as 0. Its rewards until then add up.",
+        "It finishes by itself once an arm is shown to be better than every other one (wrong in at most 5% of "
+        "experiments), or once no arm is better than the leader by more than 0.500, or after 1,000 decisions.",
+    ]
+    at_once = rules(experiment("a", "b", reward=RewardRule(60, 0.0, provisional=True)), "a")
+    assert "A decision counts as 0 at once, and as its reward if that comes within 1 minute." in at_once
+    assert "at least 10% of decisions are for each of a and b" in (
+        rules(experiment("a", "b", floor={"a": 0.1, "b": 0.1}), "a")[3].lower()
+    )
+    shared = experiment("a", "b", context=ContextRule(shared=True))
+    assert rules(msgspec.structs.replace(shared, policy="lin-ucb"), "a")[0].endswith("given features that arms share.")
+    named = experiment("a", "b", context=ContextRule(attributes=True))
+    named.policy = None
+    assert rules(named, "a")[0].endswith(", given attributes of the visitor.")
+
+
+@pytest.mark.parametrize(("fields", "policy"), [
+    ({"goal": QuantileGoal(0.9)}, "order-statistic-ucb decides. A policy whose index is an order statistic"),
+    ({"context": ContextRule(attributes=True)}, "linear-auto-mean decides. For mean rewards that are linear"),
+    ({"policy": "sgd-ucb-median"}, "sgd-ucb-median decides. "), ({"drift": True}, "auto-mean decides. Mean UCB"),
+])  # fmt: skip
+def test_policies_have_the_names_by_which_they_are_asked_for(fields: dict[str, Any], policy: str) -> None:
+    said = rules(Experiment(arms=[Arm("a"), Arm("b")], **fields), "a")[1]
+    assert said.startswith(f"The policy {policy}")
+    assert "partial" not in said
+
+
+def test_the_page_begins_with_sentence_number_and_picture() -> None:
+    replica = played(experiment("blue", "green"), coins(CLEAR, 200))
+    live = prepare_page(taken(replica)).live
+    order = ["green is the winner", "Finish: give green to everybody", "Earned, compared with blue alone", "Verdict",
+             "Lift over blue", "Over time", "Arms in numbers", "Rewards on their way", "What rewards look like",
+             "The largest rewards"]  # fmt: skip
+    places = [live.index(words) for words in order]
+    assert places == sorted(places)
+    change(replica, Config(finish="green"))
+    live = prepare_page(taken(replica)).live
+    assert "Finish: give green" not in live
+    assert "gets everybody" in live
+    assert "First steps" not in live
+    assert "First steps" in prepare_page(taken(played(experiment("a", "b"), []))).live
+
+
+def test_guardrails_are_shown_and_broken_ones_stand_on_top() -> None:
+    spec = experiment("old", "new", named_rewards=["quality"], guardrails=["latency <= +20"])
+    replica = played(spec, coins({"old": 0.3, "new": 0.3}, 60))
+    assert guarded(taken(played(experiment("a", "b"), [])), ["a", "b"]) is None
+    rng = np.random.default_rng(0)
+    for number in range(600):
+        for arm, latency in {"old": 100.0, "new": 180.0}.items():
+            value = float(rng.normal(latency, 10.0))
+            key = f"k{number}/latency"
+            replica.apply(event(replica, "named", arm, value)._replace(key=key))
+    found = guarded(taken(replica), ["new", "old"])
+    assert found is not None
+    assert len(found.broken) == 1
+    assert [reward.name for reward in found.rewards] == ["quality", "latency"]
+    assert [arm for arm, _ in found.rewards[1].rows] == ["old", "new"]
+    live, said = prepare_page(taken(replica)).live, html.escape(found.broken[0])
+    assert f'<p class="warning">{said}</p>' in live
+    assert "Other rewards and guardrails: 1 broken" in live
+    assert live.index(said) < live.index("Earned, compared with")
+
+
+def test_a_finished_experiment_waits_for_no_verdict() -> None:
+    replica = played(experiment("blue", "green"), coins(OPEN, 200))
+    assert any("more decisions" in said for said in known(taken(replica)).standing.sentences)
+    change(replica, Config(finish="blue"))
+    sentences = known(taken(replica)).standing.sentences
+    assert sentences[0] == "Finished: all new decisions are for blue."
+    assert not any("more decisions" in said for said in sentences)
+
+
+def test_a_page_of_a_thousand_arms_is_small() -> None:
+    names = [f"article number {number}" for number in range(1000)]
+    rng = np.random.default_rng(0)
+    replica = played(experiment(*names), [(name, float(rng.exponential())) for name in names for _ in range(2)])
+    assert len(prepare_page(taken(replica)).live.encode()) < 100_000
+
+
+def test_points_say_that_it_is_early_until_there_is_an_estimate() -> None:
+    replica = played(Experiment(points={"price": [5.0, 25.0]}), [])
+    found = taken(replica)
+    nothing = PointReport({"price": 15.0}, 1, 0, math.nan, math.nan, math.nan)
+    report = known(found).report
+    report.points = PointsReport(nothing, [nothing], 1)
+    assert assessed(found, report).sentences == ("Too early to tell.", "1 point has been played.")
+
+
+def test_notes_are_sentences() -> None:
+    replica = played(experiment("a", "b", drift=True), [])
+    notes = replica.view().notes
+    assert notes
+    assert all(note[0].isupper() and note.endswith(".") for note in notes)
+
+
+def test_a_tail_that_is_not_seen_is_called_so() -> None:
+    assert _in_words(Estimate(math.inf, math.inf, math.inf)) == "none seen"
+    assert _in_words(Estimate(1.5, 1.3, math.inf)) == "1.5 (1.3 to inf)"
