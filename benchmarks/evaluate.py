@@ -2,7 +2,8 @@
 
 ``python benchmarks/evaluate.py`` logs decisions between two arms of one law and evaluates "always the second arm".
 ``usual`` chooses it with probability 5% for 20,000 decisions, and looks six times; ``learning`` lets policies choose,
-for 3,000 decisions; ``speed`` evaluates a million decisions.
+for 3,000 decisions; ``control`` compares linear policies with their control as they go; ``speed`` evaluates a million
+decisions.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import numpy as np
 from scipy.special import ndtr
 
 import heavybandits as hb
-from heavybandits.evaluation.bounds import least_mean
+from heavybandits.evaluation.policy_gain import GainRecord, PolicyGain
+from heavybandits.evaluation.value import Counting, Weighted
 from heavybandits.protocols import FloatArray
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], FloatArray]
 LAWS: dict[str, tuple[Draw, float]] = {  # how to draw rewards, and a cap
+    "coins of 2%": (lambda rng, n: (rng.random(n) < 0.02).astype(float), 1.0),
     "coins of 5%": (lambda rng, n: (rng.random(n) < 0.05).astype(float), 1.0),
     "coins of 50%": (lambda rng, n: (rng.random(n) < 0.5).astype(float), 1.0),
     "uniform from 1 to 1.2": (lambda rng, n: rng.uniform(1.0, 1.2, n), 1.2),
@@ -31,7 +34,7 @@ LAWS: dict[str, tuple[Draw, float]] = {  # how to draw rewards, and a cap
     "Pareto 1.5": (lambda rng, n: 1.0 + rng.pareto(1.5, n), 10.0),
     "Pareto 1.2": (lambda rng, n: 1.0 + rng.pareto(1.2, n), 10.0),
 }
-MEANS = (0.05, 0.5, 1.1, 1.0, 0.2 * math.exp(1.3**2 / 2), math.exp(1.5**2 / 2), 3.0, 6.0)
+MEANS = (0.02, 0.05, 0.5, 1.1, 1.0, 0.2 * math.exp(1.3**2 / 2), math.exp(1.5**2 / 2), 3.0, 6.0)
 LOOKS = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
 FLOOR, DELTA, Z = 0.05, 0.05, 1.6448536
 
@@ -43,9 +46,11 @@ def capped_mean(draw: Draw, cap: float) -> float:
 
 def bounds(weights: FloatArray, rewards: FloatArray, cap: float) -> tuple[float, float]:
     """Return our lower and upper bounds, each one-sided."""
-    left = weights * (cap - np.minimum(rewards, cap))
-    return (least_mean(weights, weights * rewards, 1.0 / FLOOR, DELTA),
-            cap - least_mean(weights, left, 1.0 / FLOOR, DELTA))  # fmt: skip
+    none = np.zeros(0, np.int64)
+    one = Weighted("the second arm", weights, rewards, none, (none, none, np.zeros(0)), 1.0 / FLOOR)
+    coins = bool(np.isin(rewards, (0.0, cap)).all())
+    limits = Counting(0.0, cap, not coins)  # nobody has to state a cap for coins
+    return one.low(limits if coins else Counting(0.0, math.inf, False), DELTA), one.high(limits, DELTA)
 
 
 def usual_bounds(weights: FloatArray, rewards: FloatArray) -> tuple[float, float]:
@@ -56,7 +61,7 @@ def usual_bounds(weights: FloatArray, rewards: FloatArray) -> tuple[float, float
     return float(y.mean() - Z * y.std() / math.sqrt(len(y))), mean + Z * error
 
 
-def usual(runs: int = 100, n: int = 20_000) -> None:
+def usual(runs: int = 400, n: int = 20_000) -> None:
     """Compare with the usual bounds on logs with fixed probabilities."""
     print(
         "| rewards | usual upper: at the end / ever | usual lower | ours: upper, lower | lower / truth: usual, ours |"
@@ -146,6 +151,45 @@ def learning(runs: int = 60, n: int = 3000) -> None:
         print(f"| {law} | {' | '.join(cells)} |", flush=True)
 
 
+def looks(policy: str, floor: float, draw: Draw, better: float, seed: int, n: int) -> list[PolicyGain]:
+    """Return what is known at every hundredth decision of a policy that decides by contexts, whose level drifts.
+
+    Rewards are drawn from a law and grow with the context; the second arm's are ``better`` times those of the control.
+    """
+    rng, record = np.random.default_rng(seed), GainRecord(floor / 2.0)
+    agent = hb.LinearAgent(hb.make(policy), n_features=4, floor=floor, seed=seed)
+    rewards, found = draw(rng, (n,)), []
+    for t in range(n):
+        x = rng.normal() + 3.0 * math.sin(6.28 * t / n)
+        rows = {"control": [1.0, x, 0.0, 0.0], "other": [0.0, 0.0, 1.0, x]}
+        made = agent.assign(rows)
+        reward = float(rewards[t]) * math.exp(0.3 * x) * (1.0 if made.arm == "control" else better)
+        agent.update(rows[made.arm], reward)
+        assert made.propensity is not None
+        record.learn(made.arm == "control", made.propensity, reward)
+        if t % 100 == 99 and (gain := record.found(DELTA)) is not None:
+            found.append(gain)
+    return found
+
+
+def control(runs: int = 20, n: int = 3000) -> None:
+    """Count how often a linear policy is ever said to differ from its control: if both arms are equal, and if not."""
+    kinds = {"lin-ucb, floor 10%": ("lin-ucb", 0.1), "lin-ts": ("lin-ts", 0.0),
+             "linear-auto-mean, floor 10%": ("linear-auto-mean", 0.1)}  # fmt: skip
+    print("| rewards | " + " | ".join(f"{kind}: equal arms, one 1.5 times as good" for kind in kinds) + " |")
+    print("|---|" + "---|" * len(kinds))
+    for law, (draw, _) in LAWS.items():
+        cells = []
+        for policy, floor in kinds.values():
+            equal, better = (
+                [looks(policy, floor, draw, times, seed, n) for seed in range(runs)] for times in (1.0, 1.5)
+            )  # fmt: skip
+            wrong = np.mean([any(not gain.low <= 0.0 <= gain.high for gain in run) for run in equal])
+            told = np.mean([any(gain.low > 0.0 for gain in run) for run in better])
+            cells.append(f"{wrong:.0%}, {told:.0%}")
+        print(f"| {law} | {' | '.join(cells)} |", flush=True)
+
+
 def speed(n: int = 1_000_000) -> None:
     """Evaluate an arm and a function on a million decisions."""
     rng = np.random.default_rng(0)
@@ -159,6 +203,6 @@ def speed(n: int = 1_000_000) -> None:
 
 
 if __name__ == "__main__":
-    parts: dict[str, Callable[[], None]] = {"usual": usual, "learning": learning, "speed": speed}
+    parts: dict[str, Callable[[], None]] = {"usual": usual, "learning": learning, "control": control, "speed": speed}
     for part in sys.argv[1:] or parts:
         parts[part]()

@@ -1,4 +1,4 @@
-"""How often evidence errs, and how many rewards it takes: the tables of docs/evidence.md.
+"""How often evidence errs, and how many rewards it takes: the tables of docs/evidence-measured.md.
 
 ``python benchmarks/evidence.py errors`` prints one of the tables; the others are ``levels``, ``samples``, ``tails``,
 ``bandits``, ``forecast`` and ``speed``.  Together they take about ten minutes on one core.

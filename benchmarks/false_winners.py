@@ -1,7 +1,8 @@
 """How often a winner is named although the best arms are equal, under policies of the library.
 
-``python benchmarks/false_winners.py`` prints the table of docs/evidence.md on policies; ``--arms 5`` and ``--arms 20``
-add arms that pay half; ``--late`` lets rewards come late.  ``--sticky`` prints the table on units that return.
+``python benchmarks/false_winners.py`` prints the table of docs/evidence-measured.md on policies; ``--arms 5`` and
+``--arms 20`` add arms that pay half; ``--late`` lets rewards come late.  ``--sticky`` prints the table on
+units that return.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from evidence import Law
 
 import heavybandits as hb
-from heavybandits.evidence.naming import first_winner
+from heavybandits.engine.witness import first_winner
 
 HORIZON = 5_000
 # Each law has a mean; its rewards are multiplied by one half for the other arms.

@@ -1,4 +1,4 @@
-"""How many decisions it takes to name the best arm: the table of docs/evidence.md on identification.
+"""How many decisions it takes to name the best arm: the table of docs/evidence-measured.md on identification.
 
 ``python benchmarks/identify.py`` prints it; it takes about ten minutes on one core.  All rules but the last two stop by
 the same evidence: an arm is out once the leader is shown to beat it.  They differ in which arms they play.

@@ -28,16 +28,16 @@ import msgspec
 import psutil
 
 from heavybandits import __version__
-from heavybandits.service.events import Event
+from heavybandits.service.events import Config, Event
 from heavybandits.service.experiments.creation import create
 from heavybandits.service.experiments.decisions import Decide
 from heavybandits.service.experiments.rewards import Reward
 from heavybandits.service.log.lane import Lane
 from heavybandits.service.log.log import Log
 from heavybandits.service.log.turn import Outcome
-from heavybandits.service.replicas.learners import ArmsLearner
+from heavybandits.service.replicas.learners.arms import ArmsLearner
 from heavybandits.service.replicas.read import read_replica
-from heavybandits.service.replicas.replica import Config, Replica
+from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.spec import Arm, Experiment
 from heavybandits.service.storage import open_storage
 from heavybandits.service.storage.rows import Head
@@ -167,11 +167,13 @@ def nothing(number: int, run: str) -> Iterator[bytes]:
         yield request("POST", "/v1/experiments/x/decisions", {"id": f"{run}-{number}"})
 
 
-async def load(ports: list[int], requests: Any, seconds: float, run: str) -> list[float]:
+async def load(
+    ports: list[int], requests: Any, seconds: float, run: str, connections: int = CONNECTIONS
+) -> list[float]:
     """Load servers, and return how long each answer took."""
     loop, times = asyncio.get_running_loop(), list[float]()
     end, ends = time.perf_counter() + seconds, []
-    for number in range(CONNECTIONS):
+    for number in range(connections):
         done: asyncio.Future[None] = loop.create_future()
         ends.append(done)
         client = Client(requests(number, run), end, times, done)
@@ -197,10 +199,12 @@ async def until_answering(port: int) -> None:
         await asyncio.sleep(0.1)
 
 
-def measured(running: list[tuple[int, psutil.Process]], requests: Any, seconds: float, run: str) -> Measured:
+def measured(
+    running: list[tuple[int, psutil.Process]], requests: Any, seconds: float, run: str, connections: int = CONNECTIONS
+) -> Measured:
     """Load servers for some seconds."""
     before, start = sum(sum(process.cpu_times()[:2]) for _, process in running), time.perf_counter()
-    times = asyncio.run(load([port for port, _ in running], requests, seconds, run))
+    times = asyncio.run(load([port for port, _ in running], requests, seconds, run, connections))
     took = time.perf_counter() - start
     cpu = sum(sum(process.cpu_times()[:2]) for _, process in running) - before
     return Measured(len(times) / took, statistics.quantiles(times, n=100)[-1], cpu / len(times))
@@ -299,7 +303,7 @@ def first_paint(folder: Path) -> None:
         for _ in range(5):
             page = browser.new_page()
             page.goto(f"http://127.0.0.1:{port}/experiments/x")
-            page.locator("#chart-share canvas").wait_for()
+            page.locator(".chart path").first.wait_for()
             seen.append((page.evaluate(paint), page.evaluate(answer)))
             page.close()
         browser.close()

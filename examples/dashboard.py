@@ -3,10 +3,10 @@ The service and its page
 ========================
 
 ``heavybandits serve`` makes decisions over HTTP and has a page that shows what is going on.  Here each of 300 visitors
-is shown one of three offers.  After 200 of them the page looked like this:
+is shown one of three offers.  After 6,000, with a floor of 10%, the page looks like this:
 
 .. image:: /images/dashboard.png
-   :alt: The page of an experiment, with its arms, their means, and what rewards look like
+   :alt: The page of an experiment: a sentence, what was earned more than the control would have, and a bar for each arm
 """
 
 import sys
