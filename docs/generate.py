@@ -21,8 +21,9 @@ from heavybandits.algorithms.registry import all_entries
 ROOT = Path(__file__).parent.parent
 NAMES, STUB = (ROOT / "src" / "heavybandits" / name for name in ("names.py", "__init__.pyi"))
 TAB = "    "
-NEVER_PUBLIC = {"Identify"}  # classes of policies that are newer than version 0.2, until which all classes were public
-HEAD = '''"""Where each name is registered, how it is drawn, and classes that are not public; no file is loaded.
+# Classes of policies that are newer than version 0.2, until which all classes were public.
+NEVER_PUBLIC = {"EpsilonGreedyHuber", "EpsilonGreedyRidge", "Identify", "LinTSHuber", "LinearRestarting", "SquareCB"}
+HEAD = '''"""Where each name is registered, how it is drawn, and what is public; no file is loaded.
 
 Written by ``python docs/generate.py``.
 """
@@ -34,10 +35,12 @@ def names() -> str:
     entries = dict(sorted(all_entries().items()))
     files = {name: entry.module.removeprefix("heavybandits.algorithms.") for name, entry in entries.items()}
     looks = {name: entry.look for name, entry in entries.items() if entry.look}
-    public = {name for group in stub.public().values() for name in group}
+    homes = {name: module for module, group in stub.public().items() for name in group}
+    public = {name: homes[name] for name in stub.in_order(homes)}
     classes = {entry.make.__name__: name for name, entry in entries.items() if entry.preset_of is None}
-    inside = {cls: name for cls, name in classes.items() if cls not in public | NEVER_PUBLIC}
-    return HEAD + listed("MODULES", files) + listed("LOOKS", looks) + listed("CLASSES", inside)
+    inside = {cls: name for cls, name in classes.items() if cls not in public.keys() | NEVER_PUBLIC}
+    said = {"MODULES": files, "LOOKS": looks, "CLASSES": inside, "PUBLIC": public}
+    return HEAD + "".join(listed(name, texts) for name, texts in said.items())
 
 
 def listed(name: str, texts: dict[str, str]) -> str:

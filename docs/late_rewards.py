@@ -1,4 +1,4 @@
-"""Print the tables of docs/late-rewards.md from the results of ``heavybandits run late``.
+"""Print the tables of docs/late-rewards-measured.md from the results of ``heavybandits run late``.
 
 ``python docs/late_rewards.py late`` reads the folder ``late``.
 """

@@ -1,4 +1,4 @@
-"""Print three tables of ``docs/linear.md``: ``python docs/linear.py`` takes about four minutes.
+"""Print three tables of ``docs/linear-measured.md``: ``python docs/linear.py`` takes about four minutes.
 
 The first has, for instances of the study ``linear``, what a learner loses that has seen as many random rows, and how
 many runs of ``linear-auto`` fail.  The second has rows whose noises differ in scale, the third coins and revenue.

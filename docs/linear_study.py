@@ -1,4 +1,4 @@
-"""Print tables of docs/linear.md from the results of two studies.
+"""Print tables of docs/linear-measured.md from the results of two studies.
 
 ``python docs/linear_study.py linear linear-told`` reads the folders of ``heavybandits run`` with these names.
 """

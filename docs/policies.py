@@ -25,12 +25,13 @@ BEFORE = """\
 
 `hb.make(name, ...)` makes a policy. This page says what each must be told and what a pull costs.
 
-- **Know nothing?** `auto` compares locations, `auto-mean` means; [this page](means.md) helps you to choose.
-  `linear-auto`, `linear-auto-mean` and `lipschitz-auto` do the same for features and for points.
+- **Know nothing about your rewards?** `auto` compares locations, `auto-mean` means; [this page](means.md) helps you to
+  choose. `linear-auto` and `linear-auto-mean` do the same for features, `smooth-auto` and `lipschitz-auto` for points.
 - **How well?** `auto` has 0.39 times the regret of the best of the paper's policies on heavy tails, without being told
   the horizon and the range ([measured](level-set-measured.md)).
-- **When not?** Rewards in a known range with light tails: `ucb`, `kl-ucb` and `thompson-beta` are cheaper, and proved.
-  A proof at all times for symmetric noise: `betting-ucb`. An adversary: `tsallis-inf`. Arms that change: `restarting`.
+- **When not?** If rewards are in a known range and have light tails, `ucb`, `kl-ucb` and `thompson-beta` are cheaper,
+  and their regret is proved. `betting-ucb` has a proof at all times for symmetric noise, `tsallis-inf` is for rewards
+  that an adversary may set, and `restarting` is for arms that change.
 
 [What is proved](policies-proved.md) has the regret, the memory and the source of each. The docstring,
 `help(hb.make(name, ...))`, has the formula, what it assumes and what happens when that fails.

@@ -112,3 +112,12 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     from services import new_storage
 
     return new_storage(request, tmp_path)
+
+
+@pytest.fixture
+def served(storage: Any) -> Iterator[Any]:
+    """Yield a server in a thread of this process, on an empty database of either kind."""
+    from services import running
+
+    with running(storage) as server:
+        yield server

@@ -1,5 +1,6 @@
 """The code in README, CONTRIBUTING and the pages runs, and the tables of policies are current."""
 
+import ast
 import importlib
 import re
 import runpy
@@ -15,6 +16,7 @@ import yaml
 import heavybandits as hb
 from heavybandits.algorithms.parts.state.tree import arrays
 from heavybandits.algorithms.registry import all_policies, examples, facts
+from heavybandits.reproduce.claims import CLAIMS
 from heavybandits.studies.executors import workers
 from heavybandits.studies.run import run_studies
 from heavybandits.studies.store import Store
@@ -37,6 +39,10 @@ def test_quickstart_makes_its_table_and_its_picture(
     assert "Robust UCB" in table
     assert "ratio to Lai-Robbins" in table
     assert (tmp_path / "quickstart.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_readme_knows_how_many_claims_the_paper_makes() -> None:
+    assert f"checks the paper's {len(CLAIMS)} claims" in (ROOT / "README.md").read_text()
 
 
 def test_the_verdict_in_the_readme_is_what_compare_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,8 +96,17 @@ def test_the_page_on_ab_tests_says_what_is_printed(capsys: pytest.CaptureFixture
 def test_tutorial_on_contexts_runs(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     exec(compile("".join(python_blocks("docs/contexts.md")), "contexts.py", "exec"), names)
-    assert capsys.readouterr().out.startswith("linear-auto, 500 rewards")
+    shown = capsys.readouterr().out
+    assert "linear-auto, 500 rewards" in shown
+    assert "inf" not in shown  # the agent knows something of every arm
     assert names["prices"].estimates["pulls"].sum() == 300
+
+
+def test_the_page_on_routing_excludes_the_bad_model() -> None:
+    names: dict[str, Any] = {}
+    exec(compile("".join(python_blocks("docs/routing.md")), "routing.py", "exec"), names)
+    assert set(names["allowed"]) == {"large", "other"}
+    assert names["answer"]("why?", lambda model, question: (model, question))[1] == "why?"
 
 
 def test_the_page_of_a_policy_describes_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +151,7 @@ def test_our_side_of_every_comparison_runs(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
 def test_python_in_pages_is_python(page: str) -> None:
     for block in python_blocks(f"docs/{page}"):
-        compile(block, page, "exec")
+        assert ast.parse(block, page).body
 
 
 def test_noise_of_the_tutorial_passes_the_checks() -> None:

@@ -85,6 +85,15 @@ def test_requests_go_to_the_quickest_server() -> None:
     assert auto < 0.9 * ucb
 
 
+def test_calls_to_language_models_take_less_time_than_by_gateways() -> None:
+    for what in ("mean ", "s, 95% within "):
+        lowest, greedy, ours = (
+            float(ran("route_language_models.py").line(f"{name}: ").split(what)[1].split()[0])
+            for name in ("lowest latency", "epsilon-greedy", "auto-mean")
+        )
+        assert ours < 0.9 * min(lowest, greedy)
+
+
 def test_ads_need_a_scale_or_auto_mean() -> None:
     wrong, told, auto = (
         ran("ad_revenue.py").first_number(name) for name in ("ucb c=1 ", "ucb c=15 ", "auto-mean ")

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,12 @@ import nbformat
 import pytest
 
 ROOT = Path(__file__).parent.parent
+MOST_WORDS = 2500  # of a page: what a reader takes in at one sitting
+LONGER = {
+    "CHANGELOG.md": "a reference: every change of every version",
+    "docs/linear-measured.md": "measurements",
+    "docs/policies-proved.md": "a reference: a paragraph for each policy",
+}
 DIRECTIVE = re.compile(r"^ *(?:```|:::)\{.*|(?:^|[\s(])\{[a-z:]+\}`.*|^% .*", re.MULTILINE)
 
 
@@ -20,6 +27,12 @@ def links(name: str) -> set[str]:
 
 def first_python(name: str) -> str:
     return str(re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL)[0])
+
+
+def words(text: str) -> int:
+    """Return how many words of prose a page has: without code, tables and addresses."""
+    text = re.sub(r"^ *(```+)(?!\{).*?^ *\1$|^ *\|.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return len(re.sub(r"\]\([^)]*\)", "]", text).split())
 
 
 @pytest.fixture
@@ -42,6 +55,22 @@ def test_pages_behind_the_readme_can_be_read_in_the_repository(page: str) -> Non
 ])  # fmt: skip
 def test_directives_are_noticed(text: str, raw: bool) -> None:
     assert bool(DIRECTIVE.search(text)) == raw
+
+
+def test_pages_are_short_enough_to_be_read() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+    lengths = {str(page.relative_to(ROOT)): words(page.read_text(encoding="utf-8")) for page in pages}
+    assert {name for name, length in lengths.items() if length > MOST_WORDS} == set(LONGER)
+
+
+def test_the_changelog_says_nothing_twice() -> None:
+    for section in re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        entries = Counter(re.findall(r"^- (.{40})", section, re.MULTILINE))
+        assert not {entry for entry, count in entries.items() if count > 1}, section.splitlines()[0]
+
+
+def test_words_of_code_and_tables_do_not_count() -> None:
+    assert words("See [this page](a/b.md):\n\n```sh\none two\n```\n\n| a | b |\n|---|---|\n\n- an item\n") == 6
 
 
 def test_programs_on_two_pages_are_the_same() -> None:

@@ -1,6 +1,7 @@
 """The rooms of the package: which may import which, and that no public name hides a module."""
 
 import ast
+import functools
 import importlib
 import importlib.util
 import re
@@ -46,8 +47,13 @@ def floor(module: str) -> int:
     return max(found)[1]
 
 
-def imports(module: str) -> Iterator[str]:
-    """Yield what a module imports, including late imports and those for type checkers only."""
+@functools.cache
+def imports(module: str) -> frozenset[str]:
+    """Return what a module imports, including late imports and those for type checkers only."""
+    return frozenset(_imports(module))
+
+
+def _imports(module: str) -> Iterator[str]:
     file = MODULES[module]
     package = f"heavybandits.{module if file.name == '__init__.py' else module.rpartition('.')[0]}".rstrip(".")
     for node in ast.walk(ast.parse(file.read_text())):

@@ -1,3 +1,3 @@
 """The version, stated only here."""
 
-__version__ = "0.3.0.dev1"
+__version__ = "0.3.0"
