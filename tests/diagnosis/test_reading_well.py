@@ -47,7 +47,7 @@ def test_drift_is_sought_only_in_rows_that_are_in_order() -> None:
     table = pd.DataFrame({"arm": ["a", "b"] * 500, "reward": rng.normal(size=1000) + np.repeat([0.0, 3.0], 500)})
     silent = hb.diagnose(table)
     assert not silent.drifts
-    assert silent.findings()[-1].startswith("Drift: not sought.")
+    assert silent.findings()[-1].startswith("Drift: not checked.")
     for report in (hb.diagnose(table, ordered=True), hb.diagnose(table.assign(time=range(1000)))):
         assert report.drifts
         assert report.findings()[-1].startswith("Drift: the level changes, most likely after row")

@@ -80,7 +80,7 @@ def about_the_replay(rewards: Rewards, replay: Replay, advised: str, measure: st
         limits = [-limit if rewards.minimised else limit for limit in (low, high)]
         ends = [f"{side} {limit:.4g}" for side, limit in zip(("below", "above"), sorted(limits), strict=True)
                 if math.isfinite(limit)]  # fmt: skip
-        said.append(f"Tails leave it open whether there is a variance, so {noun}s {' and '.join(ends)} count as that, "
+        said.append(f"There may be no variance, so {noun}s {' and '.join(ends)} are cut off there, "
                     f"which leaves out {beyond:.2g}% of the total.")  # fmt: skip
     said.append(f"Each arm pays its {measure} in the half of the file that did not choose it, with 90% intervals.")
     return said
@@ -92,7 +92,7 @@ def about_drift(arms: list[tuple[str, Drift]], pooled: Drift, noun: str, measure
     ``common`` says whether all arms change together; None if nobody knows whether rows are in order.
     """
     if common is None:
-        return "Drift: not sought.  Rows need a column time, or ordered=True (--in-order), to be in order of time."
+        return "Drift: not checked. That needs rows in order of time: a column time, or ordered=True (--in-order)."
     if math.isnan(pooled.p_value):
         return f"Drift: too few different {noun}s to tell."
     surest, own = next(iter(changing(arms).items()), ("", pooled))

@@ -47,8 +47,9 @@ def about_value(value: Value) -> list[str]:
     """Return the sentences about a value."""
     prefix = limited(value.cap)
     said = [
-        f"{prefix}{value.target} earns {number(value.estimate)} per decision, by {plural(value.used, 'decision')} of "
-        f"{value.decisions:,} that it might have made; the log itself earned {number(value.logged)}.",
+        f"{prefix}{value.target} earns {number(value.estimate)} per decision, estimated from the "
+        f"{plural(value.used, 'decision')} (of {value.decisions:,}) that it might have made; the log itself earned "
+        f"{number(value.logged)}.",
         f"{prefix}it earns {range_in_words(value.low, value.high)}, however often you look (wrong in at most "
         f"{100 * value.delta:g}% of logs).",
     ]
@@ -61,9 +62,9 @@ def about_value(value: Value) -> list[str]:
                     "be larger than all others; state cap if you know one.")  # fmt: skip
     if value.lead is not None:
         said.append(about_lead(value.target, "the log", value.lead))
-    share = f"; the largest {plural(len(value.largest), 'term')} make {sum(value.largest):.0%} of the estimate"
-    said.append(f"Its weights are worth {plural(math.floor(value.effective), 'decision')} of its own"
-                f"{share if value.largest else ''}.")  # fmt: skip
+    share = f"; the largest {plural(len(value.largest), 'term')} make up {sum(value.largest):.0%} of it"
+    said.append(f"The estimate is as precise as {plural(math.floor(value.effective), 'decision')} of its own would "
+                f"make it{share if value.largest else ''}.")  # fmt: skip
     if value.effective < FEW or (value.largest and value.largest[0] > ONE_TERM):
         said.append("That is too little to rely on the estimate; the interval holds all the same.")
     return [*said, *value.notes]

@@ -10,10 +10,11 @@ import numpy as np
 from .._format import number, plural
 from ..protocols import FloatArray
 from .scale import ENOUGH, WIDE
-from .tally import Tally, counts_in_full, plain_means
+from .tally import Tally, counts_in_full, has_one_sign, plain_means
 from .verdict import TOO_EARLY, Verdict
 
 STARVED = 0.05  # an arm with a smaller share of decisions cannot be judged soon
+STARVED_OF_EQUAL = 0.25  # but with many arms all shares are small: so it must be below this part of an equal share, too
 TAIL_WARNING = 0.5  # of the lead: what the tails of a rival exceed those of the leader by, before one is warned
 ROUNDING = 1e-9  # of what is beyond the clip, in units of the scale
 MOST_NAMES = 5  # arms that are named one by one
@@ -104,20 +105,25 @@ def counting(tally: Tally, verdict: Verdict, terms: Terms) -> str:
     """Say between what rewards count, or nothing if all count in full."""
     if not terms.is_mean or counts_in_full(tally):
         return ""
-    return f"{counting_between(*sorted(terms.sign * limit + 0.0 for limit in verdict.measure.limits))} per decision"
+    low, high = sorted(terms.sign * limit + 0.0 for limit in verdict.measure.limits)
+    return f"{counting_between(low, high, has_one_sign(tally, verdict.measure.limits))} per decision"
 
 
-def counting_between(low: float, high: float) -> str:
-    """Say between which limits rewards count.
+def counting_between(low: float, high: float, has_one_sign: bool = True) -> str:
+    """Say between which limits rewards count; that they count from 0 on goes without saying if all have one sign.
 
     Examples
     --------
     >>> [counting_between(*limits) for limits in ((0.0, 30.0), (-30.0, 0.0), (-1.0, 2.5))]
     ['counting at most 30', 'counting at least -30', 'counting from -1 to 2.5']
+    >>> counting_between(0.0, 30.0, has_one_sign=False)
+    'counting from 0 to 30'
     """
-    if low == 0.0:
+    if low == 0.0 and has_one_sign:
         return f"counting at most {shown(high)}"
-    return f"counting at least {shown(low)}" if high == 0.0 else f"counting from {shown(low)} to {shown(high)}"
+    if high == 0.0 and has_one_sign:
+        return f"counting at least {shown(low)}"
+    return f"counting from {shown(low)} to {shown(high)}"
 
 
 def sizing_up(tally: Tally, terms: Terms) -> list[str]:
@@ -153,8 +159,8 @@ def _winner(tally: Tally, verdict: Verdict, terms: Terms, lift: float) -> list[s
         does = f"it {'costs less' if terms.minimise else 'earns more'} than {others}"
     else:
         does = f"its {terms.measure} is {'below' if terms.minimise else 'above'} that of {others}"
-    if lift > 0.005 and verdict.leader != terms.control:
-        how = f"{100 * lift:.0f}% {'less' if terms.minimise else 'more'} than {terms.arms[terms.control]}"
+    if lift >= 0.01 and verdict.leader != terms.control:
+        how = f"{math.floor(100 * lift)}% {'less' if terms.minimise else 'more'} than {terms.arms[terms.control]}"
         does += f", and at least {how}"
     said = [
         f"{name} is the winner: {counted + ', ' if counted else ''}{does}.",
@@ -162,7 +168,7 @@ def _winner(tally: Tally, verdict: Verdict, terms: Terms, lift: float) -> list[s
         f"{100 * terms.delta:g}% of experiments.",
     ]
     if counted:
-        said.append("Counting more than that, it is open.")
+        said.append("If larger amounts count, there is no verdict yet.")
     return said
 
 
@@ -190,7 +196,7 @@ def _open(tally: Tally, verdict: Verdict, terms: Terms) -> list[str]:
     if estimates[leader] == estimates[rival]:
         said = [f"Too early to tell: {name} and {other} tie, both with {mine}{of}{tail}."]
     elif log < TOO_EARLY:
-        lead = f"{name} leads with {mine} against {other}'s {theirs}{of}{tail}, but chance explains such a lead."
+        lead = f"{name} leads {other}, {mine} against {theirs}{of}{tail}, but such a lead may well be chance."
         said = [f"Too early to tell. {lead}"]
     else:
         said = [f"{name} leads {other}, {mine} against {theirs}{of}{tail}.",
@@ -206,12 +212,13 @@ def _outlook(verdict: Verdict, terms: Terms, shares: FloatArray) -> list[str]:
     """Say how long a verdict takes, or why none is in sight."""
     arm = min(verdict.leader, verdict.rival, key=lambda arm: float(shares[arm]))
     share, said = float(shares[arm]), []
+    is_starved = share < min(STARVED, STARVED_OF_EQUAL / len(shares))
     if verdict.forecast is not None and math.isfinite(verdict.forecast.decisions):
         more, low, high = map(rounded, verdict.forecast)
         said.append(f"If things go on like this, it takes about {more} more decisions ({low} to {high}).")
-    elif verdict.forecast is not None or share < STARVED:
+    elif verdict.forecast is not None or is_starved:
         said.append("No verdict is in sight.")
-    if share < STARVED:
+    if is_starved:
         said.append(f"{terms.arms[arm]} gets {100 * share:.2g}% of decisions: this experiment earns rather than "
                     "learns. A higher floor would tell sooner.")  # fmt: skip
     return said
@@ -236,7 +243,7 @@ def _tails(tally: Tally, verdict: Verdict, terms: Terms) -> list[str]:
     plain, estimates = plain_means(tally), verdict.measure.estimates()
     low, high = verdict.measure.limits
     name, other = terms.arms[verdict.leader], terms.arms[arm]
-    if low == 0.0 or high == 0.0:
+    if 0.0 in (low, high) and has_one_sign(tally, (low, high)):
         mine, theirs = (_share_beyond(float(plain[k]), float(estimates[k])) for k in (verdict.leader, arm))
         cap, did = shown(abs(low + high)), "cost" if terms.minimise else "earned"
         side = "below -" if high == 0.0 and not terms.minimise else "above "
