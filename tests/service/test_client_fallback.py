@@ -218,6 +218,17 @@ def test_the_breaker_spares_a_service_that_fails(make: Any, monkeypatch: pytest.
         assert client.decide("x", fallback="blue", timeout=GUARD).reason == "policy"  # and that has closed the breaker
 
 
+def test_a_client_remembers_experiments_but_no_decisions(make: Any) -> None:
+    with wire(lambda connection: answering(connection, http("200 OK", ANSWER))) as url:
+        client = make(url)
+        for number in range(20):
+            client.decide("x", fallback="blue", timeout=GUARD)
+            client.reward("x", f"d{number}", 1.0)
+            client.cancel("x", f"d{number}")
+    settings = client if isinstance(client, hb.Client) else client.client
+    assert set(settings._breakers) == {"/v1/experiments/x/decisions"}
+
+
 def test_the_breaker_closes_by_itself(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trouble, "BREAK_SECONDS", 0.0)
     service = Moody()

@@ -31,7 +31,9 @@ class Settings:
         return f"{type(self).__name__}({self.url!r})"
 
     def _guarded(self, call: Call[Answer]) -> Guarded[Answer]:
-        return Guarded(call, self._breakers.setdefault(call.path, Breaker()))
+        # A call without a fallback may close a breaker, but needs none: paths of rewards have ids, so each would stay.
+        find = self._breakers.get if call.fallback is None else self._breakers.setdefault
+        return Guarded(call, find(call.path, Breaker()))
 
     def _no_answer(self, why: object) -> ServiceError:
         return ServiceError(0, f"no answer from {self.url}: {why}", temporary=True)
