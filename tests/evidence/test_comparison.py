@@ -196,6 +196,44 @@ def test_sentence_about_coins_names_no_cap() -> None:
     assert "counting" not in said({"blue": [0.0, 0.0, 1.0] * 200, "green": [0.0, 1.0, 1.0] * 200})
 
 
+def test_coins_are_said_to_be_taken_for_granted_unless_the_cap_is_stated() -> None:
+    coins = {"blue": [0.0, 0.0, 1.0] * 200, "green": [0.0, 1.0, 1.0] * 200}
+    taken = "Every reward so far was 0 or 1; all of this takes for granted that no other comes."
+    assert taken in str(hb.compare(coins))
+    assert taken not in str(hb.compare(coins, cap=1.0))
+    later = hb.compare(coins | {"green": [*coins["green"], 5.0]})
+    assert "counting at most " in later.sentences[0]
+    assert taken not in str(later)
+
+
+def test_rewards_that_varied_at_first_are_no_coins() -> None:
+    varied = {"a": [1.0, 2.0, 3.0, 4.0] * 3 + [0.0] * 50, "b": [1.0, 2.0, 3.0, 4.0] * 3 + [0.0] * 40 + [5.0] * 10}
+    assert "counting at most 5 per decision" in said(varied)
+
+
+@pytest.mark.parametrize("how", [{}, {"cap": 100.0}])
+def test_sentence_about_refunds_says_that_they_count_as_zero(how: dict[str, Any]) -> None:
+    rng = np.random.default_rng(3)
+    sales = {name: (rng.random(4000) < 0.3) * rng.lognormal(3.0, 0.8, 4000) for name in ("blue", "green")}
+    refunded = np.where((np.arange(4000) > 100) & (rng.random(4000) < 0.1), -60.0, 1.5 * sales["green"])
+    found = hb.compare(sales | {"green": refunded}, **how)
+    assert "counting from 0 to " in found.sentences[0]
+    assert found.sentences[-1].startswith("Without limits, blue has ")
+    assert found.sentences[-1].endswith("Counting everything, blue may be better.")
+    assert "of the total lies beyond" not in str(found)
+    costs = hb.compare({name: -values for name, values in (sales | {"green": refunded}).items()}, minimise=True)
+    assert "counting from -" in costs.sentences[0]
+
+
+def test_sentence_about_a_lift_never_rounds_it_up() -> None:
+    for seed in range(20):
+        found = hb.compare(samples(seed, 1.0, 1.5, n=2000), control="a")
+        least = found.table.loc[0, "lift_low"]
+        text = found.sentences[0].partition("at least ")[2]
+        assert (text == "") == (least < 0.01)
+        assert not text or 0 <= 100.0 * least - float(text.partition("%")[0]) < 1.0
+
+
 def test_sentence_about_limits_of_both_signs() -> None:
     assert "counting from -8 to 10 per decision" in said(samples(6, 1.0, 1.0, law="signed"), cap=(-8.0, 10.0))
     assert "counting at least -2 per decision" in said(
@@ -231,6 +269,11 @@ def test_sentence_about_a_starved_arm() -> None:
     text = said({"a": rng.exponential(1.0, 30), "b": rng.exponential(1.1, 5000)}, cap=20.0)
     assert "No verdict is in sight. a gets 0.6% of decisions: this experiment earns rather than learns. " in text
     assert text.endswith("A higher floor would tell sooner.")
+
+
+def test_many_arms_with_equal_shares_are_not_starved() -> None:
+    rng = np.random.default_rng(10)
+    assert "earns rather than learns" not in said({f"arm {i}": rng.exponential(1.0, 60) for i in range(30)})
 
 
 def test_sentence_that_warns_of_tails() -> None:

@@ -16,7 +16,7 @@ from ..protocols import FloatArray
 from .measures import Measure, measures
 from .tally import Tally, is_sized_up
 from .verdict import Forecast, Peaks, Verdict, judge
-from .words import Terms, counting, odds, sentences, sizing_up, tail_warning
+from .words import Terms, counting, odds, sentences, shown, sizing_up, tail_warning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -246,6 +246,9 @@ class Evidence:
         if self.left_out and self._verdict is not None:
             what = "how far rewards count" if self._terms.is_mean else "how finely rewards are counted"
             notes.append(f"The first {self.left_out} rewards decided {what}, and are left out of everything else.")
+        if self.left_out and self.cap is not None and self._terms.is_mean and not self.counted:
+            coin, noun = shown(max(self.cap, key=abs)), self._terms.noun
+            notes.append(f"Every {noun} so far was 0 or {coin}; all of this takes for granted that no other comes.")
         return notes
 
     def _cells(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:

@@ -264,4 +264,24 @@ def counts_in_full(tally: Tally) -> bool:
     inside = counted[TAIL : TAIL + CELLS + 1].copy()
     if tally.scale[RUNGS] == CAPS:
         inside[1:-1] = 0.0
+        if not _are_alike(tally.first, int(tally.sizes[0])):
+            return False
     return bool(inside.sum() == counted.sum())
+
+
+def has_one_sign(tally: Tally, limits: tuple[float, float]) -> bool:
+    """Return whether no reward lies on the other side of a limit that is zero; true if neither limit is.
+
+    Examples
+    --------
+    >>> tally = new_tally(1, limits=(0.0, 10.0))
+    >>> add(tally, [0, 0], [3.0, 12.0])
+    >>> has_one_sign(tally, (0.0, 10.0))
+    True
+    >>> add(tally, [0], [-5.0])
+    >>> has_one_sign(tally, (0.0, 10.0))
+    False
+    """
+    counted = tally.rows.sum(axis=0)
+    below, above = counted[:TAIL].any(), counted[TAIL + CELLS + 1 :].any()
+    return not ((limits[0] == 0.0 and below) or (limits[1] == 0.0 and above))

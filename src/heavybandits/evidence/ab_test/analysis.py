@@ -16,7 +16,7 @@ from ...protocols import FloatArray, IntArray
 from ..measures import ClippedMean, measures
 from ..report import Evidence
 from ..scale import ladder
-from ..tally import Tally, counts_in_full, is_sized_up, plain_means
+from ..tally import Tally, counts_in_full, has_one_sign, is_sized_up, plain_means
 from ..words import Terms, counting_between, shown
 from .adjusted import Adjusted, AdjustedMean
 from .guardrails import GuardrailState
@@ -127,10 +127,15 @@ class LogEvidence(Evidence):
         if self.sample_ratio is not None and not self.sample_ratio.is_alarm:
             notes.append(self.sample_ratio.sentence)
         notes += [found.sentence for found in self.guardrails if found.state != "broken"]
-        notes += [f"By {name}: {evidence.sentences[0]}" for name, evidence in self.metrics.items()]
+        for name, evidence in self.metrics.items():
+            warning = f" {evidence.sentences[-1]}" if evidence.warns else ""
+            notes.append(f"By {name}: {evidence.sentences[0]}{warning}")
         if self.once:
-            counted = "" if counts_in_full(self._tally) else f", {counting_between(*self.once[0].limits)} per decision"
-            notes.append(f"If you look once, at the planned end, and decide by nothing else, these hold{counted}:")
+            limits = ladder(self._tally.scale)[0].limits(self._tally.scale)
+            between = counting_between(*self.once[0].limits, has_one_sign(self._tally, limits))
+            counted = "" if counts_in_full(self._tally) else f", {between} per decision"
+            notes.append("If you look once, at the planned end, and decide by nothing else, each of these holds in "
+                         f"about {100 * (1.0 - self._terms.delta):g}% of experiments{counted}:")  # fmt: skip
             for found in self.once:
                 said = _interval(found.difference, found.low, found.high)
                 notes.append(f"  {found.arm} minus {self._terms.arms[self._terms.control]}: {said}")
@@ -144,7 +149,7 @@ class LogEvidence(Evidence):
         one = verdict.measure.plain if isinstance(verdict.measure, AdjustedMean) else verdict.measure
         assert isinstance(one, ClippedMean)
         low, high = one.limits
-        if low < 0.0 < high or not (low == 0.0 or high == 0.0):
+        if 0.0 not in (low, high) or not has_one_sign(tally, (low, high)):
             return []
         n = tally.rows.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):

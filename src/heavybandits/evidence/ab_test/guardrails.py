@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from ..measures import ClippedMean, Measure, measures
-from ..tally import Tally, add, branch, counts_in_full, is_sized_up, merge, new_tally
+from ..tally import Tally, add, branch, counts_in_full, has_one_sign, is_sized_up, merge, new_tally
 from ..words import counting_between, odds
 
 State = Literal["kept", "broken", "open"]
@@ -190,7 +190,7 @@ def stand(
 def _counting(tally: Tally, one: Measure) -> str:
     if not isinstance(one, ClippedMean) or counts_in_full(tally):
         return ""
-    return f", {counting_between(*one.limits)}"
+    return f", {counting_between(*one.limits, has_one_sign(tally, one.limits))}"
 
 
 def _log_evidence(one: Measure, rail: Guardrail, arm: int, control: int, state: State) -> float:
