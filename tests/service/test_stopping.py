@@ -128,6 +128,19 @@ def test_a_budget_ends_an_experiment_with_its_control(served: Running) -> None:
     assert end["why"] == "the budget of 5 decisions was used up without a winner"
 
 
+def test_a_winner_is_looked_for_before_the_budget_is_said_to_be_used_up() -> None:
+    spec = Experiment(arms=[Arm("a"), Arm("b")], control="a", stop=StopRule(then="winner", budget=1), policy="ucb")
+    replica = played(spec, [])
+    assert replica.ledger is not None
+    for arm, reward in coins(0, 400, a=0.1, b=0.9):
+        replica.ledger.learn(arm, reward)  # with no look in between
+    replica.decisions = 1
+    end = ending(replica, "decision")
+    assert end is not None
+    assert end.finish == "b"
+    assert str(end.why).startswith("b is the winner: ")
+
+
 def test_experiments_with_contexts_cannot_stop_by_themselves(served: Running) -> None:
     answer = call(served.address, "PUT", SEEN, {"arms": ARMS, "context": {}, "stop": {"then": "winner"}})
     assert answer.status == 422

@@ -53,12 +53,8 @@ def ending(replica: Replica, kind: str) -> Config | None:
     stop = replica.spec.stop
     if stop.then == "ask" or replica.state != "running" or replica.ledger is None:
         return None
-    if kind == "decision":
-        if stop.budget is None or replica.decisions < stop.budget:
-            return None
-        why = f"the budget of {stop.budget:,} decisions was used up without a winner"
-        return Config(finish=replica.control, why=why)
-    if kind not in ("reward", "observe", "close") or not is_look(replica.ledger.n):
+    is_used_up = kind == "decision" and stop.budget is not None and replica.decisions >= stop.budget
+    if not is_used_up and not (kind in ("reward", "observe", "close") and is_look(replica.ledger.n)):
         return None
     arms = [arm for arm in replica.arms if arm in replica.agent_arms and not replica.is_ruled_out(arm)]
     found = replica.ledger.evidence(arms, replica.control, stop.delta, stop.eps, closest=1)
@@ -66,4 +62,7 @@ def ending(replica: Replica, kind: str) -> Config | None:
         return Config(finish=found.winner, why=" ".join(found.sentences[:2]))
     if found.is_close and found.leader is not None:
         return Config(finish=found.leader, why=found.sentences[0])
+    if is_used_up:
+        why = f"the budget of {stop.budget:,} decisions was used up without a winner"
+        return Config(finish=replica.control, why=why)
     return None
