@@ -17,12 +17,11 @@ import stub
 import zoo
 
 from heavybandits.algorithms.registry import all_entries
+from heavybandits.names import CLASSES
 
 ROOT = Path(__file__).parent.parent
 NAMES, STUB = (ROOT / "src" / "heavybandits" / name for name in ("names.py", "__init__.pyi"))
 TAB = "    "
-# Classes of policies that are newer than version 0.2, until which all classes were public.
-NEVER_PUBLIC = {"EpsilonGreedyHuber", "EpsilonGreedyRidge", "Identify", "LinTSHuber", "LinearRestarting", "SquareCB"}
 HEAD = '''"""Where each name is registered, how it is drawn, and what is public; no file is loaded.
 
 Written by ``python docs/generate.py``.
@@ -38,7 +37,8 @@ def names() -> str:
     homes = {name: module for module, group in stub.public().items() for name in group}
     public = {name: homes[name] for name in stub.in_order(homes)}
     classes = {entry.make.__name__: name for name, entry in entries.items() if entry.preset_of is None}
-    inside = {cls: name for cls, name in classes.items() if cls not in public.keys() | NEVER_PUBLIC}
+    # All classes of policies were public until version 0.2.  Those of later versions never were, so none is added.
+    inside = {cls: classes[cls] for cls in CLASSES if cls in classes and cls not in public}
     said = {"MODULES": files, "LOOKS": looks, "CLASSES": inside, "PUBLIC": public}
     return HEAD + "".join(listed(name, texts) for name, texts in said.items())
 

@@ -66,14 +66,13 @@ CLASSES = {
     "Exp3": "exp3", "FOUCB": "fo-ucb", "ForceMOM": "force-mom", "HeavyOFUL": "heavy-oful", "HOO": "hoo",
     "HTINF": "htinf", "HuberBandit": "huber-bandit", "HvtUCB": "hvt-ucb", "INFClip": "inf-clip",
     "KLinfUCB": "klinf-ucb", "LBSDA": "lb-sda", "LevelSetUCB": "level-set-ucb", "LinTS": "lin-ts", "LinUCB": "lin-ucb",
-    "LinearClippedSGDUCB": "linear-clipped-sgd-ucb", "LinearLevelSetUCB": "linear-level-set-ucb",
-    "MedianINF": "median-inf", "MedianOf": "median-of", "MedianOfMeans": "median-of-means", "MENU": "menu",
-    "MixtureOrderStatistic": "mixture-order-statistic", "MomLin": "mom-lin", "MOSS": "moss", "MRAPE": "mr-ape",
-    "MRUCB": "mr-ucb", "OFUL": "oful", "OrderStatistic": "order-statistic", "RobustUCB": "robust-ucb", "SDTM": "sdtm",
-    "SlidingWindowUCB": "sliding-window-ucb", "SmoothAuto": "smooth-auto", "StudentThompson": "student-thompson",
-    "ThompsonBeta": "thompson-beta", "ThompsonNormalGamma": "thompson-normal-gamma", "TOFU": "tofu",
-    "TruncatedMean": "truncated-mean", "TwoPoint": "two-point", "UCBTuned": "ucb-tuned", "UniINF": "uni-inf",
-    "ZOUCB": "zo-ucb", "Zooming": "zooming",
+    "LinearClippedSGDUCB": "linear-clipped-sgd-ucb", "MedianINF": "median-inf", "MedianOf": "median-of",
+    "MedianOfMeans": "median-of-means", "MENU": "menu", "MixtureOrderStatistic": "mixture-order-statistic",
+    "MomLin": "mom-lin", "MOSS": "moss", "MRAPE": "mr-ape", "MRUCB": "mr-ucb", "OFUL": "oful",
+    "OrderStatistic": "order-statistic", "RobustUCB": "robust-ucb", "SDTM": "sdtm",
+    "SlidingWindowUCB": "sliding-window-ucb", "StudentThompson": "student-thompson", "ThompsonBeta": "thompson-beta",
+    "ThompsonNormalGamma": "thompson-normal-gamma", "TOFU": "tofu", "TruncatedMean": "truncated-mean",
+    "TwoPoint": "two-point", "UCBTuned": "ucb-tuned", "UniINF": "uni-inf", "ZOUCB": "zo-ucb", "Zooming": "zooming",
 }  # fmt: skip
 
 PUBLIC = {
