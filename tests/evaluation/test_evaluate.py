@@ -221,14 +221,14 @@ def test_policies_with_contexts_are_replayed() -> None:
 
 
 def exported() -> list[dict[str, Any]]:
-    """Return events as the service exports them: the third decision ends with the default, the fifth waits."""
+    """Return events as the service exports them: two windows end with a reward, one with the default."""
     rows: list[dict[str, Any]] = [{"kind": "config", "id": None, "arm": None, "value": None, "p": None}]
     for i, arm in enumerate(["a", "b", "a", "b", "a"]):
         rows.append({"kind": "decision", "id": f"d{i}", "arm": arm, "value": None, "p": 0.5, "context": '{"age": 30}'})
     rows += [{"kind": "reward", "id": f"d{i}", "arm": arm, "value": value, "p": 0.5}
-             for i, arm, value in ((1, "b", 2.0), (0, "a", 9.0), (3, "b", 1.0))]  # fmt: skip
-    rows += [{"kind": "close", "id": "d0", "arm": "a", "value": 4.0, "p": 0.5},
-             {"kind": "close", "id": "d2", "arm": "a", "value": 0.0, "p": 0.5}]  # fmt: skip
+             for i, arm, value in ((1, "b", 1.0), (0, "a", 9.0), (3, "b", 1.0))]  # fmt: skip
+    rows += [{"kind": "close", "id": f"d{i}", "arm": arm, "value": value, "p": 0.5}
+             for i, arm, value in ((0, "a", 9.0), (1, "b", 1.0), (2, "a", 0.0))]  # fmt: skip
     return rows
 
 
@@ -242,14 +242,14 @@ def test_exports_of_the_service_are_read(form: str, tmp_path: Path) -> None:
     else:
         path.write_text("\n".join(json.dumps(row) for row in exported()))
     log = read_decisions(path, {}, contexts=True)
-    assert (log.labels, log.arms.tolist(), log.rewards.tolist()) == (("a", "b"), [0, 1, 0, 1], [4.0, 2.0, 0.0, 1.0])
-    assert (log.p.tolist(), log.dropped, list(log.known["age"])) == ([0.5] * 4, 1, [30] * 4)
-    assert one(path, arm="a").estimate == 2.0
+    assert (log.labels, log.arms.tolist(), log.rewards.tolist()) == (("a", "b"), [0, 1, 0], [9.0, 1.0, 0.0])
+    assert (log.p.tolist(), log.dropped, list(log.known["age"])) == ([0.5] * 3, 2, [30] * 3)
+    assert one(path, arm="a").estimate == 4.5
 
 
 def test_exports_without_propensities_are_refused() -> None:
     frame = pd.DataFrame(exported()).assign(p=None)
-    with pytest.raises(ValueError, match="p is missing in 4 of 4 decisions; a policy that does not say"):
+    with pytest.raises(ValueError, match="p is missing in 3 of 3 decisions; a policy that does not say"):
         hb.evaluate(frame, arm="a")
 
 

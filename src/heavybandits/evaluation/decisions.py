@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..logs.columns import NAMED, Kind, as_array, pick
-from ..logs.export import events, is_export, number_in
+from ..logs.export import events, is_export, number_in, rules_of
 from ..logs.frames import Frame, Source, frames_of
 from ..protocols import FloatArray, IntArray
 
@@ -126,12 +126,13 @@ def _others(frames: Sequence[Frame], taken: set[str]) -> dict[str, list[Any]]:
 
 
 def _from_export(frames: Sequence[Frame]) -> LoggedDecisions:
-    """Read the service's log: each decision with the reward that was learned of it.
+    """Read the service's log: each decision with its final reward.
 
-    With a default or a sum that is the value with which its window closed, else the reward that was reported.  Left out
-    are decisions that nobody drew: of a paused or finished experiment, and all but the first of a unit that keeps its
-    arm.
+    With a default or a sum that is the value with which its window closed: until then, only decisions that pay early
+    have a reward.  Left out are decisions that nobody drew: of a paused or finished experiment, and all but the first
+    of a unit that keeps its arm.
     """
+    final = rules_of(frames).final
     undrawn = 0
     decisions: dict[str, tuple[str, float, Any]] = {}
     paid: dict[str, Any] = {}
@@ -143,10 +144,8 @@ def _from_export(frames: Sequence[Frame]) -> LoggedDecisions:
                 undrawn += 1
             elif kind == "decision":
                 decisions[key] = (arm, number_in(p), told.get("context"))
-            elif kind in ("close", "reward") and key in decisions:
+            elif kind == final and key in decisions:
                 paid[key] = value
-            elif kind in ("cancel", "retract"):
-                paid.pop(key, None)
     kept = [key for key in decisions if not math.isnan(number_in(paid.get(key)))]
     rows = [decisions[key] for key in kept]
     labels = tuple(dict.fromkeys(arm for arm, _, _ in rows))

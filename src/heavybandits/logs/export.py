@@ -22,6 +22,18 @@ class Learned(NamedTuple):
     are_costs: bool
 
 
+class Rules(NamedTuple):
+    """Whether rewards are final only when their windows end, and whether they are costs."""
+
+    wait: bool
+    are_costs: bool
+
+    @property
+    def final(self) -> str:
+        """The kind of events that have the final rewards of decisions."""
+        return "close" if self.wait else "reward"
+
+
 def is_export(frames: Sequence[Frame]) -> bool:
     """Return whether all frames are exports of the service."""
     return all(set(frame.names) >= EXPORT and "reward" not in frame.names for frame in frames)
@@ -38,20 +50,37 @@ def learned_rewards(frames: Sequence[Frame]) -> Learned:
     >>> learned_rewards(frames_of(log, "compare"))
     Learned(arms=['a', 'b'], rewards=[2.0, 3.0], are_costs=False)
     """
-    rows: list[tuple[str, str, float]] = []
+    rules = rules_of(frames)
+    rows = [
+        (str(arm), paid) for frame in frames for kind, arm, value in events(frame, ["kind", "arm", "value"])
+        if kind in (rules.final, "observe") and not math.isnan(paid := number_in(value))
+    ]  # fmt: skip
+    return Learned([arm for arm, _ in rows], [paid for _, paid in rows], rules.are_costs)
+
+
+def rules_of(frames: Sequence[Frame]) -> Rules:
+    """Return the rules of an experiment: rewards with a default, and sums, are final when their windows end.
+
+    That is told by its creation, or in a part of the log without it by windows that ended with a reward.
+
+    Examples
+    --------
+    >>> from .frames import frames_of
+    >>> log = {"kind": ["reward", "close"], "id": ["d", "d"], "arm": ["a", "a"], "value": [2.0, 3.0], "p": [0.5, 0.5]}
+    >>> rules_of(frames_of(log, "compare"))
+    Rules(wait=True, are_costs=False)
+    """
     created: dict[str, Any] = {}
+    ended = False
     for frame in frames:
-        wanted = ["kind", "arm", "value", *(["config"] if "config" in frame.names else [])]
-        for kind, arm, value, *config in events(frame, wanted):
+        wanted = ["kind", "value", *(["config"] if "config" in frame.names else [])]
+        for kind, value, *config in events(frame, wanted):
             if kind == "config" and config:
                 created = _plain(config[0]).get("create") or created
-            if kind in ("reward", "observe", "close") and not math.isnan(paid := number_in(value)):
-                rows.append((kind, str(arm), paid))
+            ended = ended or (kind == "close" and not math.isnan(number_in(value)))
     rule = created.get("reward", {})
-    ended = any(kind == "close" for kind, _, _ in rows)
     waits = ended or rule.get("default") is not None or rule.get("combine") == "sum"
-    kept = [(arm, paid) for kind, arm, paid in rows if kind != "reward" or not waits]
-    return Learned([arm for arm, _ in kept], [paid for _, paid in kept], bool(created.get("minimise")))
+    return Rules(waits, bool(created.get("minimise")))
 
 
 def events(frame: Frame, wanted: Sequence[str]) -> Iterator[tuple[Any, ...]]:
