@@ -4,6 +4,8 @@ import ast
 import importlib
 import re
 import runpy
+import subprocess
+import sys
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -41,6 +43,20 @@ def test_quickstart_makes_its_table_and_its_picture(
     assert (tmp_path / "quickstart.png").read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.slow
+def test_the_study_in_the_readme_prints_its_table(tmp_path: Path) -> None:
+    section = (ROOT / "README.md").read_text().split("## Use it for studies")[1]
+    (tmp_path / "tails.toml").write_text(section.split("```toml\n")[1].split("```")[0])
+    run = [sys.executable, "-m", "heavybandits", "run", "tails.toml"]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, check=True)
+    printed, said = (
+        [line.strip() for line in text.splitlines() if line.strip()]
+        for text in (done.stdout, section.split("```\n")[3])
+    )
+    assert said[0].startswith("tails: regret")
+    assert printed[1 : len(said) + 1] == said
+
+
 def test_the_readme_knows_how_many_claims_the_paper_makes() -> None:
     assert f"checks the paper's {len(CLAIMS)} claims" in (ROOT / "README.md").read_text()
 
@@ -48,7 +64,7 @@ def test_the_readme_knows_how_many_claims_the_paper_makes() -> None:
 def test_the_verdict_in_the_readme_is_what_compare_says(capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "README.md").read_text()
     said = text.split("## Know when to stop")[1].split("```\n")[2]
-    exec(compile(python_blocks("README.md")[1], "stop.py", "exec"), {})
+    exec(compile(python_blocks("README.md")[2], "stop.py", "exec"), {})
     assert capsys.readouterr().out.startswith(said)
 
 
@@ -79,7 +95,9 @@ def test_the_page_on_evaluation_says_what_is_printed(
     monkeypatch.chdir(ROOT)
     first, second = python_blocks("docs/evaluate.md")
     exec(compile(first, "evaluate.py", "exec"), {})
-    assert capsys.readouterr().out in (ROOT / "docs/evaluate.md").read_text()
+    said = capsys.readouterr().out
+    assert said in (ROOT / "docs/evaluate.md").read_text()
+    assert said.startswith((ROOT / "README.md").read_text().split("## Know what it earned")[1].split("```\n")[2])
     exec(compile(second, "sample.py", "exec"), {})
     said = capsys.readouterr().out
     assert "at_random earns 0.00233" in said

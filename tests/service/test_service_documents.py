@@ -19,7 +19,7 @@ from heavybandits.service.storage import open_storage
 
 ROOT = Path(__file__).parents[2]
 SNIPPETS = {  # in Python, and for curl
-    "README.md": (1, 3),
+    "README.md": (1, 0),
     "docs/service.md": (1, 3),
     "docs/service-clients.md": (4, 0),
     "docs/service-experiments.md": (5, 6),
