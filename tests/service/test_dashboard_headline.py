@@ -110,6 +110,27 @@ def test_a_list_says_what_the_page_says() -> None:
         assert row.lift == (bars["green"].text if row.leader == "green" else "")
 
 
+def test_neither_list_nor_page_names_an_arm_that_a_guardrail_has_paused() -> None:
+    replica = played(experiment("blue", "green", guardrails=["errors <= +1%"]), coins(CLEAR, 200))
+    change(replica, Config(pause="green", why="green breaks the guardrail errors <= +1% against blue."))
+    row, found = glance(glimpse(replica)), known(taken(replica))
+    assert (row.evidence, row.leader, row.choices) == (brief(found), found.standing.leader, "2 arms")
+    assert row.evidence == "nothing to compare"
+    assert found.standing.sentences == (
+        "Only blue is left: the others are retired, or paused because they broke a guardrail.",
+    )
+    assert cards(found)[1][:2] == ("Verdict", "none")
+    change(replica, Config(resume="green"))
+    assert glance(glimpse(replica)).evidence == brief(known(taken(replica))) == "winner green"
+
+
+def test_a_control_that_is_retired_is_compared_with_no_more() -> None:
+    replica = played(experiment("blue", "green", "red"), coins(CLEAR | {"red": 0.1}, 200))
+    change(replica, Config(retire="blue"))
+    row, found = glance(glimpse(replica)), known(taken(replica))
+    assert (row.leader, row.lift, against_control(found)) == ("green", "", None)
+
+
 def test_what_was_earned_more_is_told_with_its_bounds() -> None:
     found = known(taken(played(experiment("blue", "green"), coins(CLEAR, 200))))
     gain, card = found.standing.gain, cards(found)[0]

@@ -41,6 +41,8 @@ def in_brief(view: ExperimentView, found: Evidence | None, lead: Lead | None, re
         if lead is None or lead.low <= 0.0 <= lead.high:
             return "decides by context"
         return f"{'costs' if view.minimise else 'earns'} {'more' if lead.low > 0.0 else 'less'} than {view.control}"
+    if len(found.estimates) == 1:
+        return "nothing to compare"
     if found.winner is not None:
         return f"winner {found.winner}"
     if found.is_close:
@@ -114,6 +116,8 @@ def until_verdict(view: ExperimentView, found: Evidence | None, traffic: Traffic
         return HeadlineCard("Verdict", "finished", f"All new decisions are for {view.finished_with}.")
     if found is None:
         return HeadlineCard("Verdict", "none", "No arm is the best for every context.")
+    if len(found.estimates) == 1:
+        return HeadlineCard("Verdict", "none", "There is only one arm to choose.")
     if found.winner is not None:
         return HeadlineCard("Verdict", f"{found.winner} wins", "It is shown to be better than every other arm.", "good")
     if found.is_close:

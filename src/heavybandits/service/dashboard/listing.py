@@ -14,7 +14,7 @@ from ..forms import ExperimentView
 from ..log.turn import Outcome
 from ..replicas.against_control import AgainstControl
 from ..replicas.replica import Replica
-from ..replicas.standing import RIVALS_WEIGHED, came_so_far
+from ..replicas.standing import RIVALS_WEIGHED, came_so_far, still_compared
 from ..storage.rows import Progress
 from .headline import in_brief
 from .intervals import in_words
@@ -94,6 +94,7 @@ class Glimpse(NamedTuple):
     rewards: int
     came: int  # rewards that are not final when they come
     traffic: Traffic
+    ruled_out: list[str]  # arms that a guardrail has paused
 
 
 class Glance(NamedTuple):
@@ -139,25 +140,27 @@ def glimpse(replica: Replica) -> Glimpse:
         rewards,
         came_so_far(replica.spec, replica.totals),
         traffic(replica.totals),
+        [arm for arm in replica.arms if replica.is_ruled_out(arm)],
     )
 
 
 def glance(of: Glimpse) -> Glance:
     """Work out a row."""
     view = of.view
-    arms = [arm.name for arm in view.arms if arm.state != "retired"]
-    choices = plural(len(arms), "arm") if view.points is None else "points"
+    n_arms = sum(arm.state != "retired" for arm in view.arms)
+    choices = plural(n_arms, "arm") if view.points is None else "points"
     if of.ledger is None or of.rewards == 0:
         lead = None if of.against_control is None else of.against_control.lead()
         brief = in_brief(view, None, lead, of.rewards, of.came)
         return Glance(view.state, choices, None, 0, brief, False, "", of.traffic)
+    arms = still_compared(view, of.ruled_out)
     found = of.ledger.evidence(arms, view.control, of.delta, of.eps, closest=RIVALS_WEIGHED)
     leader, lift = found.winner or found.leader, ""
     if leader is not None and leader != view.control:
         about = found.about(leader)
         if not math.isnan(about.lift):
             lift = in_words(about.lift, about.lift_low, about.lift_high)
-        elif not math.isnan(found.estimates[view.control]):  # of both signs, or medians
+        elif not math.isnan(found.estimates.get(view.control, math.nan)):  # of both signs, or medians
             lift = in_words(*found.difference(leader), is_lift=False)
     position = 0 if leader is None else [arm.name for arm in view.arms].index(leader)
     settled = found.winner is not None or view.finished_with is not None

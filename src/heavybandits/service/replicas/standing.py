@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._format import in_time, number, plural
 from ...evidence.gain import Gain
 from ...evidence.report import ArmEvidence, Evidence
+from ..forms import ExperimentView
 from ..spec import POINT, Experiment
 from .against_control import Lead
 from .totals import Totals
@@ -66,8 +68,9 @@ class Standing(NamedTuple):
 
 
 def assessed(of: Taken, report: ExperimentReport) -> Standing:
-    """Compare the arms that are not retired, nor paused because they broke a guardrail."""
-    arms = [arm for arm in report.arms if arm.state != "retired" and arm.name not in of.ruled_out]
+    """Compare the arms that may still be the winner."""
+    names, stop = still_compared(of.view, of.ruled_out), of.spec.stop
+    arms = [arm for arm in report.arms if arm.name in names]
     last = of.view.finished_with
     finished = () if last is None else (f"Finished: all new decisions are for {last}.",)
     if report.points is not None:
@@ -79,11 +82,12 @@ def assessed(of: Taken, report: ExperimentReport) -> Standing:
         told = of.against_control.sentence(lead) if report.rewards else _nothing_yet(of, report.pending)
         return Standing(leader, values, sign, (*finished, told), None, lead)
     assert of.ledger is not None
-    names, stop = [arm.name for arm in arms], of.spec.stop
     found = of.ledger.evidence(names, of.view.control, stop.delta, stop.eps, closest=RIVALS_WEIGHED)
     counted = found.estimates
     values = {arm.name: arm.mean if math.isnan(counted[arm.name]) else counted[arm.name] for arm in arms if arm.rewards}
     said = found.sentences if report.rewards else (_nothing_yet(of, report.pending),)
+    if len(names) == 1 < len(report.arms):
+        said = (f"Only {names[0]} is left: the others are retired, or paused because they broke a guardrail.",)
     if finished and found.winner is None:
         said = said[:1]  # nobody waits for a verdict any more
     values, sign = _finite(values), of.spec.sign
@@ -91,6 +95,11 @@ def assessed(of: Taken, report: ExperimentReport) -> Standing:
     # If arms change, those that are played at other times seem to differ though they never do.
     gain = None if of.spec.drift else of.ledger.gain(found, of.view.control, stop.delta)
     return Standing(found.leader, values, sign, (*finished, *said), found, lifted=lifted, gain=gain)
+
+
+def still_compared(view: ExperimentView, ruled_out: Collection[str]) -> list[str]:
+    """Return the arms that may still be the winner: neither retired, nor paused because they broke a guardrail."""
+    return [arm.name for arm in view.arms if arm.state != "retired" and arm.name not in ruled_out]
 
 
 def _finite(values: dict[str, float]) -> dict[str, float]:
