@@ -100,6 +100,27 @@ def test_rewards_of_both_signs_need_the_least_reward() -> None:
     assert -0.2 < stated.low < 0.0 < stated.high < 0.2
 
 
+def test_sentences_say_that_negative_rewards_count_as_zero() -> None:
+    rng = np.random.default_rng(3)
+    log = coins() | {"reward": rng.uniform(-1.0, 1.0, 6000)}
+    assert str(one(log, arm="red", cap=1.0)).startswith("Counting rewards from 0 to 1, red earns")
+    assert one(log, policy="auto-mean", floor=0.1, cap=1.0).sentences[0].startswith("Counting rewards from 0 to 1, ")
+    late = log | {"reward": np.where(np.arange(6000) < 100, np.abs(log["reward"]), log["reward"])}
+    assert "Counting rewards from 0 to 1, " in str(one(late, arm="red"))  # the first rewards decided
+    found = hb.evaluate(log, arm=["blue", "red"], cap=1.0)
+    assert all("ounting rewards from 0 to 1, " in line for line in found.sentences if "ounting" in line)
+
+
+def test_numbers_that_are_too_large_to_add_up_are_refused() -> None:
+    log = coins()
+    huge = log | {"reward": np.where(np.arange(6000) == 7, 1e308, 1.0)}
+    with pytest.raises(ValueError, match=r"no reward, divided by its p, must exceed 1e\+145 in size, got"):
+        one(huge, arm="red")
+    assert math.isfinite(one(huge, arm="red", cap=2.0).high)
+    rare = log | {"p": np.where(np.arange(6000) == 7, 1e-300, log["p"])}
+    assert math.isfinite(one(rare | {"reward": 0.0 * log["reward"]}, arm="red").estimate)
+
+
 def test_shifted_rewards_shift_everything() -> None:
     log = coins()
     base = one(log, arm="red", cap=(0.0, 1.0))

@@ -23,6 +23,7 @@ from .targets import Target, always, chosen_by, require_coverage
 from .value import Counting, Value, Weighted, gap, weighted_value
 
 __all__ = ["Candidates", "Value", "evaluate"]
+LARGEST = 1e145  # reward / p: sums of their squares are then finite
 DOUBTFUL = 4.0  # standard errors by which the mean weight may differ from 1
 
 
@@ -122,6 +123,12 @@ def evaluate(
         raise ValueError("evaluate: give one of arm, by and policy")
     found = read_decisions(log, columns, contexts=not arms)
     limits = _limits_of(found.rewards, cap)
+    counted = limits.counted(found.rewards) if limits.stated else found.rewards
+    with np.errstate(over="ignore"):
+        most = float((np.abs(counted) / found.p).max())
+    if most > LARGEST:
+        raise ValueError(f"{found.source}: no reward, divided by its p, must exceed {LARGEST:g} in size, got {most:g}; "
+                         "use a larger unit, or a cap")  # fmt: skip
     floor = _floor(found, stated)
     if policy is not None:
         return _learning(found, policy, limits, floor, delta, seed)
@@ -213,7 +220,8 @@ def _notes(log: LoggedDecisions, one: Weighted, limits: Counting) -> tuple[str, 
     if math.isfinite(limits.high) and not limits.stated:
         notes.append(f"The interval takes rewards to be 0 or {limits.high:g}, as all of this log are; state cap if "
                      "they can be more.")  # fmt: skip
-    error = float(one.weights.std()) / math.sqrt(len(one.weights))
+    with np.errstate(over="ignore"):
+        error = float(one.weights.std()) / math.sqrt(len(one.weights))
     if abs(mean - 1.0) > DOUBTFUL * max(error, 1e-9):
         notes.append(f"Its weights are {mean:.3g} on average, where 1 is expected: p may be wrong, or the log could "
                      "not make some of its decisions.")  # fmt: skip

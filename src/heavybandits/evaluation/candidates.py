@@ -25,7 +25,7 @@ class Candidates:
     values
         What each earns.
     leads
-        By how much the first earns more than each other one, by its name; each is wrong in at most delta/K of logs.
+        By how much the first earns more than each other one, by its name; each end is wrong in at most delta/K of logs.
     winner
         The target that is shown to earn more than every other one, or None.
     delta
@@ -44,7 +44,8 @@ class Candidates:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What is known, in plain words."""
-        first, counted = self.values[0].target, limited(next(iter(self.leads.values())).cap)
+        first, lead = self.values[0].target, next(iter(self.leads.values()))
+        counted = limited(lead.cap, lead.has_one_sign)
         head = (
             f"{first} is the winner: {counted[:1].lower()}{counted[1:]}it earns more than every other candidate (wrong "
             f"in at most {100 * self.delta:g}% of logs)."

@@ -98,5 +98,5 @@ def replayed_value(
         target=name, estimate=float(rewards.mean()), low=low, high=high, method="replay", effective=float(n),
         covered=1.0, largest=largest_shares(np.ones(n), rewards), used=n, decisions=len(log.arms),
         logged=float(counted.mean()), lead=None, cap=(limits.low, limits.high) if limits.stated else None,
-        delta=delta, notes=(note,),
+        delta=delta, notes=(note,), has_one_sign=limits.has_one_sign(log.rewards),
     )  # fmt: skip

@@ -35,6 +35,10 @@ class Counting:
         """Return rewards as they count."""
         return np.clip(rewards, self.low, self.high)
 
+    def has_one_sign(self, rewards: FloatArray) -> bool:
+        """Return whether no reward is below a lower limit of 0."""
+        return self.low != 0.0 or not bool((rewards < 0.0).any())
+
 
 @dataclass(frozen=True)
 class Weighted:
@@ -96,12 +100,15 @@ class Gap:
         An estimate and an interval that holds at all times, counting rewards within the cap.
     cap
         From which amount to which rewards count.
+    has_one_sign
+        Whether no reward is below a cap that begins at 0.
     """
 
     estimate: float
     low: float
     high: float
     cap: tuple[float, float]
+    has_one_sign: bool = True
 
 
 def gap(one: Weighted, other: Weighted, limits: Counting, delta: float, skipped: int = 0) -> Gap:
@@ -114,7 +121,8 @@ def gap(one: Weighted, other: Weighted, limits: Counting, delta: float, skipped:
     mine, theirs = one.weights[rest], other.weights[rest]
     low = least_mean(theirs, mine * paid + theirs * (wide - paid), other.most, delta / 2.0) - wide
     high = wide - least_mean(mine, theirs * paid + mine * (wide - paid), one.most, delta / 2.0)
-    return Gap(snips(mine, paid) - snips(theirs, paid), low, high, (limits.low, limits.high))
+    has_one_sign = limits.has_one_sign(one.rewards)
+    return Gap(snips(mine, paid) - snips(theirs, paid), low, high, (limits.low, limits.high), has_one_sign)
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,6 +157,8 @@ class Value:
         How often the interval may be wrong.
     notes
         What else to know.
+    has_one_sign
+        Whether no reward is below a cap that begins at 0.
     """
 
     target: str
@@ -166,6 +176,7 @@ class Value:
     cap: tuple[float, float] | None
     delta: float
     notes: tuple[str, ...] = ()
+    has_one_sign: bool = True
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
@@ -206,8 +217,9 @@ def effective_size(weights: FloatArray) -> float:
     >>> effective_size(np.array([2.0, 2.0, 0.0, 0.0]))
     2.0
     """
-    squares = float(np.sum(weights**2))
-    return float(weights.sum()) ** 2 / squares if squares > 0.0 else 0.0
+    if not (most := float(weights.max(initial=0.0))):
+        return 0.0
+    return float((weights / most).sum()) ** 2 / float(((weights / most) ** 2).sum())
 
 
 def largest_shares(weights: FloatArray, rewards: FloatArray) -> tuple[float, ...]:
@@ -238,4 +250,5 @@ def weighted_value(
         decisions=len(one.weights), logged=ips(logged.weights, counted),
         lead=None if between is None else gap(one, logged, between, delta, skipped),
         cap=(limits.low, limits.high) if limits.stated else None, delta=delta, notes=notes,
+        has_one_sign=limits.has_one_sign(one.rewards),
     )  # fmt: skip

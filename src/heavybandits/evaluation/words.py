@@ -14,18 +14,22 @@ FEW = 30  # effective decisions
 ONE_TERM = 0.2  # of the estimate: such a term makes it depend on one decision
 
 
-def limited(cap: tuple[float, float] | None) -> str:
-    """Say between what rewards count.
+def limited(cap: tuple[float, float] | None, has_one_sign: bool = True) -> str:
+    """Say between what rewards count; that they count from 0 on goes without saying if none is negative.
 
     Examples
     --------
     >>> limited((0.0, 50.0)), limited((-1.0, 1.0)), limited(None)
     ('Counting at most 50 per decision, ', 'Counting rewards from -1 to 1, ', '')
+    >>> limited((0.0, 50.0), has_one_sign=False)
+    'Counting rewards from 0 to 50, '
     """
     if cap is None or not math.isfinite(cap[1]):
         return ""
     low, high = cap
-    return f"Counting at most {high:g} per decision, " if low == 0.0 else f"Counting rewards from {low:g} to {high:g}, "
+    if low == 0.0 and has_one_sign:
+        return f"Counting at most {high:g} per decision, "
+    return f"Counting rewards from {low:g} to {high:g}, "
 
 
 def range_in_words(low: float, high: float) -> str:
@@ -45,7 +49,7 @@ def range_in_words(low: float, high: float) -> str:
 
 def about_value(value: Value) -> list[str]:
     """Return the sentences about a value."""
-    prefix = limited(value.cap)
+    prefix = limited(value.cap, value.has_one_sign)
     said = [
         f"{prefix}{value.target} earns {number(value.estimate)} per decision, estimated from the "
         f"{plural(value.used, 'decision')} (of {value.decisions:,}) that it might have made; the log itself earned "
@@ -79,7 +83,7 @@ def about_lead(one: str, other: str, lead: Gap) -> str:
     >>> about_lead("green", "blue", Gap(0.5, 0.2, 0.8, (0.0, 9.0)))
     'Counting at most 9 per decision, green earns more than blue: by 0.500, between 0.200 and 0.800.'
     """
-    counted = limited(lead.cap)
+    counted = limited(lead.cap, lead.has_one_sign)
     interval = range_in_words(lead.low, lead.high)
     if lead.low > 0.0:
         return f"{counted}{one} earns more than {other}: by {number(lead.estimate)}, {interval}."
