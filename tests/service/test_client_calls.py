@@ -108,8 +108,11 @@ def test_arms_and_attributes_that_are_none_are_refused_in_clear_words() -> None:
 
 
 def test_attributes_are_sent_in_plain_types_and_nan_is_missing() -> None:
-    given = {"age": math.nan, "when": pd.NaT, "size": np.float32("nan"), "n": np.int64(3), "at": datetime(2026, 1, 2)}
+    at = datetime(2026, 1, 2)
+    given = {"age": math.nan, "when": pd.NaT, "size": np.float32("nan"), "n": np.int64(3), "at": at}
     plain = {"age": None, "when": None, "size": None, "n": 3, "at": "2026-01-02T00:00:00"}
+    given |= {"fine": np.datetime64(at, "ns"), "gap": np.datetime64("NaT", "ns")}
+    plain |= {"fine": "2026-01-02T00:00:00", "gap": None}
     calls = Calls("http://h")
     assert json.loads(calls.decide("x", attributes=given).content or b"")["context"] == {"attributes": plain}
     assert json.loads(calls.add_arm("x", "a", attributes=given).content or b"")["attributes"] == plain

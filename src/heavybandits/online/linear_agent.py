@@ -273,7 +273,7 @@ class LinearAgent(BaseAgent):
         if known_as is None:
             lost = self._awaited.add(row_key := tuple(numbers.tolist()), row_key)
         else:
-            lost = self._awaited.add(known_as(arm), numbers)
+            lost = self._awaited.add(known_as(arm), numbers.copy())  # without the other rows
         if lost is not None:
             self._give_up(lost)
         self._change_over()

@@ -86,6 +86,8 @@ def test_linear_agents_with_rows_are_copied_as_before() -> None:
     [
         (lambda agent: agent.select({"age": "old"}), "attribute 'age' must be a number"),
         (lambda agent: agent.select({"country": "CA", "new": [1]}), "attribute 'new' must be"),
+        (lambda agent: agent.select(pd.DataFrame({"age": [3, "old"]})), "attribute 'age' must be a number"),
+        (lambda agent: agent.select(pd.DataFrame({"new": [3, "old"]})), "attribute 'new' must be a number"),
         (lambda agent: agent.select({3: 1}), "named by text, got 3"),
         (lambda agent: agent.select(5), "must be a mapping of names to values, got 5"),
         (lambda agent: agent.select({"x": 1}, arms=["a", "d"]), "arms must be among .* got 'd'"),
@@ -176,6 +178,14 @@ def test_late_rewards_fit_although_features_came_in_between() -> None:
     for arm, context in reversed(list(zip(chosen, contexts, strict=True))):
         agent.update(arm, 1.0, context=context)
     assert agent.pending == 0
+
+
+def test_a_pending_decision_keeps_its_own_row_only() -> None:
+    agent = hb.LinearAgent(POLICY, arms=["a", "b", "c"])
+    agent.select(VISITOR)
+    ((_, row),) = agent._awaited.entries
+    assert isinstance(row, np.ndarray)
+    assert row.base is None
 
 
 def test_contexts_of_equal_values_are_equal() -> None:

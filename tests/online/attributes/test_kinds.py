@@ -117,6 +117,12 @@ def test_what_does_not_fit_is_refused_with_the_name(kind: str, value: object) ->
         declared("it", kind).plain(value)
 
 
+@pytest.mark.parametrize("kind", ["number", "category"])
+def test_numbers_that_python_does_not_print_are_refused_with_the_name(kind: str) -> None:
+    with pytest.raises(ValueError, match=r"attribute 'it' must be .* got a whole number of thousands of digits"):
+        declared("it", kind).plain(10**5000)
+
+
 @pytest.mark.parametrize("value", [[1], {"a": 1}, b"x", object()])
 def test_other_types_are_no_values(value: object) -> None:
     with pytest.raises(TypeError, match="attribute 'it' must be"):

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from operator import is_
 from reprlib import repr as brief
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ..linear_agent import LinearAgent
 from ..pending import Assigned, padded
 from .encoder import MOST_ATTRIBUTE_COLUMNS, Encoder, Values
 from .kinds import Attribute
-from .tables import arm_name, arms_of, contexts_of, decision_key, is_table, read_key
+from .tables import DecisionKey, Known, arm_name, arms_of, contexts_of, decision_key, is_table, loaded_key, saved_key
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,19 +30,30 @@ if TYPE_CHECKING:
 Offers = dict[Any, Values | None]  # arms with their attributes; None for those that they were made with
 
 
-class Latest(NamedTuple):
-    """The visitor of the latest decision: a reward that comes at once needs no second check."""
+class Latest:
+    """The visitor of the latest decision: a reward that comes at once needs no second check.
 
-    names: tuple[Any, ...]
-    given: tuple[Any, ...]
-    values: Values
+    Parameters
+    ----------
+    context
+        The attributes as they were given.
+    values
+        The same, checked.
+    known
+        These, to tell decisions apart.
+    """
+
+    __slots__ = ("given", "known", "names", "values")
+
+    def __init__(self, context: dict[Any, Any], values: Values, known: Known) -> None:
+        self.names, self.given, self.values, self.known = tuple(context), tuple(context.values()), values, known
 
     def is_equal(self, context: Any) -> bool:
         """Return whether a context is that of this visitor: the same objects, as values need not be comparable."""
         return type(context) is dict and tuple(context) == self.names and all(map(is_, context.values(), self.given))
 
 
-NO_VISITOR = Latest((), (), {})
+NO_VISITOR = Latest({}, {}, frozenset())
 
 
 class AttributeAgent(LinearAgent):
@@ -113,25 +124,26 @@ class AttributeAgent(LinearAgent):
         for name in self._encoder.arms:
             if not isinstance(name, NAME_TYPES):
                 raise TypeError(f"LinearAgent: to be saved, arms must be named by text or numbers, got {name!r}")
-        pending = [[key, padded(row, self.n_features).tolist()] for key, row in self._awaited.entries]
+        pending = [[saved_key(key), padded(row, self.n_features).tolist()] for key, row in self._awaited.entries]
         return {**super()._parts(), "pending": pending, "encoder": self._encoder.saved(), "open": self._is_open}
 
     @staticmethod
     def _checked(contents: Contents) -> dict[str, Any]:
         header = dict(contents.header)
         encoder, is_open, pending = header.pop("encoder"), bool(header.pop("open")), header["pending"]
-        keys = [read_key(key) for key, _ in pending]
+        keys = [loaded_key(key) for key, _ in pending]
         parts = LinearAgent._checked(contents._replace(header={**header, "pending": [row for _, row in pending]}))
         if len(Encoder.loaded(encoder).labels) > parts["n_features"]:
             raise ValueError(f"there must be at most {parts['n_features']} columns")
-        return {**parts, "pending": list(zip(keys, parts["pending"], strict=True)), "encoder": encoder, "open": is_open}
+        waiting = list(zip(map(saved_key, keys), parts["pending"], strict=True))
+        return {**parts, "pending": waiting, "encoder": encoder, "open": is_open}
 
     def __setstate__(self, parts: dict[str, Any]) -> None:
         self._encoder, self._is_open, self._latest = Encoder.loaded(parts["encoder"]), parts["open"], NO_VISITOR
         self._warned_of = set()
         super().__setstate__({**parts, "pending": ()})
         for key, row in parts["pending"]:
-            self._awaited.add(key, np.array(row))
+            self._awaited.add(loaded_key(key), np.array(row))
 
     @property
     def arms(self) -> list[Any]:
@@ -262,8 +274,12 @@ class AttributeAgent(LinearAgent):
         'n1'
         >>> agent.update("n1", 0.5, context={"country": "CA"}, arms=news)
         """
-        if is_table(context):
-            chosen: Any = [self._decide_for(row, arms, None, None, asks=False).arm for row in contexts_of(context)]
+        if type(context) is not dict and is_table(context):  # the second check takes longer
+            visitors, new = contexts_of(context), dict[str, Attribute]()
+            with self._lock:
+                for visitor in visitors:  # before any of them gets a decision
+                    self._encoder.visitors.checked(visitor, new)
+            chosen: Any = [self._decide_for(visitor, arms, None, None, asks=False).arm for visitor in visitors]
         else:
             chosen = self._decide_for(context, arms, None, None, asks=False).arm
         if self._encoder.has_refused:
@@ -290,10 +306,10 @@ class AttributeAgent(LinearAgent):
             visitor, offers = self._understood(self._encoder, context, arms)
             if arm is not None and arm not in offers:
                 raise ValueError(f"LinearAgent: arm must be one of {brief(list(offers))}, got {brief(arm)}")
-            rows = self._rows(visitor, offers)
+            rows, known = self._rows(visitor, offers), frozenset(visitor.items())
             if type(context) is dict:
-                self._latest = Latest(tuple(context), tuple(context.values()), visitor)
-            return self._assign_row(rows, arm, key, asks, lambda name: decision_key(name, visitor, offers[name]))
+                self._latest = Latest(context, visitor, known)
+            return self._assign_row(rows, arm, key, asks, lambda name: decision_key(name, known, offers[name]))
 
     def _understood(self, encoder: Encoder, context: Any, arms: Any) -> tuple[Values, Offers]:
         """Return the attributes of a visitor and of arms in plain types; refuse what does not fit.  Nothing changes."""
@@ -301,7 +317,7 @@ class AttributeAgent(LinearAgent):
         if arms is None:
             if not encoder.arms:
                 raise ValueError("LinearAgent: arms must be given, because the agent has none of its own")
-            return visitor, dict.fromkeys(encoder.arms)
+            return visitor, encoder.own
         given = arms_of(arms)
         if not self._is_open or (encoder.arms and None not in given.values()):
             for name in given:
@@ -394,20 +410,21 @@ if it is missing, got 0.5
         if self._encoder.visitors.attributes:
             raise ValueError(f"LinearAgent: {advice}, what select was given (or {{}} if nothing is known)")
 
-    def _settled(self, arm: Any, context: Any, arms: Any) -> tuple[Any, Values, Offers]:
-        """Return an arm, and the attributes of the visitor and of the arm."""
+    def _settled(self, arm: Any, context: Any, arms: Any) -> tuple[DecisionKey, Values, Offers]:
+        """Return the key of a decision, and the attributes of the visitor and of the arm."""
         arm = arm_name(arm)
         if arms is None and arm in self._encoder.arms:  # the most common case by far
             if self._latest.is_equal(context):
-                return arm, self._latest.values, {arm: None}
-            return arm, self._encoder.visitors.checked({} if context is None else context), {arm: None}
-        visitor, offers = self._understood(self._encoder, context, [arm] if arms is None else arms)
-        if arm not in offers:
-            raise ValueError(f"LinearAgent: arm must be one of {brief(list(offers))}, got {brief(arm)}")
-        return arm, visitor, {arm: offers[arm]}
+                return decision_key(arm, self._latest.known, None), self._latest.values, {arm: None}
+            offers: Offers = {arm: None}
+            visitor = self._encoder.visitors.checked({} if context is None else context)
+        else:
+            visitor, offers = self._understood(self._encoder, context, [arm] if arms is None else arms)
+            if arm not in offers:
+                raise ValueError(f"LinearAgent: arm must be one of {brief(list(offers))}, got {brief(arm)}")
+        return decision_key(arm, frozenset(visitor.items()), offers[arm]), visitor, {arm: offers[arm]}
 
-    def _learn_arm(self, arm: Any, visitor: Values, offers: Offers, reward: float, selected: bool) -> None:
-        key = decision_key(arm, visitor, offers[arm])
+    def _learn_arm(self, key: DecisionKey, visitor: Values, offers: Offers, reward: float, selected: bool) -> None:
         if selected and key in self._awaited:
             self._learn_row(padded(self._awaited.first(key), self.n_features), reward, key)
         else:
@@ -465,8 +482,7 @@ if it is missing, got 0.5
         0
         """
         with self._lock:
-            arm, visitor, offers = self._settled(arm, context, arms)
-            key = decision_key(arm, visitor, offers[arm])
+            key = self._settled(arm, context, arms)[0]
             if key not in self._awaited:
                 raise ValueError(f"LinearAgent: arm must have a pending decision with this context to be cancelled, "
                                  f"got {brief(arm)} without one")  # fmt: skip

@@ -27,6 +27,7 @@ from .kinds import (
     Plain,
     attribute_for,
     declared,
+    in_python,
     is_missing,
     loaded,
     saved,
@@ -34,7 +35,7 @@ from .kinds import (
 
 Values = dict[str, Plain]  # attributes that are not missing, in plain types
 
-SURE_TYPES = (str, bool, int)  # values of these types are neither missing nor NumPy's
+SURE_TYPES = (float, str, bool, int)  # values of these types are not NumPy's, and missing only if they are NaN
 MOST_ATTRIBUTE_COLUMNS = 512  # the time of a decision grows as their square
 
 
@@ -67,10 +68,11 @@ class Side:
             if attribute is None:
                 self._check_name(name)
             if type(value) not in SURE_TYPES:  # the other checks take longer
-                if isinstance(value, np.generic):
-                    value = value.item()
+                value = in_python(value)
                 if is_missing(value):
                     continue
+            elif value != value:
+                continue
             made[name] = (attribute or self._found(name, value, new)).plain(value)
         return made
 
@@ -108,6 +110,8 @@ class Side:
         for name, attribute in self.attributes.items():
             value = values.get(name)
             made += attribute.missing(new_slot) if value is None else attribute.features(value, new_slot)
+        if self.attributes.keys() >= values.keys():  # nothing is new
+            return made
         for name, value in values.items():
             if name not in self.attributes:
                 self.attributes[name] = self._sized_up.pop(name) if name in self._sized_up else self._new(name, value)
@@ -151,6 +155,7 @@ class Encoder:
         self.visitors, self.offers = Side("visitors", self._schema), Side("arms", self._schema)
         self.labels: list[str] = []  # of columns
         self.arms: dict[Any, int] = {}  # arms with a model of their own, in order
+        self.own: dict[Any, Values | None] = {}  # the same, each with None, as rows takes them
         self._arm_features: list[Features] = []  # of their attributes
         self._arm_columns: list[int] = []  # those that say which arm it is
         self._offer_columns: list[int] = []  # by slot
@@ -205,7 +210,7 @@ class Encoder:
             )
         self.offers.size_up(list(arms.values()))
         for name, values in arms.items():
-            self.arms[name] = len(self.arms)
+            self.arms[name], self.own[name] = len(self.arms), None
             self._arm_columns.append(self._column(str(name)))
             self._add_products(str(name))
             self._arm_features.append(self.offers.features(values, self._new_offer_slot))
@@ -253,12 +258,10 @@ class Encoder:
         self._visits += 1
         for slot, number in of_visitor:
             self._sums[slot] += number
-        of_arms: list[Features] = []
-        given = [values for values in offers.values() if values]
-        if given:
-            self.offers.size_up(given)
-        if given or self.offers.attributes:
-            of_arms = [self._features_of(arm, values) for arm, values in offers.items()]
+        if not (self.offers.attributes or any(offers.values())):  # the most common case by far
+            return self._table(of_visitor, tuple(offers), [])
+        self.offers.size_up([values for values in offers.values() if values])
+        of_arms = [self._features_of(arm, values) for arm, values in offers.items()]
         return self._table(of_visitor, tuple(offers), of_arms)
 
     def average_rows(self) -> FloatArray:
@@ -273,11 +276,11 @@ class Encoder:
         slots, numbers = zip(*of_visitor, strict=True) if of_visitor else ((), ())
         if slots:
             table.put(layout.cells.take(slots, 1), numbers)  # the numbers again and again, once for each row of cells
-        for line, features in zip(table, of_arms, strict=False):
+        for line, features in enumerate(of_arms):
             for slot, number in features:
-                line[self._offer_columns[slot]] = number
+                table[line, self._offer_columns[slot]] = number
                 if slots and not self.arms:
-                    line[self._products[slot, slots]] = number * np.array(numbers)
+                    table[line, self._products[slot, slots]] = number * np.array(numbers)
         return table
 
     def _layout(self, names: tuple[Any, ...]) -> Layout:
@@ -341,6 +344,7 @@ class Encoder:
         made.labels = [str(label) for label in stored["labels"]]
         made._sums, made._visits = [float(total) for total in stored["sums"]], int(stored["visits"])
         made.arms = {arm: number for number, arm in enumerate(stored["arms"])}
+        made.own = dict.fromkeys(made.arms)
         made._arm_features = [[(int(slot), float(x)) for slot, x in features] for features in stored["arm_features"]]
         made._arm_columns, made._offer_columns, made._visitor_columns = (
             [int(column) for column in stored[f"{whose}_columns"]] for whose in ("arm", "offer", "visitor")

@@ -35,6 +35,7 @@ NewSlot = Callable[[str], int | None]  # returns the next slot, which gets this 
 MOST_CATEGORY_LEVELS = 25  # of an attribute, unless its schema says otherwise; the rest are "other"
 LONGEST_LEVEL = 200  # characters
 LARGEST_NUMBER = 1e30
+UNPRINTABLE = 10**4000  # Python refuses to print numbers that are not much larger
 LARGEST_SLOT = 1e40  # so that linear agents accept products of two
 OUTLIER_REACH = 10.0  # how many times the distance of the quartiles a number may lie beyond them
 FIRST_BLOCK, LAST_BLOCK = 8, 64  # values between two looks at the quartiles
@@ -104,7 +105,9 @@ class Attribute:
 
     def _refused(self, value: Any) -> Exception:
         error = ValueError if isinstance(value, float | int | str) else TypeError
-        return error(f"attribute {self.name!r} must be {self.expected}, or None if it is missing, got {brief(value)}")
+        has_end = not isinstance(value, int) or abs(value) < UNPRINTABLE
+        got = brief(value) if has_end else "a whole number of thousands of digits"
+        return error(f"attribute {self.name!r} must be {self.expected}, or None if it is missing, got {got}")
 
 
 @dataclass
@@ -185,7 +188,8 @@ class CategoryAttribute(Attribute):
     fixed: list[str] | None = None  # the only levels, if they were given beforehand
 
     def plain(self, value: Any) -> Plain:
-        if not isinstance(value, LEVEL_TYPES) or len(str(value)) > LONGEST_LEVEL:
+        is_endless = isinstance(value, int) and abs(value) > LARGEST_NUMBER
+        if not isinstance(value, LEVEL_TYPES) or is_endless or len(str(value)) > LONGEST_LEVEL:
             raise self._refused(value)
         return str(value)
 
@@ -301,21 +305,32 @@ ALL_KINDS = (NumberAttribute, BooleanAttribute, CategoryAttribute, HourAttribute
 ATTRIBUTE_KINDS: dict[str, type[Attribute]] = {each.kind: each for each in ALL_KINDS}
 
 
-def is_missing(value: Any) -> bool:
-    """Return whether a value says that nothing is known: None, NaN, or what data frames have for them.
+def in_python(value: Any) -> Any:
+    """Return a value of NumPy's in a type of Python's own; others stay as they are.
 
     Examples
     --------
-    >>> [is_missing(value) for value in (None, float("nan"), np.datetime64("NaT", "s"), 0, "")]
+    >>> in_python(np.float32(0.5)), in_python(np.datetime64("2026-05-17T18:30", "ns"))
+    (0.5, datetime.datetime(2026, 5, 17, 18, 30))
+    """
+    if not isinstance(value, np.generic):
+        return value
+    plain = value.item()
+    is_too_fine = isinstance(value, np.datetime64) and isinstance(plain, int)  # nanoseconds
+    return value.astype("M8[us]").item() if is_too_fine else plain
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value in a type of Python's own says that nothing is known: None, NaN, or those of data frames.
+
+    Examples
+    --------
+    >>> [is_missing(value) for value in (None, float("nan"), in_python(np.datetime64("NaT", "ns")), 0, "")]
     [True, True, True, False, False]
     """
-    if isinstance(value, LEVEL_TYPES):
-        return False
-    if isinstance(value, float):
-        return value != value
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return bool(isinstance(value, np.floating | np.datetime64) and value != value)
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
 
 
 def declared(name: str, description: Any) -> Attribute:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
 
 from .encoder import Values
+
+Known = frozenset[Any]  # attributes with their values; unlike a tuple, it remembers its hash
+DecisionKey = tuple[Any, Known, Known | None]
 
 ARM_COLUMN = "arm"  # of a data frame of arms without an index
 
@@ -96,23 +99,40 @@ def _different(names: list[Any], values: list[Any]) -> dict[Any, Any]:
     return arms
 
 
-def decision_key(arm: Any, visitor: Values, offer: Values | None) -> Hashable:
-    """Return what tells decisions apart: the arm, the attributes of the visitor, and those that came with the arm.
+def decision_key(arm: Any, known: Known, offer: Values | None) -> DecisionKey:
+    """Return what tells decisions apart: the arm, what is known of the visitor, and attributes that came with the arm.
 
     Examples
     --------
-    >>> decision_key("red", {"b": 1.0, "a": "x"}, None)
-    ('red', (('a', 'x'), ('b', 1.0)), None)
+    >>> decision_key("red", frozenset({"b": 1.0}.items()), None)
+    ('red', frozenset({('b', 1.0)}), None)
     """
-    return arm, tuple(sorted(visitor.items())), None if offer is None else tuple(sorted(offer.items()))
+    return arm, known, None if offer is None else frozenset(offer.items())
 
 
-def read_key(stored: Any) -> Hashable:
+def saved_key(key: DecisionKey) -> list[Any]:
+    """Return a key as JSON holds it.
+
+    Examples
+    --------
+    >>> saved_key(("red", frozenset({("b", 1.0), ("a", "x")}), None))
+    ['red', [('a', 'x'), ('b', 1.0)], None]
+    """
+    arm, known, offer = key
+    return [arm, sorted(known), None if offer is None else sorted(offer)]
+
+
+def loaded_key(stored: Any) -> DecisionKey:
     """Return a key from JSON, which has lists for tuples.
 
     Examples
     --------
-    >>> read_key(["red", [["a", "x"]], None])
-    ('red', (('a', 'x'),), None)
+    >>> loaded_key(["red", [["a", "x"]], None])
+    ('red', frozenset({('a', 'x')}), None)
     """
-    return tuple(map(read_key, stored)) if isinstance(stored, list) else stored
+    arm, known, offer = _as_tuples(stored)
+    return arm, frozenset(known), None if offer is None else frozenset(offer)
+
+
+def _as_tuples(stored: Any) -> Any:
+    return tuple(map(_as_tuples, stored)) if isinstance(stored, list | tuple) else stored

@@ -27,6 +27,8 @@ def json_attributes(attributes: Mapping[str, Any]) -> Object:
 
 
 def _plain_attribute(value: Any) -> Any:
+    if getattr(getattr(value, "dtype", None), "kind", None) == "M":
+        value = value.astype("M8[us]")  # in nanoseconds it would become a plain number
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, (float, datetime)) and value != value:
         return None
