@@ -26,7 +26,7 @@ for colour, (name, (noise, finite)) in zip(
     seen = chance > 1e-6
     axes.plot(sizes[seen], chance[seen], color=colour)
     end = sizes[seen][-1], chance[seen][-1]
-    side = {"ha": "right", "xytext": (-5, 0)} if name == "Gaussian" else {"xytext": (5, 7)}
+    side = {"ha": "right", "xytext": (-5, 0)} if name in ("Gaussian", "Student t 3") else {"xytext": (5, 7)}
     axes.annotate(f"{name}: {finite}", end, textcoords="offset points", color=colour, va="center", **side)
 axes.set(xscale="log", yscale="log", xlim=(0.01, 3e6), xlabel="size", ylabel="chance of more than that")
 axes.set_xticks(10.0 ** np.arange(-2, 5))

@@ -29,9 +29,11 @@ for row, (name, (draw, mean)) in enumerate(LAWS.items()):
         value = (weights * rewards).sum() / weights.sum()
         usual += value + 1.645 * np.sqrt(((weights * (rewards - value)) ** 2).sum()) / weights.sum() < mean
         ours += CAP - least_mean(weights, weights * (CAP - np.minimum(rewards, CAP)), 1.0 / P, 0.05) < capped
-    axes.barh([row - 0.2, row + 0.2], [usual, ours], 0.35, color=["#707070", "#c2185b"])
+    for y, misses, colour in ((row + 0.2, usual, "#707070"), (row - 0.2, ours, "#c2185b")):
+        axes.barh(y, misses, 0.35, color=colour)
+        axes.text(misses + 0.7, y, f"{misses}%", color=colour, va="center")
     print(f"{name}: the usual bound misses in {usual} of {RUNS} logs, betting in {ours}")
 axes.axvline(5, color="black", linewidth=0.8)
 axes.set(yticks=range(len(LAWS)), yticklabels=LAWS, xlabel="logs in which the upper bound misses, %; 5 are promised")
-axes.legend(["promised", "SNIPS + 1.645 standard errors", "betting, up to the cap"], loc="lower right")
+axes.legend(axes.containers[:2], ["SNIPS + 1.645 standard errors", "betting, for rewards up to 10"], loc="lower right")
 plt.show()
