@@ -148,17 +148,17 @@ import sys
 import heavybandits as hb
 agent = hb.Agent.load({path!r})
 agent.update(agent.select(), 1.0)
-folder = "heavybandits.algorithms.policies."
-print(sorted(name.removeprefix(folder) for name in sys.modules if name.startswith(folder)))
+for folder in ("heavybandits.algorithms.policies.", "heavybandits.world."):
+    print(sorted(name.removeprefix(folder) for name in sys.modules if name.startswith(folder)))
 """
 
 
 @pytest.mark.slow
-def test_loading_imports_the_code_of_no_other_policy(tmp_path: Path) -> None:
+def test_loading_imports_the_code_of_no_other_policy_and_no_noise(tmp_path: Path) -> None:
     hb.Agent(hb.UCB(), n_arms=2).save(tmp_path / "agent")
     command = [sys.executable, "-c", ONLY_ITS_OWN_POLICY.format(path=str(tmp_path / "agent"))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == "['ucb']\n"
+    assert done.stdout == "['ucb']\n[]\n"
 
 
 # What your own policy needs

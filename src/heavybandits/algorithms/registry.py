@@ -21,7 +21,6 @@ from typing import Any
 
 from .._validate import unknown
 from ..names import MODULES
-from ..world.noises import noises
 from .entries import ENTRIES, Entry, Facts, entries_of
 
 POLICY_FOLDERS = {"arms": "policies", "linear": "linear", "lipschitz": "lipschitz"}  # folders of policies
@@ -149,12 +148,7 @@ def make(kind: str, **parameters: Any) -> Any:
 def _make(what: str, kind: object, parameters: dict[str, Any]) -> Any:
     """Make a policy or an estimator; ``what`` says which is expected, and so which names an error suggests."""
     factory = _factory(what, kind)
-    given = {}
-    for name, value in parameters.items():
-        nested = isinstance(value, dict) and "kind" in value and value["kind"] not in noises()
-        given[name] = (
-            _make("estimator", value["kind"], {k: v for k, v in value.items() if k != "kind"}) if nested else value
-        )
+    given = {name: _made_inside(value) for name, value in parameters.items()}
     accepted = inspect.signature(factory).parameters
     for name in given:
         if name not in accepted:
@@ -164,6 +158,19 @@ def _make(what: str, kind: object, parameters: dict[str, Any]) -> Any:
         verb = "has" if len(missing) == 1 else "have"
         raise ValueError(f"{kind}: needs {' and '.join(missing)}, which {verb} no default")
     return factory(**given)
+
+
+def _made_inside(value: Any) -> Any:
+    """Return the policy or estimator that a parameter describes; a noise, or anything else, as it is."""
+    if not isinstance(value, dict) or "kind" not in value:
+        return value
+    kind, parameters = value["kind"], {name: inner for name, inner in value.items() if name != "kind"}
+    if not is_registered(kind):
+        from ..world.noises import noises  # late, because most policies need none
+
+        if kind in noises():
+            return value
+    return _make("estimator", kind, parameters)
 
 
 def _factory(what: str, kind: object) -> Factory:
