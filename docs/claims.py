@@ -6,12 +6,13 @@ also times, in sentences and in columns such as "ns, K = 10".
 Without arguments all commands are run, which takes hours; studies resume.  The outcome is written to docs/claims.md,
 where the rows of commands that were not run stay as they are, except that they are marked if their code has changed.
 ``--mark`` runs nothing and marks rows.  ``--unchanged [COMMAND ...]`` runs nothing either, and takes the code of today
-for the code that was run: use it after a change that alters no result, as golden values show, and only for numbers that
-are computed, not measured.
+for the code that was run: use it after a change that alters no result, as golden values show.  Measured times are left
+as they are.
 """
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import functools
 import os
@@ -173,24 +174,33 @@ def known() -> dict[tuple[str, str], str]:
     return {(document, command): text for text, document, command in rows}
 
 
-def main(option: str, chosen: list[str]) -> None:
+def main() -> None:
     """Run all commands, or those given, or none with an option, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("commands", nargs="*", metavar="COMMAND", help="such as 'heavybandits run auto'")
+    option = parser.add_mutually_exclusive_group()
+    option.add_argument("--mark", action="store_true", help="run nothing, and mark rows whose code has changed")
+    option.add_argument("--unchanged", action="store_true", help="run nothing, and take the code of today as that run")
+    given = parser.parse_args()
     folder = Path(os.environ.get("CLAIMS_FOLDER") or tempfile.mkdtemp(prefix="claims-"))
+    everything = list(collected())
+    if unknown := set(given.commands) - {claims.command for claims in everything}:
+        parser.error(f"no document names {', '.join(sorted(unknown))}")
     rows, found = known(), {}
-    for claims in collected():
+    for claims in everything:
         key = claims.document, claims.command
-        wanted = not chosen or claims.command in chosen
         rows.setdefault(key, row(claims, None))
-        if wanted and option == "--unchanged":
+        if given.mark or (given.commands and claims.command not in given.commands):
+            continue
+        if given.unchanged:
             rows[key] = stamped(rows[key], claims.command)
-        elif wanted and not option:
+        else:
             found[claims.command] = found.get(claims.command) or results(claims.command, folder)
             rows[key] = row(claims, found[claims.command])
             print(rows[key], flush=True)
-    named = sorted({(claims.document, claims.command) for claims in collected()})
+    named = sorted({(claims.document, claims.command) for claims in everything})
     PAGE.write_text(HEAD + "".join(f"| {marked(rows[key], key[1])} |\n" for key in named), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    given = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
-    main("".join(argument for argument in sys.argv[1:] if argument in ("--mark", "--unchanged")), given)
+    main()
