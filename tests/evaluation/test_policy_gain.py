@@ -50,6 +50,18 @@ def reference(rows: Rows, floor: float, cap: float, level: float) -> tuple[float
     return ends[0], ends[1]
 
 
+def test_it_is_known_whether_rewards_are_cut_off_below_zero() -> None:
+    rng = np.random.default_rng(0)
+    record = recorded(rows_of(rng, 300, 0.2, lambda control: rng.exponential()), 0.1)
+    found = record.found(0.05)
+    assert found is not None
+    assert found.has_one_sign
+    record.learn(False, 0.8, -1.0)
+    found = record.found(0.05)
+    assert found is not None
+    assert not found.has_one_sign
+
+
 def test_bounds_are_those_of_a_slow_reference() -> None:
     rng = np.random.default_rng(0)
     rows = rows_of(rng, 300, 0.2, lambda control: rng.exponential(1.0 if control else 1.3))

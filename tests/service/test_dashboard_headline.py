@@ -195,6 +195,8 @@ def test_with_contexts_it_is_told_per_decision() -> None:
     assert card.title == "Earned per decision, compared with blue alone"
     assert (card.value, card.kind) == ("at least 0.100 more", "good")
     assert card.note == "By 900 decisions, counting at most 3, at all times."
+    refunded = earned_by_context(view, lead._replace(has_one_sign=False))
+    assert refunded.note == "By 900 decisions, counting from 0 to 3, at all times."
     open_ = earned_by_context(view, lead._replace(low=-0.1))
     assert (open_.value, open_.kind) == ("0.100 less to 0.400 more", "open")
     costs = msgspec.structs.replace(view, minimise=True)

@@ -49,12 +49,15 @@ class PolicyGain(NamedTuple):
         At least which part of what the control pays it is, if it is not 0 and rewards have one sign; else 0.
     cap
         From which amount to which rewards count.
+    has_one_sign
+        Whether no reward lies on the other side of an end of the cap that is 0.
     """
 
     low: float
     high: float
     lift: float
     cap: tuple[float, float]
+    has_one_sign: bool
 
 
 class Wealth(NamedTuple):
@@ -162,7 +165,9 @@ class GainRecord:
         most = 1.0 - max(self._least(CONTROL, rung, level) / n, 0.0)
         shown = more if more > 0.0 else less
         lift = shown / most if shown > 0.0 and most > 0.0 and low * high == 0.0 else 0.0
-        return PolicyGain(more * (high - low), -less * (high - low), lift, (low, high))
+        lowest, highest = self._wealth.extremes
+        has_one_sign = not ((low == 0.0 and lowest < 0.0) or (high == 0.0 and highest > 0.0))
+        return PolicyGain(more * (high - low), -less * (high - low), lift, (low, high), has_one_sign)
 
     def _least(self, side: int, rung: int, level: float) -> float:
         """Return a lower bound of a sum of means."""

@@ -101,7 +101,7 @@ def earned_by_context(view: ExperimentView, lead: Lead | None) -> HeadlineCard:
     title = f"{'Cost' if view.minimise else 'Earned'} per decision, compared with {view.control} alone"
     if lead is None:
         return HeadlineCard(title, "not known", f"It is told by decisions that might have been for {view.control}.")
-    note = f"By {plural(lead.decisions, 'decision')}, {counting_between(*lead.cap)}, at all times."
+    note = f"By {plural(lead.decisions, 'decision')}, {counting_between(*lead.cap, lead.has_one_sign)}, at all times."
     low, high = number(abs(lead.low)), number(abs(lead.high))
     if lead.low <= 0.0 <= lead.high:
         return HeadlineCard(title, f"{low} less to {high} more", note, "open")

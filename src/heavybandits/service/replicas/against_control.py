@@ -39,6 +39,8 @@ class Lead(NamedTuple):
         The part of what the control pays that it is at least, if it is shown not to be 0 and rewards have one sign.
     cap
         From which amount to which rewards count.
+    has_one_sign
+        Whether no reward lies on the other side of an end of the cap that is 0.
     """
 
     control: str
@@ -48,6 +50,7 @@ class Lead(NamedTuple):
     high: float
     lift: float | None
     cap: tuple[float, float]
+    has_one_sign: bool = True
 
 
 class HeldBets(msgspec.Struct):
@@ -111,7 +114,9 @@ class AgainstControl:
             return None
         (low, high), cap = (sorted(self._spec.sign * end + 0.0 for end in ends) for ends in (found[:2], found.cap))
         lift = math.copysign(found.lift, low) if found.lift else None
-        return Lead(self.control, self.record.floor, self.record.n, low, high, lift, (cap[0], cap[1]))
+        return Lead(
+            self.control, self.record.floor, self.record.n, low, high, lift, (cap[0], cap[1]), found.has_one_sign
+        )  # fmt: skip
 
     def sentence(self, lead: Lead | None) -> str:
         """Say what is known."""
@@ -148,7 +153,7 @@ def _known(lead: Lead, spec: Experiment) -> str:
     chance = f"had a chance of at least {100 * lead.floor:g}%" if lead.floor else "might have been drawn"
     by = f"by {plural(lead.decisions, 'decision')} in which {control} {chance}"
     wrong = f"however often you look, wrong in at most {100 * spec.stop.delta:g}% of experiments"
-    why = f"{counting_between(*lead.cap)} per decision ({by}; {wrong})"
+    why = f"{counting_between(*lead.cap, lead.has_one_sign)} per decision ({by}; {wrong})"
     if lead.low <= 0.0 <= lead.high:
         better = "less" if spec.minimise else "more"
         between = f"the difference is between {shown(lead.low)} and {shown(lead.high)}"
