@@ -45,7 +45,7 @@ def test_all_parts_are_told() -> None:
     for part in (
         "green breaks the guardrail latency <= +20 against blue",
         "% of the total lies beyond",
-        "Differences and evidence are adjusted by spent; the first 50 rows",
+        "adjusted by spent, which must not have decided who got which arm; the first 50 rows",
         "The arms' counts agree with the planned shares",
         "By clicks: green is the winner",
         "By latency: blue is the winner",
@@ -58,6 +58,18 @@ def test_all_parts_are_told() -> None:
     assert row["uncapped"] > row["estimate"]
     (once,) = found.once
     assert once.high - once.low < row["difference_high"] - row["difference_low"]
+
+
+def test_other_metrics_pass_on_their_tail_warning() -> None:
+    rng = np.random.default_rng(4)
+    arms = np.arange(6000) % 2
+    visits = np.where(arms == 1, rng.exponential(1.5, 6000), np.where(arms + np.arange(6000) % 500 == 0, 500.0, 1.0))
+    found = hb.compare(
+        pd.DataFrame({"arm": NAMES[arms], "reward": np.ones(6000), "visits": visits}), metrics=["visits"]
+    )
+    assert found.metrics["visits"].warns
+    (line,) = [line for line in str(found).splitlines() if line.startswith("By visits: ")]
+    assert line.endswith("Counting everything, blue may be better.")
 
 
 def test_the_column_helps_and_changes_no_estimate_by_much() -> None:

@@ -120,8 +120,9 @@ class LogEvidence(Evidence):
         if adjusted is not None:
             name = self._extras.before
             if isinstance(getattr(self._verdict, "measure", None), AdjustedMean):
-                notes.append(f"Differences and evidence are adjusted by {name}; the first {adjusted.left_out:,} rows "
-                             "decided by how much, and are left out of both.")  # fmt: skip
+                notes.append(f"Differences and evidence are adjusted by {name}, which must not have decided who got "
+                             f"which arm; the first {adjusted.left_out:,} rows decided by how much, and are left out "
+                             "of both.")  # fmt: skip
             else:
                 notes.append(f"There are too few values of {name} that are not zero to adjust by it.")
         if self.sample_ratio is not None and not self.sample_ratio.is_alarm:
