@@ -290,7 +290,7 @@ class Agent(BaseAgent):
 
     def correct_chance(self, arm: Arm, probability: float) -> None:
         """Do what :meth:`correct_propensity` does, under its old name."""
-        message = "Agent: correct_chance is called correct_propensity now; the old name goes with the next version"
+        message = "Agent: correct_chance is called correct_propensity now; the next version removes the old name"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         self.correct_propensity(arm, probability)
 

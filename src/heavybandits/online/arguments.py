@@ -75,14 +75,14 @@ def renamed(**new_names: str) -> Callable[[Callable[Parameters, Answer]], Callab
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     update(asked=False), str(caught[0].message)
-    (False, "update: 'asked' is called 'selected' now; the old name goes with the next version")
+    (False, "update: 'asked' is called 'selected' now; the next version removes the old name")
     """
 
     def decorate(method: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
         @functools.wraps(method)
         def call(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Answer:
             for old in keywords.keys() & new_names.keys():
-                renaming = f"{old!r} is called {new_names[old]!r} now; the old name goes with the next version"
+                renaming = f"{old!r} is called {new_names[old]!r} now; the next version removes the old name"
                 if new_names[old] in keywords:
                     raise TypeError(f"{method.__name__}: {renaming}, and only one of them can be given")
                 warnings.warn(f"{method.__name__}: {renaming}", DeprecationWarning, stacklevel=2)

@@ -83,7 +83,7 @@ class Assigned(NamedTuple):
     @property
     def chance(self) -> float | None:
         """The old name of ``propensity``."""
-        message = "Assigned: 'chance' is called 'propensity' now; the old name goes with the next version"
+        message = "Assigned: 'chance' is called 'propensity' now; the next version removes the old name"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return self.propensity
 
