@@ -19,10 +19,13 @@ def mathml(node: nodes.Node, *, block: bool) -> str:
     for command, known in SYNONYMS.items():
         source = source.replace(command, known)
     try:
-        return tex2mathml(source, as_block=block)
+        formula = tex2mathml(source, as_block=block)
     except MathError as error:
         logging.getLogger(__name__).warning("%s in the formula %r", error, source, location=node)
         return f"<code>{nodes.Text(source)}</code>"
+    for brace in "{}":  # docutils lets them grow, which LaTeX does not
+        formula = formula.replace(f"<mo>{brace}</mo>", f'<mo stretchy="false">{brace}</mo>')
+    return formula
 
 
 def inline(self: Any, node: nodes.math) -> None:
