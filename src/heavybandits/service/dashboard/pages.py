@@ -266,6 +266,7 @@ def _experiment(form: Form) -> tuple[str, Experiment]:
         "floor": {arm.name: floor / 100.0 / len(arms) for arm in arms} if floor else {},
         "goal": _goal(form), "points": _points(form),
         "minimise": bool(form.get("minimise")), "drift": bool(form.get("drift")), "context": _context(form),
+        "sticky": bool(form.get("sticky")), "named_rewards": _lines(form, "named"),
         "guardrails": _lines(form, "guardrails"),
         "stop": {"then": form.get("stop", "ask")},
         "reward": msgspec.to_builtins(RewardRule(None if window is None else 60 * window, _number(form, "default"))),
