@@ -89,6 +89,23 @@ def test_an_experiment_with_contexts_has_costs_too() -> None:
     assert "a floor for slow makes it possible" in standing.sentences[0]
 
 
+@pytest.mark.parametrize(
+    ("policy", "status"),
+    [
+        ("thompson-beta", 422),
+        ({"kind": "kl-ucb", "low": 0, "high": 10}, 422),
+        ({"kind": "restarting", "policy": {"kind": "kl-ucb"}}, 422),
+        ({"kind": "thompson-beta", "low": -1, "high": 0}, 201),
+        ({"kind": "ucb", "c": 0.5}, 201),
+    ],
+)
+def test_a_policy_whose_range_has_no_costs_is_refused(storage: Storage, policy: Any, status: int) -> None:
+    with running(storage) as server:
+        answer = server("PUT", "/x", {"arms": [{"name": "a"}, {"name": "b"}], "minimise": True, "policy": policy})
+    assert answer.status == status
+    assert status == 201 or answer.body["detail"].startswith("policy must have a range below 0, such as low=-1")
+
+
 def test_costs_over_http_are_told_as_they_came_and_replay_bit_for_bit(storage: Storage) -> None:
     with running(storage) as server:
         made = call(server.address, "PUT", SEEN, {"arms": [{"name": "slow"}, {"name": "fast"}], "minimise": True,

@@ -201,9 +201,16 @@ def test_the_form_offers_guardrails_drift_and_an_end(served: Running) -> None:
     assert call(served.address, "POST", "/experiments", urlencode(fields).encode(), **headers).status == 303
     shown = call(served.address, "GET", SEEN).body
     assert (shown["guardrails"], shown["stop"]["then"], shown["drift"]) == (["quality >= -0.05"], "winner", False)
-    content = urlencode({**fields, "name": "y", "stop": "ask", "drift": "yes", "guardrails": ""}).encode()
+    other = {"stop": "ask", "drift": "yes", "guardrails": "", "named": "quality\nstars", "sticky": "yes"}
+    content = urlencode({**fields, "name": "y", **other}).encode()
     assert call(served.address, "POST", "/experiments", content, **headers).status == 303
-    assert call(served.address, "GET", "/v1/experiments/y").body["drift"] is True
+    shown = call(served.address, "GET", "/v1/experiments/y").body
+    assert (shown["drift"], shown["sticky"], shown["named_rewards"]) == (True, True, ["quality", "stars"])
+
+
+@pytest.mark.parametrize("context", [{}, {"attributes": True}, {"n_features": 512}])
+def test_every_kind_of_context_may_have_drift(served: Running, context: dict[str, Any]) -> None:
+    make(served, drift=True, floor={}, context=context)
 
 
 def test_a_linear_policy_starts_afresh_too(served: Running) -> None:

@@ -219,7 +219,7 @@ def test_no_parameter_of_any_policy_takes_all_the_memory(kind: str, n: int) -> N
     ],
 )
 def test_policies_that_need_too_much_memory_are_refused(policy: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="policy must have a state of at most 64 MiB"):
+    with pytest.raises(ValueError, match="policy must have a state of at most 80 MiB"):
         check_experiment(Experiment(arms=[Arm("a"), Arm("b")], policy=policy))
 
 

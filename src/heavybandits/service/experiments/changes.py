@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
+from ...protocols import is_named_tuple
 from ..events import Config
 from ..forms import ArmView
 from ..log.turn import Command, ExperimentTurn, Outcome, refusal
 from ..replicas.learners.attributes import AttributeLearner
-from ..replicas.learners.policy import can_correct
+from ..replicas.learners.policy import can_correct, experiment_policy
 from ..replicas.named_rewards import guardrails_of
 from ..spec import MAX_ARMS, MAX_FEATURES, POINT, Arm, Experiment, Name, Range, StopRule
 from .trial import check_payloads, kept_of, try_out
@@ -46,6 +48,10 @@ def check_experiment(spec: Experiment) -> None:
             raise ValueError(f"floor must name arms of the experiment, got {arm!r}")
     if sum(spec.floor.values()) > 1.0 + 1e-12:
         raise ValueError(f"shares of the floor must add up to at most 1, got {sum(spec.floor.values())}")
+    if spec.context is not None and spec.context.attributes and (spec.context.shared or spec.context.n_features):
+        raise ValueError("context must not have shared or n_features if it has attributes, which make their own features")
+    if spec.minimise:
+        check_range(experiment_policy(spec))
     if spec.reward.at_close and spec.reward.window is None:
         raise ValueError("reward must have a window if it has a default or is a sum: neither is final before its end")
     if spec.reward.provisional and spec.reward.default is None:
@@ -84,6 +90,27 @@ def as_created(spec: Experiment) -> Experiment:
     if rule.provisional is not None or rule.default is None or not can_correct(spec):
         return spec
     return replace(spec, reward=replace(rule, provisional=True))
+
+
+def check_range(policy: Any) -> None:
+    """Refuse a policy for costs whose range has none: it learns them as negative rewards.
+
+    Examples
+    --------
+    >>> from heavybandits.algorithms.registry import make
+    >>> check_range(make("thompson-beta", low=-1.0, high=0.0))
+    >>> check_range(make("thompson-beta"))
+    Traceback (most recent call last):
+        ...
+    ValueError: policy must have a range below 0, such as low=-1 and high=0, because it learns costs as negative \
+rewards; got low=0 and high=1
+    """
+    low, high = getattr(policy, "low", None), getattr(policy, "high", None)
+    if low is not None and high is not None and low >= 0.0:
+        raise ValueError("policy must have a range below 0, such as low=-1 and high=0, because it learns costs as "
+                         f"negative rewards; got low={low:g} and high={high:g}")  # fmt: skip
+    for part in filter(is_named_tuple, policy):
+        check_range(part)
 
 
 def check_points(spec: Experiment, ranges: Mapping[str, Range]) -> None:

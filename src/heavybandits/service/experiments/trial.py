@@ -26,7 +26,7 @@ from ..spec import MAX_ARMS, MAX_FEATURES, Arm, Context, Experiment, attributes_
 
 MOST_LEVELS = 32  # levels of lists and mappings
 LARGEST_PAYLOADS_BYTES = 1 << 20  # bytes in JSON, of all arms of an experiment together
-LARGEST_STATE_BYTES = 64 << 20  # bytes in the arrays of a policy without rewards
+LARGEST_STATE_BYTES = 80 << 20  # bytes in the arrays of a policy without rewards
 SLOWEST_SECONDS = 2.0  # seconds of processor time for a decision, its reward, a snapshot and a report
 _encode = msgspec.json.encode
 
@@ -98,7 +98,7 @@ def check_size(policy: Any, n: int) -> None:
     >>> check_size(make("sliding-window-ucb", window=10**9), n=10)
     Traceback (most recent call last):
         ...
-    ValueError: policy must have a state of at most 64 MiB with 10 arms or features; its parameters ask for more
+    ValueError: policy must have a state of at most 80 MiB with 10 arms or features; its parameters ask for more
     """
     largest, cap = max([n, *_whole_numbers(policy)]), 1
     while cap < 2 * largest:
