@@ -141,6 +141,18 @@ def test_a_winner_is_looked_for_before_the_budget_is_said_to_be_used_up() -> Non
     assert str(end.why).startswith("b is the winner: ")
 
 
+def test_a_page_says_that_a_budget_is_used_up_if_people_decide(served: Running) -> None:
+    make(served, stop={"budget": 3})
+    said = []
+    for _ in range(3):
+        call(served.address, "PUT", f"{SEEN}/decisions/{decide(served)['id']}/reward", {"value": 1.0})
+        said.append(call(served.address, "GET", f"{SEEN}/report").body["evidence"]["sentences"][0])
+    assert "budget" not in said[1]
+    assert said[2] == "The budget of 3 decisions is used up without a winner."
+    assert call(served.address, "PATCH", SEEN, {"state": "finished", "arm": "b"}).status == 200
+    assert "budget" not in str(call(served.address, "GET", f"{SEEN}/report").body["evidence"]["sentences"])
+
+
 def test_experiments_with_contexts_cannot_stop_by_themselves(served: Running) -> None:
     answer = call(served.address, "PUT", SEEN, {"arms": ARMS, "context": {}, "stop": {"then": "winner"}})
     assert answer.status == 422

@@ -88,6 +88,9 @@ def assessed(of: Taken, report: ExperimentReport) -> Standing:
     said = found.sentences if report.rewards else (_nothing_yet(of, report.pending),)
     if len(names) == 1 < len(report.arms):
         said = (f"Only {names[0]} is left: the others are retired, or paused because they broke a guardrail.",)
+    is_used_up = stop.budget is not None and report.decisions >= stop.budget
+    if is_used_up and stop.then == "ask" and not (finished or found.winner or found.is_close):
+        said = (f"The budget of {stop.budget:,} decisions is used up without a winner.", *said)
     if finished and found.winner is None:
         said = said[:1]  # nobody waits for a verdict any more
     values, sign = _finite(values), of.spec.sign
