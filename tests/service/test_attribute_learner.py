@@ -277,8 +277,8 @@ def test_decisions_know_when_they_were_made(storage: Storage) -> None:
     [
         ({"attributes": True, "time_zone": "Mars/Base"}, "time_zone must be a known one"),
         ({"shared": True, "time_zone": "UTC"}, "time_zone must be left out"),
-        ({"attributes": True, "shared": True}, "context must not have shared or n_features if it has attributes"),
-        ({"attributes": True, "n_features": 2}, "context must not have shared or n_features if it has attributes"),
+        ({"attributes": True, "shared": True}, "context must not have shared or n_features beside attributes"),
+        ({"attributes": True, "n_features": 2}, "context must not have shared or n_features beside attributes"),
         ({"attributes": {"zip": [f"z{i}" for i in range(300)]}}, "schema must need at most 512 features"),
     ],
 )

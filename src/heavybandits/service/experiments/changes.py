@@ -49,7 +49,7 @@ def check_experiment(spec: Experiment) -> None:
     if sum(spec.floor.values()) > 1.0 + 1e-12:
         raise ValueError(f"shares of the floor must add up to at most 1, got {sum(spec.floor.values())}")
     if spec.context is not None and spec.context.attributes and (spec.context.shared or spec.context.n_features):
-        raise ValueError("context must not have shared or n_features if it has attributes, which make their own features")
+        raise ValueError("context must not have shared or n_features beside attributes, which make features")
     if spec.minimise:
         check_range(experiment_policy(spec))
     if spec.reward.at_close and spec.reward.window is None:
