@@ -268,6 +268,63 @@ def test_exports_of_the_service_are_read(form: str, tmp_path: Path) -> None:
     assert one(path, arm="a").estimate == 4.5
 
 
+def test_of_costs_the_lowest_wins() -> None:
+    log = coins(20_000)
+    found = hb.evaluate(log, arm=["blue", "green", "red"], minimise=True)
+    assert isinstance(found, Candidates)
+    assert (found.winner, found.values[0].target) == ("blue", "blue")
+    assert "it costs less than every other candidate" in found.sentences[0]
+    assert found.sentences[1].startswith("Counting at most 1 per decision, blue costs less than ")
+    least = one(log, arm="blue", minimise=True)
+    assert (least.low, least.high) == (one(log, arm="blue").low, one(log, arm="blue").high)
+    assert "the log itself cost " in least.sentences[0]
+    assert " earn" not in str(least)
+
+
+def test_a_policy_that_learns_from_costs_avoids_them() -> None:
+    log = coins(20_000) | {"p": np.full(20_000, 1 / 3)}
+    cheap, dear = (one(log, policy="auto-mean", minimise=minimise) for minimise in (True, False))
+    assert cheap.estimate < 0.15 < dear.estimate
+    assert "decisions cost on average" in str(cheap)
+    rng = np.random.default_rng(0)
+    arm, x = rng.integers(0, 2, 3000), rng.choice([-1.0, 1.0], 3000)
+    paid = {"arm": arm, "reward": 1.0 + x * (2 * arm - 1), "p": np.full(3000, 0.5), "x": x}
+    assert one(paid, policy="lin-ucb", minimise=True).estimate < 0.2
+
+
+def test_an_export_says_itself_that_its_rewards_are_costs() -> None:
+    created = {"create": {"arms": [], "minimise": True, "reward": {"default": 0}}}
+    rows = [row | {"config": created if row["kind"] == "config" else None} for row in exported()]
+    found = hb.evaluate(pd.DataFrame(rows), arm=["a", "b"], cap=9.0)
+    assert isinstance(found, Candidates)
+    assert [value.target for value in found.values] == ["b", "a"]
+    assert all(value.are_costs for value in found.values)
+
+
+@pytest.mark.parametrize("form", ["csv", "ndjson", "parquet"])
+def test_an_arm_that_was_not_offered_is_not_covered(form: str, tmp_path: Path) -> None:
+    offers: Any = {"d0": ["a", "b"], "d1": ["=c", "b"], "d2": ["a", "b"]}
+    if form == "csv":
+        offers = {key: "|".join(arms) for key, arms in offers.items()} | {"d1": "'=c|b"}
+    rows = [row | {"open": offers.get(row["id"]) if row["kind"] == "decision" else None} for row in exported()]
+    path = tmp_path / f"log.{form}"
+    if form == "csv":
+        pd.DataFrame(rows).to_csv(path, index=False)
+    elif form == "parquet":
+        pd.DataFrame(rows).to_parquet(path)
+    else:
+        path.write_text("\n".join(json.dumps(row) for row in rows))
+    assert one(path, arm="b").covered == 1.0
+    with pytest.raises(ValueError, match=r"a makes 0\.33 of its decisions for an arm that the log never chooses there"):
+        hb.evaluate(path, arm="a")
+    with pytest.raises(ValueError, match=r"choose makes 0\.33 of its decisions"):
+        hb.evaluate(path, by=choose)
+
+
+def choose(_: dict[str, Any]) -> str:
+    return "a"
+
+
 def test_exports_without_propensities_are_refused() -> None:
     frame = pd.DataFrame(exported()).assign(p=None)
     with pytest.raises(ValueError, match="p is missing in 3 of 3 decisions; a policy that does not say"):

@@ -164,6 +164,7 @@ def evaluate(
     ] = None,
     floor: Annotated[float | None, typer.Option(help="The least probability of any arm, as it was set.")] = None,
     delta: Annotated[float, typer.Option(help="The share of logs in which an interval may be wrong.")] = 0.05,
+    minimise: Annotated[bool, typer.Option("--minimise", help="Rewards are costs: lower is better.")] = False,
     arm_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the arm.")] = "arm",
     reward_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the reward.")] = "reward",
     p_column: Annotated[str, typer.Option(metavar="NAME", help="Column with the probability of the choice.")] = "p",
@@ -183,7 +184,7 @@ def evaluate(
     targets: dict[str, Any] = {"arm": arm, "policy": policy, "by": None if by is None else from_file(path, name)}
     print(look(
         log, **{word: target for word, target in targets.items() if target is not None}, method=method,
-        cap=_cap(cap), floor=floor, delta=delta, arm_column=arm_column, reward_column=reward_column,
+        cap=_cap(cap), floor=floor, delta=delta, minimise=minimise, arm_column=arm_column, reward_column=reward_column,
         p_column=p_column,
     ))  # fmt: skip
 

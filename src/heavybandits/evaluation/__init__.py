@@ -34,6 +34,7 @@ class Options(TypedDict, total=False):
     cap: float | tuple[float, float] | None
     floor: float | None
     delta: float
+    minimise: bool
     arm_column: str
     reward_column: str
     p_column: str
@@ -60,6 +61,7 @@ def evaluate(
     cap: float | tuple[float, float] | None = None,
     floor: float | None = None,
     delta: float = 0.05,
+    minimise: bool = False,
     arm_column: str = "arm",
     reward_column: str = "reward",
     p_column: str = "p",
@@ -91,6 +93,8 @@ def evaluate(
         intervals are narrower with it.
     delta
         How often the interval may be wrong: in this share of logs.
+    minimise
+        Whether rewards are costs, so that lower is better; an export of the service says so itself.
     arm_column, reward_column, p_column
         The columns of a table.
     seed
@@ -122,6 +126,7 @@ def evaluate(
     if (policy is not None) + (by is not None) + bool(arms) != 1:
         raise ValueError("evaluate: give one of arm, by and policy")
     found = read_decisions(log, columns, contexts=not arms)
+    found = found._replace(are_costs=found.are_costs or minimise)
     limits = _limits_of(found.rewards, cap)
     counted = limits.counted(found.rewards) if limits.stated else found.rewards
     with np.errstate(over="ignore"):
@@ -146,7 +151,7 @@ def evaluate(
     sized = None if math.isfinite(limits.high - limits.low) else _sized_up(found.rewards)
     values = [
         weighted_value(one, logged, limits, sized, method=method, delta=delta, covered=target.covered,
-                 notes=_notes(found, one, limits))
+                 notes=_notes(found, one, limits), are_costs=found.are_costs)
         for one, target in zip(weighted, targets, strict=True)
     ]  # fmt: skip
     return values[0] if len(values) == 1 else _chosen(weighted, values, limits, sized, delta)
@@ -242,7 +247,8 @@ def _chosen(
     between, skipped = (limits, 0) if sized is None else sized
     if not math.isfinite(between.high - between.low):
         raise ValueError("evaluate: the log is too short to decide how far rewards count; state cap")
-    order = sorted(range(len(values)), key=lambda i: -np.nan_to_num(values[i].estimate, nan=-math.inf))
+    sign = 1.0 if values[0].are_costs else -1.0
+    order = sorted(range(len(values)), key=lambda i: np.nan_to_num(sign * values[i].estimate, nan=math.inf))
     best = weighted[order[0]]
     leads = {weighted[i].name: gap(best, weighted[i], between, 2.0 * delta / len(values), skipped) for i in order[1:]}
     return Candidates(tuple(values[i] for i in order), leads, delta)

@@ -120,8 +120,7 @@ def least_mean(
         steady = 1.0 - bets - np.outer(pairs.weights - 1.0, bets * shares)
         with np.errstate(divide="ignore"):
             wealth = logs + pairs.counts @ np.log(np.maximum(steady + np.outer(pairs.rewards / m, bets), 0.0))
-        top = float(wealth.max())
-        if top + math.log(float(np.exp(wealth - top).sum())) >= math.log(1.0 / delta):
+        if log_total(wealth) >= math.log(1.0 / delta):
             low = m
         else:
             high = m
@@ -163,13 +162,22 @@ def least_average(rewards: FloatArray, delta: float) -> float:
     later = rewards[paid[1:]] / rewards[paid[0]]
     levels = 2.0 ** np.arange(-20.0, 11.0)
     gained = np.array([float(np.log1p(level * later).sum()) for level in levels]) - math.log(len(levels))
-    low, high = 0.0, float(later.sum())
-    for _ in range(BISECTED):
+    total = largest_total(gained, levels, 0.0, float(later.sum()), delta, BISECTED)
+    return total * float(rewards[paid[0]]) / len(rewards)
+
+
+def largest_total(gained: FloatArray, bets: FloatArray, low: float, high: float, level: float, halvings: int) -> float:
+    """Return the largest total from low to high at which the mixture of wealths exp(gained - bets * total) is 1/level."""
+    for _ in range(halvings):
         total = 0.5 * (low + high)
-        wealth = gained - levels * total
-        top = float(wealth.max())
-        if top + math.log(float(np.exp(wealth - top).sum())) >= math.log(1.0 / delta):
+        if log_total(gained - bets * total) >= math.log(1.0 / level):
             low = total
         else:
             high = total
-    return low * float(rewards[paid[0]]) / len(rewards)
+    return low
+
+
+def log_total(logs: FloatArray) -> float:
+    """Return the logarithm of a sum of wealths, given theirs."""
+    top = float(logs.max())
+    return top + math.log(float(np.exp(logs - top).sum()))

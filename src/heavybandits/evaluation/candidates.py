@@ -27,7 +27,7 @@ class Candidates:
     leads
         By how much the first earns more than each other one, by its name; each end is wrong in at most delta/K of logs.
     winner
-        The target that is shown to earn more than every other one, or None.
+        The target that is shown to earn more than every other one, or to cost less; or None.
     delta
         How often a winner may be wrong.
     """
@@ -38,21 +38,24 @@ class Candidates:
 
     @property
     def winner(self) -> str | None:
-        """The target that is shown to earn more than every other one."""
-        return self.values[0].target if all(lead.low > 0.0 for lead in self.leads.values()) else None
+        """The target that is shown to be better than every other one."""
+        first, leads = self.values[0], self.leads.values()
+        is_shown = all(lead.high < 0.0 if first.are_costs else lead.low > 0.0 for lead in leads)
+        return first.target if is_shown else None
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What is known, in plain words."""
         first, lead = self.values[0].target, next(iter(self.leads.values()))
-        counted = limited(lead.cap, lead.has_one_sign)
+        are_costs = self.values[0].are_costs
+        counted, does = limited(lead.cap, lead.has_one_sign), "costs less" if are_costs else "earns more"
         head = (
-            f"{first} is the winner: {counted[:1].lower()}{counted[1:]}it earns more than every other candidate (wrong "
+            f"{first} is the winner: {counted[:1].lower()}{counted[1:]}it {does} than every other candidate (wrong "
             f"in at most {100 * self.delta:g}% of logs)."
             if self.winner
             else f"{first} has the best estimate, but it is not shown to be best."
         )
-        return head, *(about_lead(first, other, lead) for other, lead in self.leads.items())
+        return head, *(about_lead(first, other, lead, are_costs) for other, lead in self.leads.items())
 
     @property
     def table(self) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..logs.columns import NAMED, Kind, as_array, pick
 from ..logs.export import events, is_export, number_in, rules_of
@@ -17,6 +18,7 @@ from ..protocols import FloatArray, IntArray
 OPEN_BANDIT = {"arm": "item_id", "reward": "click", "p": "propensity_score", "time": "timestamp"}
 COLUMNS_OF_A_LOG = ("arm", "reward", "p")
 UNDRAWN = ("sticky", "paused", "finished")  # reasons of decisions that were certain
+QUOTE = "'"  # before a name in CSV that a spreadsheet would take for a formula
 NO_P = "a policy that does not say with which probability it chose cannot be evaluated against another one"
 
 
@@ -37,6 +39,10 @@ class LoggedDecisions(NamedTuple):
         How many rows were left out because they lacked an arm or a reward.
     undrawn
         How many decisions of an export were left out because nobody drew them.
+    are_costs
+        Whether an export says that its rewards are costs.
+    offered
+        The arms that might have been chosen, for each decision of an export, between vertical bars; None if unknown.
     """
 
     source: str
@@ -47,6 +53,22 @@ class LoggedDecisions(NamedTuple):
     known: Mapping[str, Sequence[Any]]
     dropped: int
     undrawn: int = 0
+    are_costs: bool = False
+    offered: Sequence[str] | None = None
+
+    def lacks(self, arm: str) -> NDArray[np.bool_]:
+        """Return in which decisions an arm is known not to have been offered.
+
+        Examples
+        --------
+        >>> log = {"arm": ["a", "b"], "reward": [1, 2], "p": [0.5, 0.5]}
+        >>> read_decisions(log, {})._replace(offered=["|a|b|", "|b|"]).lacks("a")
+        array([False,  True])
+        """
+        if self.offered is None:
+            return np.zeros(len(self.arms), np.bool_)
+        lacking = {arms: f"|{arm.removeprefix(QUOTE)}|" not in arms for arms in set(self.offered)}
+        return np.array([lacking[arms] for arms in self.offered])
 
     @property
     def fixed(self) -> bool:
@@ -132,35 +154,43 @@ def _from_export(frames: Sequence[Frame]) -> LoggedDecisions:
     have a reward.  Left out are decisions that nobody drew: of a paused or finished experiment, and all but the first
     of a unit that keeps its arm.
     """
-    final = rules_of(frames).final
-    undrawn = 0
-    decisions: dict[str, tuple[str, float, Any]] = {}
+    rules, undrawn = rules_of(frames), 0
+    decisions: dict[str, tuple[str, float, Any, str | None]] = {}
     paid: dict[str, Any] = {}
     for frame in frames:
-        more = [name for name in ("reason", "context") if name in frame.names]
+        more = [name for name in ("reason", "context", "open") if name in frame.names]
         for kind, key, arm, value, p, *others in events(frame, ["kind", "id", "arm", "value", "p", *more]):
             told = dict(zip(more, others, strict=True))
             if kind == "decision" and told.get("reason") in UNDRAWN:
                 undrawn += 1
             elif kind == "decision":
-                decisions[key] = (arm, number_in(p), told.get("context"))
-            elif kind == final and key in decisions:
+                decisions[key] = (arm, number_in(p), told.get("context"), _between_bars(told.get("open")))
+            elif kind == rules.final and key in decisions:
                 paid[key] = value
     kept = [key for key in decisions if not math.isnan(number_in(paid.get(key)))]
     rows = [decisions[key] for key in kept]
-    labels = tuple(dict.fromkeys(arm for arm, _, _ in rows))
+    labels = tuple(dict.fromkeys(arm for arm, *_ in rows))
     numbers = {label: number for number, label in enumerate(labels)}
-    contexts = [_context(context) for _, _, context in rows]
+    contexts = [_context(context) for _, _, context, _ in rows]
     names = dict.fromkeys(name for context in contexts for name in context)
-    p = np.array([p for _, p, _ in rows])
+    p = np.array([p for _, p, *_ in rows])
+    offered = [arms for *_, arms in rows if arms is not None]
     source = ", ".join(dict.fromkeys(frame.source for frame in frames))
     if lacking := int(np.count_nonzero(np.isnan(p))):
         raise ValueError(f"{source}: p is missing in {lacking:,} of {len(p):,} decisions; {NO_P}")
     return _checked(LoggedDecisions(
-        source, labels, np.array([numbers[arm] for arm, _, _ in rows], np.int64),
+        source, labels, np.array([numbers[arm] for arm, *_ in rows], np.int64),
         np.array([number_in(paid[key]) for key in kept]), p,
         {name: [context.get(name) for context in contexts] for name in names}, len(decisions) - len(rows), undrawn,
+        rules.are_costs, offered if len(offered) == len(rows) else None,
     ))  # fmt: skip
+
+
+def _between_bars(arms: Any) -> str | None:
+    """Return the arms that were open, from text in CSV or from a list."""
+    if isinstance(arms, str) and arms:
+        return f"|{arms.removeprefix(QUOTE)}|"
+    return None if arms is None or isinstance(arms, str | float) else f"|{'|'.join(map(str, arms))}|"
 
 
 def _context(value: Any) -> dict[str, Any]:

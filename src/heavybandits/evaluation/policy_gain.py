@@ -30,6 +30,7 @@ from ..evidence.measures import SHARES
 from ..evidence.scale import CAPS, ladder
 from ..evidence.tally import Tally, is_sized_up, learn, new_tally
 from ..protocols import FloatArray
+from .bounds import largest_total
 
 GAIN_BETS = SAFE * 0.5 ** np.arange(14.0)  # for n decisions about sqrt(2 log(1/delta)/n) deviations of z is best
 GAIN_WEIGHTS = 1.0 / (1.0 + ((np.arange(14.0) - 5.0) / 3.0) ** 2)
@@ -175,16 +176,7 @@ class GainRecord:
         logs = np.log(held.mantissas[side, rung]) + math.log(2.0) * held.exponents[side, rung] + LOG_WEIGHTS
         if side == CONTROL:
             logs += GAIN_BETS * held.centres[rung]
-        low, high = -float(self.n), float(self.n)
-        for _ in range(HALVED):
-            total = 0.5 * (low + high)
-            wealth = logs - GAIN_BETS * total
-            top = float(wealth.max())
-            if top + math.log(float(np.exp(wealth - top).sum())) >= math.log(1.0 / level):
-                low = total
-            else:
-                high = total
-        return low
+        return largest_total(logs, GAIN_BETS, -float(self.n), float(self.n), level, HALVED)
 
     def copied(self) -> GainRecord:
         """Return a copy that later rewards do not change."""

@@ -36,7 +36,7 @@ def accepted(log: LoggedDecisions, floor: float, seed: int) -> NDArray[np.bool_]
 
 def play_arms(log: LoggedDecisions, policy: Any, usable: NDArray[np.bool_], seed: int) -> Played:
     """Play a policy of K arms: each decision waits for the next row that has its arm."""
-    agent = Agent(policy, n_arms=len(log.labels), seed=seed)
+    agent, sign = Agent(policy, n_arms=len(log.labels), seed=seed), -1.0 if log.are_costs else 1.0
     waiting = [np.flatnonzero(usable & (log.arms == arm)) for arm in range(len(log.labels))]
     rows: list[int] = []
     last = -1
@@ -46,7 +46,7 @@ def play_arms(log: LoggedDecisions, policy: Any, usable: NDArray[np.bool_], seed
         if at == len(waiting[arm]):
             return Played(np.array(rows, np.int64), log.rewards[rows])
         last = int(waiting[arm][at])
-        agent.update(arm, float(log.rewards[last]))
+        agent.update(arm, sign * float(log.rewards[last]) + 0.0)
         rows.append(last)
 
 
@@ -57,14 +57,14 @@ def play_linear(log: LoggedDecisions, policy: Any, usable: NDArray[np.bool_], se
         raise ValueError(f"{log.source}: a policy with contexts needs columns with numbers besides arm, reward and p, "
                          f"got {', '.join(log.known) or 'none'}")  # fmt: skip
     features = np.column_stack([np.ones(len(log.arms)), *(np.asarray(log.known[name], float) for name in names)])
-    n_arms = len(log.labels)
+    n_arms, sign = len(log.labels), -1.0 if log.are_costs else 1.0
     agent = LinearAgent(policy, n_features=n_arms * features.shape[1], seed=seed)
     rows: list[int] = []
     for row in np.flatnonzero(usable).tolist():
         offered = blocks(features[row], n_arms=n_arms)
         arm = agent.select(offered)
         if arm == log.arms[row]:
-            agent.update(offered[arm], float(log.rewards[row]))
+            agent.update(offered[arm], sign * float(log.rewards[row]) + 0.0)
             rows.append(row)
         else:
             agent.cancel(offered[arm])
@@ -91,7 +91,8 @@ def replayed_value(
     if limits.high < math.inf:
         high = limits.high - least_average(limits.high - limits.counted(rewards), delta / 2.0)
     counted = limits.counted(log.rewards) if limits.stated else log.rewards
-    note = (f"{name} learns, so this is what its first {plural(n, 'decision')} earn on average; "
+    earn = "cost" if log.are_costs else "earn"
+    note = (f"{name} learns, so this is what its first {plural(n, 'decision')} {earn} on average; "
             f"{plural(len(log.arms) - n, 'row')} of the log, where it decided otherwise or p was too large, are not "
             "used.")  # fmt: skip
     return Value(
@@ -99,4 +100,5 @@ def replayed_value(
         covered=1.0, largest=largest_shares(np.ones(n), rewards), used=n, decisions=len(log.arms),
         logged=float(counted.mean()), lead=None, cap=(limits.low, limits.high) if limits.stated else None,
         delta=delta, notes=(note,), has_one_sign=limits.has_one_sign(log.rewards),
+        are_costs=log.are_costs,
     )  # fmt: skip

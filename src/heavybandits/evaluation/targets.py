@@ -49,7 +49,7 @@ def always(log: LoggedDecisions, arm: object) -> Target:
         raise ValueError(f"evaluate: {unknown('arm', str(arm), log.labels)}")
     number, n = log.labels.index(str(arm)), len(log.arms)
     chances = (log.arms == number).astype(float)
-    covered = 1.0 - float(np.mean((log.p == 1.0) & (chances == 0.0)))
+    covered = 1.0 - float(np.mean(((log.p == 1.0) & (chances == 0.0)) | log.lacks(str(arm))))
     return Target(str(arm), chances, covered, (np.arange(n), np.full(n, number), np.ones(n)))
 
 
@@ -68,11 +68,16 @@ def chosen_by(log: LoggedDecisions, choose: Chooser, name: str) -> Target:
     """
     chances, beyond = np.zeros(len(log.arms)), np.zeros(len(log.arms))
     numbers = {label: number for number, label in enumerate(log.labels)}
+    lacks = {label: log.lacks(label) for label in log.labels}
     plan: list[tuple[int, int, float]] = []
     for row, (context, logged, p) in enumerate(zip(log.contexts(), log.arms.tolist(), log.p.tolist(), strict=True)):
         chosen = _chances(choose(context), name)
         mine = chances[row] = chosen.get(log.labels[logged], 0.0)
-        beyond[row] = 1.0 - mine if p == 1.0 else sum(chosen[other] for other in chosen.keys() - numbers)
+        beyond[row] = (
+            1.0 - mine
+            if p == 1.0
+            else sum(chance for other, chance in chosen.items() if other not in numbers or lacks[other][row])
+        )
         plan += [(row, numbers[arm], chance) for arm, chance in chosen.items() if arm in numbers]
     rows, arms, parts = np.array(plan).reshape(-1, 3).T
     return Target(name, chances, 1.0 - float(beyond.mean()), (rows.astype(int), arms.astype(int), parts))
@@ -94,5 +99,5 @@ def require_coverage(log: LoggedDecisions, target: Target) -> None:
     if target.covered < 1.0 - 1e-12:
         raise ValueError(
             f"{log.source}: {target.name} makes {1.0 - target.covered:.2g} of its decisions for an arm that the log "
-            "never chooses there (p = 0), so what they would earn is unknown"
+            "never chooses there (p = 0), so what they would earn is unknown; leave these decisions out"
         )

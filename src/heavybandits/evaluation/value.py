@@ -159,6 +159,8 @@ class Value:
         What else to know.
     has_one_sign
         Whether no reward is below a cap that begins at 0.
+    are_costs
+        Whether rewards are costs.
     """
 
     target: str
@@ -177,6 +179,7 @@ class Value:
     delta: float
     notes: tuple[str, ...] = ()
     has_one_sign: bool = True
+    are_costs: bool = False
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
@@ -238,7 +241,7 @@ def largest_shares(weights: FloatArray, rewards: FloatArray) -> tuple[float, ...
 
 def weighted_value(
     one: Weighted, logged: Weighted, limits: Counting, sized: tuple[Counting, int] | None, *, method: str,
-    delta: float, covered: float, notes: tuple[str, ...],
+    delta: float, covered: float, notes: tuple[str, ...], are_costs: bool,
 ) -> Value:  # fmt: skip
     """Evaluate a target; ``sized`` has limits for statements that need some, and how many decisions they took."""
     between, skipped = (limits, 0) if math.isfinite(limits.high - limits.low) else (sized or (None, 0))
@@ -250,5 +253,5 @@ def weighted_value(
         decisions=len(one.weights), logged=ips(logged.weights, counted),
         lead=None if between is None else gap(one, logged, between, delta, skipped),
         cap=(limits.low, limits.high) if limits.stated else None, delta=delta, notes=notes,
-        has_one_sign=limits.has_one_sign(one.rewards),
+        has_one_sign=limits.has_one_sign(one.rewards), are_costs=are_costs,
     )  # fmt: skip

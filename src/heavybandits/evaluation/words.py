@@ -50,11 +50,12 @@ def range_in_words(low: float, high: float) -> str:
 def about_value(value: Value) -> list[str]:
     """Return the sentences about a value."""
     prefix = limited(value.cap, value.has_one_sign)
+    earns, earned = ("costs", "cost") if value.are_costs else ("earns", "earned")
     said = [
-        f"{prefix}{value.target} earns {number(value.estimate)} per decision, estimated from the "
-        f"{plural(value.used, 'decision')} (of {value.decisions:,}) that it might have made; the log itself earned "
+        f"{prefix}{value.target} {earns} {number(value.estimate)} per decision, estimated from the "
+        f"{plural(value.used, 'decision')} (of {value.decisions:,}) that it might have made; the log itself {earned} "
         f"{number(value.logged)}.",
-        f"{prefix}it earns {range_in_words(value.low, value.high)}, however often you look (wrong in at most "
+        f"{prefix}it {earns} {range_in_words(value.low, value.high)}, however often you look (wrong in at most "
         f"{100 * value.delta:g}% of logs).",
     ]
     said[1] = said[1][0].upper() + said[1][1:]
@@ -65,7 +66,7 @@ def about_value(value: Value) -> list[str]:
         said.append("Nobody can bound it from above without a limit on rewards, because one that has not come yet may "
                     "be larger than all others; state cap if you know one.")  # fmt: skip
     if value.lead is not None:
-        said.append(about_lead(value.target, "the log", value.lead))
+        said.append(about_lead(value.target, "the log", value.lead, value.are_costs))
     share = f"; the largest {plural(len(value.largest), 'term')} make up {sum(value.largest):.0%} of it"
     said.append(f"The estimate is as precise as {plural(math.floor(value.effective), 'decision')} of its own would "
                 f"make it{share if value.largest else ''}.")  # fmt: skip
@@ -74,8 +75,8 @@ def about_value(value: Value) -> list[str]:
     return [*said, *value.notes]
 
 
-def about_lead(one: str, other: str, lead: Gap) -> str:
-    """Say which of two targets earns more, if that is known.
+def about_lead(one: str, other: str, lead: Gap, are_costs: bool = False) -> str:
+    """Say which of two targets earns or costs more, if that is known.
 
     Examples
     --------
@@ -84,9 +85,9 @@ def about_lead(one: str, other: str, lead: Gap) -> str:
     'Counting at most 9 per decision, green earns more than blue: by 0.500, between 0.200 and 0.800.'
     """
     counted = limited(lead.cap, lead.has_one_sign)
-    interval = range_in_words(lead.low, lead.high)
+    earns, interval = "costs" if are_costs else "earns", range_in_words(lead.low, lead.high)
     if lead.low > 0.0:
-        return f"{counted}{one} earns more than {other}: by {number(lead.estimate)}, {interval}."
+        return f"{counted}{one} {earns} more than {other}: by {number(lead.estimate)}, {interval}."
     if lead.high < 0.0:
-        return f"{counted}{one} earns less than {other}: the difference is {number(lead.estimate)}, {interval}."
-    return f"{counted}whether {one} or {other} earns more is open: the difference is {interval}."
+        return f"{counted}{one} {earns} less than {other}: the difference is {number(lead.estimate)}, {interval}."
+    return f"{counted}whether {one} or {other} {earns} more is open: the difference is {interval}."
