@@ -146,11 +146,12 @@ def test_reasons_are_those_of_openfeature(server: Running) -> None:
     assert evaluate(server, "/kept").body["reason"] == "DISABLED"
 
 
-def test_only_sticky_experiments_are_evaluated_together(server: Running) -> None:
+def test_only_sticky_and_finished_experiments_are_evaluated_together(server: Running) -> None:
     server("PUT", "/kept", {**BUTTON, "sticky": True})
-    flags = evaluate(server, "").body["flags"]
-    assert [flag["key"] for flag in flags] == ["kept"]
-    assert evaluate(server, "/kept").body["metadata"] == flags[0]["metadata"]
+    server("PATCH", "/colour", {"state": "finished", "arm": "a"})
+    flags = {flag["key"]: flag for flag in evaluate(server, "").body["flags"]}
+    assert {key: flag["reason"] for key, flag in flags.items()} == {"kept": "SPLIT", "colour": "STATIC"}
+    assert evaluate(server, "/kept").body["metadata"] == flags["kept"]["metadata"]
     assert server("GET", "/button/report").body["decisions"] == 0
     missing = evaluate(server, "", unit=None)
     assert (missing.status, missing.body["errorCode"]) == (400, "TARGETING_KEY_MISSING")

@@ -110,7 +110,7 @@ async def evaluate_flag(service: Service, request: Request, who: str | None) -> 
 
 @operation("POST", PATH, "decide", FlagRequest, {200: FlagValues, **PROBLEMS})
 async def evaluate_flags(service: Service, request: Request, who: str | None) -> Response:
-    """Ask for a decision of every sticky experiment; others would count decisions that nobody may ever see."""
+    """Ask for a decision of every sticky or finished experiment; others would count decisions that nobody may ever see."""
     try:
         asker = await _asker(request)
         listed = await every_experiment(service)
@@ -118,7 +118,7 @@ async def evaluate_flags(service: Service, request: Request, who: str | None) ->
             return _told("", listed)
     except Refused as refused:
         return _told("", Outcome(refused.problem.status, refused.problem))
-    names = [view.name for view in listed.body.experiments if view.sticky]
+    names = [view.name for view in listed.body.experiments if view.sticky or view.state == "finished"]
     found = await asyncio.gather(*(_evaluated(service, name, asker) for name in names))
     return respond(Outcome(200, FlagValues([each.body for each in found if each.status == 200])))
 
