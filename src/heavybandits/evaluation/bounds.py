@@ -167,7 +167,7 @@ def least_average(rewards: FloatArray, delta: float) -> float:
 
 
 def largest_total(gained: FloatArray, bets: FloatArray, low: float, high: float, level: float, halvings: int) -> float:
-    """Return the largest total from low to high at which the mixture of wealths exp(gained - bets * total) is 1/level."""
+    """Return the largest total at which a mixture of wealths, exp(gained - bets * total), is 1/level; by bisection."""
     for _ in range(halvings):
         total = 0.5 * (low + high)
         if log_total(gained - bets * total) >= math.log(1.0 / level):
