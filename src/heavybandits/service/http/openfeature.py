@@ -110,7 +110,7 @@ async def evaluate_flag(service: Service, request: Request, who: str | None) -> 
 
 @operation("POST", PATH, "decide", FlagRequest, {200: FlagValues, **PROBLEMS})
 async def evaluate_flags(service: Service, request: Request, who: str | None) -> Response:
-    """Ask for a decision of every sticky or finished experiment; others would count decisions that nobody may ever see."""
+    """Ask for a decision of every sticky or finished experiment; others would count decisions that nobody sees."""
     try:
         asker = await _asker(request)
         listed = await every_experiment(service)
