@@ -71,7 +71,7 @@ def test_report_of_heavy_tails_that_drift(drifting: tuple[Report, Path]) -> None
     assert set(report.arms) == {0, 1, 2}
     assert {name.split("(")[0] for name in report.replay.policies} == {"sgd-ucb", "auto", "ucb"}
     assert report.goal == "location"
-    assert "Goal: location.  The heavier tail has the index" in text
+    assert "Goal: location.  The heavier tail has an index of" in text
 
 
 @pytest.mark.slow

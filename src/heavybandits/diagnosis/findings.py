@@ -14,7 +14,7 @@ from .changes import SURE_P_VALUE, changing
 from .goals import goal_of_auto
 from .replay import LOGGED, Replay
 from .shape import Drift, Shape
-from .tails import FEWEST_IN_TAIL, Estimate
+from .tails import FEWEST_IN_TAIL, Estimate, two_digits
 
 TOGETHER = (
     "All arms change together, as far as one can tell, so the best arm may stay the best.  Leave drift off: an agent "
@@ -57,7 +57,7 @@ def about_the_noise(pooled: Shape, noun: str = "reward") -> list[str]:
             f"Outliers: not counted, because they are measured in spreads, and the spread is {pooled.spread:g}."
         )
     elif pooled.outliers > 0:
-        share = f"{100.0 * pooled.outliers / pooled.size:.2g}%"
+        share = f"{two_digits(100.0 * pooled.outliers / pooled.size):g}%"
         said.append(f"Outliers: {plural(pooled.outliers, noun)}, {share}; normal noise would give 2 in a million.")
     return said
 
@@ -81,7 +81,7 @@ def about_the_replay(rewards: Rewards, replay: Replay, advised: str, measure: st
         ends = [f"{side} {limit:.4g}" for side, limit in zip(("below", "above"), sorted(limits), strict=True)
                 if math.isfinite(limit)]  # fmt: skip
         said.append(f"There may be no variance, so {noun}s {' and '.join(ends)} are cut off there, "
-                    f"which leaves out {beyond:.2g}% of the total.")  # fmt: skip
+                    f"which leaves out {two_digits(beyond):g}% of the total.")  # fmt: skip
     said.append(f"Each arm pays its {measure} in the half of the file that did not choose it, with 90% intervals.")
     return said
 
@@ -123,7 +123,7 @@ def _tail(side: str, tail: Estimate, noun: str) -> str:
         few = f"too few {noun}s on that side of the median to tell"
         return f"The {side} tail: {few}; at least {FEWEST_IN_TAIL} are needed."
     if tail.exceeds(LIGHT_INDEX):
-        return f"The {side} tail is light, its index above {tail.low:.2g}: averages settle as with normal noise."
+        return f"The {side} tail is light, index above {two_digits(tail.low):g}: averages settle as with normal noise."
     if tail.exceeds(HEAVY_INDEX):
         return f"The {side} tail is moderate, index {tail}: a variance exists, but outliers still move averages."
     is_, no, settle = ("is", "no", "settle") if tail.is_at_most(HEAVY_INDEX) else ("may be", "perhaps no", "may settle")

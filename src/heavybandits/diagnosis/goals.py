@@ -56,14 +56,14 @@ def choose_goal(by_arm: list[FloatArray], medians: FloatArray, noise: Shape, nou
         )
     if heaviest.exceeds(1):
         which = "only tail that can be measured" if unseen else "heavier tail"
-        return "mean", f"The {which} has an index clearly above 1, {heaviest}, {so}."
+        return "mean", f"The {which} has an index of {heaviest}, clearly above 1, {so}."
     if np.count_nonzero(medians == medians.max()) > 1:
         return "mean", (
-            f"The heavier tail has the index {heaviest}, so means may not exist; but medians tie, so nothing else "
+            f"The heavier tail has an index of {heaviest}, so means may not exist; but medians tie, so nothing else "
             "tells the arms apart."
         )
     return "location", (
-        f"The heavier tail has the index {heaviest}, not clearly above 1, so means may not exist.  If {noun}s are "
+        f"The heavier tail has an index of {heaviest}, not clearly above 1, so means may not exist.  If {noun}s are "
         "bounded and their sum is what matters, ask for the goal mean."
     )
 

@@ -50,13 +50,24 @@ TAIL_QUANTILE = 1.959964  # normal quantile of a 95% interval
 TREND_QUANTILE = 1.644854  # normal quantile of a test at 5%
 
 
+def two_digits(value: float) -> float:
+    """Round a number to two digits, as it is printed.
+
+    Examples
+    --------
+    >>> two_digits(1.04), two_digits(128.0), two_digits(math.inf)
+    (1.0, 130.0, inf)
+    """
+    return float(f"{value:.2g}")
+
+
 class Estimate(NamedTuple):
     """A number with a 95% interval; NaN if there are too few data for it, or if data cannot tell: then from 0 to inf.
 
     Examples
     --------
-    >>> print(Estimate(1.52, 1.3, math.inf))
-    1.5 (1.3 to inf)
+    >>> print(Estimate(1.52, 1.3, math.inf), Estimate(140.0, 101.0, 204.0), sep=", ")
+    1.5 (1.3 to inf), 140 (100 to 200)
     """
 
     value: float
@@ -80,7 +91,7 @@ class Estimate(NamedTuple):
         >>> Estimate(1.5, 1.04, 2.0).exceeds(1), Estimate(1.5, 1.1, 2.0).exceeds(1)
         (False, True)
         """
-        return float(f"{self.low:.2g}") > level
+        return two_digits(self.low) > level
 
     def is_at_most(self, level: float) -> bool:
         """Return whether the interval ends at a level or below, also when rounded as it is printed.
@@ -90,12 +101,13 @@ class Estimate(NamedTuple):
         >>> Estimate(1.5, 1.1, 2.04).is_at_most(2), Estimate(1.5, 1.1, 2.1).is_at_most(2)
         (True, False)
         """
-        return float(f"{self.high:.2g}") <= level
+        return two_digits(self.high) <= level
 
     def __str__(self) -> str:
         if math.isnan(self.value):
             return "cannot tell" if self.cannot_tell else "-"
-        return f"{self.value:.2g} ({self.low:.2g} to {self.high:.2g})"
+        value, low, high = map(two_digits, self)
+        return f"{value:g} ({low:g} to {high:g})"
 
 
 UNKNOWN_ESTIMATE = Estimate(math.nan, math.nan, math.nan)
