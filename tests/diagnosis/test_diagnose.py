@@ -141,7 +141,7 @@ def test_outliers_are_not_counted_without_a_spread() -> None:
 @pytest.mark.parametrize(
     ("tail", "said"),
     [
-        (Estimate(5.0, 4.5, math.inf), "is light, its index above 4.5"),
+        (Estimate(5.0, 4.5, math.inf), "is light, index above 4.5"),
         (Estimate(3.0, 2.2, math.inf), "is moderate, index 3 (2.2 to inf): a variance exists"),
         (Estimate(3.0, 2.04, math.inf), "may be heavy, index 3 (2 to inf): a mean exists, but perhaps no variance"),
         (Estimate(2.5, 1.3, math.inf), "may be heavy, index 2.5 (1.3 to inf): a mean exists, but perhaps no variance"),
