@@ -120,9 +120,8 @@ def learn_line(state: LinearSets, x: FloatArray, reward: float) -> None:
     update_kept(state.arms, model, step)
     learn_spread(state.spreads, 0, y)
     has_room = keep(state.rows, x, y)
-    parameters = dimension(model)
-    if numbers.clock >= numbers.due and numbers.clock >= parameters + SPARE:
-        pause = YOUNG_GROWTH if is_young(state, parameters) else FIT_GROWTH
+    if numbers.clock >= numbers.due and numbers.clock >= dimension(model) + SPARE:
+        pause = YOUNG_GROWTH if is_young(state, dimension(model)) else FIT_GROWTH
         numbers.due = max(numbers.clock + 1.0, pause * numbers.clock)
         by_means = numbers.only_means == 1 or repeats(state.spreads)
         if has_room or by_means != compares_means(state):

@@ -195,9 +195,8 @@ def score_sparse(model: Model, rows: FloatArray, places: IntArray, leverage: Flo
     for a in range(len(rows)):
         row, n = rows[a], 0
         for i in range(d):
-            if row[i] != origin[i]:
-                places[n] = i
-                n += 1
+            places[n] = i  # written over unless the row differs there: a branch could not be foreseen
+            n += 1 if row[i] != origin[i] else 0
         if SPARSE_SHARE * n > d:
             return False
         size, worth = least, base

@@ -126,7 +126,10 @@ def unexplored_row(state: LinearSets, features: FloatArray) -> int:
     Products of features are no features of their own.
     """
     model, line = state.model, state.model.line
-    if state.numbers[0].clock == 0 or not is_young(state, dimension(model)):
+    never_played = 0
+    for i in range(len(line.centre)):
+        never_played += 1 if line.centre[i] == 0.0 and model.product[i] == 0 else 0
+    if never_played == 0 or state.numbers[0].clock == 0 or not is_young(state, dimension(model)):
         return -1
     if model.pending[0] > 0:
         count_pending(model)
