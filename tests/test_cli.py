@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -85,12 +86,16 @@ def test_diagnose_reads_standard_input_and_draws(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_compare_names_the_winner_of_a_log() -> None:
+def test_compare_names_the_winner_of_a_log(tmp_path: Path) -> None:
     typed = "ad,euros\n" + "blue,0\ngreen,2\nblue,1\ngreen,1\n" * 100
     columns = ("--arm-column", "ad", "--reward-column", "euros")
     done = tool("compare", "-", "--control", "blue", "--cap", "2", *columns, typed=typed)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("green is the winner: it earns more than the other arm, and at least ")
+    for file in ("may.csv", "june.csv"):
+        (tmp_path / file).write_text(typed)
+    done = tool("compare", "may.csv", "june.csv", "--cap", "2", *columns, cwd=tmp_path)
+    assert re.search(r"^green +400 ", done.stdout, re.MULTILINE)
     done = tool("compare", "-", "--cap", "-2:2", "--minimise", "--goal", "0.9", *columns, typed=typed)
     assert done.returncode == 2
     assert done.stderr == "heavybandits: compare: cap must be None unless the goal is 'mean', got (-2.0, 2.0)\n"

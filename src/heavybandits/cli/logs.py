@@ -76,9 +76,9 @@ def diagnose(
 
 def compare(
     log: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            help="A CSV, NDJSON or Parquet file with columns arm, reward and optionally time; - reads standard input."
+            help="CSV, NDJSON or Parquet files with columns arm, reward and optionally time; - reads standard input."
         ),
     ],
     control: Annotated[str | None, typer.Option(metavar="ARM", help="The arm over which lifts are measured.")] = None,
@@ -91,7 +91,7 @@ def compare(
     minimise: Annotated[bool, typer.Option("--minimise", help="Rewards are costs: lower is better.")] = False,
     before: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="A column from before the experiment: differences need fewer rewards."),
+        typer.Option(metavar="COLUMN", help="A column from before the experiment, to need fewer rewards."),
     ] = None,
     shares: Annotated[
         str | None,
@@ -100,7 +100,7 @@ def compare(
     guardrail: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="RULE", help="Such as 'latency <= +20' or 'orders >= -2%', against the control; repeat it."
+            metavar="RULE", help="A limit against the control: 'latency <= +20' or 'orders >= -2%'; repeat it."
         ),
     ] = None,
     metric: Annotated[
@@ -130,10 +130,10 @@ def compare(
 
         say("comparing")
         found = look(
-            log, goal=goal if goal in ("mean", "location") else _float("--goal", goal), control=control,
-            cap=_cap(cap), delta=delta, eps=eps, minimise=minimise,
-            before=before, shares=_weights(shares), guardrails=guardrail or [], metrics=metric or [], costs=cost or [],
-            once=once, arm_column=arm_column, reward_column=reward_column,
+            log[0] if len(log) == 1 else log, control=control, delta=delta, eps=eps, minimise=minimise,
+            goal=goal if goal in ("mean", "location") else _float("--goal", goal), cap=_cap(cap), before=before,
+            shares=_weights(shares), guardrails=guardrail or [], metrics=metric or [], costs=cost or [], once=once,
+            arm_column=arm_column, reward_column=reward_column,
         )  # fmt: skip
     print(json.dumps(found.as_dict(), indent=2) if as_json else found)
 
@@ -158,7 +158,9 @@ def evaluate(
     by: Annotated[
         str | None, typer.Option(metavar="FILE.py:FUNCTION", help="Choose by a function of what was known.")
     ] = None,
-    method: Annotated[str, typer.Option(help="How the estimate is made.")] = "snips",
+    method: Annotated[
+        str, typer.Option(help="How to estimate: snips, ips, clipped, shrunk, dr, log-smoothing or median-of-means.")
+    ] = "snips",
     cap: Annotated[
         str | None, typer.Option(metavar="C | LOW:HIGH", help="Count rewards up to C, or from LOW to HIGH.")
     ] = None,
