@@ -15,7 +15,7 @@ from ..logs.rewards import Rewards, read_rewards
 from ..protocols import FloatArray, IntArray
 from .ab_test.adjusted import Adjusted
 from .ab_test.analysis import Extras, LogEvidence, look_once
-from .ab_test.guardrails import Guard, read_guardrail
+from .ab_test.guardrails import read_guardrail, states_of
 from .ab_test.sample_ratio import check_shares
 from .tally import add, new_tally
 from .words import Terms
@@ -123,9 +123,9 @@ def compare(
         extras.sample_ratio = check_shares("compare", shares, counts)
     states = []
     for rail in rails:
-        guard = Guard(rail, tuple(names), str(control))
-        guard.add(ranks, columns[rail.column])
-        states += guard.look(delta / len(rails))
+        tally = new_tally(len(names), rail.tau)
+        add(tally, ranks, columns[rail.column])
+        states += states_of(rail, tally, names, str(control), delta / len(rails))
     extras.guardrails = states
     extras.metrics = {
         name: weigh_log(_of_column(log, columns[name], is_cost), "mean", control=control, delta=delta / len(others))

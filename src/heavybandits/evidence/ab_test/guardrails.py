@@ -9,14 +9,13 @@ delta.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from ..measures import ClippedMean, Measure, measures
-from ..tally import Tally, add, branch, counts_in_full, has_one_sign, is_sized_up, merge, new_tally
+from ..tally import Tally, counts_in_full, has_one_sign, is_sized_up
 from ..words import counting_between, odds
 
 State = Literal["kept", "broken", "open"]
@@ -80,90 +79,25 @@ got 'latency < 50'
     )  # fmt: skip
 
 
-class Guard:
-    """One guardrail with the values of its metric: incremental, and mergeable once its scale is settled.
+def states_of(
+    rail: Guardrail, tally: Tally, arms: Sequence[str], control: str, delta: float
+) -> list[GuardrailState]:  # fmt: skip
+    """Return how each arm but the control stands, by the values of the guardrail's metric.
 
-    Parameters
-    ----------
-    guardrail
-        What must hold.
-    arms
-        The names of the arms.
-    control
-        The one with which they are compared.
+    All of it together is ever wrong with a probability of at most ``delta``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> guard = Guard(read_guardrail("compare", "latency <= +20"), ("blue", "green"), "blue")
-    >>> rng = np.random.default_rng(0)
-    >>> arms = rng.integers(2, size=3000)
-    >>> guard.add(arms, rng.exponential(100.0 + 60.0 * arms))
-    >>> [found.sentence for found in guard.look(0.05)]
+    >>> from heavybandits.evidence.tally import add, new_tally
+    >>> rail, rng = read_guardrail("compare", "latency <= +20"), np.random.default_rng(0)
+    >>> tally, arms = new_tally(2, rail.tau), rng.integers(2, size=3000)
+    >>> add(tally, arms, rng.exponential(100.0 + 60.0 * arms))
+    >>> [found.sentence for found in states_of(rail, tally, ("blue", "green"), "blue", delta=0.05)]
     ['green breaks the guardrail latency <= +20 against blue, counting at most 2700.']
     """
-
-    def __init__(self, guardrail: Guardrail, arms: tuple[str, ...], control: str) -> None:
-        self.guardrail, self.arms, self.control = guardrail, arms, control
-        self.tally: Tally = new_tally(len(arms), guardrail.tau)
-        self._shown: dict[int, GuardrailState] = {}
-
-    def add(self, arms: Any, values: Any) -> None:
-        """Take in values in the order in which they came."""
-        add(self.tally, arms, values)
-
-    def branched(self) -> Guard:
-        """Return an empty one on the same scale, for a replica that is merged later."""
-        fresh = Guard(self.guardrail, self.arms, self.control)
-        fresh.tally = branch(self.tally)
-        return fresh
-
-    def merge(self, other: Guard) -> None:
-        """Add what a replica has counted."""
-        merge(self.tally, other.tally)
-
-    def dumps(self) -> bytes:
-        """Return all of it as bytes, with what was shown: the same for equal guards."""
-        head = {"guardrail": self.guardrail.text, "arms": self.arms, "control": self.control,
-                "shown": sorted(self._shown.items())}  # fmt: skip
-        return b"\n".join([json.dumps(head).encode(), self.tally.dumps()])
-
-    @classmethod
-    def loads(cls, contents: bytes) -> Guard:
-        """Return the guard that was turned into these bytes.
-
-        Examples
-        --------
-        >>> guard = Guard(read_guardrail("compare", "orders >= -2%"), ("blue", "green"), "blue")
-        >>> Guard.loads(guard.dumps()).guardrail.margin
-        0.02
-        >>> Guard.loads(b"{}")
-        Traceback (most recent call last):
-            ...
-        ValueError: these bytes are no guardrail
-        """
-        head, _, rest = contents.partition(b"\n")
-        try:
-            kept = json.loads(head)
-            guard = cls(read_guardrail("loads", kept["guardrail"]), tuple(kept["arms"]), kept["control"])
-            guard._shown = {number: GuardrailState(*state) for number, state in kept["shown"]}
-            guard.tally.fill(rest)
-        except (KeyError, TypeError, ValueError):
-            raise ValueError("these bytes are no guardrail") from None
-        return guard
-
-    def look(self, delta: float) -> list[GuardrailState]:
-        """Return what is known about each arm but the control; what was shown once stays shown.
-
-        All of it together is ever wrong with a probability of at most ``delta``.
-        """
-        control, level = self.arms.index(self.control), delta / max(len(self.arms) - 1, 1)
-        others = [number for number in range(len(self.arms)) if number != control]
-        for number in others:
-            found = self._shown.get(number)
-            if found is None or found.state == "open":
-                self._shown[number] = stand(self.guardrail, self.tally, self.arms, number, control, level)
-        return [self._shown[number] for number in others]
+    number, level = arms.index(control), delta / max(len(arms) - 1, 1)
+    return [stand(rail, tally, arms, other, number, level) for other in range(len(arms)) if other != number]
 
 
 def stand(
