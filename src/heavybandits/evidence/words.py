@@ -62,6 +62,21 @@ def shown(value: float) -> str:
     return f"{value:g}" if value == round(value, 2) and abs(value) < 1e6 else number(float(value))
 
 
+def told_apart(one: float, other: float) -> tuple[str, str]:
+    """Format two numbers with as many digits as it takes to see which is larger.
+
+    Examples
+    --------
+    >>> told_apart(2.3149, 1.94), told_apart(1.00012, 1.00009), told_apart(0.5, 0.5)
+    (('2.31', '1.94'), ('1.00012', '1.00009'), ('0.5', '0.5'))
+    """
+    texts, digits = (shown(one), shown(other)), 3
+    while texts[0] == texts[1] and one != other:
+        digits += 1
+        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
+    return texts
+
+
 def odds(log: float) -> str:
     """Format evidence as odds.
 
@@ -191,7 +206,7 @@ def _open(tally: Tally, verdict: Verdict, terms: Terms) -> list[str]:
     counted = counting(tally, verdict, terms)
     tail = f", {counted}" if counted else ""
     of = "" if terms.is_mean else f" (the {terms.measure}s)"
-    mine, theirs = shown(float(estimates[leader])), shown(float(estimates[rival]))
+    mine, theirs = told_apart(float(estimates[leader]), float(estimates[rival]))
     log, weights = float(verdict.logs[rival]), tally.rows.sum(axis=1)
     if estimates[leader] == estimates[rival]:
         said = [f"Too early to tell: {name} and {other} tie, both with {mine}{of}{tail}."]
