@@ -25,6 +25,16 @@ def links(name: str) -> set[str]:
     return {str((ROOT / name).parent.joinpath(path).resolve().relative_to(ROOT)) for path in found}
 
 
+def reachable(name: str) -> set[str]:
+    """Return the documents that links lead to, through any number of pages."""
+    found, waiting = set[str](), [name]
+    while waiting:
+        for link in links(waiting.pop()) - found:
+            found.add(link)
+            waiting += [link] if link.endswith(".md") and (ROOT / link).is_file() else []
+    return found
+
+
 def first_python(name: str) -> str:
     return str(re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL)[0])
 
@@ -41,7 +51,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module
 
 
-@pytest.mark.parametrize("page", sorted(links("README.md")))
+@pytest.mark.parametrize("page", sorted(reachable("README.md")))
 def test_pages_behind_the_readme_can_be_read_in_the_repository(page: str) -> None:
     assert (ROOT / page).is_file()
     if page.endswith(".md"):
