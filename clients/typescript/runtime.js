@@ -82,7 +82,8 @@ export class Runtime {
       // told below
     }
     if (!response.ok) {
-      throw new ServiceError(response.status, answer?.title ? `${answer.title}: ${answer.detail}` : text.slice(0, 200));
+      const said = answer?.title && [answer.title, answer.detail].filter(Boolean).join(": ");
+      throw new ServiceError(response.status, said || text.slice(0, 200));
     }
     if (answer === null || typeof answer !== "object") {
       throw new ServiceError(0, `the answer of ${this.url} must be a JSON object, got ${text.slice(0, 50)}`);

@@ -82,6 +82,9 @@ def test_newer_problems_are_told_too(stub: Stub, client: Any) -> None:
     with pytest.raises(hb.ServiceError, match=r"^409: different value: got 1, then 2$") as refused:
         client.decide("x")
     assert refused.value.status == 409
+    stub.status, stub.answer = 405, {"title": "method not allowed", "status": 405}
+    with pytest.raises(hb.ServiceError, match="^405: method not allowed$"):
+        client.delete("x")
 
 
 @pytest.mark.parametrize("missing", KNOWN)

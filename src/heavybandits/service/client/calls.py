@@ -298,8 +298,8 @@ class Calls:
 def refusal(status: int, reason: str, text: bytes) -> ServiceError:
     """Return the error for an answer that is not a success."""
     answer = parsed(text)
-    if isinstance(answer, dict):
-        return ServiceError(status, f"{answer.get('title')}: {answer.get('detail')}")
+    if isinstance(answer, dict) and "title" in answer:
+        return ServiceError(status, ": ".join(str(answer[part]) for part in ("title", "detail") if answer.get(part)))
     return ServiceError(status, f"{reason}: {text[:200].decode(errors='replace')}")
 
 
