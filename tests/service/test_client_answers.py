@@ -83,7 +83,7 @@ def test_newer_problems_are_told_too(stub: Stub, client: Any) -> None:
         client.decide("x")
     assert refused.value.status == 409
     stub.status, stub.answer = 405, {"title": "method not allowed", "status": 405}
-    with pytest.raises(hb.ServiceError, match="^405: method not allowed$"):
+    with pytest.raises(hb.ServiceError, match=r"^405: method not allowed$"):
         client.delete("x")
 
 
