@@ -1,15 +1,17 @@
-"""How long it takes to begin: first decisions of a process and of a server, and decisions while code is compiled.
+"""How long it takes to begin: first decisions, first signs of commands, and decisions while code is compiled.
 
-Run from the repository: ``pip install '.[bench]' && python benchmarks/start.py``.  Takes about five minutes.  Times
+Run from the repository: ``pip install '.[bench]' && python benchmarks/start.py``.  Takes about ten minutes.  Times
 are ratios to ``import numpy, scipy.special`` in the same run, measured in turns; peers not installed are left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import os
+import pty
 import statistics
 import subprocess
 import sys
@@ -17,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import heavybandits as hb
 
@@ -39,6 +43,8 @@ PEERS = {
     "vowpalwabbit": "import vowpalwabbit; vowpalwabbit.Workspace('--cb_explore 3 --quiet').predict('| a')",
 }
 EXPERIMENTS: list[dict[str, Any]] = [{}, {"goal": "location"}, {"context": {"shared": True, "n_features": 3}}]
+COMMANDS = ("diagnose", "compare")  # on a log of so many rows
+LOGGED = 20_000
 ENDS = "; import os; os._exit(0)"  # at the first decision, so that nothing that ends a process is counted
 
 # Plays a decision every millisecond until code is compiled, and prints how long after they were due decisions ended.
@@ -161,6 +167,47 @@ def first_answers(more: dict[str, Any], folder: Path, moment: str) -> dict[str, 
     return {"restart, until its first decision": decided - begun}
 
 
+def commands(repeats: int, warm: Path) -> None:
+    """Print when commands on a log first show that they work, and when they are done, as ratios."""
+    times: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        log, rng = Path(folder, "log.csv"), np.random.default_rng(0)
+        arms, rewards = rng.integers(3, size=LOGGED), rng.standard_t(1.5, LOGGED)
+        log.write_text(
+            "arm,reward\n" + "".join(f"{arm},{x}\n" for arm, x in zip(arms, rewards + 0.3 * arms, strict=True))
+        )
+        for turn in range(repeats):
+            times.setdefault(YARDSTICK, []).append(seconds_of(YARDSTICK, warm))
+            for name in COMMANDS:
+                for cache in ("cold", "warm"):
+                    with tempfile.TemporaryDirectory() as cold:
+                        for when, seconds in shown(name, log, Path(cold) if cache == "cold" else warm).items():
+                            times.setdefault(f"{name}, {cache}: {when}", []).append(seconds)
+            print(f"turn {turn + 1} of {repeats}", file=sys.stderr)
+    unit = statistics.median(times.pop(YARDSTICK))
+    print(f"\n### Commands\n\nOn a log of {LOGGED:,} rewards of three arms, in a terminal.\n")
+    print("| | times `import numpy, scipy.special` | seconds |\n|---|---:|---:|")
+    for name, record in times.items():
+        print(f"| {name} | {statistics.median(record) / unit:.2f} | {statistics.median(record):.2f} |")
+
+
+def shown(name: str, log: Path, cache: Path) -> dict[str, float]:
+    """Run a command in a terminal; return after how many seconds it first shows something, and how long it takes."""
+    ours, terminal = pty.openpty()
+    command = [sys.executable, "-m", "heavybandits", name, str(log)]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "TERM": "xterm"}
+    begun, first = time.perf_counter(), None
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=terminal)
+    os.close(terminal)
+    with contextlib.suppress(OSError):  # the terminal is gone
+        while os.read(ours, 65_536):
+            first = first or time.perf_counter() - begun
+    os.close(ours)
+    if process.wait() or first is None:
+        raise RuntimeError(f"{' '.join(command)} failed, or showed nothing")
+    return {"first sign": first, "done": time.perf_counter() - begun}
+
+
 def quantile(ordered: list[float]) -> float:
     """Return the 99th percentile."""
     return ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
@@ -179,6 +226,7 @@ def main() -> None:
         if arguments.repeats:
             first_decisions(arguments.repeats, Path(warm))
             service(arguments.repeats)
+            commands(arguments.repeats, Path(warm))
         if arguments.seconds:
             latencies(arguments.seconds, Path(warm))
 
