@@ -46,7 +46,7 @@ def test_all_parts_are_told() -> None:
         "green breaks the guardrail latency <= +20 against blue",
         "% of the total lies beyond",
         "adjusted by spent, which must not have decided who got which arm; the first 50 rows",
-        "The arms' counts agree with the planned shares",
+        "The arms' counts do not refute the planned shares",
         "By clicks: green is the winner",
         "By latency: blue is the winner",
         "If you look once, at the planned end, and decide by nothing else, each of these holds in about 95% of "

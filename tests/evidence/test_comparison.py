@@ -294,7 +294,9 @@ def test_sentence_that_warns_of_tails() -> None:
 
 
 def test_sentences_for_nothing_to_compare() -> None:
-    assert said({"a": [1.0, 2.0] * 50}) == "There is one arm only, so there is nothing to compare."
+    alone = hb.compare({"a": [1.0, 2.0] * 50})
+    assert alone.sentences == ("There is one arm only, so there is nothing to compare.",)
+    assert alone.table[["evidence", "p"]].to_numpy().tolist() == [[1.0, 1.0]]
     assert said({"a": [], "b": []}, cap=1.0) == "Too early: no reward counts yet."
     assert said({"a": [], "b": [1.0, 0.5]}, cap=1.0) == "Too early to tell: a has no reward that counts."
 

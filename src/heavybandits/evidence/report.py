@@ -171,8 +171,9 @@ class Evidence:
             return ArmEvidence(arm, n)
         measure, alpha = verdict.measure, terms.delta * verdict.measure.share
         low, high = sorted(terms.sign * end for end in measure.interval(number, alpha))
-        is_leader = number == verdict.leader and len(terms.arms) > 1
-        log = float(verdict.logs[verdict.rival if is_leader else number])
+        log = float(verdict.logs[verdict.rival if number == verdict.leader else number])
+        if len(terms.arms) == 1:
+            log = 0.0  # there is nothing to be better than
         lifts = self._lifts(verdict, measure, number, alpha) if lift else (math.nan, math.nan, math.nan)
         estimate, evidence = terms.sign * float(self._estimates[number]), math.exp(min(log, LARGEST_LOG))
         return ArmEvidence(arm, n, estimate, low + 0.0, high + 0.0, *lifts, evidence, min(1.0, math.exp(-log)))

@@ -52,7 +52,7 @@ class SampleRatio(NamedTuple):
     def sentence(self) -> str:
         """What the counts say about the plan."""
         if not self.is_alarm:
-            return f"The arms' counts agree with the planned shares (p = {self.p:.2g})."
+            return f"The arms' counts do not refute the planned shares (p = {self.p:.2g})."
         counts, shares = np.array(self.counts), np.array(self.shares)
         expected = counts.sum() * shares
         worst = int(np.argmax(np.abs(counts - expected) / np.sqrt(expected)))
@@ -90,7 +90,7 @@ def check_shares(owner: str, shares: Mapping[str, float] | str, counts: Mapping[
     --------
     >>> ratio = check_shares("compare", {"blue": 2, "green": 1}, {"blue": 5210, "green": 2580})
     >>> print(ratio.sentence)
-    The arms' counts agree with the planned shares (p = 1).
+    The arms' counts do not refute the planned shares (p = 1).
     >>> check_shares("compare", "equal", {"blue": 5210, "green": 2580}).is_alarm
     True
     """
