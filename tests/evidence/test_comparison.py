@@ -250,6 +250,15 @@ def test_sentence_about_medians() -> None:
     assert "(the 90% quantiles)" in said(samples(8, 1.0, 1.0, law="signed"), goal=0.9)
 
 
+def test_rounding_errors_are_no_share_beyond_the_cap() -> None:
+    rng = np.random.default_rng(5)
+    found = hb.compare({"a": rng.exponential(1.0, 3000), "b": np.where(np.arange(3000) % 1000 == 999, 1200.0, 0.8)})
+    assert found.sentences[-1] == "59% of what b earned lies above 13.5, of a 0%. Counting everything, b may be better."
+    for _ in range(4):
+        values = rng.exponential(1.0, 3000)
+        assert "\n0% of the total lies beyond " in str(hb.compare({"a": values, "b": 2.0 * values}))
+
+
 def test_sentence_when_it_hardly_matters() -> None:
     rewards = {"a": [0.0, 1.0] * 2000, "b": [0.0, 1.0] * 2000}
     assert said(rewards, cap=1.0, eps=0.05) == (

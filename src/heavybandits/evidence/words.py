@@ -271,4 +271,4 @@ def _tails(tally: Tally, verdict: Verdict, terms: Terms) -> list[str]:
 
 def _share_beyond(plain: float, clipped: float) -> str:
     """Format the part of a total that lies beyond the clip."""
-    return f"{100 * (1.0 - clipped / plain):.0f}%" if math.isfinite(plain) and plain != 0.0 else "100%"
+    return f"{100 * max(1.0 - clipped / plain, 0.0):.0f}%" if math.isfinite(plain) and plain != 0.0 else "100%"
