@@ -42,6 +42,14 @@ def test_the_answer_comes_before_the_tables_and_the_legend_last() -> None:
     assert places == sorted(places)
 
 
+def test_the_legend_says_which_rewards_do_not_count() -> None:
+    arms = {"a": np.arange(30.0), "b": np.arange(30.0)}
+    one, other = (hb.diagnose(logged(arms), goal=goal).text() for goal in ("mean", "location"))
+    assert one.endswith("          the first 25 rewards do not count: they decided how far the others do\n")
+    assert other.endswith("rewards do not count: they decided how finely the others are counted\n")
+    assert "do not count" not in hb.diagnose(logged({"a": [1.0, 2.0], "b": [3.0]})).text()
+
+
 def test_drift_is_sought_only_in_rows_that_are_in_order() -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"arm": ["a", "b"] * 500, "reward": rng.normal(size=1000) + np.repeat([0.0, 3.0], 500)})

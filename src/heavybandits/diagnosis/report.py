@@ -34,6 +34,9 @@ pooled    all {noun}s, each minus the median of its arm
 mean      the average of all {noun}s
 zeros     share of {noun}s that are zero; others: the mean of those that are not
 known     the {measure} of what counts, with an interval: whatever the law of {noun}s, wrong in at most 5% of files
+{left_out}"""
+LEFT_OUT = """\
+          the first {count} {noun}s do not count: they decided {what}
 """
 
 
@@ -110,9 +113,15 @@ class Report:
             f"Which policy fits: {self._fitting()}\n{self.advice.reason}\n\n{program}",
             self._replayed(),
             *([self._weighed(self.contexts)] if self.contexts else []),
-            LEGEND.format(noun=self.rewards.noun, measure=MEASURES[self.goal]),
+            self._legend(),
         ]
         return "\n".join(parts)
+
+    def _legend(self) -> str:
+        noun, count = self.rewards.noun, self.evidence.left_out
+        what = "how far the others do" if self.goal == "mean" else "how finely the others are counted"
+        left_out = LEFT_OUT.format(count=count, noun=noun, what=what) if self.evidence.cap is not None else ""
+        return LEGEND.format(noun=noun, measure=MEASURES[self.goal], left_out=left_out)
 
     __str__ = text
 
