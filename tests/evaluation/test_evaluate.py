@@ -200,6 +200,14 @@ def test_wrong_propensities_are_noticed() -> None:
     assert "where 1 is expected" not in str(one(log, arm="red"))
 
 
+@pytest.mark.parametrize(("rows", "doubted"), [(1, False), (20, False), (2000, True)])
+def test_few_weights_that_are_alike_prove_nothing(rows: int, doubted: bool) -> None:
+    """An arm with p = 0.95 is often the only one in a short log, but not in a long one."""
+    said = str(one({"arm": ["red"] * rows, "p": [0.95] * rows, "reward": [1.0] * rows}, arm="red"))
+    assert ("where 1 is expected" in said) == doubted
+    assert ("the largest term makes up" in said) == (rows == 1)
+
+
 def test_changing_probabilities_need_a_floor_for_narrow_intervals() -> None:
     rng = np.random.default_rng(0)
     p = np.where(rng.random(8000) < 0.5, 0.1, 0.6)

@@ -225,9 +225,9 @@ def _notes(log: LoggedDecisions, one: Weighted, limits: Counting) -> tuple[str, 
     if math.isfinite(limits.high) and not limits.stated:
         notes.append(f"The interval takes rewards to be 0 or {limits.high:g}, as all of this log are; state cap if "
                      "they can be more.")  # fmt: skip
-    with np.errstate(over="ignore"):
-        error = float(one.weights.std()) / math.sqrt(len(one.weights))
-    if abs(mean - 1.0) > DOUBTFUL * max(error, 1e-9):
+    with np.errstate(over="ignore"):  # of few weights, all may be alike: two more, 0 and 2, keep their error above 0
+        error = float(np.append(one.weights, (0.0, 2.0)).std()) / math.sqrt(len(one.weights) + 2)
+    if abs(mean - 1.0) > DOUBTFUL * error:
         notes.append(f"Its weights are {mean:.3g} on average, where 1 is expected: p may be wrong, or the log could "
                      "not make some of its decisions.")  # fmt: skip
     if log.dropped:

@@ -67,7 +67,8 @@ def about_value(value: Value) -> list[str]:
                     "be larger than all others; state cap if you know one.")  # fmt: skip
     if value.lead is not None:
         said.append(about_lead(value.target, "the log", value.lead, value.are_costs))
-    share = f"; the largest {plural(len(value.largest), 'term')} make up {sum(value.largest):.0%} of it"
+    largest = "largest term makes" if len(value.largest) == 1 else f"largest {len(value.largest)} terms make"
+    share = f"; the {largest} up {sum(value.largest):.0%} of it"
     said.append(f"The estimate is as precise as {plural(math.floor(value.effective), 'decision')} of its own would "
                 f"make it{share if value.largest else ''}.")  # fmt: skip
     if value.effective < FEW or (value.largest and value.largest[0] > ONE_TERM):
