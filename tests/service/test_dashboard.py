@@ -2,6 +2,7 @@
 
 import html
 import http.client
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -196,6 +197,20 @@ def test_an_experiment_is_made_shown_and_changed(server: Running) -> None:
     assert '<button name="finish" value="0"' in page
     assert '<button name="finish" value="1"' not in page
     assert get(server.address, "/experiments/nobody")[0] == 404
+
+
+@pytest.mark.slow
+def test_the_button_below_a_winner_finishes_with_it(server: Running) -> None:
+    name = "<b>"
+    server("PUT", "/won", {"arms": [{"name": "a"}, {"name": name}]})
+    items = [{"observation": {"arm": arm, "value": float(arm == name)}} for arm in ("a", name) * 200]
+    server("POST", "/won/batch", {"items": items})
+    page = call(server.address, "GET", "/experiments/won").body.decode()
+    [(field, place)] = re.findall(r'<button type="submit" class="main" name="(\w+)" value="(\d+)" id="ship">', page)
+    assert "Finish: give &lt;b&gt; to everybody" in page
+    assert post(server.address, "/experiments/won/arms", **{field: place})[0] == 303
+    assert server("GET", "/won").body["finished_with"] == name
+    assert 'id="ship"' not in call(server.address, "GET", "/experiments/won").body.decode()
 
 
 @pytest.mark.slow

@@ -115,11 +115,13 @@ def prepare_page(of: Taken) -> Prepared:
     report = found.report
     traffic = busy(found.traffic, report.decisions, report.rewards, came_so_far(of.spec, of.totals))
     cards = [traffic] if of.spec.points is not None else [*verdicts, traffic]  # points are compared with no control
+    rows = leaderboard(found, names)
     live = rendered(
         "live.html.j2", experiment=of.view, report=report, sentences=found.standing.sentences,
-        winner=None if evidence is None else evidence.winner, cards=cards, picture=against_control(found),
+        winner=next((row for row in rows if evidence is not None and row.name == evidence.winner), None),
+        cards=cards, picture=against_control(found),
         guarded=guarded(of, ranking(found)),
-        charts=charts(found), rows=leaderboard(found, names), delays=describe_delays(found),
+        charts=charts(found), rows=rows, delays=describe_delays(found),
         noise=describe_rewards(found, names), outliers=outliers(found),
     )  # fmt: skip
     return Prepared(found, live)
