@@ -263,6 +263,8 @@ def test_a_page_is_shown_however_large_the_estimates(server: Running) -> None:
         ({"points": "price 5 nan"}, "got 5 to nan for &#39;price&#39;"),
         ({"points": "price 5 25", "arms": "a"}, "arms must be left out if the decisions are points"),
         ({"points": "price 5 25", "context": "attributes"}, "context must not be given if the decisions are points"),
+        ({"arms": "a", "window": "60", "default": "nan"}, "default must be a finite number, got &#39;nan&#39;"),
+        ({"arms": "a", "window": "60", "default": "-inf"}, "default must be a finite number, got &#39;-inf&#39;"),
         ({"arms": "\n"}, "arms must be given, or the ranges of points"),
         ({"arms": "a", "context": "both"}, "must be one of none, arms, shared, attributes, got &#39;both&#39;"),
     ],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -317,9 +318,12 @@ def _lines(form: Form, field: str) -> list[str]:
 def _number(form: Form, field: str) -> float | None:
     text = form.get(field, "").strip()
     try:
-        return float(text) if text else None
+        value = float(text) if text else None
     except ValueError:
-        raise Refused(422, "invalid", f"{field} must be a number, got {visible(text)!r}") from None
+        value = math.nan
+    if value is not None and not math.isfinite(value):
+        raise Refused(422, "invalid", f"{field} must be a finite number, got {visible(text)!r}")
+    return value
 
 
 @functools.cache
