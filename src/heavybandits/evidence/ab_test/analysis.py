@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_SHARES = 5  # arms whose share beyond the cap is told
-MOST_DIGITS = 9  # of a share: the others are rounding errors
+MOST_SHARE_DIGITS = 9  # of a share: the others are rounding errors
 
 
 @dataclass
@@ -158,7 +158,7 @@ class LogEvidence(Evidence):
             plain, counted = n * plain_means(tally), n * one.estimates()
             shares = np.nan_to_num(1.0 - counted / plain)
         whole = 1.0 - np.nansum(counted) / np.nansum(plain) if np.nansum(plain) else 0.0
-        share = round(max(float(whole), 0.0), MOST_DIGITS) if math.isfinite(whole) else 1.0
+        share = round(max(float(whole), 0.0), MOST_SHARE_DIGITS) if math.isfinite(whole) else 1.0
         each = [f"{arm} {100 * max(float(part), 0.0):.2g}%" for arm, part in zip(terms.arms, shares, strict=True)]
         of_each = f" ({', '.join(each)})" if 1 < len(each) <= MOST_SHARES and share > 0.0005 else ""
         return [f"{100 * share:.2g}% of the total lies beyond {shown(abs(low + high))}, which does not count{of_each}."]
