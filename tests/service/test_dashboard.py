@@ -226,7 +226,7 @@ def test_other_sites_change_nothing(server: Running) -> None:
 def test_a_form_that_is_refused_keeps_what_was_written(server: Running) -> None:
     status, page, _ = post(server.address, "/experiments", name="twice", arms="same\nsame", window="soon")
     assert status == 422
-    assert "window must be a number, got &#39;soon&#39;" in page
+    assert "window must be a finite number, got &#39;soon&#39;" in page
     assert ">same\nsame</textarea>" in page
     assert "different names" in post(server.address, "/experiments", name="twice", arms="same\nsame")[1]
 

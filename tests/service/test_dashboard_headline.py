@@ -139,7 +139,7 @@ def test_what_was_earned_more_is_told_with_its_bounds() -> None:
     assert card.value == f"{amount(gain.value)} more"
     assert card.kind == "good"
     assert card.note.startswith(
-        f"{amount(gain.low)} to {amount(gain.high)} more, in {gain.n} decisions for other arms."
+        f"{amount(gain.low)} to {amount(gain.high)} more, by {gain.n} rewards of other arms."
     )
     assert "in at most 5% of experiments" in card.note
     replica = played(experiment("blue", "green"), coins(CLEAR, 200))
@@ -396,7 +396,7 @@ def test_the_page_begins_with_sentence_number_and_picture() -> None:
     change(replica, Config(finish="green"))
     live = prepare_page(taken(replica)).live
     assert "Finish: give green" not in live
-    assert "gets everybody" in live
+    assert "for everybody" in live
     assert "First steps" not in live
     assert "First steps" in prepare_page(taken(played(experiment("a", "b"), []))).live
 

@@ -88,7 +88,7 @@ def earned(view: ExperimentView, gain: Gain | None, has_medians: bool, counted: 
         between = f"{amount(abs(near))} to {signed(far)}"
     else:
         between = f"{signed(low)} to {signed(high)}"
-    what = f"in {plural(gain.n, 'decision')} for other arms{', ' + counted if counted else ''}"
+    what = f"by {plural(gain.n, 'reward')} of other arms{', ' + counted if counted else ''}"
     sure = f"{between}, {what}. Wrong at any time in at most {100 * delta:g}% of experiments."
     sure = sure[0].upper() + sure[1:]
     if low <= 0.0 <= high:

@@ -81,7 +81,7 @@ def against_control(known: Known) -> Picture | None:
         tags = [tag for tag, holds in {
             "control": arm.name == control, "winner": arm.name == found.winner,
             "leads": found.winner is None and arm.name == found.leader, "paused": arm.state == "paused",
-            "gets everybody": arm.name == known.report.experiment.finished_with,
+            "for everybody": arm.name == known.report.experiment.finished_with,
         }.items() if holds]  # fmt: skip
         counts = not math.isnan(about.estimate)
         value = f"{number(about.estimate)} ({number(about.low)} to {number(about.high)})" if counts else ""
