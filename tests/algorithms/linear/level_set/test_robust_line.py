@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from heavybandits.algorithms.linear._design import add_far_row
+from heavybandits.algorithms.linear._level_set.pending_line import renew_pending
 from heavybandits.algorithms.linear._level_set.robust_line import (
     Model,
     approach,
@@ -21,7 +22,6 @@ from heavybandits.algorithms.linear._level_set.robust_line import (
     leverage_with_pending,
     predict,
     renew_offset,
-    renew_pending,
 )
 
 seeds = st.integers(0, 2**32 - 1)

@@ -35,6 +35,7 @@ from .kept_rows import keep, write_squares
 from .level_set import RENEWAL, update_kept
 from .line_fit import complete, loss_of, reweigh, write_residuals
 from .line_shrinkage import begin_shrinkage, renew_shrinkage, write_inverse
+from .pending_line import renew_pending
 from .product_ridge import count_products, learn_product_ridge
 from .robust_line import (
     RIDGE_SHARE,
@@ -47,7 +48,6 @@ from .robust_line import (
     forget,
     predict,
     renew_offset,
-    renew_pending,
     restrain,
 )
 from .sets import LARGEST_REWARD, LinearSets, compares_means, is_young

@@ -27,7 +27,8 @@ import numpy as np
 
 from ...._validate import require_within
 from ....protocols import FloatArray, IntArray, compilable, rarely_called
-from .robust_line import SPARSE_SHARE, Line, Model, Step, count_pending
+from .pending_line import count_pending
+from .robust_line import SPARSE_SHARE, Line, Model, Step
 from .two_piece_laws import INFORMATION, SLACK, TAIL
 
 LANES = 32  # rows that are scored together

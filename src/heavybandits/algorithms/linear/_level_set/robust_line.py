@@ -15,10 +15,6 @@ With w = g = 1 this is least squares.
 where the *origin* o has the usual value of features that are never zero, and is zero elsewhere.  With
 :math:`q = P(\bar x - o)`, which is kept, u is :math:`P(x - o) - q`, and h is
 :math:`(x - o)'P(x - o) - 2(x - o)'q + (\bar x - o)'q`.
-
-**Pending decisions** narrow widths as in :mod:`._design`: rows whose rewards are not yet known count in a second
-inverse, with weight 1.  They are centred at the mean row as of the first of these decisions or the latest fit.  While
-a single row is pending and nobody asks, that inverse is not made.
 """
 
 from __future__ import annotations
@@ -31,12 +27,12 @@ import numpy as np
 from ...._validate import LARGEST_COUNT, require_within
 from ....numerics import EXCESS
 from ....protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
-from .._design import LARGEST_LEVERAGE, absorb, add_far_row, add_outer, add_rows, apply, multiply, size_of
+from .._design import LARGEST_LEVERAGE, add_far_row, add_outer, apply, multiply, size_of
+from .pending_line import change_inverse, change_pending, count_pending
 
 RIDGE_SHARE = 1e-6  # the least ridge, as a share of a feature's mean square
 LEAST_SQUARE = 1e-80  # if rows of 1e-100 set the ridge, a row of 1e100 would have an infinite leverage
 SPARSE_SHARE = 4  # a row is sparse if at most one in so many of its features differs from the origin
-LEAST_LINE_REMAINDER = 1e-6  # if removing a pending row leaves less of its direction, the inverse is recomputed
 VECTORS = ("ridge", "square", "offered", "origin", "offset", "shift", "pull", "missing", "anchor", "alone")
 
 
@@ -276,7 +272,7 @@ def follow(model: Model, leverage: float, residual: float, weight: float, gain: 
         line.centre[i] += share * shift[i]
         model.offset[i] += turn * pull[i]
     if model.counted[0] > 0:
-        add_row(model.asked, shift, model.factor[0], pace)
+        change_inverse(model.asked, shift, model.factor[0], pace)
     if pace * leverage > LARGEST_LEVERAGE:
         add_far_row(model.inverse, shift, pull, pace, shrink)
         renew_offset(model)
@@ -292,56 +288,3 @@ def dimension(model: Model) -> float:
     for i in range(len(model.ridge)):
         total += 1.0 - min(model.ridge[i] * model.inverse[i, i], 1.0)
     return total
-
-
-@rarely_called
-def add_row(inverse: FloatArray, shift: FloatArray, product: FloatArray, weight: float) -> bool:
-    """Update an inverse by a row, which a negative weight removes; return whether that is possible."""
-    grown = 1.0 + weight * multiply(inverse, shift, product)
-    if grown > LEAST_LINE_REMAINDER:
-        absorb(inverse, shift, product, weight, grown)
-    return grown > LEAST_LINE_REMAINDER
-
-
-@rarely_called
-def count_pending(model: Model) -> None:
-    """Make the inverse with pending rows, if so far there has been no need of it."""
-    if model.counted[0] == 0:
-        copy_into(model.asked, model.inverse)
-        model.waiting[:] = 0.0
-        model.missing[:] = 0.0
-        model.counted[0] = 1
-        change_pending(model, model.alone, 1.0)
-
-
-@rarely_called
-def change_pending(model: Model, x: FloatArray, sign: float) -> None:
-    """Add a pending row, or remove one if ``sign`` is negative."""
-    shift = model.shift
-    for i in range(len(x)):
-        shift[i] = x[i] - model.anchor[i]
-        model.missing[i] += sign * shift[i]
-    add_outer(model.waiting, shift, sign)
-    if not add_row(model.asked, shift, model.pull, sign):
-        renew_pending(model)
-
-
-@rarely_called
-def renew_pending(model: Model) -> None:
-    """Recompute the inverse with pending rows, if it has been made, centred where the line is now; O(d³)."""
-    if model.counted[0] == 0:
-        copy_into(model.anchor, model.line.centre)
-        return
-    waiting, missing, anchor, column, factor = model.waiting, model.missing, model.anchor, model.shift, model.factor
-    d, pending = len(missing), model.counted[0]
-    for i in range(d):
-        column[i] = model.line.centre[i] - anchor[i]
-        anchor[i] = model.line.centre[i]
-    for i in range(d):
-        for j in range(d):
-            waiting[i, j] += pending * column[i] * column[j] - column[i] * missing[j] - missing[i] * column[j]
-    for i in range(d):
-        missing[i] -= pending * column[i]
-    copy_into(model.asked, model.inverse)
-    copy_into(factor, waiting)
-    add_rows(model.asked, waiting, factor, column, model.pull)

@@ -12,7 +12,8 @@ from ...parts.state.scalars import Scalars, init_scalars
 from .kept_rows import Rows, init_rows
 from .level_set import Arms, Width, explored_share, init_arms, width_for
 from .line_shrinkage import Shrinkage, init_shrinkage
-from .robust_line import Model, count_pending, dimension, init_model
+from .pending_line import count_pending
+from .robust_line import Model, dimension, init_model
 from .two_piece_laws import INFORMATION, LEAST_SQUARES, two_piece_table
 
 SPANNED_FEATURES = 12  # up to so many, rows first span the space, without regard to rewards
