@@ -138,9 +138,7 @@ def test_what_was_earned_more_is_told_with_its_bounds() -> None:
     assert card.title == "Earned, compared with blue alone"
     assert card.value == f"{amount(gain.value)} more"
     assert card.kind == "good"
-    assert card.note.startswith(
-        f"{amount(gain.low)} to {amount(gain.high)} more, by {gain.n} rewards of other arms."
-    )
+    assert card.note.startswith(f"{amount(gain.low)} to {amount(gain.high)} more, by {gain.n} rewards of other arms.")
     assert "in at most 5% of experiments" in card.note
     replica = played(experiment("blue", "green"), coins(CLEAR, 200))
     assert full_report(*checked(replica))["evidence"]["gain"] == gain._asdict()
