@@ -188,6 +188,17 @@ def test_a_log_without_probabilities_is_noted(server: Fresh) -> None:
     assert not any("off-policy" in note for note in server("PUT", "/drawn", arms).body["notes"])
 
 
+@pytest.mark.parametrize(("wait", "rule", "is_noted"), [(1, {}, False), (90, {}, True), (90, {"default": 0}, False)])
+def test_zeros_that_may_come_later_than_what_pays_are_noted(
+    server: Fresh, wait: int, rule: dict[str, int], is_noted: bool
+) -> None:
+    make(server, reward={"window": 3600, **rule})
+    server("POST", "/x/decisions", {"id": "d"})
+    CLOCK.now += wait * SECOND
+    server("PUT", "/x/decisions/d/reward", {"value": 0.0})
+    assert any("Zeros are reported" in note for note in server("GET", "/x").body["notes"]) == is_noted
+
+
 def test_a_name_with_a_slash_is_said_to_be_none(server: Fresh) -> None:
     refused = server("PUT", "/a/b", {"arms": ARMS})
     assert refused.status == 404
