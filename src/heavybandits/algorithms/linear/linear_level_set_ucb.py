@@ -5,8 +5,8 @@ r"""Level sets of a linear model: the K-armed level-set UCB with leverages in pl
 in ``linear-auto``.  *When that fails*: if the tails of the law are too light, single rewards count too much.
 
 *Formula*: play the row with the highest :math:`b + (x - \bar x)'\theta + w(h)`, where h is the leverage of x and w the
-half width of the level set of :mod:`._level_set.level_set`.  How the line, the law of the
-noise, its scale and the ridge are learned is described in :mod:`._level_set.learning`.
+half width of the level set of :mod:`._level_set.half_widths`.  How the line, the law of the noise, its scale and the
+ridge are learned is described in :mod:`._level_set.learning`.
 
 *Cost*: O(d²) for a reward, O(K d²) for a choice, or O(K d) if the rows stay the same; also fits to the first 30 d
 rewards, but at least 300, and at most 600 or 10 d, whichever is more.
@@ -22,8 +22,9 @@ from typing import Any, Literal, NamedTuple
 from ...protocols import FloatArray
 from ..entries import register_policy, register_preset
 from ..parameters import NonNegative, Positive
+from ._level_set.half_widths import half_width
 from ._level_set.learning import learn_line, prepare_rows
-from ._level_set.level_set import best_row, half_width
+from ._level_set.level_set import best_row
 from ._level_set.robust_line import leverage_with_pending, predict
 from ._level_set.sets import LinearSets, compares_means, init_linear_sets, unexplored_row, width_of
 from ._level_set.two_piece_laws import LEARNED

@@ -8,16 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from heavybandits.algorithms.linear._level_set.half_widths import Width, half_width, width_for
 from heavybandits.algorithms.linear._level_set.level_set import (
     LANES,
     RENEWAL,
-    Width,
     best_row,
-    half_width,
     init_arms,
     score_sparse,
     update_kept,
-    width_for,
 )
 from heavybandits.algorithms.linear._level_set.robust_line import (
     Model,

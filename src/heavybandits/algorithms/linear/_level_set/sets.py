@@ -9,8 +9,9 @@ from ...._validate import LARGEST_COUNT, require_same, require_within
 from ....protocols import FloatArray, compilable
 from ...level_sets.spreads import Spreads, init_spreads
 from ...parts.state.scalars import Scalars, init_scalars
+from .half_widths import Width, explored_share, width_for
 from .kept_rows import Rows, init_rows
-from .level_set import Arms, Width, explored_share, init_arms, width_for
+from .level_set import Arms, init_arms
 from .line_shrinkage import Shrinkage, init_shrinkage
 from .pending_line import count_pending
 from .robust_line import Model, dimension, init_model
