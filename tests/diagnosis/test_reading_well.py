@@ -47,7 +47,7 @@ def test_the_legend_says_which_rewards_do_not_count() -> None:
     one, other = (hb.diagnose(logged(arms), goal=goal).text() for goal in ("mean", "location"))
     assert one.endswith("          the first 25 rewards do not count: they decided how far the others do\n")
     assert other.endswith("rewards do not count: they decided how finely the others are counted\n")
-    assert "do not count" not in hb.diagnose(logged({"a": [1.0, 2.0], "b": [3.0]})).text()
+    assert "do not count" not in hb.diagnose(logged({"a": np.array([1.0, 2.0]), "b": np.array([3.0])})).text()
 
 
 def test_drift_is_sought_only_in_rows_that_are_in_order() -> None:
