@@ -107,6 +107,11 @@ def test_arms_and_attributes_that_are_none_are_refused_in_clear_words() -> None:
         calls.observe("x", "a", 1.0, attributes=not_mapping)
 
 
+def test_what_json_has_no_form_for_is_not_sent() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        Calls("http://h").create("x", ["a"], stop={"eps": math.nan})
+
+
 def test_attributes_are_sent_in_plain_types_and_nan_is_missing() -> None:
     at = datetime(2026, 1, 2)
     given = {"age": math.nan, "when": pd.NaT, "size": np.float32("nan"), "n": np.int64(3), "at": at}

@@ -1,5 +1,6 @@
 """Clients whose service is slow, silent, broken or gone: they answer in time, say so, and leave nothing behind."""
 
+import asyncio
 import json
 import logging
 import socket
@@ -173,6 +174,27 @@ def test_a_late_decision_is_cancelled(make: Any) -> None:
         slow.go.set()
         key = decision.id.removeprefix("fallback:")
         eventually(lambda: slow.seen[1:] == [f"DELETE /v1/experiments/x/decisions/{key}"])
+
+
+def test_a_decision_that_nobody_awaits_any_more_is_cancelled() -> None:
+    slow = Slow()
+
+    async def leave(url: str) -> None:
+        client = hb.AsyncClient(url)
+        asking = asyncio.create_task(client.decide("x", fallback="blue", timeout=GUARD))
+        while not slow.seen:
+            await asyncio.sleep(0.01)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        slow.go.set()
+        while len(slow.seen) < 2:
+            await asyncio.sleep(0.01)
+        await client.close()
+
+    with wire(slow) as url:
+        asyncio.run(asyncio.wait_for(leave(url), GUARD))
+    assert slow.seen[1].startswith("DELETE /v1/experiments/x/decisions/")
 
 
 def test_a_late_decision_with_an_id_of_ones_own_stays(make: Any) -> None:

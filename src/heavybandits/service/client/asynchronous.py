@@ -112,21 +112,24 @@ class AsyncClient(Settings):
         await self._http.aclose()
 
     async def _in_time(self, call: Call[Answer]) -> Answer:
-        """Return the answer in time; if it is late or lost, take back what the service may have stored."""
+        """Return the answer in time; if it is late, lost or unwanted, take back what the service may have stored."""
         asking = asyncio.create_task(self._patiently(call, call.seconds or 0.0))
         try:
             await asyncio.wait({asking}, timeout=call.seconds)
-        except asyncio.CancelledError:
-            asking.cancel()
+        except asyncio.CancelledError:  # such as by a visitor who has left
+            self._take_back(call, asking)
             raise
         if asking.done() and asking.exception() is None:
             return asking.result()
-        task = asyncio.create_task(self._undo(call, asking))
-        self._late.add(task)
-        task.add_done_callback(self._late.discard)
+        self._take_back(call, asking)
         if asking.done():
             return asking.result()  # raises
         raise self._no_answer(f"waited for {call.seconds:g} s")
+
+    def _take_back(self, call: Call[Any], asking: asyncio.Task[Any]) -> None:
+        task = asyncio.create_task(self._undo(call, asking))
+        self._late.add(task)
+        task.add_done_callback(self._late.discard)
 
     async def _undo(self, call: Call[Any], asking: asyncio.Task[Any]) -> None:
         try:

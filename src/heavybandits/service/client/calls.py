@@ -266,7 +266,8 @@ class Calls:
         return self._call("GET", "/openapi.json", read=self._object)
 
     def _call(self, method: str, path: str, body: Any = None, *, read: Callable[[bytes], Answer]) -> Call[Answer]:
-        return Call(method, self._base + path, None if body is None else json.dumps(body).encode(), read)
+        content = None if body is None else json.dumps(body, allow_nan=False).encode()  # JSON has no NaN
+        return Call(method, self._base + path, content, read)
 
     def _object(self, text: bytes) -> Object:
         answer = parsed(text)
