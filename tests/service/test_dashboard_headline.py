@@ -185,6 +185,13 @@ def test_it_is_refused_where_it_is_unknown() -> None:
     assert cards(known(taken(unseen)))[0].note == "blue has no reward that counts yet."
 
 
+def test_where_units_keep_their_arm_it_is_said_what_that_takes() -> None:
+    for sticky in (False, True):
+        replica = played(experiment("blue", "green", sticky=sticky), coins(CLEAR, 200))
+        last = known(taken(replica)).standing.sentences[-1]
+        assert (last == "Units keep their arm, so this holds only if each of them reports one reward.") == sticky
+
+
 def test_with_contexts_it_is_told_per_decision() -> None:
     spec = Experiment(arms=[Arm("blue"), Arm("green")], policy="lin-ucb", context=ContextRule(shared=True))
     view, lead = played(spec, []).view(), Lead("blue", 0.05, 900, 0.1, 0.4, None, (0.0, 3.0))

@@ -24,6 +24,7 @@ from .totals import Totals
 if TYPE_CHECKING:
     from .report import ExperimentReport, PointsReport, Taken
 
+ONE_EACH = "Units keep their arm, so this holds only if each of them reports one reward."
 RIVALS_WEIGHED = 20  # of the leader, for which evidence is worked out
 LIFTS = 10  # of the highest arms, which are shown; each takes about a millisecond
 
@@ -93,6 +94,8 @@ def assessed(of: Taken, report: ExperimentReport) -> Standing:
         said = (f"The budget of {stop.budget:,} decisions is used up without a winner.", *said)
     if finished and found.winner is None:
         said = said[:1]  # nobody waits for a verdict any more
+    if of.spec.sticky and report.rewards:
+        said = (*said, ONE_EACH)
     values, sign = _finite(values), of.spec.sign
     lifted = frozenset(heapq.nlargest(LIFTS, values, lambda name: sign * values[name]))
     # If arms change, those that are played at other times seem to differ though they never do.
