@@ -215,6 +215,7 @@ def test_every_room_is_on_the_map() -> None:
     for room in (ROOT / "src" / "heavybandits").glob("[!_]*"):
         named = room.name if room.suffix else f"{room.name}/"
         assert re.search(rf"^  {re.escape(named)}(?: |$)", text, re.MULTILINE) or named == "py.typed", named
+        assert room.suffix or (ROOT / "tests" / room.name).is_dir(), named
 
 
 @pytest.mark.slow

@@ -6,9 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from playing import (
-    Means,
-)
+from playing import Means
 
 import heavybandits as hb
 from heavybandits.protocols import FloatArray, IntArray
