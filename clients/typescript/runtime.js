@@ -51,7 +51,7 @@ export class Runtime {
   }
 
   async send(method, path, body, read = "json", patience = this.patience) {
-    if (method === "PUT" && path.includes(`/decisions/${encodeURIComponent(FALLBACK_ID)}`)) return this.#dropped(path);
+    if (path.includes(`/decisions/${encodeURIComponent(FALLBACK_ID)}`)) return this.#dropped(method, path);
     const content = body && JSON.stringify(body, plain);
     const end = performance.now() + patience;
     for (let pause = 50; ; pause = Math.min(2 * pause, 2000)) {
@@ -134,10 +134,12 @@ export class Runtime {
     return this.#breakers.get(path);
   }
 
-  #dropped(path) {
+  #dropped(method, path) {
     const id = decodeURIComponent(path.split("/decisions/")[1].split("/")[0]);
-    if (!this.#saidDropped) console.warn(`heavybandits: the reward of ${id} is dropped, and so are further ones`);
-    this.#saidDropped = true;
+    if (method === "PUT" && !this.#saidDropped) {
+      console.warn(`heavybandits: the reward of ${id} is dropped, and so are further ones`);
+      this.#saidDropped = true;
+    }
     return { id, seq: 0, learned: false };
   }
 }

@@ -138,6 +138,9 @@ def test_rewards_of_fallbacks_are_dropped_with_one_warning(make: Any, caplog: py
     caplog.clear()
     for which in (decision, decision.id, decision):  # its id may have travelled through a web page
         assert client.reward("x", which, 1.0) == {"id": decision.id, "seq": 0, "learned": False}
+    assert (
+        client.cancel("x", decision) == client.retract("x", decision) == {"id": decision.id, "seq": 0, "learned": False}
+    )
     messages = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert messages == [
         f"the reward of {decision.id} is dropped, and so are further ones: the service did not decide this"

@@ -56,6 +56,7 @@ for (const address of [silent, gone]) {
   said.fallbacks.push([instead.arm, instead.reason, instead.payload, instead.p, instead.seq]);
   said.dropped = (await away.reward("x", instead.id, { value: 1 })).learned;
   await away.reward("x", instead.id, { value: 1 });
+  await away.cancel("x", instead.id);
   const failed = await away.decide("x", {}, { timeout: 100 }).catch((error) => error);
   said.fallbacks.push([failed.status, failed.temporary]);
 }

@@ -194,17 +194,16 @@ class Calls:
         key, plain = _key(decision), {"value": json_reward(value)} | ({} if name is None else {"name": name})
         if key.startswith(FALLBACK_ID):
             self._say_dropped(key)
-            return Call("", "", None, self._object, known={"id": key, "seq": 0, "learned": False})
         end = ("reward",) if id is None else ("rewards", id)
-        return self._call("PUT", _of(experiment, "decisions", key, *end), plain, read=self._object)
+        return self._about("PUT", experiment, key, *end, body=plain)
 
     def retract(self, experiment: str, decision: Decision | str) -> Call[Object]:
         """Take back the reward of a decision, while its window is open and the service has not learned it."""
-        return self._call("DELETE", _of(experiment, "decisions", _key(decision), "reward"), read=self._object)
+        return self._about("DELETE", experiment, _key(decision), "reward")
 
     def cancel(self, experiment: str, decision: Decision | str) -> Call[Object]:
         """Cancel a decision that was never shown."""
-        return self._call("DELETE", _of(experiment, "decisions", _key(decision)), read=self._object)
+        return self._about("DELETE", experiment, _key(decision))
 
     def observe(
         self,
@@ -264,6 +263,12 @@ class Calls:
     def describe(self) -> Call[Object]:
         """Return the OpenAPI description of the interface."""
         return self._call("GET", "/openapi.json", read=self._object)
+
+    def _about(self, method: str, experiment: str, key: str, *end: str, body: Any = None) -> Call[Object]:
+        """Return a call about a decision; the service knows nothing of fallbacks, so nothing is sent for one."""
+        if key.startswith(FALLBACK_ID):
+            return Call("", "", None, self._object, known={"id": key, "seq": 0, "learned": False})
+        return self._call(method, _of(experiment, "decisions", key, *end), body, read=self._object)
 
     def _call(self, method: str, path: str, body: Any = None, *, read: Callable[[bytes], Answer]) -> Call[Answer]:
         content = None if body is None else json.dumps(body, allow_nan=False).encode()  # JSON has no NaN
