@@ -123,6 +123,7 @@ def test_the_share_beyond_the_cap_is_exact() -> None:
     ("arguments", "message"),
     [
         ({"guardrails": ["latency <= +20"]}, "compare: guardrails must come with a control, got control=None"),
+        ({"metrics": ["time"]}, "compare: before, guardrails, metrics and costs must be columns other"),
         ({"once": True}, "compare: once must come with a control, got control=None"),
         ({"before": "spent", "goal": "location"}, "compare: before must be None unless the goal is 'mean'"),
         ({"metrics": "clicks"}, "compare: metrics must be a list of text, got 'clicks'"),

@@ -67,11 +67,11 @@ def told_apart(one: float, other: float) -> tuple[str, str]:
 
     Examples
     --------
-    >>> told_apart(2.3149, 1.94), told_apart(1.00012, 1.00009), told_apart(0.5, 0.5)
-    (('2.31', '1.94'), ('1.00012', '1.00009'), ('0.5', '0.5'))
+    >>> told_apart(2.3149, 1.94), told_apart(15.0, 14.996), told_apart(0.5, 0.5)
+    (('2.31', '1.94'), ('15', '14.996'), ('0.5', '0.5'))
     """
     texts, digits = (shown(one), shown(other)), 3
-    while texts[0] == texts[1] and one != other:
+    while float(texts[0]) == float(texts[1]) and one != other:
         digits += 1
         texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
     return texts

@@ -123,7 +123,7 @@ def read_rewards(
     if arms := _columns_of_arms(frames, arm, reward, features):
         return _read_wide(frames, arms, minimise)
     for frame in frames:
-        _require(frame, arm, reward, features)
+        _require(frame, arm, reward, features, owner)
     timed = "time" not in wanted and any("time" in frame.names for frame in frames)  # it may be a waiting time
     for frame in frames:
         if timed and "time" not in frame.names:
@@ -191,19 +191,24 @@ def _features(owner: str, given: Sequence[str], *others: str) -> tuple[str, ...]
     names = tuple(name.strip() for name in given)
     taken = {name.strip() for name in others} | {"time"}
     if len(set(names)) < len(names) or taken & set(names):
-        raise ValueError(f"{owner}: feature_columns must be columns other than arm, reward and time, each once, "
+        raise ValueError(f"{owner}: {_further(owner)} must be columns other than arm, reward and time, each once, "
                          f"got {list(given)!r}")  # fmt: skip
     return names
 
 
-def _require(frame: Frame, arm: str, reward: str, features: tuple[str, ...]) -> None:
+def _further(owner: str) -> str:
+    """Return how further columns are given."""
+    return "feature_columns" if owner == "diagnose" else "before, guardrails, metrics and costs"
+
+
+def _require(frame: Frame, arm: str, reward: str, features: tuple[str, ...], owner: str) -> None:
     """Refuse a frame that lacks a column."""
     needed = (arm, reward, *features)
     if set(needed) <= set(frame.names):
         return
     lacks_features = {arm, reward} <= set(frame.names)
     hint = (
-        "feature_columns (--feature-column)"
+        _further(owner) + " (--feature-column)" * (owner == "diagnose")
         if lacks_features
         else "arm_column and reward_column (--arm-column and --reward-column)"
     )
