@@ -125,6 +125,16 @@ def test_the_id_tells_nobody_the_unit(server: Running, tmp_path: Path) -> None:
     assert ids[0] != ids[1] == ids[2]  # it depends on the experiment's secret salt
 
 
+def test_a_flag_may_be_asked_for_before_there_is_an_experiment(server: Running) -> None:
+    assert evaluate(server, "/later").status == 404
+    assert server("PUT", "/later", {"arms": BUTTON["arms"], "context": {"attributes": True}}).status == 201
+    ids = set()
+    for plan in ("pro", "free"):
+        answer = call(server.address, "POST", f"{PATH}/later", {"context": {"targetingKey": "u", "plan": plan}})
+        ids.add(answer.body["metadata"]["decision"])
+    assert len(ids) == 2  # a decision stands for one context
+
+
 def test_an_id_may_be_given(server: Running) -> None:
     given: dict[str, Any] = {"Idempotency-Key": "mine"}
     assert evaluate(server, **given).body["metadata"]["decision"] == "mine"

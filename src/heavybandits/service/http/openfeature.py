@@ -23,7 +23,7 @@ from ..replicas.replica import Replica
 from ..spec import Key, Unit
 from .reading import every_experiment
 from .table import operation
-from .web import Refused, body, check_names, refuse, respond, said
+from .web import Refused, body, body_of, check_names, refuse, respond, said
 
 if TYPE_CHECKING:
     from .app import Service
@@ -125,7 +125,10 @@ async def evaluate_flags(service: Service, request: Request, who: str | None) ->
 
 async def _evaluated(service: Service, name: str, asker: FlagAsker, given: str | None = None) -> Outcome:
     """Return the flag's value; within an hour, a unit with the same attributes gets the same decision."""
-    key = given or await _hourly_id(service, name, asker)
+    try:
+        key = given or await _hourly_id(service, name, asker)
+    except Refused as refused:
+        return Outcome(refused.problem.status, refused.problem)
     outcome = await service.ask(Decide(name, key, False, asker.unit, fields=asker.fields))
     if not isinstance(outcome.body, DecisionAnswer):
         return outcome
@@ -143,10 +146,10 @@ async def _hourly_id(service: Service, name: str, asker: FlagAsker) -> str:
     salts = _salts.setdefault(service, {})
     known = salts.get(name)
     if known is None:
-        found = await service.ask(ReadReplica(name, _salt_and_rule))
+        known = body_of(await service.ask(ReadReplica(name, _salt_and_rule)))
         if len(salts) >= MOST_SALTS:
             salts.clear()
-        known = salts[name] = found.body if found.status == 200 else ("", False)
+        salts[name] = known
     salt, takes_attributes = known
     hour, unit = service.clock() // HOUR, asker.unit
     whom = f"{unit}/{_encode(asker.fields).decode()}" if takes_attributes else unit
