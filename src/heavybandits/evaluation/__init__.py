@@ -125,6 +125,8 @@ def evaluate(
     arms = [arm] if isinstance(arm, str) or not isinstance(arm, Sequence) else list(arm)
     if (policy is not None) + (by is not None) + bool(arms) != 1:
         raise ValueError("evaluate: give one of arm, by and policy")
+    if len(set(map(str, arms))) < len(arms):
+        raise ValueError(f"evaluate: arm must have each arm once, got {arms!r}")
     found = read_decisions(log, columns, contexts=not arms)
     found = found._replace(are_costs=found.are_costs or minimise)
     limits = _limits_of(found.rewards, cap)
