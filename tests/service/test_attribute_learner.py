@@ -261,6 +261,8 @@ def test_decisions_know_when_they_were_made(storage: Storage) -> None:
         assert server("PUT", "/x/decisions/d/reward", {"value": 1.0}).body["learned"]
         own = {"id": "own", "context": {"attributes": {"time": "2026-05-18T07:00"}}}
         assert [server("POST", "/x/decisions", own).status for _ in range(2)] == [201, 200]
+        more = {"id": "more", "context": {"attributes": {}, "more": {}}}
+        assert server("POST", "/x/decisions", more).status == 422
         shown = server("GET", "/x").body["context"]
         exported = [json.loads(line) for line in server("GET", "/x/export").body.splitlines()]
     times = [row["context"]["attributes"]["time"] for row in exported if row["kind"] == "decision"]

@@ -84,10 +84,10 @@ class AttributeLearner(LinearLearner):
         It becomes part of the event, so a replay needs neither clock nor time zone.
         """
         named = attributes_in(context)
-        if self._zone is None or named is None or TIME in named:
+        if self._zone is None or named is None or not isinstance(context, dict) or TIME in named:
             return context
         moment = datetime.fromtimestamp(t // SECOND, time_zone(self._zone))
-        return {"attributes": {**named, TIME: moment.strftime("%Y-%m-%dT%H:%M")}}
+        return {**context, "attributes": {**named, TIME: moment.strftime("%Y-%m-%dT%H:%M")}}
 
     def check(self, context: Context | None) -> None:
         """Refuse a context without attributes, and attributes that do not fit."""
