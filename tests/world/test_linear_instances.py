@@ -55,6 +55,8 @@ def test_theta_may_be_drawn_for_each_replication() -> None:
     assert one.rows is None
     frozen = hb.LinearInstance([1.0, 0.0, 0.0], hb.Frozen(hb.Sphere(2, 3)), hb.Gaussian())
     assert frozen.theta_and_rows(rng).rows.shape == (2, 3)  # type: ignore[union-attr]
+    with pytest.warns(DeprecationWarning, match="problem is called theta_and_rows now"):
+        assert frozen.problem(rng).rows.shape == (2, 3)  # type: ignore[union-attr]
 
 
 def test_instances_are_equal_if_all_their_parts_are() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -123,6 +124,12 @@ class LinearInstance(BaseInstance):
             return ThetaAndRows(theta, self.contexts)
         rows = draw_rows(self.contexts, rng, 1)[0] if isinstance(self.contexts, Frozen) else None
         return ThetaAndRows(theta, rows)
+
+    def problem(self, rng: np.random.Generator) -> ThetaAndRows:
+        """Do what :meth:`theta_and_rows` does, under its old name."""
+        message = "LinearInstance: problem is called theta_and_rows now; the old name goes with the next version"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return self.theta_and_rows(rng)
 
     @cached_property
     def _sampled_means(self) -> FloatArray:
