@@ -206,6 +206,14 @@ def test_coins_are_said_to_be_taken_for_granted_unless_the_cap_is_stated() -> No
     assert taken not in str(later)
 
 
+def test_an_export_whose_units_keep_their_arm_says_what_that_takes() -> None:
+    paid = pd.DataFrame({"kind": "observe", "id": "o", "arm": ["a", "b"] * 50, "value": [0.0, 1.0] * 50, "p": None})
+    for sticky in (False, True):
+        created = {"kind": "config", "config": {"create": {"arms": [], "sticky": sticky}}}
+        last = hb.compare(pd.concat([pd.DataFrame([created]), paid])).sentences[-1]
+        assert last.startswith("Units keep their arm, so this holds only if") == sticky
+
+
 def test_rewards_that_varied_at_first_are_no_coins() -> None:
     varied = {"a": [1.0, 2.0, 3.0, 4.0] * 3 + [0.0] * 50, "b": [1.0, 2.0, 3.0, 4.0] * 3 + [0.0] * 40 + [5.0] * 10}
     assert "counting at most 5 per decision" in said(varied)

@@ -18,6 +18,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "with a default": {"reward": {"window": 60, "default": 0}},
     "that add up": {"reward": {"window": 60, "combine": "sum", "default": 0}},
     "that are costs": {"minimise": True},
+    "of units that keep their arm": {"sticky": True},
 }
 
 

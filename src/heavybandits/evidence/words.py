@@ -17,6 +17,7 @@ STARVED = 0.05  # an arm with a smaller share of decisions cannot be judged soon
 STARVED_OF_EQUAL = 0.25  # but with many arms all shares are small: so it must be below this part of an equal share, too
 TAIL_WARNING = 0.5  # of the lead: what the tails of a rival exceed those of the leader by, before one is warned
 ROUNDING = 1e-9  # of what is beyond the clip, in units of the scale
+ONE_EACH = "Units keep their arm, so this holds only if each of them reports one reward."
 MOST_NAMES = 5  # arms that are named one by one
 
 

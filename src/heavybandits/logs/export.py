@@ -14,24 +14,25 @@ EXPORT = {"kind", "id", "arm", "value", "p"}  # columns by which an export is kn
 TEXTS = ("kind", "id", "arm", "reason")
 
 
-class Learned(NamedTuple):
-    """The rewards that an experiment has learned, in the order in which it did, and whether they are costs."""
-
-    arms: list[str]
-    rewards: list[float]
-    are_costs: bool
-
-
 class Rules(NamedTuple):
-    """Whether rewards are final only when their windows end, and whether they are costs."""
+    """Whether rewards are final only when their windows end, whether they are costs, and whether units keep arms."""
 
     wait: bool
     are_costs: bool
+    sticky: bool
 
     @property
     def final(self) -> str:
         """The kind of events that have the final rewards of decisions."""
         return "close" if self.wait else "reward"
+
+
+class Learned(NamedTuple):
+    """The rewards that an experiment has learned, in the order in which it did, and its rules."""
+
+    arms: list[str]
+    rewards: list[float]
+    rules: Rules
 
 
 def is_export(frames: Sequence[Frame]) -> bool:
@@ -47,15 +48,15 @@ def learned_rewards(frames: Sequence[Frame]) -> Learned:
     >>> from .frames import frames_of
     >>> log = {"kind": ["decision", "reward", "observe"], "id": ["d", "d", "o"], "arm": ["a", "a", "b"],
     ...        "value": [None, 2.0, 3.0], "p": [0.5, 0.5, None]}
-    >>> learned_rewards(frames_of(log, "compare"))
-    Learned(arms=['a', 'b'], rewards=[2.0, 3.0], are_costs=False)
+    >>> learned_rewards(frames_of(log, "compare"))[:2]
+    (['a', 'b'], [2.0, 3.0])
     """
     rules = rules_of(frames)
     rows = [
         (str(arm), paid) for frame in frames for kind, arm, value in events(frame, ["kind", "arm", "value"])
         if kind in (rules.final, "observe") and not math.isnan(paid := number_in(value))
     ]  # fmt: skip
-    return Learned([arm for arm, _ in rows], [paid for _, paid in rows], rules.are_costs)
+    return Learned([arm for arm, _ in rows], [paid for _, paid in rows], rules)
 
 
 def rules_of(frames: Sequence[Frame]) -> Rules:
@@ -68,7 +69,7 @@ def rules_of(frames: Sequence[Frame]) -> Rules:
     >>> from .frames import frames_of
     >>> log = {"kind": ["reward", "close"], "id": ["d", "d"], "arm": ["a", "a"], "value": [2.0, 3.0], "p": [0.5, 0.5]}
     >>> rules_of(frames_of(log, "compare"))
-    Rules(wait=True, are_costs=False)
+    Rules(wait=True, are_costs=False, sticky=False)
     """
     created: dict[str, Any] = {}
     ended = False
@@ -80,7 +81,7 @@ def rules_of(frames: Sequence[Frame]) -> Rules:
             ended = ended or (kind == "close" and not math.isnan(number_in(value)))
     rule = created.get("reward", {})
     waits = ended or rule.get("default") is not None or rule.get("combine") == "sum"
-    return Rules(waits, bool(created.get("minimise")))
+    return Rules(waits, bool(created.get("minimise")), bool(created.get("sticky")))
 
 
 def events(frame: Frame, wanted: Sequence[str]) -> Iterator[tuple[Any, ...]]:

@@ -33,6 +33,8 @@ class Rewards:
         How many rows were left out because a value was missing.
     minimised
         Whether the file has costs; rewards are then negated costs.
+    sticky
+        Whether the file says that units keep their arm.
     feature_names, features
         Names of the features, and the features of each row.
 
@@ -46,10 +48,10 @@ class Rewards:
     def __init__(
         self, source: str, *, labels: tuple[str, ...], arms: IntArray, rewards: FloatArray, timed: bool,
         dropped: int = 0, minimised: bool = False, feature_names: tuple[str, ...] = (),
-        features: FloatArray | None = None,
+        features: FloatArray | None = None, sticky: bool = False,
     ) -> None:  # fmt: skip
         self.source, self.labels, self.arms, self.rewards, self.timed = source, labels, arms, rewards, timed
-        self.dropped, self.minimised = dropped, minimised
+        self.dropped, self.minimised, self.sticky = dropped, minimised, sticky
         self.feature_names = feature_names
         self.features = np.zeros((len(rewards), 0)) if features is None else features
 
@@ -177,10 +179,11 @@ def _read_export(frames: Sequence[Frame], minimise: bool) -> Rewards:
     if not found.rewards:
         raise ValueError(f"{source}: must have at least one reward, got none")
     labels = {label: number for number, label in enumerate(dict.fromkeys(found.arms))}
-    rewards, are_costs = np.array(found.rewards), minimise or found.are_costs
+    rewards, are_costs = np.array(found.rewards), minimise or found.rules.are_costs
     return Rewards(
         source, labels=tuple(labels), arms=np.array([labels[arm] for arm in found.arms]),
         rewards=0.0 - rewards if are_costs else rewards + 0.0, timed=True, minimised=are_costs,
+        sticky=found.rules.sticky,
     )  # fmt: skip
 
 

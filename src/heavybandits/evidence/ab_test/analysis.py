@@ -17,7 +17,7 @@ from ..measures import ClippedMean, measures
 from ..report import Evidence
 from ..scale import ladder
 from ..tally import Tally, counts_in_full, has_one_sign, is_sized_up, plain_means
-from ..words import Terms, counting_between, shown
+from ..words import ONE_EACH, Terms, counting_between, shown
 from .adjusted import Adjusted, AdjustedMean
 from .guardrails import GuardrailState
 from .once import FoldSums, OnceDifference
@@ -40,6 +40,7 @@ class Extras:
     once: Sequence[OnceDifference] = ()
     before: str | None = None
     adjusted: Adjusted | None = None
+    sticky: bool = False
 
 
 class LogEvidence(Evidence):
@@ -86,7 +87,7 @@ class LogEvidence(Evidence):
             alarms.append(f"ALARM: the arms differ in {self._extras.before}, which is from before the experiment. "
                           "Find out why before you believe anything else here.")  # fmt: skip
         broken = [found.sentence for found in self.guardrails if found.state == "broken"]
-        return (*alarms, *super().sentences, *broken)
+        return (*alarms, *super().sentences, *[ONE_EACH] * self._extras.sticky, *broken)
 
     @cached_property
     def table(self) -> pd.DataFrame:

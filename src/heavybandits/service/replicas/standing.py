@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..._format import in_time, number, plural
 from ...evidence.gain import Gain
 from ...evidence.report import ArmEvidence, Evidence
+from ...evidence.words import ONE_EACH
 from ..forms import ExperimentView
 from ..spec import POINT, Experiment
 from .against_control import Lead
@@ -24,7 +25,6 @@ from .totals import Totals
 if TYPE_CHECKING:
     from .report import ExperimentReport, PointsReport, Taken
 
-ONE_EACH = "Units keep their arm, so this holds only if each of them reports one reward."
 RIVALS_WEIGHED = 20  # of the leader, for which evidence is worked out
 LIFTS = 10  # of the highest arms, which are shown; each takes about a millisecond
 
