@@ -1,7 +1,7 @@
 """Write the tables of policies and estimators, and what is proved about them, from the registry.
 
-Run ``python docs/policies.py`` after adding a policy or an estimator.  Costs were measured by
-``benchmarks/policies.py --store``.
+``python docs/generate.py`` writes them; run this script alone after costs were measured by ``benchmarks/policies.py
+--store``.
 """
 
 from __future__ import annotations

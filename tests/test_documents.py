@@ -244,7 +244,7 @@ def test_tables_of_policies_are_current() -> None:
     script = runpy.run_path(str(ROOT / "docs" / "policies.py"))
     pages = script["pages"]()
     for file, text in pages.items():
-        assert file.read_text(encoding="utf-8") == text, "run: python docs/policies.py"
+        assert file.read_text(encoding="utf-8") == text, "run: python docs/generate.py"
     page, proved = pages.values()
     for name in all_policies():
         assert f"\n| `{name}` | " in page
