@@ -62,6 +62,20 @@ def test_an_arm_on_the_margin_is_rarely_ever_judged(text: str) -> None:
     assert wrong <= 28  # 29 of 60 or more have a probability of 0.3% if each has at most 30%
 
 
+def test_an_open_guardrail_says_for_what_there_is_evidence() -> None:
+    def said(text: str, rewards: list[float]) -> str:
+        tally = new_tally(2)
+        add(tally, [0, 1] * (len(rewards) // 2), rewards)
+        return green(text, tally, 1e-9).sentence
+
+    slower, alike, both = [1.0, 1.5, 2.0, 3.5] * 30, [1.0, 1.0, 3.0, 3.0] * 30, [-1.0, -1.0, 3.0, 3.0] * 30
+    assert said("ms <= +0.1", slower).startswith("It is open whether green keeps the guardrail ms <= +0.1 (evidence ")
+    assert said("ms <= +0.1", slower).endswith(" : 1 that it does not).")
+    assert said("ms <= +0.5", alike).endswith(" : 1 that it does).")
+    assert said("ms <= +1", [1.0, 2.0]) == "It is open whether green keeps the guardrail ms <= +1."
+    assert said("ms <= +1%", both).endswith("Where ms may be negative, the margin must be an amount, not a share.")
+
+
 def test_arms_share_delta() -> None:
     rng = np.random.default_rng(2)
     rail, tally, arms = read_guardrail("compare", "latency <= +20"), new_tally(3), rng.integers(3, size=900)

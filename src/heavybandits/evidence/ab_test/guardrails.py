@@ -107,7 +107,8 @@ def stand(
 
     Whatever is said about this arm at any time is wrong with a probability of at most ``level``.
     """
-    name, ladder, best = arms[arm], measures(tally) if is_sized_up(tally) else [], 0.0
+    name, ladder = arms[arm], measures(tally) if is_sized_up(tally) else []
+    best, nearer = 0.0, ""
     states: tuple[State, ...] = ("broken", "kept")
     for state in states:
         for one in reversed(ladder):
@@ -116,8 +117,11 @@ def stand(
                 does = "breaks" if state == "broken" else "keeps"
                 said = f"{name} {does} the guardrail {rail.text} against {arms[control]}{_counting(tally, one)}."
                 return GuardrailState(rail.text, name, state, math.exp(min(log, 700.0)), said)
-            best = max(best, log)
-    said = f"It is open whether {name} keeps the guardrail {rail.text} (evidence {odds(best)})."
+            if log > best:
+                best, nearer = log, f" (evidence {odds(log)} that it does{' not' if state == 'broken' else ''})"
+    said = f"It is open whether {name} keeps the guardrail {rail.text}{nearer}."
+    if rail.is_relative and ladder and ladder[0].limits[0] < 0.0:
+        said = f"{said} Where {rail.column} may be negative, the margin must be an amount, not a share."
     return GuardrailState(rail.text, name, "open", math.exp(best), said)
 
 
