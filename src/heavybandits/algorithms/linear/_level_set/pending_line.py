@@ -1,4 +1,4 @@
-"""Pending decisions of a linear model: rows whose rewards are not yet known narrow widths, as in :mod:`.._design`.
+"""Pending decisions of a linear model: rows whose rewards are not yet known narrow widths, as in :mod:`._design`.
 
 They count in a second inverse, with weight 1, centred at the mean row as of the first of these decisions or the latest
 fit.  While a single row is pending and nobody asks, that inverse is not made.
