@@ -44,27 +44,7 @@ from heavybandits.service.storage.rows import Head
 
 CONNECTIONS = 64
 VIEWERS = 20
-EMPTY = """
-import msgspec, uvicorn
-from starlette.applications import Starlette
-from starlette.routing import Route
-from heavybandits.service.http.server import listen
-from heavybandits.service.spec import DecisionAnswer, DecisionRequest
-from heavybandits.service.log.turn import Outcome
-from heavybandits.service.http.web import body, respond
-
-form = msgspec.json.Decoder(DecisionRequest)
-answer = Outcome(201, DecisionAnswer("0" * 32, "a", None, 1.0, "policy", 1, None))
-
-async def empty(request):
-    await body(request, form)
-    return respond(answer)
-
-app = Starlette(routes=[Route("/v1/experiments/{experiment}/decisions", empty, methods=["POST"])])
-wire = listen("127.0.0.1", 0)
-print(f"http://127.0.0.1:{wire.getsockname()[1]}/ ", flush=True)
-uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, server_header=False)).run(sockets=[wire])
-"""
+EMPTY = str(Path(__file__).with_name("service_empty.py"))  # a server with an empty handler
 
 
 class Measured(NamedTuple):
@@ -219,7 +199,7 @@ def make_experiment(port: int) -> None:
 
 def throughput(folder: Path, postgres: str | None, seconds: float, rounds: int) -> None:
     """Print requests per second, p99 and processor time, in turns with the empty handler."""
-    with server("-c", EMPTY, folder=folder) as empty, serve(f"sqlite:///{folder}/log.db", folder) as sqlite:
+    with server(EMPTY, folder=folder) as empty, serve(f"sqlite:///{folder}/log.db", folder) as sqlite:
         make_experiment(sqlite[0])
         cases: dict[str, tuple[Any, Any]] = {
             "empty handler": ([empty], nothing),
