@@ -112,6 +112,14 @@ def test_quantiles_have_differences_too() -> None:
     assert "difference" in str(found)
 
 
+def test_rows_that_lack_a_value_are_counted() -> None:
+    table = log(n=300)
+    assert "missing values" not in str(everything(table))
+    table.loc[[3, 4], "latency"] = math.nan
+    assert "\n2 rows with missing values are left out.\n" in str(everything(table))
+    assert "1 row with missing values is left out." in str(hb.compare(table.assign(reward=[math.nan, *[1.0] * 299])))
+
+
 def test_the_share_beyond_the_cap_is_exact() -> None:
     table = log()
     found = hb.compare(table, cap=2.0)

@@ -189,7 +189,7 @@ def weigh_log(
         limits = None if limits is None else (0.0 - limits[1], 0.0 - limits[0])
     names, arms = _by_name(log)
     extras = extras or Extras()
-    extras.sticky = log.sticky
+    extras.sticky, extras.dropped = log.sticky, log.dropped
     if column is None:
         tally = new_tally(len(names), tau, limits)
         add(tally, arms, log.rewards)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._format import number as formatted
+from ..._format import plural
 from ..._validate import visible
 from ...protocols import FloatArray, IntArray
 from ..measures import ClippedMean, measures
@@ -41,6 +42,7 @@ class Extras:
     before: str | None = None
     adjusted: Adjusted | None = None
     sticky: bool = False
+    dropped: int = 0  # rows that lack a value
 
 
 class LogEvidence(Evidence):
@@ -118,6 +120,8 @@ class LogEvidence(Evidence):
     def _notes(self) -> list[str]:
         """Say what lies beyond the cap, how the column was used, and what else is known."""
         notes, adjusted = super()._notes(), self._extras.adjusted
+        if dropped := self._extras.dropped:
+            notes.append(f"{plural(dropped, 'row')} with missing values {'is' if dropped == 1 else 'are'} left out.")
         notes += self._beyond()
         if adjusted is not None:
             name = self._extras.before
