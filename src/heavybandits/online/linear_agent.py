@@ -117,8 +117,9 @@ class LinearAgent(BaseAgent):
     ) -> AttributeAgent: ...
 
     def __new__(
-        cls, policy: Any = None, n_features: Any = None, *, arms: Any = None, schema: Any = None, **plan: Any
-    ) -> LinearAgent:
+        cls, policy: Any = None, n_features: Any = None, *, arms: Any = None, schema: Any = None, horizon: Any = None,
+        seed: Any = None, drift: bool = False, floor: float = 0.0,
+    ) -> LinearAgent:  # fmt: skip
         if n_features is None:
             from .attributes.agent import AttributeAgent
 
@@ -126,17 +127,11 @@ class LinearAgent(BaseAgent):
         if arms is not None or schema is not None:
             raise TypeError("LinearAgent: either n_features or arms and their schema must be given, got both")
         agent = super().__new__(cls)
-        agent._begin(policy, count("LinearAgent", "n_features", n_features), **plan)
+        agent._begin(policy, count("LinearAgent", "n_features", n_features), horizon, seed, drift, floor)
         return agent
 
     def _begin(
-        self,
-        policy: Any,
-        n_features: int,
-        horizon: int | None = None,
-        seed: int | None = None,
-        drift: bool = False,
-        floor: float = 0.0,
+        self, policy: Any, n_features: int, horizon: int | None, seed: int | None, drift: bool, floor: float
     ) -> None:
         policy = policy_of("LinearAgent", "linear", policy)
         if drift:
