@@ -83,7 +83,7 @@ def test_heavy_rewards_have_an_upper_bound_only_up_to_a_cap() -> None:
     value = one(log, arm="red")
     assert 1.0 < value.low < 2.0
     assert value.high == math.inf
-    assert "Nobody can bound it from above" in str(value)
+    assert "There is no upper bound without a limit on rewards" in str(value)
     capped = one(log, arm="red", cap=10.0)
     truth = 2.0 * (1.0 - 11.0**-0.5)  # of min(X, 10)
     assert capped.low < truth < capped.high < 1.3 * truth

@@ -63,8 +63,8 @@ def about_value(value: Value) -> list[str]:
         said.append("Rewards may be negative, so a lower bound needs the least that a reward can be: state cap=(low, "
                     "high).")  # fmt: skip
     elif value.high == math.inf:
-        said.append("Nobody can bound it from above without a limit on rewards, because one that has not come yet may "
-                    "be larger than all others; state cap if you know one.")  # fmt: skip
+        said.append("There is no upper bound without a limit on rewards, because a reward that has not come yet may be "
+                    "larger than all others; state cap if you know a limit.")  # fmt: skip
     if value.lead is not None:
         said.append(about_lead(value.target, "the log", value.lead, value.are_costs))
     largest = "largest term makes" if len(value.largest) == 1 else f"largest {len(value.largest)} terms make"
