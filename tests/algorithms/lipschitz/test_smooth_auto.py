@@ -21,6 +21,7 @@ from heavybandits.algorithms.lipschitz._smooth_fit import (
     log_marginal,
     refit,
     set_prior,
+    set_variances,
     take_step,
 )
 from heavybandits.algorithms.lipschitz._student_noise import (
@@ -105,6 +106,7 @@ def fitted(noise: float = 0.2, n: int = 60) -> tuple[Any, IntArray, FloatArray, 
 def test_the_fit_is_gaussian_regression_where_the_noise_is_gaussian() -> None:
     fit, places, rewards, _ = fitted()
     refit(fit, 20, places, rewards, len(rewards), np.zeros(20), True)
+    set_variances(fit, 20)
     heights, variance = fit.heights[:, places].T, float(fit.law.scale[0]) ** 2
     precision = heights.T @ heights / variance + np.diag(1.0 / (fit.prior * variance))
     used = np.trace(np.linalg.inv(precision) @ heights.T @ heights) / variance  # waves, of which there are 12
@@ -149,6 +151,7 @@ def test_a_step_is_what_regression_says_where_the_noise_is_gaussian() -> None:
     """With the law and the prior unchanged, one more reward changes the fit as Bayes' rule does."""
     fit, places, rewards, _ = fitted()
     refit(fit, 20, places, rewards, len(rewards), np.zeros(20), True)
+    set_variances(fit, 20)
     before, theta, row = np.linalg.inv(fit.covariance), fit.theta.copy(), fit.heights[:, 7].copy()
     variance = float(fit.law.scale[0]) ** 2
     count_row(fit, 7)

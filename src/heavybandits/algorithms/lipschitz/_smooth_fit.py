@@ -25,9 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..linear._cholesky import factorise, solve_lower, solve_upper
+from ..linear._cholesky import eliminate, factorise, invert, solve_lower, solve_upper
 from ._student_noise import Law, effective_residual, fit_law, information
-from ._waves import wave_at, wave_variance
+from ._waves import wave_heights, wave_variance
 
 LENGTH_SCALES = np.array([0.1, 0.17, 0.28, 0.47, 0.78, 1.3])  # sides of the cube
 SIGNALS = np.array([0.3, 3.0, 30.0, 300.0, 3000.0])  # variance of the function, in units of the noise's
@@ -61,8 +61,7 @@ def init_smooth_fit(waves: FloatArray, points: FloatArray, room: int, kept: int)
     """Return a fit without rewards to these points, with room for more, and for so many rewards."""
     m = len(waves)
     heights = np.zeros((m, room))
-    for column, x in enumerate(points):
-        heights[:, column] = [wave_at(wave, x) for wave in waves]
+    heights[:, : len(points)] = wave_heights(waves, points)
     return SmoothFit(
         waves=waves,
         heights=heights,
@@ -132,18 +131,20 @@ def set_values(fit: SmoothFit, first: int, last: int) -> None:
             fit.mean[c] += fit.theta[i] * fit.heights[i, c]
 
 
-@compilable
-def set_variances(fit: SmoothFit, first: int, last: int) -> None:
-    """Work out the variances of points from the covariance of theta."""
-    m = len(fit.theta)
-    for c in range(first, last):
+@rarely_called
+def set_variances(fit: SmoothFit, size: int) -> None:
+    """Work out the variances of the first points from the covariance of theta, which is symmetric."""
+    shared, heights = fit.sums, fit.heights
+    for c in range(size):
         fit.variance[c] = 0.0
-    for i in range(m):
-        for j in range(m):
-            share = fit.covariance[i, j]
-            for c in range(first, last):
-                fit.variance[c] += share * fit.heights[i, c] * fit.heights[j, c]
-    for c in range(first, last):
+    for i in range(len(fit.theta)):
+        half = 0.5 * fit.covariance[i, i]
+        for c in range(size):
+            shared[c] = 0.0 - half * heights[i, c]
+        eliminate(shared, heights, fit.covariance[i], 0, i, size)
+        for c in range(size):
+            fit.variance[c] -= 2.0 * shared[c] * heights[i, c]
+    for c in range(size):
         fit.variance[c] = max(fit.variance[c], 0.0)
 
 
@@ -161,11 +162,12 @@ def set_prior(fit: SmoothFit, length_scale: float, signal: float) -> None:
 
 @compilable
 def factor_prior(fit: SmoothFit) -> None:
-    """Put the factor of 1 + P^(1/2) G P^(1/2) into the scratch matrix."""
-    for i in range(len(fit.prior)):
-        root = math.sqrt(fit.prior[i])
+    """Put the factor of 1 + P^(1/2) G P^(1/2) into the scratch matrix, and the roots of P into the first vector."""
+    roots = fit.vectors[0]
+    for i in range(len(roots)):
+        roots[i] = math.sqrt(fit.prior[i])
         for j in range(i + 1):
-            fit.matrix[i, j] = root * fit.gram[i, j] * math.sqrt(fit.prior[j])
+            fit.matrix[i, j] = roots[i] * fit.gram[i, j] * roots[j]
         fit.matrix[i, i] += 1.0
     factorise(fit.matrix)
 
@@ -173,10 +175,10 @@ def factor_prior(fit: SmoothFit) -> None:
 @compilable
 def log_marginal(fit: SmoothFit, b: FloatArray) -> float:
     """Return the log marginal likelihood under the prior in force, up to a constant; it is left factored."""
-    turned = fit.vectors[2]
-    for i in range(len(b)):
-        turned[i] = math.sqrt(fit.prior[i]) * b[i]
+    roots, turned = fit.vectors[0], fit.vectors[2]
     factor_prior(fit)
+    for i in range(len(b)):
+        turned[i] = roots[i] * b[i]
     solve_lower(fit.matrix, turned)
     square, log_det = 0.0, 0.0
     for i in range(len(b)):
@@ -205,10 +207,10 @@ def choose_prior(fit: SmoothFit, b: FloatArray) -> None:
 def solve_theta(fit: SmoothFit, b: FloatArray) -> None:
     """Set theta to the solution of least squares under the prior in force."""
     log_marginal(fit, b)
-    turned = fit.vectors[2]
+    roots, turned = fit.vectors[0], fit.vectors[2]
     solve_upper(fit.matrix, turned)
     for i in range(len(b)):
-        fit.theta[i] = math.sqrt(fit.prior[i]) * turned[i]
+        fit.theta[i] = roots[i] * turned[i]
 
 
 @compilable
@@ -218,31 +220,25 @@ def set_covariance(fit: SmoothFit, n: float) -> None:
     Residuals are the smaller the more waves n rewards can be fitted by, so the variance of the noise is taken to be
     n/(n - k) times what they suggest, for k effective waves.
     """
-    m, column = len(fit.theta), fit.vectors[2]
+    m, roots = len(fit.theta), fit.vectors[0]
+    invert(fit.matrix, fit.covariance)
     waves = float(m)
-    for j in range(m):
-        for i in range(m):
-            column[i] = 0.0
-        column[j] = 1.0
-        solve_lower(fit.matrix, column)
-        for i in range(m):
-            waves -= column[i] * column[i]
+    for i in range(m):
+        waves -= fit.covariance[i, i]
     variance = n / max(n - waves, LEAST_FREE * n) / information(fit.law.freedom[0], fit.law.scale[0])
-    for j in range(m):
-        for i in range(m):
-            column[i] = 0.0
-        column[j] = 1.0
-        solve_lower(fit.matrix, column)
-        solve_upper(fit.matrix, column)
-        for i in range(m):
-            fit.covariance[i, j] = variance * math.sqrt(fit.prior[i]) * column[i] * math.sqrt(fit.prior[j])
+    for i in range(m):
+        for j in range(m):
+            fit.covariance[i, j] *= variance * (roots[i] * roots[j])
 
 
 @rarely_called
 def refit(
     fit: SmoothFit, size: int, points: IntArray, rewards: FloatArray, n: int, frozen: FloatArray, by_means: bool
 ) -> None:
-    """Fit the law, the prior and the function to n rewards and to the sums of replaced ones that are kept no more."""
+    """Fit the law, the prior and the function to n rewards and to the sums of replaced ones that are kept no more.
+
+    Variances of points are left to :func:`set_variances`.
+    """
     b, residuals = fit.vectors[1], fit.residuals
     for step in range(SCORING_STEPS):
         set_values(fit, 0, size)
@@ -264,4 +260,3 @@ def refit(
         solve_theta(fit, b)
     set_covariance(fit, fit.gram[0, 0])
     set_values(fit, 0, size)
-    set_variances(fit, 0, size)

@@ -60,6 +60,25 @@ def wave_at(wave: FloatArray, x: FloatArray) -> float:
     return height
 
 
+def wave_heights(waves: FloatArray, points: FloatArray) -> FloatArray:
+    """Return the height of each wave at each point: what :func:`wave_at` returns, with fewer cosines.
+
+    Examples
+    --------
+    >>> waves, points = lowest_waves(dim=2, number=4), np.array([[0.7, 0.5], [0.1, 0.2]])
+    >>> bool((wave_heights(waves, points) == [[wave_at(wave, x) for x in points] for wave in waves]).all())
+    True
+    """
+    heights = np.ones((len(waves), len(points)))
+    for axis, places in enumerate(points.T.tolist()):
+        factors = [
+            [ROOT_TWO * math.cos(math.pi * turns * (x + MARGIN) / WIDTH) if turns > 0 else 1.0 for x in places]
+            for turns in range(int(waves[:, axis].max()) + 1)
+        ]
+        heights *= np.array(factors)[waves[:, axis].astype(int)]
+    return heights
+
+
 @compilable
 def wave_variance(wave: FloatArray, length_scale: float) -> float:
     """Return the variance of a wave's coefficient, relative to that of the constant.

@@ -11,7 +11,7 @@ compares locations, or means where rewards repeat.
 
 is played, among the first points of the sequence and some found near the maximum of :math:`\hat f`.  Mean and
 deviation are those of :mod:`._smooth_fit`, which learns the length scale and the tails of the noise; everything is
-fitted anew when the number of rewards has grown by an eighth.
+fitted anew when the number of rewards has grown by a quarter.
 
 *Cost*: O(m² + m c) for a reward and O(c) for a choice with m waves and c points, 24 and 64 in one dimension, 130 and
 512 in four or more; the fits take O(m³) each.  2 MB in four dimensions.
@@ -64,6 +64,7 @@ class SmoothAutoState(NamedTuple):
     frozen: FloatArray  # per point: what rewards said that are kept no more
     around: FloatArray  # offsets at which neighbours are tried
     spot: FloatArray  # scratch: a point
+    worth: FloatArray  # scratch: per offset
     numbers: Scalars  # see init
 
     def check(self, fresh: SmoothAutoState, n_arms: int) -> None:
@@ -114,6 +115,7 @@ class SmoothAuto(NamedTuple):
         points = np.full((room, dim), 0.5)
         points[:size] = halton(size, dim)
         offsets = 2.0 * halton(8 * dim, dim) - 1.0
+        around = np.concatenate([step * offsets for step in STEP_SIZES])
         return SmoothAutoState(
             points=points,
             pulls=np.zeros(room, np.int64),
@@ -123,8 +125,9 @@ class SmoothAuto(NamedTuple):
             kept=np.zeros(KEPT),
             places=np.zeros(KEPT, np.int64),
             frozen=np.zeros(room),
-            around=np.concatenate([step * offsets for step in STEP_SIZES]),
+            around=around,
             spot=np.zeros(dim),
+            worth=np.zeros(len(around)),
             numbers=init_scalars(n_points=size, first=4 * (dim + 1), seen=0, due=4 * (dim + 1), unit=0.0, origin=0.0),
         )
 
@@ -221,6 +224,7 @@ def learn_anew(state: SmoothAutoState) -> None:
     if numbers.unit > 0.0:
         refit(fit, numbers.n_points, state.places, state.kept, n, state.frozen, repeats(state.spreads))
         look_nearby(state)
+        set_variances(fit, numbers.n_points)
 
 
 @rarely_called
@@ -252,18 +256,21 @@ def look_nearby(state: SmoothAutoState) -> None:
         if fit.mean[cell] > fit.mean[best]:
             best = cell
     bar = fit.mean[best]
-    x = state.spot
+    x, worth = state.spot, state.worth
+    for k in range(len(worth)):
+        move(state, best, k, x)
+        worth[k] = 0.0
+        for i in range(len(fit.theta)):
+            worth[k] += fit.theta[i] * wave_at(fit.waves[i], x)
     for _ in range(NEW_POINTS):
         cell, highest, chosen = int(numbers.n_points), bar, -1
         if cell == len(state.points):
             break
-        for k in range(len(state.around)):
-            move(state, best, k, x)
-            value = 0.0
-            for i in range(len(fit.theta)):
-                value += fit.theta[i] * wave_at(fit.waves[i], x)
-            if value > highest and is_new(state, first, x):
-                highest, chosen = value, k
+        for k in range(len(worth)):
+            if worth[k] > highest:
+                move(state, best, k, x)
+                if is_new(state, first, x):
+                    highest, chosen = worth[k], k
         if chosen < 0:
             break
         move(state, best, chosen, x)
@@ -273,7 +280,6 @@ def look_nearby(state: SmoothAutoState) -> None:
             fit.heights[i, cell] = wave_at(fit.waves[i], x)
         numbers.n_points = cell + 1
     set_values(fit, first, numbers.n_points)
-    set_variances(fit, first, numbers.n_points)
 
 
 @compilable
