@@ -185,10 +185,9 @@ def main() -> None:
         cells = [f"{value:.0f}" for value in regret]
         ratios = [f"{regret[3] / regret[way]:.2f}" for way in (1, 2)]
         print("|", " | ".join([name, *cells, *ratios]), "|", flush=True)
-        spent.append(" | ".join([name, *(f"{value:.0f}" for value in times[1:])]))
-    print(
-        "\n| µs a round | blocks | shared | attributes |\n|---|---|---|---|", *(f"| {row} |" for row in spent), sep="\n"
-    )
+        spent.append(" | ".join([name, *(f"{value:.1f}" for value in times[1:]), f"{times[3] / times[2]:.2f}"]))
+    head = "| µs a round | blocks | shared | attributes | to shared |\n|---|---|---|---|---|"
+    print("", head, *(f"| {row} |" for row in spent), sep="\n")
 
 
 if __name__ == "__main__":
