@@ -1,6 +1,6 @@
 """How long it takes to begin: first decisions, first signs of commands, and decisions while code is compiled.
 
-Run from the repository: ``pip install '.[bench]' && python benchmarks/start.py``.  Takes about ten minutes.  Times
+Run from the repository: ``pip install '.[bench]' && python benchmarks/start.py``.  Takes about four minutes.  Times
 are ratios to ``import numpy, scipy.special`` in the same run, measured in turns; peers not installed are left out.
 """
 
