@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from playing import play
 
@@ -53,6 +53,7 @@ def test_bounds_solve_their_equations(family: str, p: float, budget: float) -> N
 
 @pytest.mark.parametrize("family", FAMILIES)
 @given(st.floats(0.0, 1e300), st.floats(0.0, 1e4))
+@example(1.0, 4e-33)
 def test_bounds_are_not_below_the_mean(family: str, p: float, budget: float) -> None:
     assert FAMILIES[family][1](p, budget) >= p
 

@@ -120,7 +120,7 @@ def exponential_bound(p: float, budget: float) -> float:
         s -= step
         if abs(step) <= 1e-6 * s:  # the next step would be about the cube of this one
             break
-    return float(p * math.exp(min(s, 700.0)))
+    return float(p * math.exp(min(max(s, 0.0), 700.0)))  # tiny budgets are lost in rounding
 
 
 class KLUCBState(NamedTuple):
