@@ -69,6 +69,7 @@ def test_few_rows_are_compared_without_the_column() -> None:
     assert kept.measures()[0].estimates() == pytest.approx(measures(kept.tally)[0].estimates())
 
 
+@pytest.mark.slow
 def test_equal_arms_are_rarely_ever_told_apart_and_differences_rarely_ever_missed() -> None:
     alpha, runs, wrong = 0.3, 60, np.zeros(2)
     for run in range(runs):

@@ -48,6 +48,7 @@ def test_a_margin_is_kept_broken_or_open(text: str, factor: float, state: str) -
     assert stood(text, factor) == state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["latency <= +20%", "latency <= +19.5", "p50(latency) <= +13.9"])
 def test_an_arm_on_the_margin_is_rarely_ever_judged(text: str) -> None:
     delta, runs, wrong = 0.3, 60, 0

@@ -71,6 +71,7 @@ def test_the_promise_holds_at_a_level_that_can_be_seen(rule: Rule, n_arms: int) 
         assert false_winners(law, rule, n_arms, 100, 1500, 0.5) < 0.65
 
 
+@pytest.mark.slow
 def test_intervals_lifts_and_differences_are_rarely_ever_wrong() -> None:
     alpha, wrong, runs = 0.2, np.zeros(4), 60
     for run in range(runs):

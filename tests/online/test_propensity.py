@@ -77,12 +77,14 @@ def trials(agent: Any, n: int, *features: Any, **given: Any) -> tuple[list[dict[
     return chances, arms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 def test_propensities_of_arms_are_frequencies(name: str) -> None:
     agent = learned(POLICIES[name])
     are_frequencies(*trials(agent, 120 if agent._rng is not None else 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINEAR)
 def test_propensities_of_rows_are_frequencies(name: str) -> None:
     agent = linear_learned(LINEAR[name])

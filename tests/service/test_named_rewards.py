@@ -208,6 +208,7 @@ def test_the_form_offers_guardrails_drift_and_an_end(served: Running) -> None:
     assert (shown["drift"], shown["sticky"], shown["named_rewards"]) == (True, True, ["quality", "stars"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("context", [{}, {"attributes": True}, {"n_features": 512}])
 def test_every_kind_of_context_may_have_drift(served: Running, context: dict[str, Any]) -> None:
     make(served, drift=True, floor={}, context=context)

@@ -36,6 +36,7 @@ def agent_of(replica: Replica) -> hb.Agent:
     return replica.learner.agent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("combine", ["first", "sum"])
 @pytest.mark.parametrize("minimise", [False, True])
 def test_what_is_learned_is_what_each_decision_counts_as_so_far(

@@ -32,6 +32,7 @@ def test_compiled_and_interpreted_agree_to_the_last_bit(policy: Any, n_rounds: i
         assert_array_equal(one, other, err_msg=path)
 
 
+@pytest.mark.slow
 @given(seeds, st.integers(-30, 30), st.booleans(), st.sampled_from([1, 300]))
 @settings(max_examples=20)
 def test_powers_of_two_change_nothing(seed: int, exponent: int, by_means: bool, n_rounds: int) -> None:

@@ -189,6 +189,7 @@ def test_a_feature_far_from_zero_is_learned(offset: float, policy: Any) -> None:
     assert regret(rows[100:], means[100:]) < 0.02 * regret(np.zeros(200, np.int64), means[100:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize("policy", [AUTO, MEAN])
 def test_arms_of_their_own_are_all_played_although_the_first_are_equal(policy: Any, centred: bool) -> None:

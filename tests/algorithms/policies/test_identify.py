@@ -52,6 +52,7 @@ def test_the_leader_gets_more_than_its_rivals() -> None:
     assert state.pulls[leader] >= rivals.mean()
 
 
+@pytest.mark.slow
 def test_ties_end_by_eps_or_budget_only() -> None:
     def coin(arm: int, rng: np.random.Generator) -> float:
         return float(rng.random() < 0.5)
