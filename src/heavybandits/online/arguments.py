@@ -81,6 +81,8 @@ def renamed(**new_names: str) -> Callable[[Callable[Parameters, Answer]], Callab
     def decorate(method: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
         @functools.wraps(method)
         def call(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Answer:
+            if not keywords:  # as nearly always; what follows takes a fifth of an update's time
+                return method(*arguments)
             for old in keywords.keys() & new_names.keys():
                 renaming = f"{old!r} is called {new_names[old]!r} now; the next version removes the old name"
                 if new_names[old] in keywords:
