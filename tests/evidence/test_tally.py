@@ -11,10 +11,8 @@ from heavybandits.evidence.scale import GRID, LOW, WIDE
 from heavybandits.evidence.tally import (
     SINH,
     add,
-    branch,
     counts_in_full,
     is_sized_up,
-    merge,
     new_tally,
     plain_means,
     points_of,
@@ -47,32 +45,17 @@ def test_what_lies_beyond_the_grid_counts_as_its_end() -> None:
 
 
 @pytest.mark.parametrize("tau", [None, 0.5, 0.9])
-def test_order_and_replicas_do_not_matter(tau: float | None) -> None:
+def test_order_does_not_matter(tau: float | None) -> None:
     rng = np.random.default_rng(1)
     arms, rewards = rng.integers(3, size=3000), rng.standard_t(1.5, 3000)
     whole = new_tally(3, tau)
     add(whole, arms, rewards)
     assert is_sized_up(whole)
-    ours = new_tally(3, tau)
-    add(ours, arms[:24], rewards[:24])
-    theirs = branch(ours)
-    order = 24 + rng.permutation(2976)
-    add(ours, arms[order[:700]], rewards[order[:700]])
-    add(theirs, arms[order[700:]], rewards[order[700:]])
-    merge(ours, theirs)
+    ours, order = new_tally(3, tau), np.r_[:24, 24 + rng.permutation(2976)]
+    add(ours, arms[order], rewards[order])
     assert ours.rows == pytest.approx(whole.rows, abs=1e-9)
     assert ours.n.tolist() == whole.n.tolist()
     assert ours.totals == pytest.approx(whole.totals)
-
-
-def test_only_like_is_merged_with_like() -> None:
-    one, other = new_tally(2, limits=(0.0, 1.0)), new_tally(2, limits=(0.0, 2.0))
-    with pytest.raises(ValueError, match="on the same settled scale"):
-        merge(one, other)
-    with pytest.raises(ValueError, match="on the same settled scale"):
-        merge(new_tally(2), new_tally(2))
-    with pytest.raises(ValueError, match="still sizing up"):
-        branch(new_tally(2))
 
 
 @given(st.floats(allow_nan=False, width=32))

@@ -1,9 +1,8 @@
 """What is kept of rewards: for each arm one row of weights on a fixed grid.
 
-Rows add up, so replicas can be merged, and apart from rounding the order of rewards does not matter.  Means are kept on
-a grid of 99 points that is fine where most rewards lie and reaches 81 times as far: a reward between two points is
-split between them so that its mean is kept.  Quantiles are kept as counts: of rewards equal to each of 513 points, and
-of rewards between them.
+Rows add up, so apart from rounding the order of rewards does not matter.  Means are kept on a grid of 99 points that is
+fine where most rewards lie and reaches 81 times as far: a reward between two points is split between them so that its
+mean is kept.  Quantiles are kept as counts: of rewards equal to each of 513 points, and of rewards between them.
 
 Where the grid lies is either stated, or decided by the first rewards, which are then left out (:mod:`.scale`).
 """
@@ -202,38 +201,6 @@ def add(tally: Tally, arms: Any, rewards: Any) -> None:
 def is_sized_up(tally: Tally) -> bool:
     """Return whether the scale is settled, so that rewards count."""
     return bool(tally.scale[WIDE] > 0.0)
-
-
-def branch(tally: Tally) -> Tally:
-    """Return an empty tally on the same scale, for a replica that is merged later.
-
-    Examples
-    --------
-    >>> ours = new_tally(1, limits=(0.0, 1.0))
-    >>> theirs = branch(ours)
-    >>> add(theirs, [0], [1.0])
-    >>> merge(ours, theirs)
-    >>> ours.n
-    array([1])
-    """
-    if not is_sized_up(tally):
-        raise ValueError("a tally can be branched once its scale is settled; it is still sizing up rewards")
-    fresh = new_tally(len(tally.n), tally.scale[TAU] or None)
-    fresh.scale[:] = tally.scale
-    return fresh
-
-
-def require_same_scale(tally: Tally, other: Tally) -> None:
-    """Refuse two tallies that cannot be merged."""
-    if not is_sized_up(tally) or tally.rows.shape != other.rows.shape or (tally.scale != other.scale).any():
-        raise ValueError("only tallies of the same arms on the same settled scale can be merged")
-
-
-def merge(tally: Tally, other: Tally) -> None:
-    """Add what another tally on the same scale has counted."""
-    require_same_scale(tally, other)
-    for mine, theirs in ((tally.rows, other.rows), (tally.n, other.n), (tally.totals, other.totals)):
-        mine += theirs
 
 
 def plain_means(tally: Tally) -> FloatArray:

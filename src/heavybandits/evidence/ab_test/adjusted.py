@@ -8,7 +8,7 @@ one in the other, with the arms taken together.  They are left out.  Of every la
 where bars clip and c is the mean of the first :math:`\bar u`.  If arms are not chosen by u, its mean is the same for
 all arms; so the means of z differ between arms by exactly as much as those of :math:`\bar y`.  Because z lies between
 known limits and all constants are fixed before it comes, everything that holds of clipped rewards at all times holds of
-z.  Rows of weights add up as those of rewards do.
+z.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from ...protocols import FloatArray, IntArray
 from ..measures import ClippedMean, Measure, measures
 from ..scale import LEAST_SPREAD, SPREADS, Clip, ladder
-from ..tally import Tally, add, branch, is_sized_up, merge, new_tally, require_same_scale
+from ..tally import Tally, add, is_sized_up, new_tally
 
 FIT_AFTER = 50  # rewards that are not zero, and values of the column: the first rows that fit the slope
 
@@ -71,7 +71,7 @@ def fit_slope(arms: IntArray, rewards: FloatArray, column: FloatArray, n_arms: i
 
 
 class Adjusted:
-    """The rewards of arms with a column from before the experiment; replicas can be merged once the slope is fitted.
+    """The rewards of arms with a column from before the experiment.
 
     Parameters
     ----------
@@ -122,23 +122,6 @@ class Adjusted:
                 others[min(rung, len(others) - 1)].limits(self.column.scale))
             for rung, clip in enumerate(clips)
         ]  # fmt: skip
-
-    def branched(self) -> Adjusted:
-        """Return an empty one with the same slopes, for a replica that is merged later."""
-        fresh = Adjusted(len(self.tally.n))
-        fresh.tally, fresh.column = branch(self.tally), branch(self.column)
-        fresh.parts = [part._replace(tally=branch(part.tally), total=np.zeros(1)) for part in self.parts]
-        return fresh
-
-    def merge(self, other: Adjusted) -> None:
-        """Add what a replica has counted that was branched off after the slope was fitted."""
-        for mine, theirs in zip(self.parts, other.parts, strict=True):
-            require_same_scale(mine.tally, theirs.tally)
-        merge(self.tally, other.tally)
-        merge(self.column, other.column)
-        for mine, theirs in zip(self.parts, other.parts, strict=True):
-            merge(mine.tally, theirs.tally)
-            mine.total[0] += theirs.total[0]
 
     def measures(self) -> list[Measure]:
         """Return the measures, from the narrowest clip to the widest: without adjustment until the slope is fitted."""
