@@ -251,7 +251,7 @@ class World:
 
 def keys_of(request: Any) -> set[str]:
     """Return the keys that a request is about."""
-    keys = () if isinstance(request, ReadReplica) else request.keys()
+    keys = () if isinstance(request, ReadReplica) else request.keys(Replica(0, request.experiment))
     return {key.partition("/")[0] for key in keys}
 
 

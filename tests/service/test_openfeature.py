@@ -135,6 +135,17 @@ def test_a_flag_may_be_asked_for_before_there_is_an_experiment(server: Running) 
     assert len(ids) == 2  # a decision stands for one context
 
 
+def test_an_experiment_that_was_made_again_has_ids_of_its_own(server: Running) -> None:
+    before = evaluate(server).body["metadata"]["decision"]
+    assert server("DELETE", "/button").status == 200
+    assert server("PUT", "/button", {"arms": BUTTON["arms"], "context": {"attributes": True}}).status == 201
+    ids = {before}
+    for plan in ("pro", "free"):
+        answer = call(server.address, "POST", f"{PATH}/button", {"context": {"targetingKey": "u", "plan": plan}})
+        ids.add(answer.body["metadata"]["decision"])
+    assert len(ids) == 3  # another salt, and each of the contexts that the new one takes
+
+
 def test_an_id_may_be_given(server: Running) -> None:
     given: dict[str, Any] = {"Idempotency-Key": "mine"}
     assert evaluate(server, **given).body["metadata"]["decision"] == "mine"

@@ -39,7 +39,7 @@ class Decide(Command, frozen=True):
     context: Context | None = None
     fields: dict[str, Any] | None = None  # attributes for experiments that take some, instead of a context
 
-    def keys(self) -> Iterable[str]:
+    def keys(self, replica: Replica) -> Iterable[str]:
         """Return the id, unless nobody can have used it."""
         return () if self.is_new else (self.id,)
 
@@ -114,6 +114,40 @@ class Decide(Command, frozen=True):
             if (arm := taken_by_floor(_floor(replica, open_arms), at)) is not None:
                 return "floor", arm, None
         return "policy", None, None
+
+
+class EvaluateFlag(Command, frozen=True):
+    """A request for a decision whose id follows from the hour: within it, a unit keeps its decision."""
+
+    hour: int
+    unit: str
+    fields: dict[str, Any]
+
+    def keys(self, replica: Replica) -> Iterable[str]:
+        """Return the id."""
+        return (self._id(replica),)
+
+    def units(self, replica: Replica) -> Iterable[str]:
+        """Return the hash of the unit, if units keep their arms."""
+        return self._decide(replica).units(replica)
+
+    def run(self, turn: ExperimentTurn) -> Outcome:
+        """Return the decision of this hour: the stored one, or a new one."""
+        return self._decide(turn.replica).run(turn)
+
+    def _decide(self, replica: Replica) -> Decide:
+        return Decide(self.experiment, self._id(replica), False, self.unit, fields=self.fields)
+
+    def _id(self, replica: Replica) -> str:
+        """Return an id that does not tell the unit, as what is stored of units does not, either.
+
+        It depends on attributes too if the experiment takes some, since an id stands for one context.
+        """
+        takes_attributes = isinstance(replica.learner, AttributeLearner)
+        whom = f"{self.unit}/{encode(self.fields).decode()}" if takes_attributes else self.unit
+        what = f"flag/{self.experiment}/{self.hour}/{whom}".encode()
+        digest = hmac.digest((replica.salt or "").encode(), what, "sha256").hex()[:32]
+        return f"{self.hour:06x}{digest}"  # later ids sort later: see new_id
 
 
 def _floor(replica: Replica, open_arms: list[str]) -> dict[str, float]:

@@ -9,6 +9,7 @@ from ..forms import Accepted
 from ..log.turn import Command, ExperimentTurn, Outcome, refusal
 from ..replicas.against_control import DRAWN
 from ..replicas.learners.points import in_cube
+from ..replicas.replica import Replica
 from ..spec import Experiment, OneContext, RewardRule, as_float, as_json, attributes_in
 from .decisions import encode, features_of
 
@@ -18,7 +19,7 @@ class OfDecision(Command, frozen=True):
 
     decision: str
 
-    def keys(self) -> Iterable[str]:
+    def keys(self, replica: Replica) -> Iterable[str]:
         """Return the decision's key."""
         return (self.decision,)
 
@@ -45,7 +46,7 @@ class Reward(OfDecision, frozen=True):
         """The key in the log."""
         return self.decision if self.id is None else f"{self.decision}/{self.id}"
 
-    def keys(self) -> Iterable[str]:
+    def keys(self, replica: Replica) -> Iterable[str]:
         """Return the keys of the decision and of the reward."""
         return {self.decision, self.key}
 
@@ -102,7 +103,7 @@ class NamedReward(OfDecision, frozen=True):
         """The key in the log."""
         return f"{self.decision}/{self.name}"
 
-    def keys(self) -> Iterable[str]:
+    def keys(self, replica: Replica) -> Iterable[str]:
         """Return the keys of the decision and of the reward."""
         return self.decision, self.key
 
@@ -171,7 +172,7 @@ class Observe(Command, frozen=True):
     context: OneContext | None = None
     point: dict[str, float] | None = None
 
-    def keys(self) -> Iterable[str]:
+    def keys(self, replica: Replica) -> Iterable[str]:
         """Return the id, unless nobody can have used it."""
         return () if self.is_new else (self.id,)
 
@@ -211,7 +212,7 @@ class Close(Command, frozen=True):
 
     decisions: tuple[str, ...]
 
-    def keys(self) -> Iterable[str]:
+    def keys(self, replica: Replica) -> Iterable[str]:
         """Return the decisions' keys."""
         return self.decisions
 

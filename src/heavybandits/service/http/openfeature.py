@@ -6,30 +6,25 @@ So that the providers of OpenFeature, which exist for many languages, are client
 from __future__ import annotations
 
 import asyncio
-import hmac
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Struct, field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..experiments.decisions import Decide
+from ..experiments.decisions import Decide, EvaluateFlag
 from ..forms import DecisionAnswer, Problem
-from ..log.requests import ReadReplica
-from ..log.turn import Outcome
-from ..replicas.replica import Replica
+from ..log.turn import Command, Outcome
 from ..spec import Key, Unit
 from .reading import every_experiment
 from .table import operation
-from .web import Refused, body, body_of, check_names, refuse, respond, said
+from .web import Refused, body, check_names, refuse, respond, said
 
 if TYPE_CHECKING:
     from .app import Service
 
 HOUR = 3_600_000_000  # microseconds
-MOST_SALTS = 10_000
 Reason = Literal["SPLIT", "TARGETING_MATCH", "STATIC", "DISABLED", "UNKNOWN"]
 REASONS: dict[str, Reason] = {
     "policy": "SPLIT", "floor": "SPLIT", "sticky": "TARGETING_MATCH", "only": "STATIC", "finished": "STATIC",
@@ -88,8 +83,6 @@ class FlagProblem(Struct):
 
 
 _fields = msgspec.json.Decoder(FlagFields)
-_encode = msgspec.json.Encoder(order="deterministic").encode
-_salts: WeakKeyDictionary[Service, dict[str, tuple[str, bool]]] = WeakKeyDictionary()  # by experiment: see _hourly_id
 
 
 PATH = "/ofrep/v1/evaluate/flags"
@@ -125,41 +118,16 @@ async def evaluate_flags(service: Service, request: Request, who: str | None) ->
 
 async def _evaluated(service: Service, name: str, asker: FlagAsker, given: str | None = None) -> Outcome:
     """Return the flag's value; within an hour, a unit with the same attributes gets the same decision."""
-    try:
-        key = given or await _hourly_id(service, name, asker)
-    except Refused as refused:
-        return Outcome(refused.problem.status, refused.problem)
-    outcome = await service.ask(Decide(name, key, False, asker.unit, fields=asker.fields))
+    command: Command = EvaluateFlag(name, service.clock() // HOUR, asker.unit, asker.fields)
+    if given is not None:
+        command = Decide(name, given, False, asker.unit, fields=asker.fields)
+    outcome = await service.ask(command)
     if not isinstance(outcome.body, DecisionAnswer):
         return outcome
     made = outcome.body
     value = made.payload if isinstance(made.payload, str | float | int | dict) else made.point or made.arm
     metadata = {"decision": made.id, "experiment": name} | ({} if made.p is None else {"propensity": made.p})
     return Outcome(200, FlagValue(name, value, made.arm, REASONS.get(made.reason, "UNKNOWN"), metadata))
-
-
-async def _hourly_id(service: Service, name: str, asker: FlagAsker) -> str:
-    """Return an id that does not tell the unit, as what is stored of units does not, either.
-
-    It depends on attributes too if the experiment takes some, since an id stands for one context.
-    """
-    salts = _salts.setdefault(service, {})
-    known = salts.get(name)
-    if known is None:
-        known = body_of(await service.ask(ReadReplica(name, _salt_and_rule)))
-        if len(salts) >= MOST_SALTS:
-            salts.clear()
-        salts[name] = known
-    salt, takes_attributes = known
-    hour, unit = service.clock() // HOUR, asker.unit
-    whom = f"{unit}/{_encode(asker.fields).decode()}" if takes_attributes else unit
-    digest = hmac.digest(salt.encode(), f"flag/{name}/{hour}/{whom}".encode(), "sha256").hex()[:32]
-    return f"{hour:06x}{digest}"  # later ids sort later, which keeps the part of the database's index in use small
-
-
-def _salt_and_rule(replica: Replica) -> tuple[str, bool]:
-    rule = replica.spec.context
-    return replica.salt or "", rule is not None and bool(rule.attributes)
 
 
 async def _asker(request: Request) -> FlagAsker:

@@ -38,7 +38,7 @@ class Command(Struct, frozen=True):
 
     experiment: str
 
-    def keys(self) -> Iterable[str]:
+    def keys(self, replica: Replica) -> Iterable[str]:
         """Return the keys whose events it needs."""
         return ()
 
@@ -76,7 +76,7 @@ class ExperimentTurn:
         exp = self.replica.exp
         keys, units = set[str](), set[str]()
         for command in commands:
-            keys.update(command.keys())
+            keys.update(command.keys(self.replica))
             units.update(command.units(self.replica))
         if keys:
             for event in session.find(exp, keys):
