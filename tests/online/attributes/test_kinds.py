@@ -135,6 +135,12 @@ def test_a_schema_that_means_nothing_is_refused(description: object) -> None:
         declared("it", description)
 
 
+@pytest.mark.parametrize("levels", [["a", "b", "a"], [1, "1"]])
+def test_a_schema_does_not_name_a_level_twice(levels: list[object]) -> None:
+    with pytest.raises(ValueError, match="schema of 'it' must have different levels, got"):
+        declared("it", levels)
+
+
 def test_all_kinds_can_be_saved() -> None:
     values = {"number": 3.5, "boolean": True, "category": "x", "hour": 3, "weekday": 2, "datetime": "2026-05-17"}
     assert values.keys() == ATTRIBUTE_KINDS.keys()

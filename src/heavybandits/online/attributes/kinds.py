@@ -352,6 +352,8 @@ weekday, datetime, got 'int'
         return CategoryAttribute(name, most=description)
     if isinstance(description, list | tuple) and description:
         levels = [str(CategoryAttribute(name).plain(level)) for level in description]
+        if len(set(levels)) < len(levels):
+            raise ValueError(f"schema of {name!r} must have different levels, got {brief(description)}")
         return CategoryAttribute(name, fixed=levels)
     raise ValueError(
         f"schema of {name!r} must be a list of levels, their number, or one of {', '.join(ATTRIBUTE_KINDS)}, "
