@@ -81,9 +81,8 @@ def renamed(**new_names: str) -> Callable[[Callable[Parameters, Answer]], Callab
     def decorate(method: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
         @functools.wraps(method)
         def call(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Answer:
-            if not keywords:  # as nearly always; what follows takes a fifth of an update's time
-                return method(*arguments)
-            for old in keywords.keys() & new_names.keys():
+            old_names = keywords.keys() & new_names.keys() if keywords else ()  # the search costs a fifth of an update
+            for old in old_names:
                 renaming = f"{old!r} is called {new_names[old]!r} now; the next version removes the old name"
                 if new_names[old] in keywords:
                     raise TypeError(f"{method.__name__}: {renaming}, and only one of them can be given")
