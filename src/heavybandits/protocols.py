@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 State = TypeVar("State")
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 AnyClass = TypeVar("AnyClass", bound=type)
@@ -122,7 +123,7 @@ class Part(Protocol):
     The methods are plain Python that is never compiled, but for ``ask`` and ``settle``.
     """
 
-    open: npt.NDArray[np.bool_]  # per arm: whether it may be chosen now; without it all arms may
+    open: BoolArray  # per arm: whether it may be chosen now; without it all arms may
     pulls: IntArray  # per arm: rewards
     late: Any  # a `Late`: decisions per arm, if those whose rewards are pending matter
     tournament: Any  # a `Tournament`, which also has the estimates and indices of arms

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..logs.columns import NAMED, Kind, as_array, pick
 from ..logs.export import events, is_export, number_in, rules_of
 from ..logs.frames import Frame, Source, frames_of
-from ..protocols import FloatArray, IntArray
+from ..protocols import BoolArray, FloatArray, IntArray
 
 OPEN_BANDIT = {"arm": "item_id", "reward": "click", "p": "propensity_score", "time": "timestamp"}
 COLUMNS_OF_A_LOG = ("arm", "reward", "p")
@@ -56,7 +55,7 @@ class LoggedDecisions(NamedTuple):
     are_costs: bool = False
     offered: Sequence[str] | None = None
 
-    def lacks(self, arm: str) -> NDArray[np.bool_]:
+    def lacks(self, arm: str) -> BoolArray:
         """Return in which decisions an arm is known not to have been offered.
 
         Examples

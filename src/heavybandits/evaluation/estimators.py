@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..protocols import FloatArray, IntArray
+from ..protocols import BoolArray, FloatArray, IntArray
 
 BLOCKS = 8.0  # median of means: blocks per nat of confidence
 
@@ -105,7 +104,7 @@ def doubly_robust(weights: FloatArray, rewards: FloatArray, expected: FloatArray
     return float(np.mean(of_target + weights * (rewards - expected)))
 
 
-def past_mean(mine: NDArray[np.bool_], rewards: FloatArray) -> FloatArray:
+def past_mean(mine: BoolArray, rewards: FloatArray) -> FloatArray:
     """Return the mean of all earlier rewards of an arm, before each decision; 0 before the first one.
 
     Examples

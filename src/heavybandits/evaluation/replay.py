@@ -7,12 +7,11 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._format import plural
 from ..online.agent import Agent
 from ..online.linear_agent import LinearAgent
-from ..protocols import FloatArray, IntArray
+from ..protocols import BoolArray, FloatArray, IntArray
 from ..world.contexts import blocks
 from .bounds import least_average
 from .decisions import LoggedDecisions
@@ -28,13 +27,13 @@ class Played(NamedTuple):
     rewards: FloatArray
 
 
-def accepted(log: LoggedDecisions, floor: float, seed: int) -> NDArray[np.bool_]:
+def accepted(log: LoggedDecisions, floor: float, seed: int) -> BoolArray:
     """Return which rows may be used: each with probability floor / p, so that what is left is as if p were equal."""
     rng = np.random.default_rng([seed, ACCEPTANCE])
     return np.asarray(rng.random(len(log.p)) * log.p <= floor * (1.0 + 1e-9))
 
 
-def play_arms(log: LoggedDecisions, policy: Any, usable: NDArray[np.bool_], seed: int) -> Played:
+def play_arms(log: LoggedDecisions, policy: Any, usable: BoolArray, seed: int) -> Played:
     """Play a policy of K arms: each decision waits for the next row that has its arm."""
     agent, sign = Agent(policy, n_arms=len(log.labels), seed=seed), -1.0 if log.are_costs else 1.0
     waiting = [np.flatnonzero(usable & (log.arms == arm)) for arm in range(len(log.labels))]
@@ -50,7 +49,7 @@ def play_arms(log: LoggedDecisions, policy: Any, usable: NDArray[np.bool_], seed
         rows.append(last)
 
 
-def play_linear(log: LoggedDecisions, policy: Any, usable: NDArray[np.bool_], seed: int) -> Played:
+def play_linear(log: LoggedDecisions, policy: Any, usable: BoolArray, seed: int) -> Played:
     """Play a policy with contexts: a line for each arm in the numbers that were known before a decision."""
     names = [name for name, values in log.known.items() if all(_is_number(value) for value in values)]
     if not names:

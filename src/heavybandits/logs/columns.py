@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..protocols import FloatArray, IntArray
+from ..protocols import BoolArray, FloatArray, IntArray
 from .frames import Frame
 
 Kind: TypeAlias = Literal["label", "number", "finite", "present", "optional", "time"]
@@ -71,7 +71,7 @@ def pick(frames: Sequence[Frame], wanted: Mapping[str, Kind]) -> Columns:
     return Columns(source, values, labels, np.flatnonzero(kept), int(np.count_nonzero(~kept)))
 
 
-def _usable(frame: Frame, wanted: Mapping[str, Kind]) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+def _usable(frame: Frame, wanted: Mapping[str, Kind]) -> tuple[dict[str, Any], BoolArray]:
     """Return the columns of a frame, and which rows lack no value; refuse rows with values that are unusable."""
     for name in wanted:
         if (count := frame.names.count(name)) > 1:
@@ -100,7 +100,7 @@ def _usable(frame: Frame, wanted: Mapping[str, Kind]) -> tuple[dict[str, Any], N
 
 
 def _complaint(
-    rows: IntArray, bad: Mapping[str, tuple[NDArray[Any], NDArray[np.bool_]]], unit: str, places: Sequence[Any]
+    rows: IntArray, bad: Mapping[str, tuple[NDArray[Any], BoolArray]], unit: str, places: Sequence[Any]
 ) -> str:
     """Name the first bad rows and what is wrong with them, and count the others."""
     said = []
@@ -116,7 +116,7 @@ def as_array(column: Any) -> NDArray[Any]:
     return column if isinstance(column, np.ndarray) else np.asarray(column.to_numpy())
 
 
-def as_numbers(array: NDArray[Any]) -> tuple[FloatArray, NDArray[np.bool_]]:
+def as_numbers(array: NDArray[Any]) -> tuple[FloatArray, BoolArray]:
     """Return a column as numbers, NaN where there is none, and which values are missing.
 
     Examples
@@ -130,7 +130,7 @@ def as_numbers(array: NDArray[Any]) -> tuple[FloatArray, NDArray[np.bool_]]:
     return _each(array, _number)
 
 
-def as_times(array: NDArray[Any]) -> tuple[FloatArray, NDArray[np.bool_]]:
+def as_times(array: NDArray[Any]) -> tuple[FloatArray, BoolArray]:
     """Return times as numbers, dates in seconds, NaN where that fails, and which values are missing.
 
     Examples
@@ -145,7 +145,7 @@ def as_times(array: NDArray[Any]) -> tuple[FloatArray, NDArray[np.bool_]]:
     return _each(array, _seconds) if np.isnan(numbers).all() else (numbers, missing)
 
 
-def _each(array: NDArray[Any], parse: Callable[[Any], float]) -> tuple[FloatArray, NDArray[np.bool_]]:
+def _each(array: NDArray[Any], parse: Callable[[Any], float]) -> tuple[FloatArray, BoolArray]:
     """Parse values one by one; of those that are NaN, say which are missing."""
     values = array.tolist() if array.dtype.kind != "M" else list(array)
     numbers = np.fromiter(map(parse, values), float, len(values))
@@ -212,9 +212,7 @@ def _coded(column: Any) -> tuple[IntArray, Iterable[Any]]:
     return np.array([known.setdefault(value, len(known)) for value in column.tolist()], np.int64), known
 
 
-def _joined(
-    parts: Sequence[tuple[IntArray, tuple[str, ...]]], kept: NDArray[np.bool_]
-) -> tuple[IntArray, tuple[str, ...]]:
+def _joined(parts: Sequence[tuple[IntArray, tuple[str, ...]]], kept: BoolArray) -> tuple[IntArray, tuple[str, ...]]:
     """Join the labels of several frames, in the order in which they first appear in rows that are kept."""
     labels: dict[str, int] = {}
     joined = []

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import require_within
 from ...numerics import LARGEST_FLOAT, running_mean, saturate
-from ...protocols import FloatArray, IntArray, compilable
+from ...protocols import BoolArray, FloatArray, IntArray, compilable
 from ..parts.choice.late import Late, init_late
 
 
@@ -20,7 +19,7 @@ class Deviations(NamedTuple):
     late: Late
     mean: FloatArray
     squares: FloatArray
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     propensity: FloatArray | None = None  # per arm: its probability in the last draw, if an agent asks for it
 
     def check(self, fresh: Deviations, n_arms: int) -> None:

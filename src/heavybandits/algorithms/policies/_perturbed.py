@@ -12,10 +12,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import require_same
-from ...protocols import FloatArray, IntArray, compilable
+from ...protocols import BoolArray, FloatArray, IntArray, compilable
 from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
 from ..parts.choice.propensity import draw_arm
 from ._p_robust import PRobustState, init_p_robust
@@ -39,7 +38,7 @@ class PerturbedState(NamedTuple):
     late: Late
     mean: PRobustState
     width: FloatArray
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     law: Law
     horizon: FloatArray  # array of length one
     propensity: FloatArray | None = None  # per arm: its probability in the last draw, if an agent asks for it

@@ -19,10 +19,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import LARGEST_COUNT, require_within
-from ...protocols import IntArray, compilable
+from ...protocols import BoolArray, IntArray, compilable
 from ..parts.state.drift import Detectors
 
 QUIET = 40  # rewards per arm after a restart, before the first probe
@@ -37,7 +36,7 @@ class Probes(NamedTuple):
     looks: IntArray  # per arm: looks left, including one whose reward is pending; 0 if it is not being probed
     leader: IntArray  # array of length one
     suspect: IntArray  # array of length one: the arm to look at again now, or -1
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
 
     def check(self, fresh: Probes, n_arms: int) -> None:
         """Refuse arms that do not exist, and impossible counts."""

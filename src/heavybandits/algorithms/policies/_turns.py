@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import LARGEST_COUNT, require_within
-from ...protocols import IntArray, compilable
+from ...protocols import BoolArray, IntArray, compilable
 
 
 class Turn(NamedTuple):
@@ -55,7 +54,7 @@ def begin(turn: Turn, arm: int, pulls: int) -> int:
 
 
 @compilable
-def again(turn: Turn, open: npt.NDArray[np.bool_]) -> int:
+def again(turn: Turn, open: BoolArray) -> int:
     """Return the arm whose turn it is, or -1 if the turn is over or the arm may not be chosen now."""
     arm = turn.arm[0]
     if turn.left[0] <= 0 or not open[arm]:

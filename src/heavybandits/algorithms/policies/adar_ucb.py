@@ -33,10 +33,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import require_same
-from ...protocols import FloatArray, IntArray, compilable
+from ...protocols import BoolArray, FloatArray, IntArray, compilable
 from ..entries import register_policy
 from ..parameters import Positive
 from ..parts.choice.late import Late, init_late
@@ -69,7 +68,7 @@ class AdarUCBState(NamedTuple):
     limit: FloatArray  # per arm: magnitude up to which rewards are settled
     settled: FloatArray  # per arm: number of pairs when they were
     piece: Piece
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     late: Late
     turn: Turn
     most: FloatArray  # the largest L there will be

@@ -31,11 +31,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import require_within
 from ...numerics import LARGEST_FLOAT, clip, saturate, small_median
-from ...protocols import FloatArray, IntArray, compilable, rarely_called
+from ...protocols import BoolArray, FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy
 from ..parameters import Positive
 from ..parts.choice.late import Late, init_late
@@ -73,7 +72,7 @@ class BettingUCBState(NamedTuple):
     bound: FloatArray
     size: IntArray  # per arm: pulls when its index was computed
     until: IntArray  # per arm: t up to which its index holds
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     scratch: FloatArray
 
 

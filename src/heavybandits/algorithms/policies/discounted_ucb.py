@@ -21,10 +21,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...numerics import saturate
-from ...protocols import FloatArray, IntArray
+from ...protocols import BoolArray, FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Fraction, NonNegative, Positive
 from ..parts.choice.late import Late, init_late
@@ -39,7 +38,7 @@ class DiscountedUCBState(NamedTuple):
     mean: FloatArray
     weight: FloatArray
     total: FloatArray  # N; rewards of arms that were removed stay in it
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
 
 
 @register_policy(

@@ -21,10 +21,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...numerics import running_mean
-from ...protocols import FloatArray, IntArray
+from ...protocols import BoolArray, FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import NonNegative, Share
 from ..parts.choice.late import Late, init_late
@@ -38,7 +37,7 @@ class EpsilonGreedyState(NamedTuple):
     pulls: IntArray
     late: Late
     mean: FloatArray
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     propensity: FloatArray | None = None  # per arm: its probability in the last draw, if an agent asks for it
 
 

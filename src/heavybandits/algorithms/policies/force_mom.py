@@ -32,10 +32,9 @@ import math
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import in_range
-from ...protocols import FloatArray, IntArray, compilable
+from ...protocols import BoolArray, FloatArray, IntArray, compilable
 from ..entries import register_policy
 from ..estimators.median_of_means import keep, median_of_blocks
 from ..parts.state.pool import Pool, init_pool
@@ -91,7 +90,7 @@ class ForceMOMState(NamedTuple):
     sums: Pool
     estimate: FloatArray  # NaN before the first
     means: FloatArray  # scratch: the blocks' means
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
 
 
 @compilable

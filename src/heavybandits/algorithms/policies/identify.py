@@ -21,12 +21,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...evidence.bets import HIGHER, SIZED_UP, STATED, Bets, Border, Claim, Work, log_evidence, new_work
 from ...evidence.scale import CAPS, CELLS, LOW, RUNGS, SPREADS, TAIL, WIDE, Clip
 from ...evidence.tally import Tally, learn, new_tally
-from ...protocols import FloatArray, IntArray, rarely_called
+from ...protocols import BoolArray, FloatArray, IntArray, rarely_called
 from ..entries import register_policy
 from ..parameters import Fraction, NonNegative, Whole
 from ..parts.choice.late import Late, init_late
@@ -43,13 +42,13 @@ class IdentifyState(NamedTuple):
 
     pulls: IntArray
     late: Late
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     tally: Tally
     work: Work
     counted: IntArray  # rewards of each arm since the scale is settled
     sums: FloatArray  # of these, clipped, in units of the clip
-    out: npt.NDArray[np.bool_]  # shown to be worse than another arm
-    named: npt.NDArray[np.bool_]  # the winner
+    out: BoolArray  # shown to be worse than another arm
+    named: BoolArray  # the winner
     looked: IntArray  # rewards at the last look
 
 

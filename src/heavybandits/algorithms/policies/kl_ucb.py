@@ -33,11 +33,10 @@ import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import require_range, require_same
 from ...numerics import running_mean, saturate, share
-from ...protocols import FloatArray, IntArray, compilable
+from ...protocols import BoolArray, FloatArray, IntArray, compilable
 from ..entries import register_policy
 from ..level_sets.mean_sets import right_root
 from ..parameters import Finite, NonNegative
@@ -130,7 +129,7 @@ class KLUCBState(NamedTuple):
     late: Late
     mean: FloatArray
     constant: FloatArray  # per arm: the part of n d(p, q) free of q, such as n (p ln p + (1 - p) ln(1 - p))
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     last: IntArray  # the arm chosen last
     family: IntArray  # array of length one: position in FAMILIES
 

@@ -30,11 +30,10 @@ import math
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import in_range, require_within
 from ...numerics import running_mean, saturate
-from ...protocols import FloatArray, IntArray
+from ...protocols import BoolArray, FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Positive
 from ..parts.choice.late import Late, init_late
@@ -56,7 +55,7 @@ class KLinfUCBState(NamedTuple):
     dual: FloatArray  # (arm, 4)
     solved: IntArray  # per arm: number of rewards for which the optimum was found
     solved_at: IntArray  # per arm: t for which it was found
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     turn: Turn
     theory: IntArray  # whether the threshold is the proof's
 

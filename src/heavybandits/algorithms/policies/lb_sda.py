@@ -29,10 +29,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...numerics import SUMMABLE, clip
-from ...protocols import FloatArray, IntArray, compilable, rarely_called
+from ...protocols import BoolArray, FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy, register_preset
 from ..parameters import PositiveOrInfinite
 from ..parts.choice.late import Late, init_late
@@ -45,10 +44,10 @@ class LBSDAState(NamedTuple):
 
     pulls: IntArray
     late: Late
-    due: npt.NDArray[np.bool_]  # per arm: to be pulled in this round
+    due: BoolArray  # per arm: to be pulled in this round
     total: FloatArray  # sum of all rewards
     rewards: Pool
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     round: IntArray
     leader: IntArray
 

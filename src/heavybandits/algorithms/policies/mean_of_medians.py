@@ -20,10 +20,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...numerics import small_median
-from ...protocols import FloatArray, IntArray
+from ...protocols import BoolArray, FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Count, PolicyInside
 from ..parts.choice.late import Late, init_late
@@ -39,7 +38,7 @@ class MeanOfMediansState(NamedTuple):
     medians: IntArray  # how many the policy has seen
     inner: Any
     late: Late  # in pulls; the policy inside counts in medians
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     turn: Turn
 
     def restrict(self, among: IntArray | None) -> None:

@@ -20,10 +20,9 @@ import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...numerics import running_mean
-from ...protocols import FloatArray, IntArray
+from ...protocols import BoolArray, FloatArray, IntArray
 from ..entries import register_policy, register_preset
 from ..parameters import NonNegative
 from ..parts.choice.late import Late, init_late
@@ -36,7 +35,7 @@ class MOSSState(NamedTuple):
     pulls: IntArray
     late: Late
     mean: FloatArray
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     horizon: IntArray
 
 

@@ -22,11 +22,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import require_within
 from ...numerics import SUMMABLE, clip
-from ...protocols import FloatArray, IntArray, compilable, rarely_called
+from ...protocols import BoolArray, FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy
 from ..parameters import Count, NonNegative, Positive
 from ..parts.choice.late import Late, init_late
@@ -132,7 +131,7 @@ class SlidingWindowUCBState(NamedTuple):
     pulls: IntArray
     late: Late
     window: Window
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
 
 
 @register_policy(

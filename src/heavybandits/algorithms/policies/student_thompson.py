@@ -26,11 +26,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import require_within
 from ...numerics import LARGEST_FLOAT, clip, saturate, small_median
-from ...protocols import FloatArray, IntArray, compilable, rarely_called
+from ...protocols import BoolArray, FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy
 from ..parameters import Positive
 from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
@@ -53,7 +52,7 @@ class StudentThompsonState(NamedTuple):
     curvature: FloatArray
     anchor: IntArray  # n when the mode was found
     scratch: FloatArray
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     propensity: FloatArray | None = None  # per arm: its probability in the last draw, if an agent asks for it
 
     def check(self, fresh: StudentThompsonState, n_arms: int) -> None:

@@ -19,11 +19,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import LARGEST_COUNT, require_range, require_within
 from ...numerics import share
-from ...protocols import FloatArray, IntArray
+from ...protocols import BoolArray, FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Finite, Positive
 from ..parts.choice.late import Late, bonus_factor, init_late, is_silent, least_asked
@@ -38,7 +37,7 @@ class ThompsonBetaState(NamedTuple):
     late: Late
     a: FloatArray
     b: FloatArray
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     propensity: FloatArray | None = None  # per arm: its probability in the last draw, if an agent asks for it
 
     def check(self, fresh: ThompsonBetaState, n_arms: int) -> None:

@@ -16,11 +16,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import require_same
 from ...numerics import saturate
-from ...protocols import FloatArray, IntArray
+from ...protocols import BoolArray, FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Finite, Positive, PositiveOrInfinite
 from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
@@ -35,7 +34,7 @@ class ThompsonGaussianState(NamedTuple):
     late: Late
     mean: FloatArray
     weight: FloatArray  # rewards seen, plus those that the prior is worth
-    open: npt.NDArray[np.bool_]
+    open: BoolArray
     propensity: FloatArray | None = None  # per arm: its probability in the last draw, if an agent asks for it
 
     def check(self, fresh: ThompsonGaussianState, n_arms: int) -> None:

@@ -25,10 +25,10 @@ import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._validate import require_range
 from ...numerics import share
+from ...protocols import BoolArray
 from ..entries import register_policy
 from ..parameters import Finite
 from ..parts.choice.ftrl import Draws, charge, charge_likely, draw, init_draws, probability, tsallis
@@ -38,7 +38,7 @@ class TsallisINFState(NamedTuple):
     """Losses in units of the range."""
 
     draws: Draws
-    reduced: npt.NDArray[np.bool_]  # whether the estimator is the one with reduced variance
+    reduced: BoolArray  # whether the estimator is the one with reduced variance
 
 
 @register_policy(

@@ -29,14 +29,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...._validate import require_within
 from ....numerics import LARGEST_FLOAT, power, saturate
-from ....protocols import FloatArray, IntArray, compilable
+from ....protocols import BoolArray, FloatArray, IntArray, compilable
 from .late import Late, answered, init_late, is_silent, least_asked
-
-Flags = npt.NDArray[np.bool_]
 
 
 class Root(NamedTuple):
@@ -57,7 +54,7 @@ class Draws(NamedTuple):
     awaited: FloatArray  # per arm: probability of the draw whose reward has not come, or 0
     drawn: FloatArray  # per arm: probability in the last draw; 0 if it was not open, or silent
     late: Late
-    open: Flags  # per arm: whether it may be drawn now
+    open: BoolArray  # per arm: whether it may be drawn now
     rate: FloatArray  # learning rate
     root: Root
 

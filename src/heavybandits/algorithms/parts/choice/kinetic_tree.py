@@ -11,25 +11,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from ....protocols import FloatArray, IntArray, compilable, rarely_called
-
-Flags = npt.NDArray[np.bool_]
+from ....protocols import BoolArray, FloatArray, IntArray, compilable, rarely_called
 
 SCAN = 64  # up to this many arms, a scan is quicker than the tree
 VALUE, WIDTH, WINNER, EXPIRY = range(4)  # columns of the tree; lines have the first two
 INDEX_ROUNDING = 2.0**-48  # indices are rounded by less than this fraction of their parts
 
 
-def new_tree(line: FloatArray, open: Flags) -> FloatArray:
+def new_tree(line: FloatArray, open: BoolArray) -> FloatArray:
     """Return a tournament that all arms have entered."""
     tree = np.empty((2 * len(line), 4))
     plant(tree, line, open)
     return tree
 
 
-def plant(tree: FloatArray, line: FloatArray, open: Flags) -> None:
+def plant(tree: FloatArray, line: FloatArray, open: BoolArray) -> None:
     """Enter all arms into the tournament anew."""
     tree[:] = 0.0, 0.0, 0.0, -math.inf
     known = line[:, WIDTH] < math.inf
@@ -39,7 +36,7 @@ def plant(tree: FloatArray, line: FloatArray, open: Flags) -> None:
 
 
 @compilable
-def height(line: FloatArray, open: Flags, arm: int, level: float) -> float:
+def height(line: FloatArray, open: BoolArray, arm: int, level: float) -> float:
     """Return the arm's index: infinite before its first estimate, minus infinity while it may not be chosen."""
     if not open[arm]:
         return -math.inf
@@ -49,7 +46,7 @@ def height(line: FloatArray, open: Flags, arm: int, level: float) -> float:
 
 
 @compilable
-def enter(tree: FloatArray | None, line: FloatArray, open: Flags, arm: int) -> None:
+def enter(tree: FloatArray | None, line: FloatArray, open: BoolArray, arm: int) -> None:
     """Copy the arm's line to its leaf, and expire all its matches."""
     if tree is None:
         return
@@ -105,7 +102,7 @@ def replay(tree: FloatArray, pulls: IntArray, node: int, level: float) -> None:
 
 
 @rarely_called
-def highest(line: FloatArray, open: Flags, tree: FloatArray | None, pulls: IntArray, level: float) -> int:
+def highest(line: FloatArray, open: BoolArray, tree: FloatArray | None, pulls: IntArray, level: float) -> int:
     """Return the arm with the highest index at a level that is never below that of the last call."""
     n_arms = len(line)
     if tree is None:
@@ -132,7 +129,9 @@ def highest(line: FloatArray, open: Flags, tree: FloatArray | None, pulls: IntAr
 
 
 @rarely_called
-def foresee(line: FloatArray, open: Flags, tree: FloatArray | None, leader: int, last: float) -> tuple[float, float]:
+def foresee(
+    line: FloatArray, open: BoolArray, tree: FloatArray | None, leader: int, last: float
+) -> tuple[float, float]:
     """Return a level that is at most ``last``, and the highest index that a rival of the leader has up to there."""
     highest_rival = -math.inf
     if tree is None:

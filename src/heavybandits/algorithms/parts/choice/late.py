@@ -24,9 +24,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ....protocols import IntArray, compilable
+from ....protocols import BoolArray, IntArray, compilable
 
 WAITING_FACTOR = 4  # an arm that waits is chosen less than this many times as often as the others
 MANY = 2**40  # more decisions than there ever are
@@ -70,7 +69,7 @@ def answered(late: Late, arm: int) -> int:
 
 
 @compilable
-def least_asked(late: Late, open: npt.NDArray[np.bool_]) -> int:
+def least_asked(late: Late, open: BoolArray) -> int:
     """Return the number of decisions for the least chosen of the open arms that have brought a reward."""
     least = MANY
     for arm in range(len(open)):

@@ -21,17 +21,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ....protocols import FloatArray, compilable, is_named_tuple
+from ....protocols import BoolArray, FloatArray, compilable, is_named_tuple
 from ....tree import changed, walk
 from .ftrl import Draws
 from .late import is_due
 
 N_DRAWS = 255
 ASKED = -1.0
-
-Flags = npt.NDArray[np.bool_]
 
 
 def with_propensities(state: Any, n_rows: int | None = None) -> Any:
@@ -112,7 +109,7 @@ def draw_row(policy: Any, state: Any, propensity: FloatArray | None, features: F
 
 
 @compilable
-def draw_by_shares(propensity: FloatArray, open: Flags, rng: Any) -> int:
+def draw_by_shares(propensity: FloatArray, open: BoolArray, rng: Any) -> int:
     """Turn counts of draws into propensities, and draw an arm by them.
 
     Examples
@@ -135,7 +132,7 @@ def draw_by_shares(propensity: FloatArray, open: Flags, rng: Any) -> int:
 
 
 @compilable
-def write_chances(propensity: FloatArray | None, open: Flags, arm: int, explored: float) -> None:
+def write_chances(propensity: FloatArray | None, open: BoolArray, arm: int, explored: float) -> None:
     """Write, if asked, that any open arm was drawn with probability ``explored`` in all, and else this one."""
     if propensity is None or propensity[0] >= 0.0:
         return

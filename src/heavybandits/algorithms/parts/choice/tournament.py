@@ -21,10 +21,10 @@ import numpy as np
 
 from ...._validate import LARGEST_COUNT, require_within
 from ....numerics import LARGEST_FLOAT
-from ....protocols import FloatArray, IntArray, compilable, rarely_called
+from ....protocols import BoolArray, FloatArray, IntArray, compilable, rarely_called
 from ....tree import changed
 from ..state.scalars import Scalars, init_scalars
-from .kinetic_tree import SCAN, VALUE, WIDTH, WINNER, Flags, enter, foresee, height, highest, new_tree, plant
+from .kinetic_tree import SCAN, VALUE, WIDTH, WINNER, enter, foresee, height, highest, new_tree, plant
 from .late import MANY, WAITING_FACTOR, Late, bonus_factor, init_late, is_due
 
 CENTRE = 2  # column of Tournament.base, after VALUE and WIDTH
@@ -38,7 +38,7 @@ class Tournament(NamedTuple):
     line: FloatArray  # (arm, 2): value and width that are compared; NaN and infinite before the first estimate
     base: FloatArray  # (arm, 3): value and width if nothing were pending, and the estimate that a bonus narrows to
     late: Late
-    open: Flags  # per arm: whether it may be chosen now
+    open: BoolArray  # per arm: whether it may be chosen now
     turn: Scalars  # see first_turn
     lead: Scalars  # see no_lead
     tree: FloatArray | None  # (node, 4): the matches; with few arms there are none, nor code for them

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...._validate import LARGEST_COUNT, require_within
-from ....protocols import IntArray, is_named_tuple
+from ....protocols import BoolArray, IntArray, is_named_tuple
 from ....tree import changed, parts, walk
 from ..choice.ftrl import Draws
 from .pool import Pool
@@ -85,7 +85,7 @@ def find_open(state: Any) -> Callable[[IntArray | None], None] | None:
     return None
 
 
-def _open_only(open: npt.NDArray[np.bool_], among: IntArray | None) -> None:
+def _open_only(open: BoolArray, among: IntArray | None) -> None:
     open[:] = among is None
     if among is not None:
         open[among] = True
