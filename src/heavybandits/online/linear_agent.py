@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -33,7 +33,7 @@ from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, cell
 from .file import Contents, counted, decoded
 from .floor import Floor, mixed
-from .pending import REFUSED, Assigned, PendingRows, decide_row, learn_row, padded
+from .pending import REFUSED, Assigned, FeatureRow, PendingRows, decide_row, learn_row, padded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -243,17 +243,12 @@ class LinearAgent(BaseAgent):
         if row is not None and row not in rows.names:
             raise ValueError(f"LinearAgent: row must be one of the features, got {row!r}")
         with self._lock:
-            return self._assign_row(rows, row, key, asks)
+            assigned, numbers = self._assign_row(rows, row, key, asks)
+            self._await_reward(x := tuple(numbers.tolist()), x)
+            return assigned
 
-    def _assign_row(
-        self,
-        rows: FeatureRows,
-        row: Any,
-        key: bytes | None,
-        asks: bool,
-        known_as: Callable[[Any], Hashable] | None = None,
-    ) -> Assigned:
-        """Make a decision among rows; it is pending as what its name is ``known_as``, by default as its row."""
+    def _assign_row(self, rows: FeatureRows, row: Any, key: bytes | None, asks: bool) -> tuple[Assigned, FloatArray]:
+        """Make a decision among rows, and return it with its row."""
         given = -1 if row is None else rows.names.index(row)
         self._make_room_for(rows)
         if key is not None and self._rng is not None:
@@ -264,16 +259,15 @@ class LinearAgent(BaseAgent):
         call = self._bare, self._state, self._pending, rows.features, self._seen, self._rng, given
         chosen, drawn = self._decide_asking(*call) if asks else (self._decide(*call), None)
         name, played = self._name(chosen, rows), chosen if given < 0 else given
-        arm, numbers = rows.names[played], rows.features[played]
-        if known_as is None:
-            lost = self._awaited.add(row_key := tuple(numbers.tolist()), row_key)
-        else:
-            lost = self._awaited.add(known_as(arm), numbers.copy())  # without the other rows
-        if lost is not None:
-            self._give_up(lost)
         self._change_over()
         propensity = mixed(shares, played, self._propensity(drawn, played, chosen))
-        return Assigned(arm=arm, chosen=name, propensity=propensity)
+        return Assigned(arm=rows.names[played], chosen=name, propensity=propensity), rows.features[played]
+
+    def _await_reward(self, key: Hashable, row: FeatureRow | FloatArray) -> None:
+        """Note a pending decision; if there are too many, give the oldest one up."""
+        lost = self._awaited.add(key, row)
+        if lost is not None:
+            self._give_up(lost)
 
     def peek(self, features: Any) -> Any:
         """Return the row that :meth:`select` would return, without making a decision.

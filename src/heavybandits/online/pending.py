@@ -159,8 +159,9 @@ def padded(row: FeatureRow | FloatArray, n_features: int) -> FloatArray:
     >>> padded((1.0, 2.0), 3)
     array([1., 2., 0.])
     """
-    known = np.asarray(row, dtype=np.float64)
-    return known if len(known) == n_features else np.append(known, np.zeros(n_features - len(known)))
+    if len(row) == n_features:
+        return row if isinstance(row, np.ndarray) else np.array(row)
+    return np.append(row, np.zeros(n_features - len(row)))
 
 
 class PendingRows:
@@ -201,9 +202,10 @@ class PendingRows:
         self.total += 1
         return next(iter(self._by_key)) if self.total > MOST_PENDING_ROWS else None
 
-    def first(self, key: Hashable) -> FeatureRow | FloatArray:
-        """Return the row of the oldest decision with this key."""
-        return self._by_key[key][0]
+    def first(self, key: Hashable) -> FeatureRow | FloatArray | None:
+        """Return the row of the oldest decision with this key, or None if there is none."""
+        rows = self._by_key.get(key)
+        return rows[0] if rows else None
 
     def take(self, key: Hashable) -> FeatureRow | FloatArray:
         """Remove the oldest decision with this key, and return its row."""

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from operator import is_
 from reprlib import repr as brief
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,27 +30,21 @@ if TYPE_CHECKING:
 Offers = dict[Any, Values | None]  # arms with their attributes; None for those that they were made with
 
 
-class Latest:
-    """The visitor of the latest decision: a reward that comes at once needs no second check.
+class Latest(NamedTuple):
+    """The visitor of the latest decision: a reward that comes at once needs no second check."""
 
-    Parameters
-    ----------
-    context
-        The attributes as they were given.
-    values
-        The same, checked.
-    known
-        These, to tell decisions apart.
-    """
-
-    __slots__ = ("given", "known", "names", "values")
-
-    def __init__(self, context: dict[Any, Any], values: Values, known: Known) -> None:
-        self.names, self.given, self.values, self.known = tuple(context), tuple(context.values()), values, known
+    given: dict[Any, Any]  # the attributes as they were given
+    values: Values  # the same, checked
+    known: Known  # these, to tell decisions apart
 
     def is_equal(self, context: Any) -> bool:
         """Return whether a context is that of this visitor: the same objects, as values need not be comparable."""
-        return type(context) is dict and tuple(context) == self.names and all(map(is_, context.values(), self.given))
+        return (
+            type(context) is dict
+            and len(context) == len(self.given)
+            and all(map(is_, context, self.given))
+            and all(map(is_, context.values(), self.given.values()))
+        )
 
 
 NO_VISITOR = Latest({}, {}, frozenset())
@@ -167,7 +161,7 @@ class AttributeAgent(LinearAgent):
             if name in self._encoder.arms:
                 raise ValueError(f"LinearAgent: there is an arm {name!r} already")
             self._encoder.add_arms({name: self._encoder.offers.checked(attributes or {})})
-            self._make_features(len(self._encoder.labels))
+            self._make_features()
 
     @property
     def left_out(self) -> list[str]:
@@ -301,15 +295,18 @@ class AttributeAgent(LinearAgent):
         return self._decide_for(context, arms, arm, key, asks=True)
 
     def _decide_for(self, context: Any, arms: Any, arm: Any, key: bytes | None, asks: bool) -> Assigned:
-        arm = arm_name(arm)
+        if arm is not None:
+            arm = arm_name(arm)
         with self._lock:
             visitor, offers = self._understood(self._encoder, context, arms)
             if arm is not None and arm not in offers:
                 raise ValueError(f"LinearAgent: arm must be one of {brief(list(offers))}, got {brief(arm)}")
-            rows, known = self._rows(visitor, offers), frozenset(visitor.items())
+            known = frozenset(visitor.items())
             if type(context) is dict:
-                self._latest = Latest(context, visitor, known)
-            return self._assign_row(rows, arm, key, asks, lambda name: decision_key(name, known, offers[name]))
+                self._latest = Latest(context.copy(), visitor, known)
+            assigned, x = self._assign_row(self._rows(visitor, offers), arm, key, asks)
+            self._await_reward(decision_key(assigned.arm, known, offers[assigned.arm]), x.copy())  # not the other rows
+            return assigned
 
     def _understood(self, encoder: Encoder, context: Any, arms: Any) -> tuple[Values, Offers]:
         """Return the attributes of a visitor and of arms in plain types; refuse what does not fit.  Nothing changes."""
@@ -336,19 +333,17 @@ class AttributeAgent(LinearAgent):
             new = [name for name, values in offers.items() if values is None and name not in encoder.arms]
             if new:
                 encoder.add_arms({name: {} for name in new})
-        table = encoder.rows(offers, visitor)
-        if not table.shape[1]:
-            table = np.zeros((len(offers), self.n_features))
-        return FeatureRows(table, list(offers), encoder.labels)
+        return FeatureRows(encoder.rows(offers, visitor), list(offers), encoder.labels)
 
     def _rows(self, visitor: Values, offers: Offers) -> FeatureRows:
         """Return the rows of arms for a visitor, and make room for new features."""
         rows = self._encoded(self._encoder, visitor, offers)
-        self._make_features(rows.features.shape[1])
+        self._make_features()
         return rows
 
-    def _make_features(self, n_features: int) -> None:
-        """Give the state at least so many features."""
+    def _make_features(self) -> None:
+        """Give the state a feature for each column of the encoder."""
+        n_features = len(self._encoder.labels)
         if n_features > self.n_features:
             self._hold(self._widened(n_features, self._encoder))
             self.n_features = n_features
@@ -425,10 +420,11 @@ if it is missing, got 0.5
         return decision_key(arm, frozenset(visitor.items()), offers[arm]), visitor, {arm: offers[arm]}
 
     def _learn_arm(self, key: DecisionKey, visitor: Values, offers: Offers, reward: float, selected: bool) -> None:
-        if selected and key in self._awaited:
-            self._learn_row(padded(self._awaited.first(key), self.n_features), reward, key)
-        else:
+        row = self._awaited.first(key) if selected else None
+        if row is None:
             self._learn_row(self._rows(visitor, offers).features[0], reward, None)
+        else:
+            self._learn_row(padded(row, self.n_features), reward, key)
 
     def update_many(
         self, arms: Iterable[Any], rewards: Iterable[float], *, contexts: Any = None, selected: bool = True

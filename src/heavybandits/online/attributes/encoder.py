@@ -36,6 +36,7 @@ from .kinds import (
 Values = dict[str, Plain]  # attributes that are not missing, in plain types
 
 SURE_TYPES = (float, str, bool, int)  # values of these types are not NumPy's, and missing only if they are NaN
+FIRST_SLOT = 2  # where the number of the first slot stands in a layout
 MOST_ATTRIBUTE_COLUMNS = 512  # the time of a decision grows as their square
 
 
@@ -107,10 +108,15 @@ class Side:
     def features(self, values: Values, new_slot: NewSlot) -> Features:
         """Return the features of checked values, and learn from them."""
         made: Features = []
+        n_missing = 0
         for name, attribute in self.attributes.items():
             value = values.get(name)
-            made += attribute.missing(new_slot) if value is None else attribute.features(value, new_slot)
-        if self.attributes.keys() >= values.keys():  # nothing is new
+            if value is None:
+                made += attribute.missing(new_slot)
+                n_missing += 1
+            else:
+                made += attribute.features(value, new_slot)
+        if len(values) + n_missing == len(self.attributes):  # nothing is new
             return made
         for name, value in values.items():
             if name not in self.attributes:
@@ -120,11 +126,12 @@ class Side:
 
 
 class Layout(NamedTuple):
-    """Where features stand in a table with a row for each of some arms."""
+    """Which of these numbers stands where in a table with a row for each of some arms: 0, 1, then those of visitors."""
 
     names: tuple[Any, ...]
-    table: FloatArray  # with nothing but which arm it is
-    cells: IntArray  # (cell, slot of visitors): where the numbers of a slot stand, counted through all rows
+    n_columns: int
+    sources: IntArray  # (arm, column)
+    numbers: FloatArray  # 0, 1, and 0 for each slot of visitors
 
 
 class Encoder:
@@ -162,7 +169,7 @@ class Encoder:
         self._visitor_columns: list[int] = []  # by slot
         self._sums: list[float] = []  # of the features of visitors, by slot
         self._visits = 0
-        self._kept_layout: Layout | None = None
+        self._layout = self._layout_of(())
         self.has_refused = False  # whether there was no room for a slot, since somebody looked
         self._products = np.zeros((0, 0), np.int64)  # (arm, or slot of offers if there is no arm; slot of visitors)
 
@@ -258,7 +265,7 @@ class Encoder:
         self._visits += 1
         for slot, number in of_visitor:
             self._sums[slot] += number
-        if not (self.offers.attributes or any(offers.values())):  # the most common case by far
+        if not self.offers.attributes and (offers is self.own or not any(offers.values())):  # the most common case
             return self._table(of_visitor, tuple(offers), [])
         self.offers.size_up([values for values in offers.values() if values])
         of_arms = [self._features_of(arm, values) for arm, values in offers.items()]
@@ -271,33 +278,32 @@ class Encoder:
 
     def _table(self, of_visitor: Features, names: tuple[Any, ...], of_arms: list[Features]) -> FloatArray:
         """Return a row for each arm; ``of_arms`` are the features of their attributes, or empty if they have none."""
-        layout = self._layout(names)
-        table = layout.table.copy()
-        slots, numbers = zip(*of_visitor, strict=True) if of_visitor else ((), ())
-        if slots:
-            table.put(layout.cells.take(slots, 1), numbers)  # the numbers again and again, once for each row of cells
+        layout = self._layout
+        if layout.n_columns != len(self.labels) or layout.names != names:
+            layout = self._layout = self._layout_of(names)  # kept, because most decisions are among the same arms
+        numbers = layout.numbers.copy()
+        for slot, number in of_visitor:
+            numbers[FIRST_SLOT + slot] = number
+        table = numbers.take(layout.sources)
+        partners = [slot for slot, _ in of_visitor] if of_arms and not self.arms else []
         for line, features in enumerate(of_arms):
             for slot, number in features:
                 table[line, self._offer_columns[slot]] = number
-                if slots and not self.arms:
-                    table[line, self._products[slot, slots]] = number * np.array(numbers)
+                if partners:
+                    table[line, self._products[slot, partners]] = number * np.array([x for _, x in of_visitor])
         return table
 
-    def _layout(self, names: tuple[Any, ...]) -> Layout:
-        """Return where the features of visitors stand; it is kept, because most decisions are among the same arms."""
-        kept, d = self._kept_layout, len(self.labels)
-        if kept is not None and kept.names == names and kept.table.shape[1] == d:
-            return kept
-        lines = np.arange(len(names))
-        table = np.zeros((len(names), d))
-        columns = np.tile(np.array(self._visitor_columns, np.int64), (len(names), 1))  # (arm, slot)
-        cells = columns + d * lines[:, None]
-        if self.arms:
-            arms = [self.arms[name] for name in names]
-            table[lines, [self._arm_columns[arm] for arm in arms]] = 1.0
-            cells = np.vstack([cells, self._products[arms] + d * lines[:, None]])
-        self._kept_layout = Layout(names, table, cells)
-        return self._kept_layout
+    def _layout_of(self, names: tuple[Any, ...]) -> Layout:
+        slots = np.arange(len(self._visitor_columns))
+        sources = np.zeros((len(names), max(1, len(self.labels))), np.int64)  # agents have one feature or more
+        sources[:, self._visitor_columns] = FIRST_SLOT + slots
+        for line, name in enumerate(names if self.arms else ()):
+            arm = self.arms[name]
+            sources[line, self._arm_columns[arm]] = 1
+            sources[line, self._products[arm]] = FIRST_SLOT + slots
+        numbers = np.zeros(FIRST_SLOT + len(slots))
+        numbers[1] = 1.0
+        return Layout(names, len(self.labels), sources, numbers)
 
     def _features_of(self, arm: Any, values: Values | None) -> Features:
         if values is None:

@@ -124,7 +124,8 @@ class NumberAttribute(Attribute):
     block: int = FIRST_BLOCK
 
     def plain(self, value: Any) -> Plain:
-        if not isinstance(value, NUMBER_TYPES) or isinstance(value, bool) or not abs(value) <= LARGEST_NUMBER:
+        is_number = type(value) is float or (isinstance(value, NUMBER_TYPES) and not isinstance(value, bool))
+        if not is_number or not abs(value) <= LARGEST_NUMBER:
             raise self._refused(value)
         return float(value)
 
@@ -188,6 +189,8 @@ class CategoryAttribute(Attribute):
     fixed: list[str] | None = None  # the only levels, if they were given beforehand
 
     def plain(self, value: Any) -> Plain:
+        if type(value) is str and len(value) <= LONGEST_LEVEL:  # the other checks take longer
+            return value
         is_endless = isinstance(value, int) and abs(value) > LARGEST_NUMBER
         if not isinstance(value, LEVEL_TYPES) or is_endless or len(str(value)) > LONGEST_LEVEL:
             raise self._refused(value)

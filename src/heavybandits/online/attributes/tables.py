@@ -82,7 +82,7 @@ def arm_name(arm: Any) -> Any:
     >>> arm_name(np.int64(3)), arm_name("red")
     (3, 'red')
     """
-    if isinstance(arm, str):
+    if isinstance(arm, str | int):  # the other checks take longer
         return arm
     try:
         hash(arm)
