@@ -70,18 +70,38 @@ def factorise(lower: FloatArray) -> None:
     array([[2., 1.],
            [1., 2.]])
     """
-    for i in range(len(lower)):
-        diagonal = lower[i, i]
-        for k in range(i):
-            total = lower[i, k]
-            entry = total / lower[k, k]
-            if entry * entry > EXCESS * diagonal:
-                entry = math.copysign(math.sqrt(max(diagonal, 0.0)), total)
-            for j in range(k + 1, i):
-                lower[i, j] -= entry * lower[k, j]
-            lower[i, i] -= entry * entry
-            lower[i, k] = lower[k, i] = entry
-        lower[i, i] = math.sqrt(max(lower[i, i], LEAST_PIVOT_SHARE * diagonal, SMALLEST_PIVOT))
+    n = len(lower)
+    for i in range(n):
+        for j in range(i):
+            lower[j, i] = lower[i, j]
+    for i in range(n):
+        row, diagonal = lower[i], lower[i, i]
+        subtract_rows(row[i:], lower, i, row, i)
+        pivot = math.sqrt(max(row[i], LEAST_PIVOT_SHARE * diagonal, SMALLEST_PIVOT))
+        row[i] = pivot
+        for j in range(i + 1, n):
+            entry = row[j] / pivot
+            if entry * entry > EXCESS * lower[j, j]:
+                entry = math.copysign(math.sqrt(max(lower[j, j], 0.0)), row[j])
+            row[j] = lower[j, i] = entry
+
+
+@compilable
+def subtract_rows(part: FloatArray, matrix: FloatArray, first: int, shares: FloatArray, count: int) -> None:
+    """Subtract ``shares[k]`` times row k of a matrix, from column ``first`` on, for each of ``count`` rows in turn.
+
+    Loops run over views from their start: compilers do not vectorise those whose first index is only known later.
+    """
+    whole = count // 4 * 4
+    for k in range(0, whole, 4):
+        p, q, r, s = shares[k], shares[k + 1], shares[k + 2], shares[k + 3]
+        a, b, c, d = matrix[k, first:], matrix[k + 1, first:], matrix[k + 2, first:], matrix[k + 3, first:]
+        for j in range(len(part)):
+            part[j] = (((part[j] - p * a[j]) - q * b[j]) - r * c[j]) - s * d[j]
+    for k in range(whole, count):
+        share, row = shares[k], matrix[k, first:]
+        for j in range(len(part)):
+            part[j] -= share * row[j]
 
 
 @rarely_called

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...protocols import FloatArray, IntArray, compilable, rarely_called
-from ..linear._cholesky import eliminate, factorise, invert, solve_lower, solve_upper
+from ..linear._cholesky import eliminate, factorise, invert, solve_lower, solve_upper, subtract_rows
 from ._student_noise import Law, effective_residual, fit_law, information
 from ._waves import wave_heights, wave_variance
 
@@ -99,23 +99,15 @@ def take_step(fit: SmoothFit, size: int, point: int, y: float) -> None:
     freedom, scale = fit.law.freedom[0], fit.law.scale[0]
     total = 1.0 / information(freedom, scale) + fit.variance[point]
     step = effective_residual(y - fit.mean[point], freedom, scale) / total
-    for i in range(m):
-        gain[i] = 0.0
-    for j in range(m):
-        height = row[j]
-        for i in range(m):
-            gain[i] += height * fit.covariance[j, i]
-    for c in range(size):
-        shared[c] = 0.0
-    for i in range(m):
-        share = gain[i]
-        for c in range(size):
-            shared[c] += share * fit.heights[i, c]
+    gain[:] = 0.0
+    subtract_rows(gain, fit.covariance, 0, row, m)  # gain is negative,
+    shared[:] = 0.0
+    subtract_rows(shared, fit.heights, 0, gain, m)  # and this positive
     for c in range(size):
         fit.mean[c] += shared[c] * step
         fit.variance[c] = max(fit.variance[c] - shared[c] * shared[c] / total, 0.0)
     for i in range(m):
-        fit.theta[i] += gain[i] * step
+        fit.theta[i] -= gain[i] * step
         share = gain[i] / total
         for j in range(m):
             fit.covariance[i, j] -= share * gain[j]
@@ -251,10 +243,11 @@ def refit(
         for k in range(n):
             point = points[k]
             fit.sums[point] += fit.mean[point] + effective_residual(residuals[k], freedom, scale)
-        for i in range(len(b)):
-            b[i] = 0.0
-            for c in range(size):
-                b[i] += fit.heights[i, c] * fit.sums[c]
+        b[:] = 0.0
+        for c in range(size):
+            if fit.sums[c] != 0.0:  # most points were never played
+                for i in range(len(b)):
+                    b[i] += fit.heights[i, c] * fit.sums[c]
         if step == SCORING_STEPS - 1:
             choose_prior(fit, b)
         solve_theta(fit, b)
