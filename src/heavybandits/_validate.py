@@ -12,6 +12,7 @@ from numbers import Integral, Real
 from typing import Any
 
 LARGEST_COUNT = 2**53
+MOST_NAMED = 60  # known names in an error: all policies, but not thousands of arms
 
 
 def finite(owner: str, name: str, value: object) -> float:
@@ -92,12 +93,19 @@ def require_same(part: Any, fresh: Any, *fields: str) -> None:
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> str:
-    """Return the message for an unknown name, with the closest known one."""
+    """Return the message for an unknown name, with the closest known one.
+
+    Examples
+    --------
+    >>> print(unknown("arm", "blu", ["blue", "green"]))
+    unknown arm 'blu'; did you mean 'blue'? Known: blue, green
+    """
     names = list(known)
     lower = {name.lower(): name for name in names}
     near = difflib.get_close_matches(str(name).lower(), lower, n=1)
     hint = f"did you mean {lower[near[0]]!r}? Known" if near else "known"
-    return f"unknown {what} {name!r}; {hint}: {', '.join(names) or 'none'}"
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return f"unknown {what} {name!r}; {hint}: {', '.join(names[:MOST_NAMED]) or 'none'}{more}"
 
 
 def visible(text: str) -> str:

@@ -101,6 +101,8 @@ def test_compare_names_the_winner_of_a_log(tmp_path: Path) -> None:
     assert done.stderr == "heavybandits: compare: cap must be None unless the goal is 'mean', got (-2.0, 2.0)\n"
     done = tool("compare", "-", "--cap", "much", *columns, typed=typed)
     assert done.stderr == "heavybandits: --cap: must be a number, got 'much'\n"
+    done = tool("compare", "-", "--goal", "much", *columns, typed=typed)
+    assert "goal must be 'mean', 'location' or a number between 0 and 1, got 'much'" in done.stderr
 
 
 @pytest.mark.slow

@@ -201,6 +201,17 @@ def test_wrong_propensities_are_noticed() -> None:
     assert "where 1 is expected" not in str(one(log, arm="red"))
 
 
+def test_bounds_that_contradict_each_other_refute_p() -> None:
+    log = {"arm": ["a"] * 1600 + ["b"] * 400, "reward": np.linspace(0.4, 0.6, 2000), "p": [0.5] * 2000}
+    value = one(log, arm="a", cap=1)
+    assert value.low > value.high
+    assert "Counting at most 1 per decision, the bounds contradict each other (at least " in str(value)
+    assert "the bounds of the difference between a and the log contradict each other (at least " in str(value)
+    both = hb.evaluate(log, arm=["a", "b"], cap=1)
+    assert isinstance(both, Candidates)
+    assert both.winner is None
+
+
 @pytest.mark.parametrize(("rows", "doubted"), [(1, False), (20, False), (2000, True)])
 def test_few_weights_that_are_alike_prove_nothing(rows: int, doubted: bool) -> None:
     """An arm with p = 0.95 is often the only one in a short log, but not in a long one."""

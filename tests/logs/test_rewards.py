@@ -34,7 +34,7 @@ def test_infinities_spaces_blank_lines_and_other_columns_are_fine() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "text: must be a CSV file: No columns"),
+        ("", "text: must be a CSV file with the names of columns"),
         ("arm,reward\n", "text: must have at least one reward, got none"),
         ("arm;cost\na;1\n", "text: columns must be arm, reward and optionally time, each once, got arm, cost; name"),
         ("arm;reward\na;1.234,5\n", "text: line 2 has no usable reward, got '1.234.5'"),
@@ -90,7 +90,7 @@ def test_many_bad_rows_are_counted() -> None:
 def test_files_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "log.csv"
     path.write_bytes("arm,reward\né,1\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"log\.csv: must be a CSV file: 'utf-8' codec"):
+    with pytest.raises(ValueError, match=r"log\.csv: must be a CSV file in UTF-8, but is in another"):
         read_rewards(path)
     with pytest.raises(ValueError, match=r"none\.csv: there is no such file"):
         read_rewards(str(tmp_path / "none.csv"))

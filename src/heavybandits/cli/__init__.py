@@ -244,6 +244,8 @@ def main() -> NoReturn:
         if not hasattr(error, "format_message"):  # typer's errors about wrong usage have it
             raise
         message: str = error.format_message()
+        if (usage := getattr(error, "ctx", None)) is not None and "\n" not in message:
+            message = f"{message.removesuffix('.')}; see {usage.command_path} --help"
         status = _complain(message) if "\n" not in message else _help(message)
     sys.exit(status)
 

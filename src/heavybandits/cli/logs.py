@@ -131,7 +131,7 @@ def compare(
         say("comparing")
         found = look(
             log[0] if len(log) == 1 else log, control=control, delta=delta, eps=eps, minimise=minimise,
-            goal=goal if goal in ("mean", "location") else _float("--goal", goal), cap=_cap(cap), before=before,
+            goal=_number_if_any(goal), cap=_cap(cap), before=before,
             shares=_weights(shares), guardrails=guardrail or [], metrics=metric or [], costs=cost or [], once=once,
             arm_column=arm_column, reward_column=reward_column,
         )  # fmt: skip
@@ -195,6 +195,14 @@ def _cap(text: str | None) -> Any:
     """Return a cap, or the two numbers between which rewards count; the library checks them."""
     ends = [] if text is None else [_float("--cap", end) for end in text.split(":")]
     return None if not ends else ends[0] if len(ends) == 1 else tuple(ends)
+
+
+def _number_if_any(text: str) -> float | str:
+    """Return a number, or else the text, which the library checks."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _float(option: str, text: str) -> float:

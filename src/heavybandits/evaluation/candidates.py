@@ -40,7 +40,9 @@ class Candidates:
     def winner(self) -> str | None:
         """The target that is shown to be better than every other one."""
         first, leads = self.values[0], self.leads.values()
-        is_shown = all(lead.high < 0.0 if first.are_costs else lead.low > 0.0 for lead in leads)
+        is_shown = all(
+            lead.low <= lead.high < 0.0 if first.are_costs else 0.0 < lead.low <= lead.high for lead in leads
+        )
         return first.target if is_shown else None
 
     @property

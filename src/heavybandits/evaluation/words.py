@@ -47,6 +47,18 @@ def range_in_words(low: float, high: float) -> str:
     return f"at most {number(high)}" if math.isfinite(high) else "an amount that cannot be told"
 
 
+def contradiction(low: float, high: float) -> str:
+    """Say what bounds mean that leave nothing between them.
+
+    Examples
+    --------
+    >>> contradiction(2.5, 1.0)
+    'contradict each other (at least 2.50, at most 1.00): p is wrong, or the log could not make some of its decisions.'
+    """
+    return (f"contradict each other (at least {number(low)}, at most {number(high)}): p is wrong, or the log could not "
+            "make some of its decisions.")  # fmt: skip
+
+
 def about_value(value: Value) -> list[str]:
     """Return the sentences about a value."""
     prefix = limited(value.cap, value.has_one_sign)
@@ -58,6 +70,8 @@ def about_value(value: Value) -> list[str]:
         f"{prefix}it {earns} {range_in_words(value.low, value.high)}, however often you look (wrong in at most "
         f"{100 * value.delta:g}% of logs).",
     ]
+    if value.low > value.high:
+        said[1] = f"{prefix}the bounds {contradiction(value.low, value.high)}"
     said[1] = said[1][0].upper() + said[1][1:]
     if value.low == -math.inf:
         said.append("Rewards may be negative, so a lower bound needs the least that a reward can be: state cap=(low, "
@@ -87,6 +101,9 @@ def about_lead(one: str, other: str, lead: Gap, are_costs: bool = False) -> str:
     """
     counted = limited(lead.cap, lead.has_one_sign)
     earns, interval = "costs" if are_costs else "earns", range_in_words(lead.low, lead.high)
+    if lead.low > lead.high:
+        bounds = f"{counted}the bounds of the difference between {one} and {other}"
+        return f"{bounds[0].upper()}{bounds[1:]} {contradiction(lead.low, lead.high)}"
     if lead.low > 0.0:
         return f"{counted}{one} {earns} more than {other}: by {number(lead.estimate)}, {interval}."
     if lead.high < 0.0:

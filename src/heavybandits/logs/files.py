@@ -24,7 +24,9 @@ def _csv_reader(file: Path | bytes, source: str, separator: str) -> Iterator[Any
     with io.TextIOWrapper(opened, encoding="utf-8-sig", newline="") as text:
         try:
             yield csv.reader(text, delimiter=separator, skipinitialspace=True, strict=True)
-        except (csv.Error, UnicodeDecodeError) as error:
+        except UnicodeDecodeError:
+            raise ValueError(f"{source}: must be a CSV file in UTF-8, but is in another encoding, or no text") from None
+        except csv.Error as error:
             raise ValueError(f"{source}: must be a CSV file: {error}") from None
 
 
@@ -46,7 +48,7 @@ def csv_header(file: Path | bytes, source: str) -> tuple[tuple[str, ...], str]:
                 raise
     names, separator = max(found, key=lambda header: len(header[0]))
     if not any(names):
-        raise ValueError(f"{source}: must be a CSV file: No columns in its first line")
+        raise ValueError(f"{source}: must be a CSV file with the names of columns in its first line, got none there")
     return names, separator
 
 
