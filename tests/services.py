@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, LiteralString, NamedTuple
 
 import psycopg
 import pytest
@@ -254,11 +254,11 @@ def postgres_server(folder: Path) -> Iterator[str]:
     server.cleanup()
 
 
-def new_database(uri: str) -> str:
+def new_database(uri: str, options: LiteralString = "") -> str:
     """Make a database on the server, and return its address."""
     name = f"test_{uuid.uuid4().hex}"
     with psycopg.connect(uri, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} {options}")
     return uri.replace("/postgres?", f"/{name}?")
 
 

@@ -61,3 +61,11 @@ def test_rows_are_looked_up_and_removed_by_value(session: PostgreSQL, table: str
     assert sorted(session.look_up(column, table, 1, column, ["k2", "k4", "k9"])) == [("k2",), ("k4",)]
     session.remove(table, 1, column, ["k2", "k4", "k9"])
     assert session.run(f"SELECT exp, count(*) FROM {table} GROUP BY exp ORDER BY exp") == [(1, 3), (2, 5)]
+
+
+def test_text_is_text_in_a_database_without_an_encoding(postgres: str) -> None:
+    session = PostgreSQL(new_database(postgres, "TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'"))
+    session.migrate()
+    session.add_experiment("café → ☕", "")
+    assert session.run("SELECT name FROM experiment") == [("café → ☕",)]
+    session.close()

@@ -21,6 +21,7 @@ log = logging.getLogger("heavybandits.service")
 OPTIONS: dict[str, Any] = {
     "connect_timeout": 5, "tcp_user_timeout": 10_000, "keepalives_idle": 5, "keepalives_interval": 2,
     "keepalives_count": 3, "application_name": "heavybandits",
+    "client_encoding": "UTF8",  # otherwise a database without an encoding, SQL_ASCII, answers bytes instead of text
     "options": "-c lock_timeout=8s -c statement_timeout=10s -c synchronous_commit=on "
     "-c plan_cache_mode=force_custom_plan",  # a plan made while a table was small would always read all of it
 }  # fmt: skip
