@@ -41,6 +41,11 @@ function plain(name, value) {
   return value > 0 ? "Infinity" : "-Infinity"; // JSON has no infinite numbers
 }
 
+function decided(answer) {
+  if (typeof answer.arm !== "string") throw new ServiceError(0, "the answer to a decision must name an arm");
+  return answer;
+}
+
 export class Runtime {
   #breakers = new Map();
   #saidDropped = false;
@@ -69,12 +74,11 @@ export class Runtime {
     try {
       const signal = AbortSignal.timeout(this.timeout);
       response = await fetch(this.url + path, { method, headers: this.headers, body, signal });
-      if (response.ok && read === "arrayBuffer") return await response.arrayBuffer();
+      if (response.ok && read !== "json") return await response[read]();
       text = await response.text();
     } catch (error) {
       throw new ServiceError(0, `no answer from ${this.url}: ${error.cause?.message ?? error.message}`, true);
     }
-    if (response.ok && read === "text") return text;
     let answer = null;
     try {
       answer = JSON.parse(text);
@@ -95,7 +99,8 @@ export class Runtime {
   async ask(method, path, request, { fallback, timeout } = {}) {
     if (request.id?.startsWith(FALLBACK_ID)) throw new RangeError(`id must not begin with "${FALLBACK_ID}"`);
     const body = withId(request);
-    if (fallback === undefined && timeout === undefined) return this.send(method, path, body);
+    const send = (patience) => this.send(method, path, body, "json", patience).then(decided);
+    if (fallback === undefined && timeout === undefined) return send();
     const limit = timeout ?? FALLBACK_MS;
     const breaker = this.#breaker(path);
     const instead = {
@@ -105,7 +110,7 @@ export class Runtime {
       if (performance.now() < breaker.next) return instead;
       breaker.next = performance.now() + BREAK_MS;
     }
-    const asking = this.send(method, path, body, "json", limit);
+    const asking = send(limit);
     const undo = () => this.send("DELETE", `${path}/${encodeURIComponent(body.id)}`).catch(() => {});
     let timer;
     try {

@@ -78,7 +78,7 @@ def test_every_call_works(node: str, tmp_path: Path) -> None:
         "refused": [True, 404, False, "404: unknown experiment: there is no experiment 'nothing'"],
         "nan": "TypeError", "ownId": "RangeError", "fallbacks": fallback + fallback, "dropped": False,
         "slow": ["POST /v1/experiments/x/decisions", "DELETE /v1/experiments/x/decisions/ID"],
-        "askedWhileOpen": 0, "warnings": [
+        "unreadable": ["fallback", "the answer to a decision must name an arm"], "askedWhileOpen": 0, "warnings": [
             f"{begins} waited for 100 ms", dropped, f"{begins} connect ECONNREFUSED 127.0.0.1", dropped,
         ],
     }  # fmt: skip

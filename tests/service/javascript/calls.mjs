@@ -75,5 +75,7 @@ const tooLate = await waiting.decide("x", {}, { fallback: "blue", timeout: 50 })
 do {
   said.slow = (await waiting.health()).seen.map((line) => line.replace(tooLate.id.replace("fallback:", ""), "ID"));
 } while (said.slow.length < 2);
+const noDecision = await waiting.decide("y", {}, { fallback: "blue", timeout: 60000 }); // it answers something else
+said.unreadable = [noDecision.reason, (await waiting.decide("y").catch((error) => error)).message];
 console.log(JSON.stringify(said));
 process.exit(0); // although the silent server still has to answer
