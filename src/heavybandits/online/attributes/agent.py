@@ -33,21 +33,17 @@ Offers = dict[Any, Values | None]  # arms with their attributes; None for those 
 class Latest(NamedTuple):
     """The visitor of the latest decision: a reward that comes at once needs no second check."""
 
-    given: dict[Any, Any]  # the attributes as they were given
+    names: list[Any]  # of the attributes, as they were given
+    given: list[Any]  # their values
     values: Values  # the same, checked
     known: Known  # these, to tell decisions apart
 
     def is_equal(self, context: Any) -> bool:
         """Return whether a context is that of this visitor: the same objects, as values need not be comparable."""
-        return (
-            type(context) is dict
-            and len(context) == len(self.given)
-            and all(map(is_, context, self.given))
-            and all(map(is_, context.values(), self.given.values()))
-        )
+        return type(context) is dict and [*context] == self.names and all(map(is_, context.values(), self.given))
 
 
-NO_VISITOR = Latest({}, {}, frozenset())
+NO_VISITOR = Latest([], [], {}, frozenset())
 
 
 class AttributeAgent(LinearAgent):
@@ -303,7 +299,7 @@ class AttributeAgent(LinearAgent):
                 raise ValueError(f"LinearAgent: arm must be one of {brief(list(offers))}, got {brief(arm)}")
             known = frozenset(visitor.items())
             if type(context) is dict:
-                self._latest = Latest(context.copy(), visitor, known)
+                self._latest = Latest([*context], [*context.values()], visitor, known)
             assigned, x = self._assign_row(self._rows(visitor, offers), arm, key, asks)
             self._await_reward(decision_key(assigned.arm, known, offers[assigned.arm]), x.copy())  # not the other rows
             return assigned

@@ -263,8 +263,9 @@ class Encoder:
         """
         of_visitor = self.visitors.features(visitor, self._new_visitor_slot)
         self._visits += 1
+        sums = self._sums
         for slot, number in of_visitor:
-            self._sums[slot] += number
+            sums[slot] += number
         if not self.offers.attributes and (offers is self.own or not any(offers.values())):  # the most common case
             return self._table(of_visitor, tuple(offers), [])
         self.offers.size_up([values for values in offers.values() if values])

@@ -188,6 +188,9 @@ class CategoryAttribute(Attribute):
     most: int = MOST_CATEGORY_LEVELS
     fixed: list[str] | None = None  # the only levels, if they were given beforehand
 
+    def __post_init__(self) -> None:
+        self._met: dict[Plain, Features] = {}  # features of levels that have slots, as far as they came again
+
     def plain(self, value: Any) -> Plain:
         if type(value) is str and len(value) <= LONGEST_LEVEL:  # the other checks take longer
             return value
@@ -197,9 +200,13 @@ class CategoryAttribute(Attribute):
         return str(value)
 
     def features(self, value: Plain, new_slot: NewSlot) -> Features:
+        if value in self._met:
+            return self._met[value]
         level = f"= {value}"
         slot = self.slots.get(level)
-        if slot is None and self._takes(str(value)):
+        if slot is not None:
+            self._met[value] = [(slot, 1.0)]
+        elif self._takes(str(value)):
             slot = self._slot(level, new_slot)
         if slot is None:
             slot = self._slot(OTHER_LABEL, new_slot)
