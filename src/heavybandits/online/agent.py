@@ -105,9 +105,9 @@ class Agent(BaseAgent):
             from ..algorithms.policies.restarting import Restarting
 
             policy = Restarting(policy)
-        if (n_arms is None) == (arms is None):
-            given = f"n_arms={n_arms!r} and arms={brief(arms)}"
-            raise TypeError(f"Agent: exactly one of n_arms and arms must be given, got {given}")
+        if (n_arms is None) == (arms is None) or isinstance(n_arms, list | tuple):
+            given = f"n_arms={brief(n_arms)} and arms={brief(arms)}"
+            raise TypeError(f"Agent: either n_arms, a number, or arms=, a list of names, must be given, got {given}")
         try:
             names = ArmNames(range(count("Agent", "n_arms", n_arms)) if arms is None else listed("arms", arms))
         except (MemoryError, OverflowError):
