@@ -16,9 +16,29 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..._validate import require_same, required_horizon
+from ...protocols import FloatArray, IntArray
+from ...theory import confidence
 from ..entries import register_policy
 from ..parameters import Optimizer
-from ._template import TemplateState, choose_by_template, init_template, learn_by_template
+from ..parts.choice.tournament import Tournament, choose, init_tournament, set_line
+
+
+class FOUCBState(NamedTuple):
+    """The optimiser's state, and the indices."""
+
+    pulls: IntArray
+    optimizer: Any
+    tournament: Tournament
+    initial: IntArray  # array of length one: initial pulls per arm
+    in_a_row: IntArray  # array of length one: pulls in a row
+    delta: FloatArray  # array of length one
+
+    def check(self, fresh: FOUCBState, n_arms: int) -> None:
+        """Refuse a state made for another horizon."""
+        require_same(self, fresh, "delta")
 
 
 @register_policy(
@@ -52,21 +72,37 @@ class FOUCB(NamedTuple):
 
     optimizer: Optimizer
 
-    def init(self, n_arms: int, horizon: int | None) -> TemplateState:
-        return init_template("FOUCB", self.optimizer, n_arms, horizon)
+    def init(self, n_arms: int, horizon: int | None) -> FOUCBState:
+        """Return a fresh state; the optimiser's ``init_pulls`` and ``batch_size``, if any, set the pulls in a row."""
+        optimizer, horizon = self.optimizer, required_horizon(type(self).__name__, horizon, "confidence level")
+        size = optimizer.batch_size() if hasattr(optimizer, "batch_size") else 1
+        initial = getattr(optimizer, "init_pulls", 0) or size
+        return FOUCBState(
+            pulls=np.zeros(n_arms, np.int64),
+            optimizer=optimizer.init(n_arms, horizon),
+            tournament=init_tournament(n_arms),
+            initial=np.array([initial]),
+            in_a_row=np.array([size]),
+            delta=np.array([confidence(horizon)]),
+        )
 
     def radius(self, rate: float) -> float:
         """Return the radius of the confidence interval: the rate bounds half its square."""
         return math.sqrt(2.0 * rate)
 
-    def level(self, state: TemplateState, t: int) -> float:
+    def level(self, state: FOUCBState, t: int) -> float:
         """Return 1: the radii do not grow with time."""
         return 1.0
 
-    def select(self, state: TemplateState, t: int, rng: Any) -> int:
-        """Return the arm to pull."""
-        return choose_by_template(self, state, t)
+    def select(self, state: FOUCBState, t: int, rng: Any) -> int:
+        """Return the arm to pull: first each arm for its initial pulls, then the one with the highest index."""
+        return choose(self, state, t, state.initial[0], state.in_a_row[0])
 
-    def update(self, state: TemplateState, arm: int, reward: float) -> None:
-        """Pass the reward on to the arm's optimiser."""
-        learn_by_template(self, state, arm, reward)
+    def update(self, state: FOUCBState, arm: int, reward: float) -> None:
+        """Pass the reward on to the arm's optimiser, and update the arm's index once there is an estimate."""
+        state.pulls[arm] += 1
+        self.optimizer.observe(state.optimizer, arm, reward)
+        rate = self.optimizer.bound(state.optimizer, arm, state.delta[0])
+        if rate < math.inf:
+            value = self.optimizer.value(state.optimizer, arm)
+            set_line(state.tournament, arm, state.pulls[arm], value, self.radius(rate))

@@ -12,11 +12,8 @@ optimiser's, and O(log K) per choice.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from ..entries import register_policy
-from ..parameters import Optimizer
-from ._template import TemplateState, choose_by_template, init_template, learn_by_template
+from .fo_ucb import FOUCB
 
 
 @register_policy(
@@ -30,8 +27,8 @@ from ._template import TemplateState, choose_by_template, init_template, learn_b
     zoo={"optimizer": {"kind": "two-point"}},
     look="blue short",
 )
-class ZOUCB(NamedTuple):
-    """ZO-UCB.
+class ZOUCB(FOUCB):
+    """ZO-UCB: FO-UCB with another radius.
 
     Parameters
     ----------
@@ -47,23 +44,6 @@ class ZOUCB(NamedTuple):
     [0, 0, 0, 1, 1, 1]
     """
 
-    optimizer: Optimizer
-
-    def init(self, n_arms: int, horizon: int | None) -> TemplateState:
-        return init_template("ZOUCB", self.optimizer, n_arms, horizon)
-
     def radius(self, rate: float) -> float:
         """Return the radius of the confidence interval: the rate itself."""
         return rate
-
-    def level(self, state: TemplateState, t: int) -> float:
-        """Return 1: the radii do not grow with time."""
-        return 1.0
-
-    def select(self, state: TemplateState, t: int, rng: Any) -> int:
-        """Return the arm to pull."""
-        return choose_by_template(self, state, t)
-
-    def update(self, state: TemplateState, arm: int, reward: float) -> None:
-        """Pass the reward on to the arm's optimiser."""
-        learn_by_template(self, state, arm, reward)
