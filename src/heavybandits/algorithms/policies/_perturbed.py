@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._validate import require_same
 from ...protocols import BoolArray, FloatArray, IntArray, compilable
-from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
+from ..parts.choice.late import Late, bonus_factor, init_late
 from ..parts.choice.propensity import draw_arm
 from ._p_robust import PRobustState, init_p_robust
 from ._scan import waiting
@@ -91,28 +91,15 @@ def perturbation(number: int, shape: float, scale: float, exponential: float) ->
 
 
 @compilable
-def choose_perturbed(policy: Any, state: PerturbedState, t: int, rng: Any) -> int:
+def choose_perturbed(policy: Any, state: PerturbedState, rng: Any) -> int:
     """Return each arm once, then the one with the highest perturbed estimate."""
     arm = waiting(state, 1)
-    return arm if arm >= 0 else draw_arm(policy, state, state.propensity, 1, t, rng)
+    return arm if arm >= 0 else draw_arm(policy, state, state.propensity, 1, rng)
 
 
 @compilable
-def draw_perturbed(state: PerturbedState, rng: Any) -> int:
-    """Perturb the estimates, and return the arm with the highest; an arm that is due comes first."""
-    number, shape, scale = state.law.number[0], state.law.shape[0], state.law.scale[0]
-    best, highest = -1, -math.inf
-    least = least_asked(state.late, state.open)
-    for arm in range(len(state.pulls)):
-        if not state.open[arm] or is_silent(state.late, arm, least):
-            continue
-        if is_due(state.late, state.pulls, arm, 1):
-            return arm
-        draw = perturbation(number, shape, scale, rng.standard_exponential())
-        if state.pulls[arm] == 0:  # its first reward is pending
-            continue
-        width = state.width[arm] * bonus_factor(state.late, arm, state.pulls[arm])
-        height = state.mean.value[arm] + width * draw
-        if best < 0 or height > highest:
-            best, highest = arm, height
-    return best
+def perturbed(state: PerturbedState, arm: int, rng: Any) -> float:
+    """Return the arm's perturbed estimate; NaN while its first reward is pending."""
+    draw = perturbation(state.law.number[0], state.law.shape[0], state.law.scale[0], rng.standard_exponential())
+    width = state.width[arm] * bonus_factor(state.late, arm, state.pulls[arm])
+    return float(state.mean.value[arm] + width * draw)

@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 from ..entries import register_policy
 from ..parameters import MomentOrder, Positive
 from ._p_robust import observe_p_robust
-from ._perturbed import PerturbedState, choose_perturbed, draw_perturbed, init_perturbed
+from ._perturbed import PerturbedState, choose_perturbed, init_perturbed, perturbed
 
 
 @register_policy(
@@ -75,11 +75,11 @@ class APE2(NamedTuple):
 
     def select(self, state: PerturbedState, t: int, rng: Any) -> int:
         """Return each arm once, then the one with the highest perturbed estimate."""
-        return choose_perturbed(self, state, t, rng)
+        return choose_perturbed(self, state, rng)
 
-    def draw_once(self, state: PerturbedState, t: int, rng: Any) -> int:
-        """Perturb the estimates, and return the arm with the highest."""
-        return draw_perturbed(state, rng)
+    def draw_of(self, state: PerturbedState, arm: int, rng: Any) -> float:
+        """Return the arm's perturbed estimate."""
+        return perturbed(state, arm, rng)
 
     def update(self, state: PerturbedState, arm: int, reward: float) -> None:
         """Update the arm's estimate, and shrink its perturbation."""

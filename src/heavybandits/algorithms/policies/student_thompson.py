@@ -32,7 +32,7 @@ from ...numerics import LARGEST_FLOAT, clip, saturate, small_median
 from ...protocols import BoolArray, FloatArray, IntArray, compilable, rarely_called
 from ..entries import register_policy
 from ..parameters import Positive
-from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
+from ..parts.choice.late import Late, bonus_factor, init_late
 from ..parts.choice.propensity import draw_arm
 from ..parts.state.pool import Pool, append, init_pool
 from ._scan import waiting
@@ -109,26 +109,17 @@ class StudentThompson(NamedTuple):
     def select(self, state: StudentThompsonState, t: int, rng: Any) -> int:
         """Return the arm with the largest draw; an arm without rewards comes first."""
         arm = waiting(state, 1)
-        return arm if arm >= 0 else draw_arm(self, state, state.propensity, 1, t, rng)
+        return arm if arm >= 0 else draw_arm(self, state, state.propensity, 1, rng)
 
-    def draw_once(self, state: StudentThompsonState, t: int, rng: Any) -> int:
-        """Return the arm with the largest draw; an arm that is due comes first."""
-        best, largest, least = -1, -math.inf, least_asked(state.late, state.open)
-        for arm in range(len(state.pulls)):
-            if not state.open[arm] or is_silent(state.late, arm, least):
-                continue
-            if is_due(state.late, state.pulls, arm, 1):
-                return arm
-            n = state.pulls[arm]
-            if n == 0:  # its first reward is on the way
-                continue
-            freedom = n * (self.df + 1.0) - 1.0
-            spread = math.sqrt((freedom + 1.0) / (freedom * state.curvature[arm]))
-            spread *= bonus_factor(state.late, arm, n)
-            draw = state.mode[arm] + self.scale * spread * rng.standard_t(freedom)
-            if best < 0 or draw > largest:
-                best, largest = arm, draw
-        return best
+    def draw_of(self, state: StudentThompsonState, arm: int, rng: Any) -> float:
+        """Draw from the approximate posterior; NaN while the arm's first reward is pending."""
+        n = state.pulls[arm]
+        if n == 0:
+            return math.nan
+        freedom = n * (self.df + 1.0) - 1.0
+        spread = math.sqrt((freedom + 1.0) / (freedom * state.curvature[arm]))
+        spread *= bonus_factor(state.late, arm, n)
+        return float(state.mode[arm] + self.scale * spread * rng.standard_t(freedom))
 
     def update(self, state: StudentThompsonState, arm: int, reward: float) -> None:
         """Store the reward, and move the mode."""

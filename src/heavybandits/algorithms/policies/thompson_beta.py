@@ -15,7 +15,6 @@ S. Agrawal, N. Goyal (2012); E. Kaufmann, N. Korda, R. Munos (2012).
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from ...numerics import share
 from ...protocols import BoolArray, FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Finite, Positive
-from ..parts.choice.late import Late, bonus_factor, init_late, is_silent, least_asked
+from ..parts.choice.late import Late, bonus_factor, init_late
 from ..parts.choice.propensity import draw_arm
 from ._draws import draw_beta
 
@@ -98,21 +97,16 @@ class ThompsonBeta(NamedTuple):
 
     def select(self, state: ThompsonBetaState, t: int, rng: Any) -> int:
         """Return the arm with the largest draw."""
-        return draw_arm(self, state, state.propensity, 0, t, rng)
+        return draw_arm(self, state, state.propensity, 0, rng)
 
-    def draw_once(self, state: ThompsonBetaState, t: int, rng: Any) -> int:
-        """Draw a number for each arm, and return the arm with the largest."""
-        best, largest, least = -1, -math.inf, least_asked(state.late, state.open)
-        for arm in range(len(state.pulls)):
-            if state.open[arm] and not is_silent(state.late, arm, least):
-                draw = draw_beta(rng, state.a[arm], state.b[arm])
-                if state.late.pending[arm] > 0:
-                    weight = state.a[arm] + state.b[arm]
-                    mean = state.a[arm] / weight
-                    draw = mean + (draw - mean) * bonus_factor(state.late, arm, weight)
-                if draw > largest:
-                    best, largest = arm, draw
-        return best
+    def draw_of(self, state: ThompsonBetaState, arm: int, rng: Any) -> float:
+        """Draw from the posterior."""
+        draw = draw_beta(rng, state.a[arm], state.b[arm])
+        if state.late.pending[arm] == 0:
+            return float(draw)
+        weight = state.a[arm] + state.b[arm]
+        mean = state.a[arm] / weight
+        return float(mean + (draw - mean) * bonus_factor(state.late, arm, weight))
 
     def update(self, state: ThompsonBetaState, arm: int, reward: float) -> None:
         """Apply Bayes' rule."""

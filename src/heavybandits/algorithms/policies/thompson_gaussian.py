@@ -22,7 +22,7 @@ from ...numerics import saturate
 from ...protocols import BoolArray, FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Finite, Positive, PositiveOrInfinite
-from ..parts.choice.late import Late, bonus_factor, init_late, is_due, is_silent, least_asked
+from ..parts.choice.late import Late, bonus_factor, init_late
 from ..parts.choice.propensity import draw_arm
 from ._scan import waiting
 
@@ -89,29 +89,19 @@ class ThompsonGaussian(NamedTuple):
         """Return the arm with the largest draw; an arm without rewards comes first."""
         initial = self.initial_pulls()
         arm = waiting(state, initial)
-        return arm if arm >= 0 else draw_arm(self, state, state.propensity, initial, t, rng)
+        return arm if arm >= 0 else draw_arm(self, state, state.propensity, initial, rng)
 
     def initial_pulls(self) -> int:
         """Return the number of rewards that make a posterior proper."""
         return 0 if self.prior_scale < math.inf else 1
 
-    def draw_once(self, state: ThompsonGaussianState, t: int, rng: Any) -> int:
-        """Return the arm with the largest draw; an arm that is due comes first."""
-        initial, best, largest = self.initial_pulls(), -1, -math.inf
-        least = least_asked(state.late, state.open)
-        for arm in range(len(state.pulls)):
-            if not state.open[arm] or is_silent(state.late, arm, least):
-                continue
-            if is_due(state.late, state.pulls, arm, initial):
-                return arm
-            weight = state.weight[arm]
-            if weight == 0.0:  # its first reward is on the way
-                continue
-            spread = self.scale / math.sqrt(weight) * bonus_factor(state.late, arm, weight)
-            draw = state.mean[arm] + spread * rng.standard_normal()
-            if best < 0 or draw > largest:
-                best, largest = arm, draw
-        return best
+    def draw_of(self, state: ThompsonGaussianState, arm: int, rng: Any) -> float:
+        """Draw from the posterior; NaN while the arm's first reward is pending, under a flat prior."""
+        weight = state.weight[arm]
+        if weight == 0.0:
+            return math.nan
+        spread = self.scale / math.sqrt(weight) * bonus_factor(state.late, arm, weight)
+        return float(state.mean[arm] + spread * rng.standard_normal())
 
     def update(self, state: ThompsonGaussianState, arm: int, reward: float) -> None:
         """Apply Bayes' rule."""

@@ -30,7 +30,7 @@ from ..._validate import in_range
 from ...numerics import saturate
 from ..entries import register_policy
 from ..parameters import Finite, NonNegative
-from ..parts.choice.late import bonus_factor, is_silent, least_asked
+from ..parts.choice.late import bonus_factor
 from ..parts.choice.propensity import draw_arm
 from ._deviations import Deviations, init_deviations, take_in
 from ._scan import unseen
@@ -89,25 +89,17 @@ class ThompsonNormalGamma(NamedTuple):
     def select(self, state: Deviations, t: int, rng: Any) -> int:
         """Return the arm with the largest draw; arms whose posterior is not proper come first."""
         arm = unseen(state, self.initial_pulls())
-        return arm if arm >= 0 else draw_arm(self, state, state.propensity, 0, t, rng)
+        return arm if arm >= 0 else draw_arm(self, state, state.propensity, 0, rng)
 
-    def draw_once(self, state: Deviations, t: int, rng: Any) -> int:
-        """Draw a number for each arm whose posterior is proper, and return the arm with the largest."""
-        initial, best, largest = self.initial_pulls(), -1, -math.inf
-        least = least_asked(state.late, state.open)
-        for arm in range(len(state.pulls)):
-            if not state.open[arm] or is_silent(state.late, arm, least):
-                continue
-            n = state.pulls[arm]
-            if n < initial:  # its first rewards are on the way
-                continue
-            freedom, weight = 2.0 * self.prior_shape + n, self.prior_weight + n
-            spread = math.sqrt(2.0 / freedom) * math.sqrt(self.rate_of(state, arm) / weight)
-            spread *= bonus_factor(state.late, arm, weight)
-            draw = self.value(state, arm) + spread * rng.standard_t(freedom)
-            if best < 0 or draw > largest or (draw == largest and n < state.pulls[best]):
-                best, largest = arm, draw
-        return best
+    def draw_of(self, state: Deviations, arm: int, rng: Any) -> float:
+        """Draw from the posterior; NaN while rewards that it needs to be proper are pending."""
+        n = state.pulls[arm]
+        if n < self.initial_pulls():
+            return math.nan
+        freedom, weight = 2.0 * self.prior_shape + n, self.prior_weight + n
+        spread = math.sqrt(2.0 / freedom) * math.sqrt(self.rate_of(state, arm) / weight)
+        spread *= bonus_factor(state.late, arm, weight)
+        return float(self.value(state, arm) + spread * rng.standard_t(freedom))
 
     def update(self, state: Deviations, arm: int, reward: float) -> None:
         """Update the mean and the squared deviations."""

@@ -18,6 +18,7 @@ drawn, as when an arm is due or its turn goes on; such a choice was certain.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ import numpy as np
 from ....protocols import BoolArray, FloatArray, compilable, is_named_tuple
 from ....tree import changed, walk
 from .ftrl import Draws
-from .late import is_due
+from .late import is_due, is_silent, least_asked
 
 N_DRAWS = 255
 ASKED = -1.0
@@ -81,19 +82,38 @@ def find_propensities(state: Any) -> FloatArray | None:
 
 
 @compilable
-def draw_arm(policy: Any, state: Any, propensity: FloatArray | None, initial: int, t: int, rng: Any) -> int:
-    """Return ``policy.draw_once(state, t, rng)`` or, if asked for propensities, draw by the shares of such draws.
+def highest_draw(policy: Any, state: Any, initial: int, rng: Any) -> int:
+    """Draw a number for each arm by ``policy.draw_of(state, arm, rng)``, and return the arm with the highest.
+
+    An arm that still lacks one of its ``initial`` pulls comes first.  NaN says that nothing is known of an arm, as long
+    as its first rewards are on the way.
+    """
+    best, highest, least = -1, -math.inf, least_asked(state.late, state.open)
+    for arm in range(len(state.pulls)):
+        if not state.open[arm] or is_silent(state.late, arm, least):
+            continue
+        if is_due(state.late, state.pulls, arm, initial):
+            return arm
+        draw = policy.draw_of(state, arm, rng)
+        if draw > highest or (draw == highest and (best < 0 or state.pulls[arm] < state.pulls[best])):
+            best, highest = arm, draw
+    return best
+
+
+@compilable
+def draw_arm(policy: Any, state: Any, propensity: FloatArray | None, initial: int, rng: Any) -> int:
+    """Return the arm with the highest draw or, if asked for propensities, draw by the shares of such arms.
 
     An arm that still lacks one of its ``initial`` pulls comes first, and for certain.
     """
     if propensity is None or propensity[0] >= 0.0:
-        return policy.draw_once(state, t, rng)  # type: ignore[no-any-return]
+        return highest_draw(policy, state, initial, rng)
     for arm in range(len(state.open)):
         if state.open[arm] and is_due(state.late, state.pulls, arm, initial):
             return arm
     propensity[:] = 0.0
     for _ in range(N_DRAWS):
-        propensity[policy.draw_once(state, t, rng)] += 1.0
+        propensity[highest_draw(policy, state, initial, rng)] += 1.0
     return draw_by_shares(propensity, state.open, rng)
 
 
