@@ -26,7 +26,7 @@ from ...protocols import BoolArray, FloatArray, IntArray
 from ..entries import register_policy
 from ..parameters import Count, PolicyInside
 from ..parts.choice.late import Late, init_late
-from ..parts.state.tree import find_open
+from ..parts.state.tree import find_open, open_only
 from ._turns import Turn, again, begin, init_turn
 
 
@@ -47,9 +47,7 @@ class MeanOfMediansState(NamedTuple):
         if restrict is None:
             raise TypeError("MeanOfMedians: among must be None: the policy inside cannot choose among some arms")
         restrict(among)
-        self.open[:] = among is None
-        if among is not None:
-            self.open[among] = True
+        open_only(self.open, among)
 
 
 @register_policy(

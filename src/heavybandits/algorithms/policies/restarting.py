@@ -31,7 +31,7 @@ from ..entries import register_policy
 from ..parameters import PolicyInside
 from ..parts.choice.estimates import index_of, value_of
 from ..parts.state.drift import Detectors, begin_anew, has_changed, init_detectors
-from ..parts.state.tree import find_draws, find_open, fresh_state
+from ..parts.state.tree import find_draws, find_open, fresh_state, open_only
 from ._probes import Probes, arm_to_probe, forget_probes, init_probes, judge_probe
 
 
@@ -58,9 +58,7 @@ class RestartingState(NamedTuple):
 
         def restrict(among: IntArray | None) -> None:
             inner(among)
-            probes.open[:] = among is None
-            if among is not None:
-                probes.open[among] = True
+            open_only(probes.open, among)
 
         return restrict
 

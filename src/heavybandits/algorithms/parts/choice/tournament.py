@@ -24,6 +24,7 @@ from ....numerics import LARGEST_FLOAT
 from ....protocols import BoolArray, FloatArray, IntArray, compilable, rarely_called
 from ....tree import changed
 from ..state.scalars import Scalars, init_scalars
+from ..state.tree import open_only
 from .kinetic_tree import SCAN, VALUE, WIDTH, WINNER, enter, foresee, height, highest, new_tree, plant
 from .late import MANY, WAITING_FACTOR, Late, bonus_factor, init_late, is_due
 
@@ -68,9 +69,7 @@ class Tournament(NamedTuple):
 
     def restrict(self, among: IntArray | None) -> None:
         """Restrict choices to these arms; ``None`` allows all arms."""
-        self.open[:] = among is None
-        if among is not None:
-            self.open[among] = True
+        open_only(self.open, among)
         if self.tree is not None:
             plant(self.tree, self.line, self.open)
         self.turn[0].next = 0

@@ -81,11 +81,12 @@ def find_open(state: Any) -> Callable[[IntArray | None], None] | None:
         if hasattr(part, "restrict"):
             return part.restrict  # type: ignore[no-any-return]
         if is_named_tuple(part) and getattr(part, "open", None) is not None:
-            return partial(_open_only, part.open)
+            return partial(open_only, part.open)
     return None
 
 
-def _open_only(open: BoolArray, among: IntArray | None) -> None:
+def open_only(open: BoolArray, among: IntArray | None) -> None:
+    """Open these arms and close all others; ``None`` opens all."""
     open[:] = among is None
     if among is not None:
         open[among] = True
