@@ -22,7 +22,7 @@ from ..algorithms.parts.state.tree import carried, find_open, fresh_state
 from ..jit.background_compile import Call, Compilation, interpreted
 from ..jit.compiled import is_disabled
 from ..protocols import FloatArray, IntArray, Policy
-from .arguments import ArmNames, ledger_of, listed, new_ledger, plan_of, policy_of, renamed, reward_of, set_key
+from .arguments import ArmNames, ledger_of, listed, new_ledger, plan_of, policy_of, renamed, reward_of
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, ArmEstimate, as_frame, as_text
 from .file import NAME_TYPES, Contents, counted
@@ -126,7 +126,7 @@ class Agent(BaseAgent):
             "pulls": self._pulls, "seen": self._seen, "rng": self._rng,
             "state": without_propensities(without_caches(self._state)),  # which depend on the code in use
             "pending": self._awaited.counts, "chances": self._awaited.propensities,
-            **({} if self._ledger is None else {"evidence": self._ledger.dumps().hex()}), **Floor.saved(self._floor),
+            **({} if self._ledger is None else {"evidence": self._ledger.dumps().hex()}), **self._floor.saved(),
         }  # fmt: skip
 
     @staticmethod
@@ -197,7 +197,7 @@ class Agent(BaseAgent):
         >>> agent.select(), agent.select(among=[0, 2])
         (0, 2)
         """
-        if among is not None or self._floor is not None:
+        if among is not None or self._floor.share > 0.0:
             return self._assign(None, among, None, asks=False).arm
         self._acquire()
         try:
@@ -241,24 +241,16 @@ class Agent(BaseAgent):
             try:
                 if names is not None:
                     restrict = self._restrict(slots, self._state)
-                if key is not None and self._rng is not None:
-                    set_key(self._rng, key)
-                shares, forced = self._drawn_by_floor(slots, key)
-                if arm is None and forced is not None:
-                    given = forced
-                call = self._bare, self._state, self._pending, self._seen, self._rng, len(self._labels), given
-                slot, drawn = self._decide_asking(*call) if asks or self.draws else (self._decide(*call), None)
-                chosen = self._label(slot)
+                call = self._bare, self._state, self._pending, self._seen, self._rng, len(self._labels)
+                slot, made, drawn = self._decided(slots, given, key, asks or self.draws, self._label, *call)
             finally:
                 if restrict is not None:
                     restrict(None)
-            given = slot if given < 0 else given
-            propensity = mixed(shares, given, self._propensity(drawn, given, slot))
-            self._awaited.add(given, self._pending.awaited)
-            if propensity is not None and drawn is not None:
-                self._awaited.correct(given, propensity)
+            self._awaited.add(slot, self._pending.awaited)
+            if drawn and made.propensity is not None:
+                self._awaited.correct(slot, made.propensity)
             self._change_over()
-            return Assigned(arm=self._labels[given], chosen=chosen, propensity=propensity)
+            return made
 
     @property
     def draws(self) -> bool:
@@ -311,7 +303,7 @@ class Agent(BaseAgent):
         with self._lock:
             slots = range(len(self._labels))
             chosen, drawn = self._look_ahead(None, asks=True)
-            shares = {} if self._floor is None else self._floor.shares(slots)
+            shares = self._floor.shares(slots)
             found = [mixed(shares, slot, self._propensity(drawn, slot, chosen)) for slot in slots]
         if None in found:
             raise TypeError(f"Agent: {type(self.policy).__name__} does not tell the probabilities by which it draws")
@@ -331,10 +323,8 @@ class Agent(BaseAgent):
         with self._lock:
             slots = None if names is None else self._slots(names)
             slot, _ = self._look_ahead(slots)
-            if self._floor is not None:
-                forced = self._floor.peek(range(len(self._labels)) if slots is None else slots)
-                slot = slot if forced is None else forced
-            return self._label(slot)
+            taken = self._floor.peek(range(len(self._labels)) if slots is None else slots)
+            return self._label(slot if taken is None else taken)
 
     def _look_ahead(self, among: Sequence[int] | None, asks: bool = False) -> tuple[int, FloatArray | None]:
         """Return the slot that the policy would select and, if asked, the probabilities by which it would draw it."""

@@ -27,9 +27,10 @@ from ..jit.background_compile import Call, code_at_hand, warn_that_nothing_compi
 from ..jit.compiled import without_text
 from ..protocols import FloatArray, is_randomised
 from . import file
-from .arguments import policy_of
+from .arguments import policy_of, set_key
 from .estimates import FrozenAgent
-from .floor import Floor, taken_by_floor
+from .floor import Floor, mixed
+from .pending import Assigned
 from .replace import replacing
 
 Answer = TypeVar("Answer")
@@ -44,7 +45,7 @@ class BaseAgent(ABC):
 
     _kind: ClassVar[str]  # of its policies
     _loaded = False  # from a file, or from bytes
-    _floor: Floor | None = None
+    _floor: Floor
 
     def _start(self, policy: Any, horizon: int | None, seed: int | None, state: Any) -> None:
         """Begin with this fresh state."""
@@ -87,12 +88,24 @@ class BaseAgent(ABC):
             if drawn[0] < 0.0:
                 drawn[0] = before
 
-    def _drawn_by_floor(self, slots: Sequence[int], key: bytes | None) -> tuple[dict[int, float], int | None]:
-        """Return the share of each slot by the floor, and the one that this decision is for if the floor takes it."""
-        if self._floor is None:
-            return {}, None
-        shares = self._floor.shares(slots)
-        return shares, taken_by_floor(shares, self._floor.at(key))
+    def _decided(
+        self, slots: Sequence[int], given: int, key: bytes | None, asks: bool, name: Callable[[int], Any], *call: Any
+    ) -> tuple[int, Assigned, bool]:
+        """Make a decision for the slot ``given``, or if that is -1 for the choice of the floor or of the policy.
+
+        Return the slot, what a caller of the agent is told, and whether the policy drew by known probabilities; unless
+        ``asks``, the propensity may be wrong.  ``name`` refuses what the policy should not have chosen.
+        """
+        if key is not None and self._rng is not None:
+            set_key(self._rng, key)
+        taken = self._floor.taken(slots, key)
+        if given < 0 and taken is not None:
+            given = taken
+        chosen, drawn = self._decide_asking(*call, given) if asks else (self._decide(*call, given), None)
+        chosen_name, slot = name(chosen), chosen if given < 0 else given
+        propensity = mixed(self._floor.shares(slots), slot, self._propensity(drawn, slot, chosen))
+        arm = chosen_name if slot == chosen else name(slot)
+        return slot, Assigned(arm=arm, chosen=chosen_name, propensity=propensity), drawn is not None
 
     def _propensity(self, drawn: FloatArray | None, slot: int, chosen: int) -> float | None:
         """Return the probability of this slot in a choice; None if the policy draws but does not tell."""
@@ -237,10 +250,19 @@ class BaseAgent(ABC):
 
     @classmethod
     def _restored(cls, source: str | Path, contents: bytes, policy: Any) -> Self:
-        agent = cls.__new__(cls)
+        def checked(found: file.Contents) -> dict[str, Any]:
+            return cls._class_for(found.header)._checked(found)
+
+        parts = file.decoded(source, contents, cls._kind, checked, policy)
+        agent = object.__new__(cls._class_for(parts))
         agent._loaded = True
-        agent.__setstate__(file.decoded(source, contents, cls._kind, cls._checked, policy))
+        agent.__setstate__(parts)
         return agent
+
+    @classmethod
+    def _class_for(cls, header: dict[str, Any]) -> type[Self]:
+        """Return the class of an agent with this header in its file."""
+        return cls
 
     def _guarded(self, code: Callable[..., Answer]) -> Callable[..., Answer]:
         """Return compiled code that refuses to go on from numbers that a policy never reaches.

@@ -55,7 +55,7 @@ class Floor:
     Parameters
     ----------
     share
-        The share of all decisions.
+        The share of all decisions; 0 is no floor at all.
     rng
         Draws which decisions, unless these have keys.
 
@@ -70,36 +70,36 @@ class Floor:
         self.share, self.rng = share, rng
 
     @classmethod
-    def made(cls, owner: str, share: Any, seed: int | None) -> Floor | None:
-        """Return the floor of a new agent, or None if it has none."""
-        share = in_range(owner, "floor", share, 0, 1)
-        return cls(share, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=FLOOR))) if share > 0.0 else None
+    def made(cls, owner: str, share: Any, seed: int | None) -> Floor:
+        """Return the floor of a new agent."""
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=FLOOR))
+        return cls(in_range(owner, "floor", share, 0, 1), rng)
 
     @classmethod
-    def loaded(cls, parts: dict[str, Any]) -> Floor | None:
-        """Return the floor among the parts of an agent, or None if there is none."""
-        if "floor" not in parts:
-            return None
-        share, state = parts["floor"]
+    def loaded(cls, parts: dict[str, Any]) -> Floor:
+        """Return the floor among the parts of an agent."""
         rng = np.random.default_rng(0)
-        rng.bit_generator.state = state
+        share, rng.bit_generator.state = parts.get("floor", (0.0, rng.bit_generator.state))
         return cls(in_range("agent", "floor", share, 0, 1), rng)
 
-    @staticmethod
-    def saved(floor: Floor | None) -> dict[str, Any]:
+    def saved(self) -> dict[str, Any]:
         """Return the floor as a part of an agent, if there is one."""
-        return {} if floor is None else {"floor": [floor.share, floor.rng.bit_generator.state]}
+        return {"floor": [self.share, self.rng.bit_generator.state]} if self.share > 0.0 else {}
+
+    def shares(self, slots: Sequence[int]) -> dict[int, float]:
+        """Return the shares of the arms that may be chosen; none without a floor."""
+        return dict.fromkeys(slots, self.share / len(slots)) if self.share > 0.0 else {}
+
+    def taken(self, slots: Sequence[int], key: bytes | None) -> int | None:
+        """Return the arm that this decision is for, if the floor takes it; only the key counts, if there is one."""
+        shares = self.shares(slots)
+        if not shares:
+            return None
+        if key is None:
+            return taken_by_floor(shares, self.rng.random())
+        at = np.ldexp(int.from_bytes(hashlib.sha256(b"floor/" + key).digest()[:8]) >> 11, -53)
+        return taken_by_floor(shares, float(at))
 
     def peek(self, slots: Sequence[int]) -> int | None:
         """Return the arm that the next decision without a key would be for, if the floor took it."""
-        return taken_by_floor(self.shares(slots), copy.deepcopy(self.rng).random())
-
-    def shares(self, slots: Sequence[int]) -> dict[int, float]:
-        """Return the shares of the arms that may be chosen."""
-        return dict.fromkeys(slots, self.share / len(slots))
-
-    def at(self, key: bytes | None) -> float:
-        """Return a number from [0, 1): the next one, or the one that belongs to the key of a decision."""
-        if key is None:
-            return self.rng.random()
-        return float(np.ldexp(int.from_bytes(hashlib.sha256(b"floor/" + key).digest()[:8]) >> 11, -53))
+        return copy.deepcopy(self).taken(slots, None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
@@ -27,12 +26,11 @@ from .arguments import (
     reward_of,
     row_of,
     rows_of,
-    set_key,
 )  # fmt: skip
 from .base import BaseAgent
 from .estimates import MOST_PRINTED_ROWS, cell
-from .file import Contents, counted, decoded
-from .floor import Floor, mixed
+from .file import Contents, counted
+from .floor import Floor
 from .pending import REFUSED, Assigned, FeatureRow, PendingRows, decide_row, learn_row, padded
 
 if TYPE_CHECKING:
@@ -147,16 +145,12 @@ class LinearAgent(BaseAgent):
         return {
             "policy": self.policy, "horizon": self.horizon, "n_features": self.n_features, "n_rows": self._n_rows,
             "seen": self._seen, "rng": self._rng, "state": without_propensities(self._state),
-            "pending": self._awaited.rows, **Floor.saved(self._floor),
+            "pending": self._awaited.rows, **self._floor.saved(),
         }  # fmt: skip
 
     @staticmethod
     def _checked(contents: Contents) -> dict[str, Any]:
         header = contents.header
-        if "encoder" in header:
-            from .attributes.agent import AttributeAgent
-
-            return AttributeAgent._checked(contents)
         contents.require("n_features", "n_rows", "pending", optional=("floor",))
         Floor.loaded(header)
         n_features, n_rows = (count("agent", name, header[name]) for name in ("n_features", "n_rows"))
@@ -168,15 +162,12 @@ class LinearAgent(BaseAgent):
         return contents.parts(state=contents.state(template, n_rows), pending=pending)
 
     @classmethod
-    def _restored(cls, source: str | Path, contents: bytes, policy: Any) -> Self:
-        parts = decoded(source, contents, cls._kind, cls._checked, policy)
-        kind: type[LinearAgent] = cls
-        if "encoder" in parts:
-            from .attributes.agent import AttributeAgent as kind
-        agent: Any = object.__new__(kind)
-        agent._loaded = True
-        agent.__setstate__(parts)
-        return agent  # type: ignore[no-any-return]
+    def _class_for(cls, header: dict[str, Any]) -> Any:
+        if "encoder" not in header:
+            return cls
+        from .attributes.agent import AttributeAgent
+
+        return AttributeAgent
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how copies are made: they begin with the state of this agent, not with a fresh one."""
@@ -251,17 +242,11 @@ class LinearAgent(BaseAgent):
         """Make a decision among rows, and return it with its row."""
         given = -1 if row is None else rows.names.index(row)
         self._make_room_for(rows)
-        if key is not None and self._rng is not None:
-            set_key(self._rng, key)
-        shares, forced = self._drawn_by_floor(range(len(rows.names)), key)
-        if row is None and forced is not None:
-            given = forced
-        call = self._bare, self._state, self._pending, rows.features, self._seen, self._rng, given
-        chosen, drawn = self._decide_asking(*call) if asks else (self._decide(*call), None)
-        name, played = self._name(chosen, rows), chosen if given < 0 else given
+        call = self._bare, self._state, self._pending, rows.features, self._seen, self._rng
+        slots = range(len(rows.names))
+        played, made, _ = self._decided(slots, given, key, asks, lambda chosen: self._name(chosen, rows), *call)
         self._change_over()
-        propensity = mixed(shares, played, self._propensity(drawn, played, chosen))
-        return Assigned(arm=rows.names[played], chosen=name, propensity=propensity), rows.features[played]
+        return made, rows.features[played]
 
     def _await_reward(self, key: Hashable, row: FeatureRow | FloatArray) -> None:
         """Note a pending decision; if there are too many, give the oldest one up."""
@@ -287,9 +272,8 @@ class LinearAgent(BaseAgent):
         """Return the name of the row that would be selected with this state, which may be changed."""
         state, rng = with_rows(state, max(self._n_rows, len(rows.features))), copy.deepcopy(self._rng)
         row = self._decide(self._bare, state, find_asking(state), rows.features, self._seen, rng, -1)
-        if self._floor is not None and (forced := self._floor.peek(range(len(rows.names)))) is not None:
-            row = forced
-        return self._name(row, rows)
+        taken = self._floor.peek(range(len(rows.names)))
+        return self._name(row if taken is None else taken, rows)
 
     def _make_room_for(self, rows: FeatureRows) -> None:
         """Give the state room for what it keeps per row; refuse unusable rows before anything changes."""
