@@ -173,7 +173,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"arm": "red", "method": "dm"}, "unknown method 'dm'"),
     ({}, {"arm": "red", "floor": 0.3}, "p must be at least the floor 0.3, got 0.2"),
     ({}, {"arm": ["red", "red"]}, "evaluate: arm must have each arm once, got "),
-    ({}, {"arm": "red", "cap": (2.0, 1.0)}, "cap must be above 0, or two numbers"),
+    ({}, {"arm": "red", "cap": (2.0, 1.0)}, "cap must be two numbers, the first below the second"),
     ({}, {"arm": "red", "p_column": "q"}, "columns must be arm, reward, q, got arm, reward, p, age; without the prob"),
     ({}, {"policy": "uuucb"}, "unknown policy 'uuucb'"),
 ]

@@ -14,7 +14,7 @@ import importlib.util
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -256,6 +256,22 @@ def to_spec(parameters: Any) -> dict[str, Any]:
     fields = {name: to_spec(value) if hasattr(value, "_fields") else value
               for name, value in parameters._asdict().items()}  # fmt: skip
     return {"kind": kind, **fields}
+
+
+def kinds_in(description: Any) -> Iterator[Any]:
+    """Yield the names of all parts of a description, such as one that :func:`to_spec` returns.
+
+    Examples
+    --------
+    >>> list(kinds_in({"kind": "mean-of-medians", "policy": {"kind": "ucb"}}))
+    ['mean-of-medians', 'ucb']
+    """
+    if "kind" not in description:
+        raise ValueError("policy must have a kind, such as {'kind': 'ucb', 'c': 2}")
+    yield description["kind"]
+    for value in description.values():
+        if isinstance(value, dict):
+            yield from kinds_in(value)
 
 
 def name_of(policy: Any) -> str:

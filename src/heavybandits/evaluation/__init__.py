@@ -9,9 +9,9 @@ from typing import Any, TypedDict, Unpack, overload
 import numpy as np
 
 from .._format import plural
-from .._validate import finite, fraction, in_range, unknown, whole
+from .._validate import fraction, in_range, unknown, whole
 from ..algorithms.registry import is_registered, make
-from ..evidence.scale import LOW, WIDE
+from ..evidence.scale import LOW, WIDE, stated_limits
 from ..evidence.tally import is_sized_up, learn, new_tally
 from ..logs.frames import Source
 from ..protocols import FloatArray, kind_of
@@ -195,13 +195,7 @@ def _limits_of(rewards: FloatArray, cap: Any) -> Counting:
         least, most = float(rewards.min()), float(rewards.max())
         coins = least >= 0.0 and most > 0.0 and bool(((rewards == 0.0) | (rewards == most)).all())
         return Counting(0.0 if least >= 0.0 else -math.inf, most if coins else math.inf, False)
-    ends = list(cap) if isinstance(cap, Sequence | np.ndarray) and not isinstance(cap, str) else [0.0, cap]
-    if len(ends) != 2:
-        raise ValueError(f"evaluate: cap must be a number, or two numbers, got {cap!r}")
-    low, high = (finite("evaluate", "cap", end) for end in ends)
-    if not low < high:
-        raise ValueError(f"evaluate: cap must be above 0, or two numbers, the first below the second, got {cap!r}")
-    return Counting(low, high, True)
+    return Counting(*stated_limits("evaluate", cap), True)
 
 
 def _sized_up(rewards: FloatArray) -> tuple[Counting, int] | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._validate import finite, in_range, positive, unknown
+from .._validate import in_range, positive, unknown
 from ..logs.frames import Source
 from ..logs.rewards import Rewards, read_rewards
 from ..protocols import FloatArray, IntArray
@@ -17,6 +16,7 @@ from .ab_test.adjusted import Adjusted
 from .ab_test.analysis import Extras, LogEvidence, look_once
 from .ab_test.guardrails import read_guardrail, states_of
 from .ab_test.sample_ratio import check_shares
+from .scale import stated_limits
 from .tally import add, new_tally
 from .words import Terms
 
@@ -221,14 +221,7 @@ def _limits(cap: object, goal: object) -> tuple[float, float] | None:
         return None
     if goal != "mean":
         raise ValueError(f"compare: cap must be None unless the goal is 'mean', got {cap!r}")
-    if not isinstance(cap, Sequence | np.ndarray):
-        return 0.0, positive("compare", "cap", cap)
-    if len(cap) != 2 or isinstance(cap, str):
-        raise ValueError(f"compare: cap must be a number, or two numbers, got {cap!r}")
-    low, high = (finite("compare", "cap", end) for end in cap)
-    if not 1e-9 * max(abs(low), abs(high)) < high - low < math.inf:
-        raise ValueError(f"compare: cap must be two numbers, the first below the second, got {cap!r}")
-    return low, high
+    return stated_limits("compare", cap)
 
 
 def _by_arm(rewards: Mapping[Any, ArrayLike], minimise: bool) -> Rewards:

@@ -7,10 +7,12 @@ as those of coins are.  Because they are left out, what they decide is as good a
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._validate import finite, positive
 from ..numerics import SUMMABLE, clip
 from ..protocols import FloatArray, IntArray, compilable, rarely_called
 
@@ -54,6 +56,24 @@ class Clip(NamedTuple):
         if (self.first, self.last) == (TAIL, TAIL + CELLS):
             return low, low + wide
         return low + wide * float(GRID[self.first]), low + wide * float(GRID[self.last])
+
+
+def stated_limits(owner: str, cap: Any) -> tuple[float, float]:
+    """Return between what rewards count: from 0 to a number, or from one number to another.
+
+    Examples
+    --------
+    >>> stated_limits("compare", 50), stated_limits("compare", (-5, 5))
+    ((0.0, 50.0), (-5.0, 5.0))
+    """
+    if not isinstance(cap, Sequence | np.ndarray):
+        return 0.0, positive(owner, "cap", cap)
+    if len(cap) != 2 or isinstance(cap, str):
+        raise ValueError(f"{owner}: cap must be a number, or two numbers, got {cap!r}")
+    low, high = (finite(owner, "cap", end) for end in cap)
+    if not FINEST * max(abs(low), abs(high)) < high - low < math.inf:
+        raise ValueError(f"{owner}: cap must be two numbers, the first below the second, got {cap!r}")
+    return low, high
 
 
 @compilable

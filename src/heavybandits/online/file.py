@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from .._validate import LARGEST_COUNT, count, whole
 from ..algorithms.parts.state.tree import arrays, check_state, rebuilt
-from ..algorithms.registry import is_registered, make, to_spec
+from ..algorithms.registry import is_registered, kinds_in, make, to_spec
 from ..protocols import is_randomised, kind_of
 
 FILE_FORMAT, FILE_VERSION = "heavybandits-agent", 2
@@ -141,7 +141,7 @@ def _values(header: dict[str, Any], data: bytes) -> dict[str, npt.NDArray[Any]]:
 def _policy(spec: dict[str, Any], policy: Any) -> Any:
     """Return the saved policy: made by name if all of it is ours, else the one given."""
     if policy is None:
-        for kind in _kinds(spec):
+        for kind in kinds_in(spec):
             if not is_registered(kind):
                 name = kind.removeprefix(":")
                 raise ValueError(f"{name} is not part of this package; pass the policy: Agent.load(path, policy=...)")
@@ -164,11 +164,3 @@ def _described(policy: Any) -> Any:
         return {**spec, "kind": colon + name} if colon else spec
 
     return json.loads(json.dumps(to_spec(policy), default=plain), object_hook=bare)
-
-
-def _kinds(spec: dict[str, Any]) -> Iterator[str]:
-    """Yield the names of all classes in a policy's description."""
-    yield spec["kind"]
-    for value in spec.values():
-        if isinstance(value, dict):
-            yield from _kinds(value)

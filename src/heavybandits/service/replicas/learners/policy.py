@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from ....algorithms.registry import all_policies, estimators, make, policies
+from ....algorithms.registry import all_policies, estimators, kinds_in, make, policies
 from ...spec import Experiment, QuantileGoal
 
 DEFAULT_POLICIES = {("arms", "mean"): "auto-mean", ("arms", "location"): "auto",
@@ -35,7 +34,7 @@ def experiment_policy(spec: Experiment) -> Any:
     ValueError: policy must be made of registered policies and estimators, got 'mine.py:Mine'
     """
     kind, description = spec.kind, described_policy(spec)
-    for name in _kinds(description):
+    for name in kinds_in(description):
         if name not in all_policies() and name not in estimators():
             raise ValueError(f"policy must be made of registered policies and estimators, got {name!r}")
     name = description["kind"]
@@ -84,13 +83,3 @@ def can_correct(spec: Experiment) -> bool:
     (True, False)
     """
     return hasattr(experiment_policy(spec), "forget")
-
-
-def _kinds(description: Any) -> Iterable[Any]:
-    """Yield the names of all parts of a description."""
-    if "kind" not in description:
-        raise ValueError("policy must have a kind, such as {'kind': 'ucb', 'c': 2}")
-    yield description["kind"]
-    for value in description.values():
-        if isinstance(value, dict):
-            yield from _kinds(value)
