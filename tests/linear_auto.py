@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
+from heavybandits.algorithms.linear._level_set.two_piece_laws import LEARNED, LEAST_SQUARES, two_piece_table
 from heavybandits.algorithms.parts.state.tree import with_rows
 from heavybandits.jit.compiled import compiled, without_text
 from heavybandits.protocols import FloatArray, IntArray
@@ -48,3 +49,6 @@ def finite(state: Any) -> bool:
     model = state.model
     parts = (*model.line, model.inverse, model.ridge)
     return all(np.isfinite(part).all() for part in parts) and not np.isnan(state.numbers[0].scale)
+
+
+LAWS = two_piece_table((*LEARNED, LEAST_SQUARES))

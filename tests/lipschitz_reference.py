@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -110,3 +111,18 @@ def hoo(
             path[-1].halve()
         played.append(path[-1].centre)
     return played
+
+
+def pays(x: Point, t: int) -> float:
+    """Return the reward of a point: a peak at 0.3 plus heavy-tailed noise that depends only on the round."""
+    return 1.0 - max(abs(u - 0.3) for u in x) + float(np.random.default_rng(t).standard_t(2))
+
+
+def played(policy: Any, dim: int, rounds: int, horizon: int) -> list[Point]:
+    state, points = policy.init(dim, horizon), []
+    for t in range(rounds):
+        cell = policy.select(state, t, None)
+        assert 0 <= cell < policy.n_cells(state)
+        points.append(tuple(policy.point(state, cell).tolist()))
+        policy.update(state, cell, pays(points[-1], t))
+    return points

@@ -9,6 +9,10 @@ from heavybandits.algorithms.estimators.catoni import Catoni
 from heavybandits.algorithms.estimators.catoni_infinite_variance import CatoniInfiniteVariance
 from heavybandits.algorithms.estimators.median_of_means import MedianOfMeans
 from heavybandits.algorithms.estimators.truncated_mean import TruncatedMean
+from heavybandits.algorithms.policies._p_robust import (
+    init_p_robust,
+    observe_p_robust,
+)
 from heavybandits.protocols import FloatArray
 
 WILD = np.array([0.0, 0.0, 1.0, 1.0, -1.0, 1e17, -1e17, 1e300, -1e300, math.inf, -math.inf])
@@ -29,3 +33,9 @@ def fed(mean: Any, rewards: Any) -> Any:
     for reward in rewards:
         mean.observe(state, 0, reward)
     return state
+
+
+def estimates(rewards: Any, p: float, c: float) -> list[float]:
+    """Return the estimate after each reward."""
+    state = init_p_robust(1, len(rewards))
+    return [float(observe_p_robust(state, 0, float(reward), p, c)) for reward in rewards]

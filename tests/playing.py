@@ -1,6 +1,7 @@
 """Rewards that are hard in different ways, and policies that play on them."""
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,3 +60,9 @@ class Means(NamedTuple):
 
     pulls: IntArray
     mean: FloatArray
+
+
+def best_arm(indices: list[float], pulls: Sequence[int]) -> int:
+    """Return the arm with the highest index; ties go to the fewest pulls, then to the lowest number."""
+    highest = max(indices)
+    return min((pulls[arm], arm) for arm, index in enumerate(indices) if index == highest)[1]

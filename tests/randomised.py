@@ -1,5 +1,6 @@
 """Rewards for the randomised policies, their play, and their probabilities by a slow solver."""
 
+import copy
 import math
 from typing import Any
 
@@ -50,3 +51,16 @@ def solved(loss: FloatArray, rate: float, q: float) -> FloatArray:
         return math.fsum((y + nu) ** -q) - 1.0
 
     return np.asarray((y + optimize.brentq(excess, 1.0, 2.0 * len(y) ** (1 / q), xtol=1e-15, rtol=1e-15)) ** -q)
+
+
+def takes_in(policy: Any, state: Any, arm: int, loss: float) -> bool:
+    """Return whether a loss would count, for a policy with offset 0."""
+    trial = copy.deepcopy(state)
+    policy.update(trial, arm, -loss)
+    return bool(trial.draws.loss[arm] != state.draws.loss[arm])
+
+
+def assert_threshold(policy: Any, state: Any, arm: int, threshold: float) -> None:
+    for sign in (1.0, -1.0):
+        assert takes_in(policy, state, arm, sign * threshold * (1 - 1e-8))
+        assert not takes_in(policy, state, arm, sign * threshold * (1 + 1e-8))

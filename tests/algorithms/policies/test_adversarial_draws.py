@@ -1,4 +1,4 @@
-"""The randomised policies: draws, late rewards, batches, huge rewards and bad input."""
+"""The randomised policies: draws, late rewards, batches, huge rewards and parameters, and bad input."""
 
 import math
 import re
@@ -11,15 +11,12 @@ from randomised import choose
 import heavybandits as hb
 from heavybandits.algorithms.parts.choice.ftrl import draw, init_draws, probability
 from heavybandits.algorithms.parts.state.tree import carried
-from heavybandits.algorithms.policies.ada_tinf import AdaTINF
 from heavybandits.algorithms.policies.htinf import HTINF
 from heavybandits.algorithms.policies.inf_clip import INFClip
 from heavybandits.algorithms.policies.median_inf import MedianINF
 from heavybandits.algorithms.policies.uni_inf import UniINF
 
 pytestmark = pytest.mark.usefixtures("silent")
-
-# Draws.
 
 
 class Fixed:
@@ -109,9 +106,6 @@ def test_a_batch_ends_when_its_arm_is_removed() -> None:
     assert all(len(set(drawn[i : i + 5])) == 1 for i in range(0, 500, 5))
 
 
-# Heavy tails.
-
-
 @pytest.mark.parametrize("reward", [math.inf, -math.inf, 1e300, -1e300])
 @pytest.mark.parametrize("policy", [HTINF(eps=0.5, scale=1, offset=1), UniINF(offset=1)])
 def test_huge_rewards_are_skipped(policy: Any, reward: float) -> None:
@@ -120,23 +114,6 @@ def test_huge_rewards_are_skipped(policy: Any, reward: float) -> None:
         choose(policy, state, 0)
         policy.update(state, 0, reward)
         assert state.draws.loss[0] == 0.0
-
-
-def test_the_scale_of_ada_tinf_is_bounded() -> None:
-    policy = AdaTINF(offset=0)
-    state = policy.init(2, 100)
-    for t in range(3):
-        choose(policy, state, t)
-        policy.update(state, 0, -math.inf)
-    assert state.scale[0] == 2.0**1000
-    assert choose(policy, state, 3).tolist() == pytest.approx([0.5, 0.5])
-    state = policy.init(2, 100)
-    policy.update(state, 0, math.inf)
-    policy.update(state, 1, -1e9)
-    assert state.scale[0] == 1.0  # the sign of the gap counts, as published
-
-
-# Bad input.
 
 
 @pytest.mark.parametrize("kind", ["exp3", "tsallis-inf"])
@@ -161,3 +138,29 @@ def test_an_empty_range_is_named(kind: str) -> None:
 def test_bad_values_are_named(kind: str, parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         hb.make(kind, **parameters)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "policy",
+    [
+        HTINF(eps=1.0, scale=1e308, offset=0.0),
+        HTINF(eps=1.0, scale=1e-310, offset=0.0),
+        HTINF(eps=5e-324, scale=1.0, offset=0.0),
+        INFClip(eps=1.0, scale=1e-310, offset=0.0),
+        INFClip(eps=1e-200, scale=1e-300, offset=0.0),
+        MedianINF(m=1, scale=1e-310, offset=0.0),
+        UniINF(offset=0.0),
+    ],
+    ids=repr,
+)
+def test_no_parameter_and_no_reward_makes_nan(policy: Any) -> None:
+    rng, state = np.random.default_rng(0), policy.init(3, 2)
+    for t in range(300):
+        arm = policy.select(state, t, rng)
+        policy.update(state, arm, rng.choice([0.0, 1.0, -1e308, 1e308, math.inf, -math.inf]))
+        assert math.fsum(state.draws.chance) == pytest.approx(1.0, abs=1e-3)
+    for _ in range(16_100):
+        policy.update(state, 0, -math.inf)
+    policy.select(state, 300, rng)
+    assert math.fsum(state.draws.chance) == pytest.approx(1.0, abs=1e-3)

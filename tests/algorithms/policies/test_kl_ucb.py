@@ -1,21 +1,105 @@
-"""KL-UCB for counts and waiting times, against bisection and a slow policy."""
+"""KL-UCB for coins, counts and waiting times: indices, bounds by bisection, games against slow references."""
 
 import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from playing import play
+from playing import (
+    KINDS,
+    fed,
+    play,
+    rewards_table,
+)
 
 import heavybandits as hb
 from heavybandits.algorithms.parts.choice.estimates import index_of
-from heavybandits.algorithms.policies.kl_ucb import exponential_bound, poisson_bound
+from heavybandits.algorithms.policies.kl_ucb import bernoulli_bound, exponential_bound, poisson_bound
 from heavybandits.algorithms.registry import make, to_spec
 from heavybandits.protocols import FloatArray
 
 pytestmark = pytest.mark.usefixtures("silent")
+
+
+def test_of_coins_that_always_fall_heads_kl_ucb_plays_the_one_seen_less() -> None:
+    """All their indices are 1, whatever the pulls."""
+    for order in ([3, 1, 2], [1, 2, 3], [2, 3, 1]):
+        state = fed(hb.KLUCB(), [[1.0] * pulls for pulls in order])
+        assert hb.KLUCB().select(state, 6, None) == order.index(1)
+
+
+@pytest.mark.parametrize(
+    ("c", "expected"), [(0, (0.887908761646, 0.369042655520)), (3, (0.958464787587, 0.600950937639))]
+)
+def test_kl_ucb_indices(c: float, expected: tuple[float, float]) -> None:
+    policy = hb.KLUCB(c=c)
+    state = fed(policy, [[0.0, 1.0] * 5, [0.0] * 10, [1.0] * 10])
+    assert [index_of(policy, state, arm, 100) for arm in range(3)] == pytest.approx((*expected, 1.0), abs=1e-12)
+    assert index_of(policy, state, 0, 2) == bernoulli_bound(0.5, math.log(2) / 10)  # ln ln 2 is negative: left out
+    moved = hb.KLUCB(low=-3, high=5, c=c)
+    state = fed(moved, [[-3.0, 5.0] * 5, [-math.inf] * 10])
+    back = [(index_of(moved, state, arm, 100) + 3) / 8 for arm in range(2)]
+    assert back == pytest.approx(expected, abs=1e-12)
+
+
+def test_kl_indices_of_location_families() -> None:
+    """For normal noise the KL index is UCB's; the Cauchy radius inverts the Cauchy divergence."""
+    policy = hb.UCB(c=1)
+    assert index_of(policy, fed(policy, [[0.5] * 10]), 0, 100) == pytest.approx(1.459705182438, abs=1e-12)
+    for n, radius in [(10, 1.529566203158), (100, 0.434182210833)]:
+        assert n * hb.Cauchy().kl_shift(radius) == pytest.approx(math.log(100), rel=1e-9)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, derandomize=True)
+@given(st.one_of(st.floats(0, 1), st.floats(0, 1e-6)), st.floats(-18, 3), st.booleans())
+def test_bernoulli_bound_solves_its_equation(p: float, exponent: float, mirrored: bool) -> None:
+    """It agrees with bisection on the divergence written with log1p, which is exact to the last digits."""
+    p = 1.0 - p if mirrored else p
+    budget = 10.0**exponent
+    bound = bernoulli_bound(p, budget)
+    assert p <= bound <= 1.0
+    if 1e-300 < p < 1.0:
+        low, high = 0.0, 1.0 - p
+        for _ in range(200):
+            x = 0.5 * (low + high)
+            below = x < 1.0 - p and -p * math.log1p(x / p) - (1.0 - p) * math.log1p(-x / (1.0 - p)) <= budget
+            low, high = (x, high) if below else (low, x)
+        assert bound == pytest.approx(p + low, abs=3e-16)
+    if p > 1e-3 and bound < 1 - 1e-3 and exponent > -6:
+        divergence = p * math.log(p / bound) + (1.0 - p) * math.log((1.0 - p) / (1.0 - bound))
+        assert divergence == pytest.approx(budget, rel=1e-6)
+
+
+def reference_kl_ucb(policy: hb.KLUCB, table: FloatArray) -> list[int]:
+    horizon, n_arms = table.shape
+    arms: list[int] = []
+    means, pulls = [0.0] * n_arms, [0] * n_arms
+    for t in range(horizon):
+        if 0 in pulls:
+            arm = pulls.index(0)
+        else:
+            threshold = math.log(t) + (policy.c * math.log(math.log(t)) if t >= 3 else 0.0)
+            bounds = [bernoulli_bound(means[i], threshold / pulls[i]) for i in range(n_arms)]
+            arm = max(range(n_arms), key=lambda i: (bounds[i], -pulls[i], -i))
+        reward = min(max(float(table[pulls[arm], arm]), policy.low), policy.high)
+        pulls[arm] += 1
+        scaled = (reward - policy.low) / (policy.high - policy.low)
+        means[arm] = min(max(means[arm] * (1 - 1 / pulls[arm]) + scaled / pulls[arm], 0.0), 1.0)
+        arms.append(arm)
+    return arms
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("n_arms", "horizon"), [(2, 300), (5, 400), (30, 400)])
+def test_kl_ucb_plays_as_its_reference(kind: str, n_arms: int, horizon: int) -> None:
+    for seed in range(3):
+        table = rewards_table(kind, seed, horizon, n_arms)
+        for policy in (hb.KLUCB(), hb.KLUCB(low=-1, high=2, c=3)):
+            assert play(policy, table).tolist() == reference_kl_ucb(policy, table)
 
 
 def poisson_divergence(p: float, q: float) -> float:
@@ -27,6 +111,8 @@ def exponential_divergence(p: float, q: float) -> float:
 
 
 Divergence = Callable[[float, float], float]
+
+
 FAMILIES: dict[str, tuple[Divergence, Callable[[float, float], float]]] = {
     "poisson": (poisson_divergence, poisson_bound),
     "exponential": (exponential_divergence, exponential_bound),
@@ -99,7 +185,7 @@ def rewards(family: str, seed: int, horizon: int, n_arms: int) -> FloatArray:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("n_arms", "c"), [(2, 0.0), (5, 3.0), (30, 0.0)])
-def test_kl_ucb_plays_as_its_reference(family: str, n_arms: int, c: float) -> None:
+def test_other_families_play_as_their_reference(family: str, n_arms: int, c: float) -> None:
     for seed in range(3):
         table = rewards(family, seed, 400, n_arms)
         assert play(hb.make("kl-ucb", c=c, family=family), table).tolist() == reference(family, c, table)
