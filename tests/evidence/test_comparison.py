@@ -235,11 +235,13 @@ def test_sentence_about_refunds_says_that_they_count_as_zero(how: dict[str, Any]
 
 def test_sentence_about_a_lift_never_rounds_it_up() -> None:
     for seed in range(20):
-        found = hb.compare(samples(seed, 1.0, 1.5, n=2000), control="a")
+        means = (1.0, 1.5) if seed % 2 else (1.0, 1.1, 1.0, 1.9)
+        found = hb.compare(samples(seed, *means, n=2000), control="a")
         least = found.table.loc[0, "lift_low"]
         text = found.sentences[0].partition("at least ")[2]
         assert (text == "") == (least < 0.01)
         assert not text or 0 <= 100.0 * least - float(text.partition("%")[0]) < 1.0
+        assert not text or f" (+{text.partition('%')[0]}% " in str(found)  # the table says the same
 
 
 def test_sentence_about_limits_of_both_signs() -> None:

@@ -68,6 +68,25 @@ def test_looking_at_the_closest_rivals_changes_neither_winner_nor_first_sentence
     assert quick.table["evidence"].notna().sum() == 3  # the leader, and two rivals
 
 
+def test_a_winner_and_its_lift_are_wrong_together_as_rarely_as_promised() -> None:
+    """Either the winner of eight arms is not the best, or its lift is less than the sentence says, at any look."""
+    wrong, named, truth = 0, 0, 0.6 / 0.3 - 1.0
+    for seed in range(100):
+        rng, arms = np.random.default_rng(seed), [str(number) for number in range(8)]
+        ledger, is_wrong, is_named = Ledger(arms, "mean"), False, False
+        for _ in range(40):
+            for arm in arms * 4:
+                ledger.learn(arm, float(rng.random() < (0.6 if arm == "7" else 0.3)))
+            found = ledger.evidence(arms, control="0")
+            if found.winner is not None:
+                least = found.about(found.winner).lift_low
+                assert least < 0.01 or f"at least {np.floor(100.0 * least):.0f}% more than 0." in found.sentences[0]
+                is_named, is_wrong = True, is_wrong or found.winner != "7" or least > truth
+        named, wrong = named + is_named, wrong + is_wrong
+    assert named > 50
+    assert wrong <= 5
+
+
 def test_an_arm_is_close_only_if_every_rival_is() -> None:
     rng, arms = np.random.default_rng(1), [f"arm {number}" for number in range(5)]
     ledger = Ledger(arms, "mean")

@@ -16,7 +16,7 @@ from ..protocols import FloatArray
 from .measures import Measure, measures
 from .tally import Tally, is_sized_up
 from .verdict import Forecast, Peaks, Verdict, judge
-from .words import Terms, counting, odds, sentences, shown, sizing_up, tail_warning
+from .words import Terms, counting, lift_in_words, odds, sentences, shown, sizing_up, tail_warning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,9 +128,9 @@ class Evidence:
         if verdict is None:
             return tuple(sizing_up(self._tally, terms))
         lift = math.nan
-        if verdict.is_winner and terms.control >= 0 and verdict.leader != terms.control:
-            low, high = self._lift(verdict, verdict.leader, verdict.need)
-            lift = -high if terms.minimise else low
+        if self.winner is not None:
+            row = self.about(self.winner)
+            lift = -row.lift_high if terms.minimise else row.lift_low
         return tuple(sentences(self._tally, verdict, terms, lift))
 
     def _lift(self, verdict: Verdict, arm: int, need: float) -> tuple[float, float]:
@@ -218,13 +218,14 @@ class Evidence:
         return [self._terms.arms[number] for number in order]
 
     def _lifts(self, verdict: Verdict, measure: Measure, arm: int, alpha: float) -> tuple[float, float, float]:
-        """Return an arm's lift over the control, with bounds."""
+        """Return an arm's lift over the control, with bounds: those of the winner hold together with the verdict."""
         control = self._terms.control
         if control < 0 or not self._terms.is_mean:
             return math.nan, math.nan, math.nan
         if arm == control:
             return 0.0, 0.0, 0.0
-        low, high = self._lift(verdict, arm, math.log(2.0 / alpha))
+        is_winner = verdict.is_winner and arm == verdict.leader
+        low, high = self._lift(verdict, arm, verdict.need if is_winner else math.log(2.0 / alpha))
         base = float(self._estimates[control])
         lift = float(self._estimates[arm]) / base - 1.0 if base != 0.0 and not math.isnan(low) else math.nan
         return lift, low, high
@@ -258,7 +259,7 @@ class Evidence:
         head = ["arm", "n", "estimate", "low", "high", *(["lift"] if lifted else []), "evidence", "p"]
         rows = []
         for row in self._printed:
-            lift = [_percent(row.lift, row.lift_low, row.lift_high)] if lifted else []
+            lift = [lift_in_words(row.lift, row.lift_low, row.lift_high)] if lifted else []
             cells = [number(end) for end in (row.estimate, row.low, row.high)]
             log = math.log(max(row.evidence, 1e-300))
             rows.append([row.arm, f"{row.n:,}", *cells, *lift, odds(log), f"{row.p:.2g}"])
@@ -278,12 +279,3 @@ class Evidence:
             f"mean {'cost' if terms.minimise else 'reward'}"
         )  # fmt: skip
         return f"{what}, {self.counted}" if self.counted else what
-
-
-def _percent(lift: float, low: float, high: float) -> str:
-    """Format a lift with its interval."""
-    if math.isnan(lift):
-        return "-"
-    if lift == low == high:
-        return "0%"
-    return f"{lift:+.0%} ({low:+.0%} {f'to {high:+.0%}' if high < math.inf else 'or more'})"

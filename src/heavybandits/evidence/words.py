@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -92,6 +93,34 @@ def odds(log: float) -> str:
     return (f"{e:.1f}" if e < 10 else f"{e:,.0f}" if e < 1e6 else f"{e:.1e}") + " : 1"
 
 
+def percent(part: float, to_whole: Callable[[float], float] = np.rint) -> str:
+    """Format a fraction as whole percent with its sign.
+
+    Examples
+    --------
+    >>> percent(0.0), percent(-0.296), percent(0.296, np.floor), percent(0.07, np.ceil), percent(12.5)
+    ('0%', '-30%', '+29%', '+7%', '+1,250%')
+    """
+    whole = to_whole(round(100.0 * part, 9))
+    return f"{whole:+,.0f}%" if whole else "0%"
+
+
+def lift_in_words(lift: float, low: float, high: float) -> str:
+    """Format a lift with its interval, whose ends are rounded outwards: no more is written than is known.
+
+    Examples
+    --------
+    >>> lift_in_words(0.191, 0.049, math.inf), lift_in_words(-0.28, -0.409, -0.131), lift_in_words(0.0, 0.0, 0.0)
+    ('+19% (+4% or more)', '-28% (-41% to -13%)', '0%')
+    """
+    if math.isnan(lift):
+        return "-"
+    if lift == low == high:
+        return "0%"
+    end = f"to {percent(high, np.ceil)}" if high < math.inf else "or more"
+    return f"{percent(lift)} ({percent(low, np.floor)} {end})"
+
+
 def rounded(count: float) -> str:
     """Format a count of decisions with two digits.
 
@@ -176,7 +205,8 @@ def _winner(tally: Tally, verdict: Verdict, terms: Terms, lift: float) -> list[s
     else:
         does = f"its {terms.measure} is {'below' if terms.minimise else 'above'} that of {others}"
     if lift >= 0.01 and verdict.leader != terms.control:
-        how = f"{math.floor(100 * lift)}% {'less' if terms.minimise else 'more'} than {terms.arms[terms.control]}"
+        least = percent(lift, np.floor).removeprefix("+")
+        how = f"{least} {'less' if terms.minimise else 'more'} than {terms.arms[terms.control]}"
         does += f", and at least {how}"
     said = [
         f"{name} is the winner: {counted + ', ' if counted else ''}{does}.",

@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 
 from ..._format import number
+from ...evidence.words import lift_in_words, percent
 from ..replicas.standing import LIFTS
 from .axes import ticks
 from .known import Known, goal_in_words
@@ -93,10 +94,10 @@ def against_control(known: Known) -> Picture | None:
             continue
         better = one.high < 0.0 if minimise else one.low > 0.0
         worse = one.low > 0.0 if minimise else one.high < 0.0
+        text = (lift_in_words if is_lift else difference_in_words)(*one)
         bars.append(ArmBar(
-            *common, in_words(one.at, one.low, one.high, is_lift), value, f"{arm.share:.0%}", place(one.at),
-            place(one.low), place(one.high), one.low < left, one.high > right,
-            "better" if better else "worse" if worse else "",
+            *common, text, value, f"{arm.share:.0%}", place(one.at), place(one.low), place(one.high), one.low < left,
+            one.high > right, "better" if better else "worse" if worse else "",
         ))  # fmt: skip
     ends = ("costs less", "costs more") if minimise else ("earns less", "earns more")
     if found.counted == "" and known.goal != "mean":
@@ -104,38 +105,34 @@ def against_control(known: Known) -> Picture | None:
     of = "" if known.goal == "mean" else f" in the {goal_in_words(known.spec.goal)}"
     what = "Lift over" if is_lift else f"Difference{of} to"
     title = f"{what} {control}{', ' + found.counted if found.counted else ''}"
-    marks = [
-        (place(tick), signed(tick, True) if is_lift else f"{tick:+g}" if tick else "0") for tick in ticks(left, right)
-    ]
+    marks = [(place(tick), percent(tick) if is_lift else f"{tick:+g}" if tick else "0") for tick in ticks(left, right)]
     return Picture(title, is_lift, bars, marks, place(0.0), ends, len(found.estimates) - len(bars))
 
 
-def in_words(at: float, low: float, high: float, is_lift: bool = True) -> str:
-    """Return a comparison with its interval.
+def difference_in_words(at: float, low: float, high: float) -> str:
+    """Return a difference with its interval.
 
     Examples
     --------
-    >>> in_words(0.191, 0.042, math.inf), in_words(-0.5, -1.25, 0.25, is_lift=False)
-    ('+19% (+4% or more)', '-0.500 (-1.25 to +0.250)')
+    >>> difference_in_words(-0.5, -1.25, 0.25), difference_in_words(2.0, 1.5, math.inf)
+    ('-0.500 (-1.25 to +0.250)', '+2.00 (+1.50 or more)')
     """
     if math.isinf(low) and math.isinf(high):
-        return f"{signed(at, is_lift)} (anything is possible)"
+        return f"{signed(at)} (anything is possible)"
     if math.isinf(low) or math.isinf(high):
         end, side = (high, "less") if math.isinf(low) else (low, "more")
-        return f"{signed(at, is_lift)} ({signed(end, is_lift)} or {side})"
-    return f"{signed(at, is_lift)} ({signed(low, is_lift)} to {signed(high, is_lift)})"
+        return f"{signed(at)} ({signed(end)} or {side})"
+    return f"{signed(at)} ({signed(low)} to {signed(high)})"
 
 
-def signed(value: float, is_lift: bool) -> str:
+def signed(value: float) -> str:
     """Format a difference with its sign.
 
     Examples
     --------
-    >>> signed(0.0, True), signed(0.041, True), signed(2.0, False)
-    ('0%', '+4%', '+2.00')
+    >>> signed(0.0), signed(-0.041), signed(2.0)
+    ('0', '-0.0410', '+2.00')
     """
-    if is_lift:
-        return f"{value:+,.0%}" if round(100 * value) else "0%"
     return f"{'+' if value > 0.0 else ''}{number(value)}"
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..._format import in_time, plural
 from ...evidence.ledger import Ledger
+from ...evidence.words import lift_in_words
 from ..events import iso
 from ..forms import ExperimentView
 from ..log.turn import Outcome
@@ -17,7 +18,7 @@ from ..replicas.replica import Replica
 from ..replicas.standing import RIVALS_WEIGHED, came_so_far, still_compared
 from ..storage.rows import Progress
 from .headline import in_brief
-from .intervals import in_words
+from .intervals import difference_in_words
 from .panels import hue
 from .prepared import Preparations
 from .traffic import DAY_MICROSECONDS, Traffic, traffic
@@ -159,9 +160,9 @@ def glance(of: Glimpse) -> Glance:
     if leader is not None and leader != view.control:
         about = found.about(leader)
         if not math.isnan(about.lift):
-            lift = in_words(about.lift, about.lift_low, about.lift_high)
+            lift = lift_in_words(about.lift, about.lift_low, about.lift_high)
         elif not math.isnan(found.estimates.get(view.control, math.nan)):  # of both signs, or medians
-            lift = in_words(*found.difference(leader), is_lift=False)
+            lift = difference_in_words(*found.difference(leader))
     position = 0 if leader is None else [arm.name for arm in view.arms].index(leader)
     settled = found.winner is not None or view.finished_with is not None
     brief = in_brief(view, found, None, of.rewards)

@@ -12,6 +12,7 @@ from ..._format import number
 from ...diagnosis.shape import drift, level
 from ...diagnosis.tails import UNKNOWN_ESTIMATE, Estimate, distances, end_at_caps, tail_index
 from ...evidence.report import ArmEvidence
+from ...evidence.words import lift_in_words
 from ...palette import HUES
 from ...results.summary import with_error
 from ..replicas.report import ArmReport
@@ -171,10 +172,8 @@ def _evidence(found: ArmEvidence) -> tuple[str, str]:
     counted = "-"
     if not math.isnan(found.low):
         counted = f"{number(found.estimate)} ({number(found.low)} to {number(found.high)})"
-    if math.isnan(found.lift) or found.lift == found.lift_low == found.lift_high:
-        return counted, "-"
-    ends = f"{found.lift_low:+.0%} {f'to {found.lift_high:+.0%}' if found.lift_high < math.inf else 'or more'}"
-    return counted, f"{found.lift:+.0%} ({ends})"
+    is_control = found.lift == found.lift_low == found.lift_high
+    return counted, "-" if is_control else lift_in_words(found.lift, found.lift_low, found.lift_high)
 
 
 def _with_interval(median: float, interval: tuple[float, float]) -> str:
