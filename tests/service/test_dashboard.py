@@ -18,6 +18,7 @@ from services import Running, call, running
 
 import heavybandits as hb
 from heavybandits.service.dashboard import prepared
+from heavybandits.service.dashboard.intervals import against_control
 from heavybandits.service.dashboard.known import Known
 from heavybandits.service.dashboard.known import known as page_known
 from heavybandits.service.dashboard.panels import describe_rewards, leaderboard, outliers
@@ -63,6 +64,9 @@ def test_only_the_highest_arms_have_lifts() -> None:
     found = page_known(taken(played(spec, rewards)))
     lifted = {row.name for row in leaderboard(found, names) if row.lift != "-"}
     assert lifted == set(sorted(names, key=lambda name: found.standing.values[name])[-LIFTS:])
+    picture = against_control(page_known(taken(played(msgspec.structs.replace(spec, control="arm 13"), rewards))))
+    assert picture is not None
+    assert (picture.is_lift, len(picture.bars), picture.left_out) == (True, LIFTS + 1, 3)  # the control is the best
 
 
 @pytest.mark.parametrize("goal", ["mean", "location"])

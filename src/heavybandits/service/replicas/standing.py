@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .report import ExperimentReport, PointsReport, Taken
 
 RIVALS_WEIGHED = 20  # of the leader, for which evidence is worked out
-LIFTS = 10  # of the highest arms, which are shown; each takes about a millisecond
+LIFTS = 10  # of the highest arms beside the control, which are shown; each takes about a millisecond
 
 
 class Standing(NamedTuple):
@@ -47,7 +47,7 @@ class Standing(NamedTuple):
     lead
         That of the policy over its control, if decisions depend on contexts and anything is known.
     lifted
-        The highest arms, whose lifts over the control are shown.
+        The control and the highest other arms, whose lifts over the control are shown.
     gain
         How much more all arms have earned than the control would have, if means are compared and anything is known.
     """
@@ -97,9 +97,11 @@ def assessed(of: Taken, report: ExperimentReport) -> Standing:
     if of.spec.sticky and report.rewards:
         said = (*said, ONE_EACH)
     values, sign = _finite(values), of.spec.sign
-    lifted = frozenset(heapq.nlargest(LIFTS, values, lambda name: sign * values[name]))
+    control = of.view.control
+    best = heapq.nlargest(LIFTS, [name for name in values if name != control], lambda name: sign * values[name])
+    lifted = frozenset([control, *best])
     # If arms change, those that are played at other times seem to differ though they never do.
-    gain = None if of.spec.drift else of.ledger.gain(found, of.view.control, stop.delta)
+    gain = None if of.spec.drift else of.ledger.gain(found, control, stop.delta)
     return Standing(found.leader, values, sign, (*finished, *said), found, lifted=lifted, gain=gain)
 
 
