@@ -108,7 +108,8 @@ def replayed_policies(policy: Any, goal: str, samples: list[FloatArray], sign: i
     found = replay_rewards(samples, policies, goal, cap=cap)
     if not found.shares:
         return Replayed([], found.note)
-    rows = [(label, *_band(found.earned(label), sign), _band(found.lead(label, AT_RANDOM), sign)[1])
+    rows = [(label, *_band(found.earned(label), sign),
+             "-" if label == AT_RANDOM else _band(found.lead(label, AT_RANDOM), sign)[1])
             for label in (*policies, ALWAYS_BEST, AT_RANDOM)]  # fmt: skip
     sure = found.is_ahead("this policy", AT_RANDOM)
     does = "costs less" if sign < 0 else "earns more"
