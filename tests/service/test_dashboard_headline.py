@@ -58,11 +58,10 @@ def brief(found: Known) -> str:
 
 
 def cards(found: Known) -> tuple[HeadlineCard, HeadlineCard, HeadlineCard]:
-    view, evidence = found.report.experiment, found.standing.evidence
-    counted = "" if evidence is None else evidence.counted
+    view = found.report.experiment
     return (
-        earned(view, found.standing.gain, found.goal != "mean", counted, 0.05),
-        until_verdict(view, evidence, found.traffic),
+        earned(view, found.standing, found.goal != "mean", 0.05),
+        until_verdict(view, found.standing.evidence, found.traffic),
         busy(found.traffic, found.report.decisions, found.report.rewards),
     )  # fmt: skip
 
@@ -149,6 +148,35 @@ def test_what_is_not_sure_is_called_so() -> None:
     assert card.value.startswith("perhaps ")
     assert " less to " in card.note
     assert card.kind == "open"
+
+
+def test_nothing_is_earned_more_before_another_arm_has_rewards() -> None:
+    only = cards(known(taken(played(experiment("blue"), coins({"blue": 0.5}, 100)))))[0]
+    assert (only.value, only.note) == ("nothing yet", "No other arm has a reward that counts.")
+
+
+@pytest.mark.parametrize(("sticky", "wait", "conditions"), [(False, 0, 0), (True, 0, 1), (False, 90, 1), (True, 90, 2)])
+def test_what_is_taken_for_granted_is_said_above_and_on_the_card(sticky: bool, wait: int, conditions: int) -> None:
+    replica = played(experiment("blue", "green", sticky=sticky, floor={"blue": 0.1}), coins(CLEAR, 200))
+    decided = event(replica, "decision", "blue", None)
+    replica.apply(decided)
+    late = event(replica, "reward", "blue", 0.0, BEGIN + 10**9 * wait)
+    replica.apply(late._replace(key=decided.key, since=BEGIN))
+    found = known(taken(replica))
+    said = [text for text in found.standing.sentences if "this holds only if" in text]
+    assert len(said) == len(found.standing.provided) == conditions
+    condition = ["experiments.", "on the condition above.", "on the conditions above."][conditions]
+    assert cards(found)[0].note.endswith(condition)
+    assert any("Zeros are reported" in note for note in replica.notes()) == (wait > 0)
+
+
+def test_a_starved_rival_is_why_no_verdict_is_in_sight() -> None:
+    rows = coins(EQUAL, 30)
+    found = known(taken(played(experiment("blue", "green"), [*rows, *coins({"green": 0.3}, 1200)])))
+    assert "No verdict is in sight." in found.standing.sentences
+    card = cards(found)[1]
+    assert card.value == "not in sight"
+    assert card.note == "blue gets too few decisions to be judged soon; a higher floor would help."
 
 
 def test_a_worse_arm_has_earned_less_and_a_cheaper_one_costs_less() -> None:

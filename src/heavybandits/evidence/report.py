@@ -16,7 +16,18 @@ from ..protocols import FloatArray
 from .measures import Measure, measures
 from .tally import Tally, is_sized_up
 from .verdict import Forecast, Peaks, Verdict, judge
-from .words import Terms, counting, lift_in_words, odds, sentences, shown, sizing_up, tail_warning
+from .words import (
+    Terms,
+    counting,
+    lift_in_words,
+    odds,
+    sentences,
+    shares_of,
+    shown,
+    sizing_up,
+    starved,
+    tail_warning,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,6 +123,15 @@ class Evidence:
     def is_close(self) -> bool:
         """Whether no arm is better than the leader by more than eps."""
         return self._verdict is not None and self._verdict.is_close
+
+    @property
+    def starved(self) -> str | None:
+        """The one of the leader and its closest rival that gets too few decisions to be judged soon."""
+        verdict = self._verdict
+        if verdict is None or verdict.is_winner or verdict.rival < 0 or math.isnan(self._estimates[verdict.rival]):
+            return None
+        arm = starved(verdict, shares_of(self._tally))
+        return self._terms.arms[arm] if arm >= 0 else None
 
     @property
     def warns(self) -> bool:

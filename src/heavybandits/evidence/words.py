@@ -238,7 +238,7 @@ def _open(tally: Tally, verdict: Verdict, terms: Terms) -> list[str]:
     tail = f", {counted}" if counted else ""
     of = "" if terms.is_mean else f" (the {terms.measure}s)"
     mine, theirs = told_apart(float(estimates[leader]), float(estimates[rival]))
-    log, weights = float(verdict.logs[rival]), tally.rows.sum(axis=1)
+    log = float(verdict.logs[rival])
     if estimates[leader] == estimates[rival]:
         said = [f"Too early to tell: {name} and {other} tie, both with {mine}{of}{tail}."]
     elif log < TOO_EARLY:
@@ -247,7 +247,7 @@ def _open(tally: Tally, verdict: Verdict, terms: Terms) -> list[str]:
     else:
         said = [f"{name} leads {other}, {mine} against {theirs}{of}{tail}.",
                 f"Evidence {odds(log)}; a verdict needs {odds(verdict.need)}."]  # fmt: skip
-    said += _outlook(verdict, terms, weights / weights.sum())
+    said += _outlook(verdict, terms, shares_of(tally))
     out = [terms.arms[arm] for arm in np.flatnonzero(verdict.logs >= verdict.need) if arm != leader]
     if out:
         said.append(f"{listed_names(out)} {'is' if len(out) == 1 else 'are'} out: {name} is shown to be better.")
@@ -256,18 +256,29 @@ def _open(tally: Tally, verdict: Verdict, terms: Terms) -> list[str]:
 
 def _outlook(verdict: Verdict, terms: Terms, shares: FloatArray) -> list[str]:
     """Say how long a verdict takes, or why none is in sight."""
-    arm = min(verdict.leader, verdict.rival, key=lambda arm: float(shares[arm]))
-    share, said = float(shares[arm]), []
-    is_starved = share < min(STARVED, STARVED_OF_EQUAL / len(shares))
+    arm, said = starved(verdict, shares), []
     if verdict.forecast is not None and math.isfinite(verdict.forecast.decisions):
         more, low, high = map(rounded, verdict.forecast)
         said.append(f"If things go on like this, it takes about {more} more decisions ({low} to {high}).")
-    elif verdict.forecast is not None or is_starved:
+    elif verdict.forecast is not None or arm >= 0:
         said.append("No verdict is in sight.")
-    if is_starved:
-        said.append(f"{terms.arms[arm]} gets {100 * share:.2g}% of decisions: this experiment earns rather than "
-                    "learns. A higher floor would tell sooner.")  # fmt: skip
+    if arm >= 0:
+        said.append(f"{terms.arms[arm]} gets {100 * float(shares[arm]):.2g}% of decisions: this experiment earns "
+                    "rather than learns. A higher floor would tell sooner.")  # fmt: skip
     return said
+
+
+def shares_of(tally: Tally) -> FloatArray:
+    """Return the share of each arm in the rewards that count."""
+    weights = tally.rows.sum(axis=1)
+    shares: FloatArray = weights / weights.sum()
+    return shares
+
+
+def starved(verdict: Verdict, shares: FloatArray) -> int:
+    """Return the one of the leader and its rival that gets too few decisions to be judged soon, or -1."""
+    arm = min(verdict.leader, verdict.rival, key=lambda arm: float(shares[arm]))
+    return arm if shares[arm] < min(STARVED, STARVED_OF_EQUAL / len(shares)) else -1
 
 
 def tail_warning(tally: Tally, verdict: Verdict) -> int:

@@ -6,12 +6,12 @@ import math
 from typing import NamedTuple
 
 from ..._format import in_time, number, plural
-from ...evidence.gain import Gain
 from ...evidence.report import Evidence
 from ...evidence.words import counting_between, listed_names, rounded
 from ..events import iso
 from ..forms import ExperimentView
 from ..replicas.against_control import Lead
+from ..replicas.standing import Standing
 from .traffic import Traffic
 
 MOST_DIGITS = 1e15  # from which amounts are written with a power of ten
@@ -67,8 +67,9 @@ def amount(value: float) -> str:
     return f"{round(value, 2 - math.floor(math.log10(abs(value)))):,.0f}"
 
 
-def earned(view: ExperimentView, gain: Gain | None, has_medians: bool, counted: str, delta: float) -> HeadlineCard:
+def earned(view: ExperimentView, standing: Standing, has_medians: bool, delta: float) -> HeadlineCard:
     """Return how much more was earned than the control would have."""
+    gain, counted = standing.gain, "" if standing.evidence is None else standing.evidence.counted
     title = f"{'Cost' if view.minimise else 'Earned'}, compared with {view.control} alone"
     if gain is None:
         why = f"{view.control} has no reward that counts yet."
@@ -77,6 +78,8 @@ def earned(view: ExperimentView, gain: Gain | None, has_medians: bool, counted: 
         elif view.drift:
             why = "Arms may change, so what one pays now does not tell what it would have paid before."
         return HeadlineCard(title, "not known", why)
+    if gain.n == 0:
+        return HeadlineCard(title, "nothing yet", "No other arm has a reward that counts.")
     better, worse = ("less", "more") if view.minimise else ("more", "less")
 
     def signed(value: float) -> str:
@@ -89,7 +92,8 @@ def earned(view: ExperimentView, gain: Gain | None, has_medians: bool, counted: 
     else:
         between = f"{signed(low)} to {signed(high)}"
     what = f"by {plural(gain.n, 'reward')} of other arms{', ' + counted if counted else ''}"
-    sure = f"{between}, {what}. Wrong at any time in at most {100 * delta:g}% of experiments."
+    on = ("", ", on the condition above", ", on the conditions above")[len(standing.provided)]
+    sure = f"{between}, {what}. Wrong at any time in at most {100 * delta:g}% of experiments{on}."
     sure = sure[0].upper() + sure[1:]
     if low <= 0.0 <= high:
         return HeadlineCard(title, f"perhaps {signed(gain.value)}", sure, "open")
@@ -122,6 +126,9 @@ def until_verdict(view: ExperimentView, found: Evidence | None, traffic: Traffic
         return HeadlineCard("Verdict", f"{found.winner} wins", "It is shown to be better than every other arm.", "good")
     if found.is_close:
         return HeadlineCard("Verdict", "no difference", "No arm is better than the leader by more than matters.")
+    if found.starved is not None and (found.forecast is None or math.isinf(found.forecast.decisions)):
+        note = f"{found.starved} gets too few decisions to be judged soon; a higher floor would help."
+        return HeadlineCard("Until a verdict", "not in sight", note)
     if found.forecast is None:
         return HeadlineCard("Until a verdict", "too early to say", "A forecast needs some evidence first.")
     more, low, high = found.forecast

@@ -106,10 +106,9 @@ def prepare_page(of: Taken) -> Prepared:
     """Work out what is shown of an experiment."""
     found = known(of)
     names, evidence = leading(found), found.standing.evidence
-    counted = "" if evidence is None else evidence.counted
     verdicts = [
         earned_by_context(of.view, found.standing.lead) if found.has_context
-        else earned(of.view, found.standing.gain, found.goal != "mean", counted, of.spec.stop.delta),
+        else earned(of.view, found.standing, found.goal != "mean", of.spec.stop.delta),
         until_verdict(of.view, evidence, found.traffic),
     ]  # fmt: skip
     report = found.report

@@ -28,10 +28,10 @@ from .learners.policy import experiment_policy
 from .links import first_link, next_link
 from .named_rewards import NamedRewards
 from .snapshots import ReplicaState, opened, opened_sorted, sealed
+from .standing import zeros_may_be_late
 from .totals import ArmTotals, Totals
 
 GUARDED_FLOOR = 0.1  # a share of decisions with which guardrails can judge an arm; see docs/service-measured.md
-SLOW = 60.0  # seconds that rewards take on average, from which zeros may well come later than what pays
 ARMS_OVER_TIME = 64  # most arms for which estimates are kept over time
 
 
@@ -313,8 +313,7 @@ class Replica:
             notes.append(f"Part of {parts} is ignored: attributes and arms need more than {MAX_FEATURES} features.")
         if self.spec.drift:
             notes.append("Arms may change, but evidence is about all rewards since the beginning.")
-        is_slow = sum(arm.delay - SLOW * arm.reported for arm in self.totals.arms.values()) > 0.0
-        if self.ledger is not None and zeros and is_slow and not self.spec.reward.at_close:
+        if self.ledger is not None and zeros_may_be_late(self.spec, self.totals):
             notes.append(
                 "Zeros are reported like other rewards. If they come later than what pays, equal arms may seem to "
                 "differ: give the reward a window and a default of 0 instead."

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .report import ExperimentReport, PointsReport, Taken
 
 RIVALS_WEIGHED = 20  # of the leader, for which evidence is worked out
+SLOW_SECONDS = 60.0  # that rewards take on average, from which zeros may well come later than what pays
+ZEROS_IN_TIME = "Zeros are reported like other rewards, so this holds only if they come no later than what pays."
 LIFTS = 10  # of the highest arms beside the control, which are shown; each takes about a millisecond
 
 
@@ -50,6 +52,8 @@ class Standing(NamedTuple):
         The control and the highest other arms, whose lifts over the control are shown.
     gain
         How much more all arms have earned than the control would have, if means are compared and anything is known.
+    provided
+        What all of this takes for granted though it may well be otherwise; these are sentences, too.
     """
 
     leader: str | None
@@ -60,6 +64,7 @@ class Standing(NamedTuple):
     lead: Lead | None = None
     lifted: frozenset[str] = frozenset()
     gain: Gain | None = None
+    provided: tuple[str, ...] = ()
 
     def about(self, arm: str) -> ArmEvidence:
         """Return what is known about an arm."""
@@ -94,20 +99,33 @@ def assessed(of: Taken, report: ExperimentReport) -> Standing:
         said = (f"The budget of {stop.budget:,} decisions is used up without a winner.", *said)
     if finished and found.winner is None:
         said = said[:1]  # nobody waits for a verdict any more
-    if of.spec.sticky and report.rewards:
-        said = (*said, ONE_EACH)
+    provided = _provided(of) if report.rewards else ()
     values, sign = _finite(values), of.spec.sign
     control = of.view.control
     best = heapq.nlargest(LIFTS, [name for name in values if name != control], lambda name: sign * values[name])
     lifted = frozenset([control, *best])
     # If arms change, those that are played at other times seem to differ though they never do.
     gain = None if of.spec.drift else of.ledger.gain(found, control, stop.delta)
-    return Standing(found.leader, values, sign, (*finished, *said), found, lifted=lifted, gain=gain)
+    sentences = (*finished, *said, *provided)
+    return Standing(found.leader, values, sign, sentences, found, lifted=lifted, gain=gain, provided=provided)
 
 
 def still_compared(view: ExperimentView, ruled_out: Collection[str]) -> list[str]:
     """Return the arms that may still be the winner: neither retired, nor paused because they broke a guardrail."""
     return [arm.name for arm in view.arms if arm.state != "retired" and arm.name not in ruled_out]
+
+
+def _provided(of: Taken) -> tuple[str, ...]:
+    """Say what evidence takes for granted of rewards like these."""
+    late = zeros_may_be_late(of.spec, of.totals)
+    return (*([ONE_EACH] if of.spec.sticky else []), *([ZEROS_IN_TIME] if late else []))
+
+
+def zeros_may_be_late(spec: Experiment, totals: Totals) -> bool:
+    """Return whether zeros are reported like other rewards, which take long: then equal arms may seem to differ."""
+    arms = totals.arms.values()
+    is_slow = sum(arm.delay - SLOW_SECONDS * arm.reported for arm in arms) > 0.0
+    return not spec.reward.at_close and is_slow and any(arm.zeros for arm in arms)
 
 
 def _finite(values: dict[str, float]) -> dict[str, float]:
