@@ -71,6 +71,9 @@ SEEN_BY_READERS = """() => [...document.querySelectorAll("svg")]
 
 def test_everything_has_a_name_and_is_reached_by_keyboard(browser: Any, tmp_path: Path) -> None:
     with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
+OUT_OF_REACH = """() => [...document.querySelectorAll(".scroll, pre")]
+    .filter((one) => one.tabIndex !== 0 || (one.role === "region" && !one.ariaLabel)).map((one) => one.outerHTML)"""
+
         server("PUT", "/shop", {"arms": [{"name": "blue"}, {"name": "green"}, {"name": "red"}], "policy": "ucb"})
         earn(server, 40)
         long, arms = "x" * 64, ["a" * 64, "b" * 64]
@@ -81,7 +84,8 @@ def test_everything_has_a_name_and_is_reached_by_keyboard(browser: Any, tmp_path
         for path in ("/", "/?q=nothing", "/experiments/shop", "/experiments/shop/arms", f"/experiments/{long}"):
             page.goto(f"http://{server.address}{path}")
             page.locator("h1").wait_for()
-            assert [page.evaluate(script) for script in (NAMELESS, REPEATED, SEEN_BY_READERS)] == [[], [], []]
+            scripts = (NAMELESS, REPEATED, SEEN_BY_READERS, OUT_OF_REACH)
+            assert [page.evaluate(script) for script in scripts] == [[], [], [], []]
             levels = page.evaluate("() => [...document.querySelectorAll('h1, h2, h3')].map((one) => +one.tagName[1])")
             assert levels[0] == 1
             assert all(after <= before + 1 for before, after in pairwise(levels))

@@ -3,8 +3,9 @@
 (() => {
   const live = document.getElementById("live");
   const sentence = () => document.getElementById("said")?.textContent ?? "";
+  const label = (one) => one.getAttribute("aria-label");
   let shown = null;
-  let before = { open: [], places: [], said: "" };
+  let before = { open: [], places: new Map(), said: "" };
 
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.target !== live) return;
@@ -15,7 +16,7 @@
     shown = event.detail.serverResponse;
     before = {
       open: [...live.querySelectorAll("details[open]")].map((one) => one.id),
-      places: [...live.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]),
+      places: new Map([...live.querySelectorAll(".scroll")].map((one) => [label(one), [one.scrollLeft, one.scrollTop]])),
       said: sentence(),
     };
   });
@@ -23,7 +24,7 @@
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target !== live) return;
     for (const id of before.open) document.getElementById(id)?.setAttribute("open", "");
-    live.querySelectorAll(".scroll").forEach((one, at) => one.scrollTo(...(before.places[at] ?? [0, 0])));
+    for (const one of live.querySelectorAll(".scroll")) one.scrollTo(...(before.places.get(label(one)) ?? [0, 0]));
     if (sentence() !== before.said) document.getElementById("news").textContent = sentence();
   });
 })();
