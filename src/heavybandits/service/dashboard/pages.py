@@ -273,7 +273,11 @@ def _experiment(form: Form) -> tuple[str, Experiment]:
         "reward": msgspec.to_builtins(RewardRule(None if window is None else 60 * window, _number(form, "default"))),
     } | ({"arms": msgspec.to_builtins(arms)} if arms else {})  # fmt: skip
     try:
-        return msgspec.convert(form.get("name", "").strip(), Name), msgspec.convert(plain, Experiment)
+        name = msgspec.convert(form.get("name", "").strip(), Name)
+    except msgspec.ValidationError as error:
+        raise Refused(422, "invalid", f"name: {said(error, Name)}") from None
+    try:
+        return name, msgspec.convert(plain, Experiment)
     except msgspec.ValidationError as error:
         raise Refused(422, "invalid", said(error, Experiment)) from None
 
@@ -282,7 +286,10 @@ def _goal(form: Form) -> str | dict[str, float]:
     """Return what to compare, from a form."""
     if (goal := form.get("goal", "mean")) != "quantile":
         return goal
-    return {"quantile": (_number(form, "quantile") or 0.0) / 100.0}
+    percent = _number(form, "quantile") or 0.0
+    if not 0.0 < percent < 100.0:
+        raise Refused(422, "invalid", f"quantile must be between 0 and 100 percent, got {percent:g}")
+    return {"quantile": percent / 100.0}
 
 
 def _context(form: Form) -> dict[str, bool] | None:
