@@ -116,6 +116,7 @@ export interface Experiment {
   stop?: StopRule;
   seed?: number;
   points?: Record<string, number[]> | null;
+  hypothesis?: string;
 }
 
 /** A new state of an experiment, with the arm that all decisions are for once it is finished; or another control. */
@@ -152,6 +153,7 @@ export interface ExperimentView {
   seq: number;
   notes: string[];
   points?: Record<string, number[]> | null;
+  hypothesis?: string;
 }
 
 /** The answer to an item of a batch: its status, and the body that it would have had on its own. */

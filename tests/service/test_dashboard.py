@@ -236,6 +236,22 @@ def test_a_form_that_is_refused_keeps_what_was_written(server: Running) -> None:
 
 
 @pytest.mark.slow
+def test_a_hypothesis_is_kept_and_shown_first(server: Running) -> None:
+    text = "Green <b>sells</b> more:\nit is seen."
+    given = text.replace("\n", "\r\n")
+    assert post(server.address, "/experiments", name="x", arms="a\nb", hypothesis=given)[0] == 303
+    assert server("GET", "/x").body["hypothesis"] == text
+    page = get(server.address, "/experiments/x")[1]
+    assert page.index("Green &lt;b&gt;sells&lt;/b&gt; more:\nit is seen.") < page.index('id="said"')
+    same = {"arms": [{"name": "a"}, {"name": "b"}], "floor": {"a": 0.01}}
+    assert server("PUT", "/y", same).body["hypothesis"] == ""
+    assert server("PUT", "/y", same | {"hypothesis": text}).status == 409  # it cannot change afterwards
+    for wrong, words in {"\0": "text without control characters", "x" * 1001: "length <= 1000"}.items():
+        refused = server("PUT", "/z", same | {"hypothesis": wrong})
+        assert (refused.status, words in refused.body["detail"]) == (422, True)
+
+
+@pytest.mark.slow
 def test_a_form_makes_experiments_with_attributes_and_with_points(server: Running) -> None:
     assert post(server.address, "/experiments", name="named", arms="a\nb", context="attributes", floor="1")[0] == 303
     shown = server("GET", "/named").body
@@ -270,6 +286,8 @@ def test_a_page_is_shown_however_large_the_estimates(server: Running) -> None:
         ({"arms": "a", "window": "60", "default": "nan"}, "default must be a finite number, got &#39;nan&#39;"),
         ({"arms": "a", "window": "60", "default": "-inf"}, "default must be a finite number, got &#39;-inf&#39;"),
         ({"arms": "\n"}, "arms must be given, or the ranges of points"),
+        ({"arms": "a", "goal": "quantile", "quantile": "100"}, "quantile must be between 0 and 100 percent, got 100"),
+        ({"arms": "a", "hypothesis": "\a"}, "Expected text without control characters"),
         ({"arms": "a", "context": "both"}, "must be one of none, arms, shared, attributes, got &#39;both&#39;"),
     ],
 )

@@ -178,6 +178,7 @@ class ExperimentView(Struct):
     seq: int
     notes: list[str]
     points: dict[str, Range] | None = None
+    hypothesis: str = ""
 
 
 class ExperimentList(Struct):

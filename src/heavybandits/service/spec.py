@@ -28,6 +28,7 @@ Unit = Annotated[str, Meta(min_length=1, max_length=1024)]
 Number = float | Literal["Infinity", "-Infinity"]  # JSON has no infinite numbers
 Goal = Literal["mean", "location"]
 GuardrailText = Annotated[str, Meta(max_length=200)]  # such as "quality >= -2%"
+Hypothesis = Annotated[str, Meta(max_length=1000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]
 State = Literal["running", "paused", "stopped", "finished"]
 ArmState = Literal["running", "paused", "retired"]
 Feature = Annotated[float, Meta(ge=-LARGEST_CONTEXT_NUMBER, le=LARGEST_CONTEXT_NUMBER)]
@@ -144,6 +145,7 @@ class Experiment(Struct, forbid_unknown_fields=True, omit_defaults=True):
     stop: StopRule = StopRule()
     seed: Annotated[int, Meta(ge=0, lt=2**53)] = 0
     points: Ranges | None = None
+    hypothesis: Hypothesis = ""  # what is tried and what is expected, for people
 
     def __post_init__(self) -> None:
         if self.points is not None and not self.arms:

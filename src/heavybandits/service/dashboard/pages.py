@@ -268,7 +268,7 @@ def _experiment(form: Form) -> tuple[str, Experiment]:
         "goal": _goal(form), "points": _points(form),
         "minimise": bool(form.get("minimise")), "drift": bool(form.get("drift")), "context": _context(form),
         "sticky": bool(form.get("sticky")), "named_rewards": _lines(form, "named"),
-        "guardrails": _lines(form, "guardrails"),
+        "guardrails": _lines(form, "guardrails"), "hypothesis": "\n".join(_lines(form, "hypothesis")),
         "stop": {"then": form.get("stop", "ask")},
         "reward": msgspec.to_builtins(RewardRule(None if window is None else 60 * window, _number(form, "default"))),
     } | ({"arms": msgspec.to_builtins(arms)} if arms else {})  # fmt: skip

@@ -277,7 +277,7 @@ class Replica:
             self.name, self.state, spec.goal, spec.minimise, spec.drift, spec.policy, list(self.arms.values()),
             self.control, dict(spec.floor), spec.sticky, plain(spec.reward), self.named_rewards.names,
             list(spec.guardrails), self._context_view(), plain(spec.stop), self.finished_with,
-            spec.seed, self.seq, self.notes(), spec.points,
+            spec.seed, self.seq, self.notes(), spec.points, spec.hypothesis,
         )  # fmt: skip
 
     def _context_view(self) -> dict[str, Any] | None:
