@@ -185,7 +185,7 @@ export interface Problem {
   type?: string;
 }
 
-/** The quantile of rewards that is to be high, or low if they are costs. Examples -------- >>> print(QuantileGoal(0.95)) 95% quantile */
+/** The quantile of rewards that is to be high, or low if they are costs. */
 export interface QuantileGoal {
   quantile: number;
 }

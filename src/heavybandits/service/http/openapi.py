@@ -32,6 +32,8 @@ def openapi_description() -> dict[str, Any]:
         types += [kind for kind in (item.form, *item.answers.values(), *item.query.values()) if kind is not None]
     unique = list({repr(kind): kind for kind in types}.values())
     schemas, components = msgspec.json.schema_components(unique, ref_template="#/components/schemas/{name}")
+    for component in components.values():
+        component["description"] = re.split(r"\s+Examples\n", component["description"])[0]
     known = {repr(kind): schema for kind, schema in zip(unique, schemas, strict=True)}
     paths: dict[str, Any] = {}
     for item in items:
