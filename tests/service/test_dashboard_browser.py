@@ -42,6 +42,9 @@ def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
         page.get_by_text("without them green would have the highest mean instead of red").wait_for()
         assert page.locator(".chart path").count() == 6  # three arms, two charts
         assert page.locator(".picture tbody tr").count() == 3
+        assert "green" in page.locator(".chart rect title").first.text_content()  # what a pointer over it sees
+        page.get_by_text("Values").first.click()
+        assert "%" in page.get_by_role("region", name="Values: Share of decisions").inner_text()
         page.get_by_text("Arms in numbers").click()
         pause = page.get_by_role("button", name="Pause red")
         pause.focus()
@@ -68,12 +71,12 @@ REPEATED = """() => { const ids = [...document.querySelectorAll("[id]")].map((on
 SEEN_BY_READERS = """() => [...document.querySelectorAll("svg")]
     .filter((one) => !one.closest("[aria-hidden=true]")).map((one) => one.outerHTML)"""
 
-
-def test_everything_has_a_name_and_is_reached_by_keyboard(browser: Any, tmp_path: Path) -> None:
-    with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
 OUT_OF_REACH = """() => [...document.querySelectorAll(".scroll, pre")]
     .filter((one) => one.tabIndex !== 0 || (one.role === "region" && !one.ariaLabel)).map((one) => one.outerHTML)"""
 
+
+def test_everything_has_a_name_and_is_reached_by_keyboard(browser: Any, tmp_path: Path) -> None:
+    with running(open_storage(f"sqlite:///{tmp_path}/log.db")) as server:
         server("PUT", "/shop", {"arms": [{"name": "blue"}, {"name": "green"}, {"name": "red"}], "policy": "ucb"})
         earn(server, 40)
         long, arms = "x" * 64, ["a" * 64, "b" * 64]

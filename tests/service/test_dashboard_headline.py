@@ -11,7 +11,7 @@ import pytest
 from histories import BEGIN, event, play, played
 
 from heavybandits.diagnosis.tails import Estimate
-from heavybandits.service.dashboard.curves import charts
+from heavybandits.service.dashboard.curves import MOST_MOMENTS, SIZE, charts, windows
 from heavybandits.service.dashboard.guards import guarded
 from heavybandits.service.dashboard.headline import (
     HeadlineCard,
@@ -29,7 +29,7 @@ from heavybandits.service.dashboard.panels import _in_words
 from heavybandits.service.dashboard.prepared import prepare_page
 from heavybandits.service.dashboard.traffic import DAY_MICROSECONDS, traffic
 from heavybandits.service.dashboard.wording import change_in_words, rules
-from heavybandits.service.events import Config
+from heavybandits.service.events import Config, iso
 from heavybandits.service.forms import Change
 from heavybandits.service.replicas.against_control import Lead
 from heavybandits.service.replicas.replica import Replica
@@ -356,6 +356,43 @@ def test_curves_have_their_names_at_their_ends() -> None:
     assert [(line.name, line.latest) for line in estimate.lines] == [("b", "3.00"), ("a", "1.00")]
     play(replica, "a", 1.0, BEGIN + 20 * 1_000_000)  # a span that has only begun says little
     assert [line.latest for line in charts(known(taken(replica)))[0].lines] == ["67%", "33%"]
+
+
+def test_a_picture_tells_its_values_in_words() -> None:
+    replica = played(experiment("a", "b"), [])
+    for hour in range(100):
+        for number in range(10):
+            play(replica, "b" if 10 * number < hour else "a", 1.0, BEGIN + hour * 3_600_000_000)
+    share, estimate = charts(known(taken(replica)))
+    for chart in (share, estimate):
+        ends = [one.x + one.width for one in chart.moments]
+        assert [0, *ends] == [*(one.x for one in chart.moments), SIZE]  # they fill the picture
+        assert 20 <= len(chart.moments) <= MOST_MOMENTS
+        assert chart.moments[-1].values == [line.latest for line in chart.lines]
+    spans = {iso(span.start)[:16].replace("T", " "): span.arms for span in replica.totals.spans}
+    for one in share.moments[:-1]:
+        made = [spans[one.time].get(line.name, [0.0])[0] for line in share.lines]
+        assert one.values == [f"{count / sum(made):.0%}" for count in made]
+
+
+def test_a_window_shows_the_latest_spans_only() -> None:
+    replica = played(experiment("a", "b"), [])
+    for hour in range(20):
+        play(replica, "ab"[hour % 2], 1.0, BEGIN + hour * 3_600_000_000)
+    assert windows(known(taken(replica))) == []
+    assert "Last day" not in prepare_page(taken(replica)).live
+    for hour in range(20, 300):
+        play(replica, "ab"[hour % 2], 1.0, BEGIN + hour * 3_600_000_000)
+    found, page = known(taken(replica)), prepare_page(taken(replica))
+    assert windows(found) == [*page.windows] == ["day", "week"]
+    [whole, _], [day, _] = charts(found), charts(found, "day")
+    hours = (replica.totals.last_t - BEGIN) / 3_600_000_000
+    assert hours == 299
+    assert (day.end, [line.latest for line in day.lines]) == (whole.end, [line.latest for line in whole.lines])
+    assert day.begin >= iso(replica.totals.last_t - DAY_MICROSECONDS)[:16].replace("T", " ") > whole.begin
+    assert 'aria-current="true">Last day</a>' in page.windows["day"]
+    assert 'aria-current="true">All</a>' in page.live
+    assert page.live.partition("Over time")[0] == page.windows["day"].partition("Over time")[0]
 
 
 @pytest.mark.parametrize(("config", "words"), [

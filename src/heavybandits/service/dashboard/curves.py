@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..._format import number
@@ -11,11 +12,15 @@ from ..events import iso
 from .axes import has_room, ticks
 from .known import Known
 from .panels import hue
+from .traffic import DAY_MICROSECONDS
 
 SIZE = 1000  # of the square in which paths are drawn
 TOPS = (0.1, 0.2, 0.5, 1.0)  # of the axis of shares
 LARGEST_DRAWN = 1e300  # estimate, in absolute value: sums and differences of some are finite
 LABEL_GAP = 8.0  # percent of the height between two labels
+MOST_MOMENTS = 40  # whose values a picture tells
+LAST_MICROSECONDS = {"day": DAY_MICROSECONDS, "week": 7 * DAY_MICROSECONDS}  # that may be looked at alone
+FEWEST_SPANS = 4  # in a window, or there is nothing to see
 
 
 class Curve(NamedTuple):
@@ -28,26 +33,46 @@ class Curve(NamedTuple):
     latest: str
 
 
+class Moment(NamedTuple):
+    """A time at which a picture tells the values of its curves, and the part of the picture that shows them."""
+
+    x: int
+    width: int
+    time: str
+    values: list[str]
+
+
 class Chart(NamedTuple):
-    """Curves with their axes."""
+    """Curves with their axes, and their values in words."""
 
     title: str
     lines: list[Curve]
     ticks: list[tuple[float, str]]
     begin: str
     end: str
+    moments: list[Moment]
 
 
-def charts(known: Known) -> list[Chart]:
+def windows(known: Known) -> list[str]:
+    """Return which windows leave something out, and show something."""
+    totals = known.totals
+    starts = [span.start for span in totals.spans]
+    return [name for name, wide in LAST_MICROSECONDS.items()
+            if FEWEST_SPANS <= sum(start >= totals.last_t - wide for start in starts) < len(starts)]  # fmt: skip
+
+
+def charts(known: Known, window: str = "") -> list[Chart]:
     """Return the share of decisions and the policy's estimates over time, of the arms that are drawn."""
-    spans = known.totals.spans
+    since = known.totals.last_t - LAST_MICROSECONDS.get(window, known.totals.last_t)
+    ends = [(span, ends) for span, ends in zip(known.totals.spans, known.estimates, strict=True) if span.start >= since]
+    spans = [span for span, _ in ends]
     if not spans:
         return []
     made = [sum(row[0] for row in span.arms.values()) for span in spans]
     shares = {name: _shares([span.arms.get(name, [0.0])[0] for span in spans], made) for name in known.drawn.values()}
     estimates = {
         name: [value if abs(value := each.get(name, math.nan)) <= LARGEST_DRAWN else math.nan
-               for each in known.estimates]
+               for _, each in ends]
         for name in known.drawn.values()
     }  # fmt: skip
     times = [span.start for span in spans]
@@ -100,8 +125,30 @@ def _chart(
         for name, place in zip(names, places, strict=True)
     ]
     marks = [(100.0 * height(value), mark(value)) for value in ticks(low, high)]
-    begin, end = (iso(t)[:16].replace("T", " ") for t in (times[0], max(known.totals.last_t, times[-1])))
-    return Chart(title, lines, marks, begin, end)
+    begin, end = (_minute(t) for t in (times[0], max(known.totals.last_t, times[-1])))
+    values = [[shown(v) if math.isfinite(v) else "-" for v in columns[name]] for name in names]
+    return Chart(title, lines, marks, begin, end, list(picked_moments(times, values)))
+
+
+def picked_moments(times: Sequence[int], values: list[list[str]]) -> Iterator[Moment]:
+    """Yield some of the times, the latest among them, with the part of the picture that is nearest to each.
+
+    Examples
+    --------
+    >>> [(one.x, one.width, one.values) for one in picked_moments([0, 1, 4], [["1", "2", "3"]])]
+    [(0, 125, ['1']), (125, 500, ['2']), (625, 375, ['3'])]
+    """
+    step = math.ceil(len(times) / MOST_MOMENTS)
+    picked = list(range(len(times) - 1, -1, -step))[::-1]
+    first, wide = times[0], max(times[-1] - times[0], 1)
+    places = [SIZE * (times[k] - first) / wide for k in picked]
+    edges = [0, *[round((a + b) / 2) for a, b in pairwise(places)], SIZE]
+    for k, (left, right) in zip(picked, pairwise(edges), strict=True):
+        yield Moment(left, right - left, _minute(times[k]), [row[k] for row in values])
+
+
+def _minute(t: int) -> str:
+    return iso(t)[:16].replace("T", " ")
 
 
 def path(times: Sequence[int], heights: Sequence[float]) -> str:

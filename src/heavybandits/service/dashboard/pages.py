@@ -153,10 +153,15 @@ class Pages:
         changes = [change_in_words(change) for change in reversed(audit.changes)]
         experiment = seen.known.report.experiment
         said = rules(seen.known.spec, experiment.control)
-        return self._page("experiment.html.j2", experiment=experiment, live=seen.live, changes=changes, rules=said)
+        last = request.query_params.get("last", "")
+        return self._page(
+            "experiment.html.j2", experiment=experiment, live=seen.windows.get(last, seen.live), changes=changes,
+            rules=said, window=last if last in seen.windows else "",
+        )  # fmt: skip
 
     async def _live(self, request: Request) -> Response:
-        return HTMLResponse((await self._seen(request)).live)
+        seen = await self._seen(request)
+        return HTMLResponse(seen.windows.get(request.query_params.get("last", ""), seen.live))
 
     async def _show_arms(self, request: Request) -> Response:
         return await run_in_threadpool(self._all_arms, await self._seen(request))

@@ -16,7 +16,7 @@ from ..log.requests import ReadReplica
 from ..replicas.replica import Replica
 from ..replicas.report import Taken
 from ..replicas.standing import came_so_far
-from .curves import charts
+from .curves import charts, windows
 from .guards import guarded
 from .headline import busy, earned, earned_by_context, until_verdict
 from .intervals import against_control
@@ -40,10 +40,11 @@ class Preparation(NamedTuple, Generic[Made]):
 
 
 class Prepared(NamedTuple):
-    """The page of an experiment; ``live`` is the part that browsers fetch repeatedly."""
+    """The page of an experiment; ``live`` is the part that browsers fetch repeatedly, ``windows`` with less of time."""
 
     known: Known
     live: str
+    windows: dict[str, str]
 
 
 class Preparations(Generic[Copied, Made]):
@@ -115,15 +116,17 @@ def prepare_page(of: Taken) -> Prepared:
     traffic = busy(found.traffic, report.decisions, report.rewards, came_so_far(of.spec, of.totals))
     cards = [traffic] if of.spec.points is not None else [*verdicts, traffic]  # points are compared with no control
     rows = leaderboard(found, names)
-    live = rendered(
-        "live.html.j2", experiment=of.view, report=report, sentences=found.standing.sentences,
+    render = functools.partial(
+        rendered, "live.html.j2", experiment=of.view, report=report, sentences=found.standing.sentences,
         winner=next((row for row in rows if evidence is not None and row.name == evidence.winner), None),
         cards=cards, picture=against_control(found),
         guarded=guarded(of, ranking(found)),
-        charts=charts(found), rows=rows, delays=describe_delays(found),
+        rows=rows, delays=describe_delays(found),
         noise=describe_rewards(found, names), outliers=outliers(found),
     )  # fmt: skip
-    return Prepared(found, live)
+    offered = windows(found)
+    live, *shorter = (render(charts=charts(found, window), window=window, windows=offered) for window in ("", *offered))
+    return Prepared(found, live, dict(zip(offered, shorter, strict=True)))
 
 
 def rendered(template: str, **values: Any) -> str:
