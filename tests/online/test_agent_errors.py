@@ -113,7 +113,7 @@ def test_the_last_arm_cannot_be_removed() -> None:
         ({"n_arms": 10**15}, ValueError, "arms must fit into memory, got n_arms=1000"),
         ({"n_arms": True}, TypeError, "n_arms must be a positive whole number, got True"),
         ({}, TypeError, "either n_arms, a number, or arms=, a list .* got n_arms=None and arms=None"),
-        ({"n_arms": ["a", "b"]}, TypeError, r"either .* arms=, a list of names, .* got n_arms=\['a', 'b'\] and arms=None"),
+        ({"n_arms": ["a", "b"]}, TypeError, r"either .* arms=, a list .* got n_arms=\['a', 'b'\] and arms=None"),
         ({"n_arms": 2, "arms": ["a", "b"]}, TypeError, r"either n_arms, .* got n_arms=2 and arms=\['a', 'b'\]"),
         ({"arms": []}, ValueError, "arms must be one name or more, got none"),
         ({"arms": ["a", "b", "a"]}, ValueError, "arms must have different names, got 'a' twice"),
