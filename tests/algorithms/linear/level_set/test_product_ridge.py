@@ -54,6 +54,19 @@ def test_products_without_effect_are_shrunk_more(name: str, n: int) -> None:
     assert np.ptp(useful[3:]) < 1e-9 * useful[3]
 
 
+def test_useless_products_that_are_mostly_zero_still_count_as_a_parameter() -> None:
+    policy, rng, levels, arms = hb.make("linear-auto-mean"), np.random.default_rng(0), 8, 5
+    state = policy.init(levels * (1 + arms), None)
+    state.model.product[levels:] = 1
+    played = np.zeros(levels * (1 + arms))
+    for _ in range(400):
+        level, x = rng.integers(levels), np.zeros(levels * (1 + arms))
+        x[[level, level + levels * (1 + rng.integers(arms))]] = 1.0
+        policy.update(state, x, float(level) + rng.normal())
+        played += x
+    assert 1.0 < (played / state.model.ridge)[levels:].sum() < 10.0
+
+
 def test_the_line_is_that_of_its_ridge() -> None:
     state = taught(np.array([2.0, -1.0, 1.0, *[0.3, -0.3] * 3]), 150)
     model, rows = state.model, state.rows

@@ -8,8 +8,8 @@ more than others.  Their ridge is therefore learned by itself, after each fit.  
 .. math::  \tfrac12 \ln|\Lambda| - \tfrac12 \ln|G + \Lambda| + \tfrac{1}{2V} b'(G + \Lambda)^{-1} b.
 
 The ridge of products becomes four times as large if that is likelier, by half a unit as long as the line is young; or a
-quarter as large if the log likelihood rises by more than one.  As a share of their mean squares, it stays below the
-number of products times that of the rewards: there, all of them together count as about one parameter.
+quarter as large if the log likelihood rises by more than one.  It rises only as far as all of them together still count
+as one parameter, :math:`\sum_i G_{ii}/\Lambda_{ii} > 1`: beyond, the likelihood is flat, and would not lead back.
 """
 
 from __future__ import annotations
@@ -38,6 +38,16 @@ def count_products(state: LinearSets) -> int:
     return count
 
 
+@compilable
+def product_parameters(state: LinearSets) -> float:
+    """Return as how many parameters all products count together, if there are far fewer than products."""
+    model, gram, total = state.model, state.shrinkage.gram, 0.0
+    for i in range(len(model.product)):
+        if model.product[i] > 0:
+            total += gram[i, i] / model.ridge[i] - 1.0
+    return total
+
+
 @rarely_called
 def learn_product_ridge(state: LinearSets) -> None:
     """Learn the ridge of products, and change the line accordingly.
@@ -54,7 +64,7 @@ def learn_product_ridge(state: LinearSets) -> None:
         rows.image[i] = rows.course[i] + (law[WEIGHT] / law[INFORMATION] - 1.0) * score
     ratio, here = 1.0, evidence(state, 1.0, n_products)
     margin = EARLY_EVIDENCE if is_young(state, dimension(model)) else 0.0
-    may_rise, may_fall = RIDGE_STEP * share[0] < numbers.clock * n_products, share[0] >= RIDGE_STEP * RIDGE_SHARE
+    may_rise, may_fall = product_parameters(state) > RIDGE_STEP, share[0] >= RIDGE_STEP * RIDGE_SHARE
     if may_rise and evidence(state, RIDGE_STEP, n_products) > here + margin:
         ratio = RIDGE_STEP
     elif may_fall and evidence(state, 1.0 / RIDGE_STEP, n_products) > here + OPPOSING_EVIDENCE:
