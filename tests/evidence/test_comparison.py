@@ -244,6 +244,31 @@ def test_sentence_about_a_lift_never_rounds_it_up() -> None:
         assert not text or f" (+{text.partition('%')[0]}% " in str(found)  # the table says the same
 
 
+@pytest.mark.slow
+def test_equal_arms_within_a_segment_have_a_winner_as_rarely_as_promised() -> None:
+    """Rewards are heavy, arms differ elsewhere, and they are chosen by the mean of everything so far."""
+    wrong, right = 0, 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        columns: dict[str, list[Any]] = {"arm": [], "reward": [], "country": []}
+        sums, counts, is_wrong = np.zeros(2), np.zeros(2), False
+        for t in range(600):
+            chosen = int(np.argmax(sums / np.maximum(counts, 1.0))) if t > 20 and rng.random() < 0.9 else t % 2
+            country = ("CA", "US")[int(rng.random() < 0.5)]
+            reward = float(rng.pareto(1.5)) + (1.0 if country == "US" and chosen else 0.0)
+            sums[chosen] += reward
+            counts[chosen] += 1.0
+            for name, value in zip(columns, ("ab"[chosen], reward, country), strict=True):
+                columns[name].append(value)
+            if t % 30 == 29:
+                log = pd.DataFrame(columns)
+                is_wrong = is_wrong or hb.compare(log[log["country"] == "CA"]).winner is not None
+        wrong += is_wrong
+        right += hb.compare(log[log["country"] == "US"]).winner == "b"
+    assert wrong <= 3
+    assert right > 5
+
+
 def test_sentence_about_limits_of_both_signs() -> None:
     assert "counting from -8 to 10 per decision" in said(samples(6, 1.0, 1.0, law="signed"), cap=(-8.0, 10.0))
     assert "counting at least -2 per decision" in said(
