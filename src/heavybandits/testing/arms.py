@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,12 @@ from ..protocols import FloatArray, IntArray, is_named_tuple
 from .common import (
     WILD,
     check_arrays,
-    check_compiled,
     check_randomness,
+    check_repetition,
     is_number,
-    play_numbers,
+    machine_code_check,
     require,
     rng_for,
-    same,
     some_rewards,
 )
 
@@ -28,16 +28,14 @@ from .common import (
 def check_arms(policy: Any, name: str, horizon: int) -> Callable[[], None]:
     """Check an interpreted policy, and return a function that checks the compiled one against it."""
     _check_states(policy, name, horizon)
-    played = {n_arms: _check_repetition(policy, name, n_arms, horizon) for n_arms in (1, 3, 70)}
+    played = {
+        n_arms: check_repetition(name, "arms", partial(_interpreted, policy, name, n_arms), horizon)
+        for n_arms in (1, 3, 70)
+    }
     check_randomness(policy, name, played[3][0], lambda rng: _interpreted(policy, name, 3, horizon, rng)[0])
     _check_wild_rewards(policy, name, horizon)
     _check_disorder(policy, name, horizon)
-
-    def check_machine_code() -> None:
-        for n_arms, arms_and_state in played.items():
-            check_compiled(policy, name, "arms", play_numbers, arms_and_state, policy.init(n_arms, horizon))
-
-    return check_machine_code
+    return machine_code_check(policy, name, "arms", played, horizon)
 
 
 def _check_states(policy: Any, name: str, horizon: int) -> None:
@@ -60,15 +58,6 @@ def _check_shapes(name: str, path: str, three: Any, four: Any) -> None:
         return
     rows = (three.shape[:1], four.shape[:1]) == ((3,), (4,)) and three.shape[1:] == four.shape[1:]
     require(rows or three.shape == four.shape, f"{name}: {path} must have a row per arm, or always the same shape")
-
-
-def _check_repetition(policy: Any, name: str, n_arms: int, horizon: int) -> tuple[IntArray, Any]:
-    """Check that the policy plays the same arms each time; return them with the final state."""
-    _interpreted(policy, name, n_arms, 1)
-    arms, state = _interpreted(policy, name, n_arms, horizon)
-    again, _ = _interpreted(policy, name, n_arms, horizon)
-    require(same(arms, again), f"{name} must choose the same arms when it is given the same rewards and seed")
-    return arms, state
 
 
 def _interpreted(policy: Any, name: str, n_arms: int, horizon: int, rng: Any = None) -> tuple[IntArray, Any]:

@@ -14,6 +14,8 @@ from ..algorithms.parts.state.tree import arrays
 from ..jit.compiled import compiled, without_text
 from ..protocols import DECLARE, FloatArray, IntArray, is_randomised
 
+Played = tuple[IntArray, Any]  # choices, and the final state
+
 WILD = (math.inf, -math.inf, 1e308, -1e308, 1e17, 0.0, 0.0, -1.0, 1.0, 1e-300)
 
 
@@ -71,6 +73,15 @@ def is_number(chosen: Any, n: int) -> bool:
     return isinstance(chosen, Integral) and not isinstance(chosen, bool) and 0 <= int(chosen) < n
 
 
+def check_repetition(name: str, noun: str, play: Callable[[int], Played], horizon: int) -> Played:
+    """Check that a policy chooses the same each time it plays; return its choices with its final state."""
+    play(1)
+    chosen, state = play(horizon)
+    again, _ = play(horizon)
+    require(same(chosen, again), f"{name} must choose the same {noun} when it is given the same rewards and seed")
+    return chosen, state
+
+
 def check_randomness(policy: Any, name: str, chosen: IntArray, play: Callable[[Any], IntArray]) -> None:
     """Check that a policy that gets no generator does not use one when it is given one, and chooses the same."""
     if not is_randomised(policy):
@@ -84,7 +95,7 @@ def check_randomness(policy: Any, name: str, chosen: IntArray, play: Callable[[A
 
 
 def check_compiled(
-    policy: Any, name: str, noun: str, play: Callable[..., None], played: tuple[IntArray, Any], fresh: Any, *lent: Any
+    policy: Any, name: str, noun: str, play: Callable[..., None], played: Played, fresh: Any, *lent: Any
 ) -> None:
     """Check that compiled code makes the same choices and ends in the same state as interpreted code did.
 
@@ -109,3 +120,15 @@ def play_numbers(policy: Any, state: Any, rng: Any, rewards: FloatArray, chosen:
         number = policy.select(state, t, rng)
         policy.update(state, number, rewards[t])
         chosen[t] = number
+
+
+def machine_code_check(
+    policy: Any, name: str, noun: str, played: dict[int, Played], horizon: int
+) -> Callable[[], None]:  # fmt: skip
+    """Return a function that compares compiled code with what was played, by the number of arms or of axes."""
+
+    def check() -> None:
+        for size, known in played.items():
+            check_compiled(policy, name, noun, play_numbers, known, policy.init(size, horizon))
+
+    return check

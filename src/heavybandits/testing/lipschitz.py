@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,12 @@ from ..protocols import FloatArray, IntArray
 from .common import (
     WILD,
     check_arrays,
-    check_compiled,
     check_randomness,
+    check_repetition,
     is_number,
-    play_numbers,
+    machine_code_check,
     require,
     rng_for,
-    same,
     some_rewards,
 )
 
@@ -32,25 +32,11 @@ def check_lipschitz(policy: Any, name: str, horizon: int) -> Callable[[], None]:
     for method in ("point", "n_cells"):
         require(callable(getattr(policy, method, None)), f"{name} must have a method {method}")
     check_arrays(policy, name, *(policy.init(2, horizon) for _ in range(2)))
-    played = {dim: _check_repetition(policy, name, dim, horizon) for dim in DIMS}
+    played = {dim: check_repetition(name, "cells", partial(_interpreted, policy, name, dim), horizon) for dim in DIMS}
     check_randomness(policy, name, played[2][0], lambda rng: _interpreted(policy, name, 2, horizon, rng=rng)[0])
     _check_wild_rewards(policy, name, horizon)
     _check_disorder(policy, name, horizon)
-
-    def check_machine_code() -> None:
-        for dim, cells_and_state in played.items():
-            check_compiled(policy, name, "cells", play_numbers, cells_and_state, policy.init(dim, horizon))
-
-    return check_machine_code
-
-
-def _check_repetition(policy: Any, name: str, dim: int, horizon: int) -> tuple[IntArray, Any]:
-    """Check that the policy plays the same cells each time; return them with the final state."""
-    _interpreted(policy, name, dim, 1)
-    cells, state = _interpreted(policy, name, dim, horizon)
-    again, _ = _interpreted(policy, name, dim, horizon)
-    require(same(cells, again), f"{name} must choose the same cells when it is given the same rewards and seed")
-    return cells, state
+    return machine_code_check(policy, name, "cells", played, horizon)
 
 
 def _check_wild_rewards(policy: Any, name: str, horizon: int) -> None:
