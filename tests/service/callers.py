@@ -73,6 +73,22 @@ def wire(serve: Callable[[socket.socket], None]) -> Iterator[str]:
         assert not thread.is_alive()
 
 
+def silent(connection: socket.socket) -> None:
+    """Read the request, and wait until the client has left."""
+    while connection.recv(65536):
+        pass
+
+
+def in_time(work: Callable[[], Any]) -> Any:
+    """Return what a function returns, unless it is stuck: the clients in the tests would wait for an hour."""
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
+    thread.start()
+    thread.join(GUARD)
+    assert found, "it blocks, or has failed"
+    return found[0]
+
+
 def requests(connection: socket.socket) -> Iterator[str]:
     """Yield the method and path of each request, once it has arrived."""
     with connection.makefile("rb") as file:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from callers import GUARD, KINDS, requests, wire
+from callers import GUARD, KINDS, in_time, requests, silent, wire
 from services import eventually
 
 import heavybandits as hb
@@ -37,22 +37,6 @@ def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
     yield new
     for client in made:
         client.close()
-
-
-def in_time(work: Callable[[], Any]) -> Any:
-    """Return what a function returns, unless it is stuck: the clients below would wait for an hour."""
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
-    thread.start()
-    thread.join(GUARD)
-    assert found, "it blocks, or has failed"
-    return found[0]
-
-
-def silent(connection: socket.socket) -> None:
-    """Read the request, and wait until the client has left."""
-    while connection.recv(65536):
-        pass
 
 
 def trickling(connection: socket.socket) -> None:

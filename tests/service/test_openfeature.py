@@ -5,11 +5,12 @@ import logging
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from callers import GUARD
+from callers import GUARD, in_time, silent, wire
 from openfeature import api
 from openfeature.contrib.provider.ofrep import OFREPProvider
 from openfeature.evaluation_context import EvaluationContext
@@ -105,6 +106,18 @@ def test_our_provider_reports_rewards(server: Running, caplog: pytest.LogCapture
     assert server("GET", "/button/report").body["rewards"] == 40
     api.clear_providers()
     rewards.close()
+
+
+def test_tracking_waits_no_longer_than_its_time_and_never_raises(caplog: pytest.LogCaptureFixture) -> None:
+    with wire(silent) as url:
+        waits = BanditProvider(hb.Client(url, timeout=3600.0, patience=0.0), timeout=0.1)
+        fails = BanditProvider(hb.Client("http://127.0.0.1:1", patience=0.0), timeout=3600.0)
+        for provider in (waits, fails):
+            memory: Any = provider.get_provider_hooks()[0]
+            memory.decisions["button", "u"] = "d"
+            in_time(partial(provider.track, "button", EvaluationContext("u"), TrackingEventDetails(1.0)))
+        (said,) = caplog.messages
+    assert said.startswith("a reward is lost: PUT /v1/experiments/button/decisions/d/reward: no answer from")
 
 
 def test_within_an_hour_a_unit_gets_the_same_decision(server: Running) -> None:

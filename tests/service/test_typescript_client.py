@@ -7,10 +7,9 @@ import socket
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from callers import GUARD, requests, wire
+from callers import GUARD, requests, silent, wire
 from services import running
 
 from heavybandits.service.http.openapi import openapi_description
@@ -46,10 +45,6 @@ def closed() -> str:
 
 @pytest.mark.slow
 def test_every_call_works(node: str, tmp_path: Path) -> None:
-    def silent(connection: Any) -> None:
-        while connection.recv(65536):
-            pass
-
     seen: list[str] = []
 
     def slow(connection: socket.socket) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from typing import Any
 
@@ -16,7 +17,8 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name=error.name) from error
 
 from .blocking import Client
-from .calls import log
+from .calls import Call, log
+from .trouble import ServiceError
 
 MOST_DECISIONS = 100_000  # that a provider remembers
 
@@ -24,12 +26,15 @@ MOST_DECISIONS = 100_000  # that a provider remembers
 class BanditProvider(OFREPProvider):
     """A provider whose ``track(experiment, ...)`` reports the reward of the unit's last decision.
 
+    While the service does not answer, a thread goes on trying for the client's patience.  A reward that it refuses or
+    does not take until then is lost, with a warning.
+
     Parameters
     ----------
     client
         Reports the rewards; flags are evaluated by the service that it belongs to.
     timeout
-        Seconds to wait for a flag; after that, OpenFeature returns the default.
+        Seconds to wait for a flag, after which OpenFeature returns the default, or for a reward to be taken.
 
     Examples
     --------
@@ -41,7 +46,7 @@ class BanditProvider(OFREPProvider):
 
     def __init__(self, client: Client, *, timeout: float = 1.0) -> None:
         super().__init__(client.url, headers_factory=client.headers.copy, timeout=timeout)
-        self._client, self._memory = client, _Memory()
+        self._client, self._seconds, self._memory = client, timeout, _Memory()
 
     def get_metadata(self) -> Any:
         """Return the name of the provider."""
@@ -66,7 +71,16 @@ class BanditProvider(OFREPProvider):
         if decision is None or value is None:
             log.warning("a reward of %s is dropped: it needs a value, and a unit that got a flag", tracking_event_name)
             return
-        self._client.reward(tracking_event_name, decision, value)
+        call = self._client.calls.reward(tracking_event_name, decision, value)
+        sending = threading.Thread(target=self._send, args=(call,), daemon=True)
+        sending.start()
+        sending.join(self._seconds)
+
+    def _send(self, call: Call[Any]) -> None:
+        try:
+            self._client.send(call)
+        except ServiceError as error:
+            log.warning("a reward is lost: PUT %s: %s", call.path, error)
 
 
 class _Memory(Hook):
