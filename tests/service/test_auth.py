@@ -265,3 +265,8 @@ def test_sigterm_drains_and_leaves_a_snapshot(store: Storage, tmp_path: Path) ->
 def test_answers_are_not_held_back_by_nagles_algorithm() -> None:
     with listen("127.0.0.1", 0) as wire:
         assert wire.proto == socket.IPPROTO_TCP  # asyncio decides by it
+
+
+def test_an_address_can_be_connected_to_as_soon_as_it_is_shown() -> None:
+    with listen("127.0.0.1", 0) as wire:
+        socket.create_connection(wire.getsockname()).close()

@@ -81,13 +81,14 @@ def is_loopback(host: str) -> bool:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket bound to a host and port."""
+    """Return a socket at a host and port; who connects before the server runs waits for it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Declared as TCP: otherwise asyncio would not disable Nagle's algorithm, and answers would take 40 ms.
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
+        found.listen()
     except OSError as error:
         found.close()
         raise OSError(error.errno, f"cannot listen on {host} port {port}: {error.strerror}") from None
