@@ -98,12 +98,13 @@ class BaseAgent(ABC):
         """
         if key is not None and self._rng is not None:
             set_key(self._rng, key)
-        taken = self._floor.taken(slots, key)
+        shares = self._floor.shares(slots)
+        taken = self._floor.taken(shares, key)
         if given < 0 and taken is not None:
             given = taken
         chosen, drawn = self._decide_asking(*call, given) if asks else (self._decide(*call, given), None)
         chosen_name, slot = name(chosen), chosen if given < 0 else given
-        propensity = mixed(self._floor.shares(slots), slot, self._propensity(drawn, slot, chosen))
+        propensity = mixed(shares, slot, self._propensity(drawn, slot, chosen))
         arm = chosen_name if slot == chosen else name(slot)
         return slot, Assigned(arm=arm, chosen=chosen_name, propensity=propensity), drawn is not None
 

@@ -90,9 +90,8 @@ class Floor:
         """Return the shares of the arms that may be chosen; none without a floor."""
         return dict.fromkeys(slots, self.share / len(slots)) if self.share > 0.0 else {}
 
-    def taken(self, slots: Sequence[int], key: bytes | None) -> int | None:
+    def taken(self, shares: Mapping[int, float], key: bytes | None) -> int | None:
         """Return the arm that this decision is for, if the floor takes it; only the key counts, if there is one."""
-        shares = self.shares(slots)
         if not shares:
             return None
         if key is None:
@@ -102,4 +101,4 @@ class Floor:
 
     def peek(self, slots: Sequence[int]) -> int | None:
         """Return the arm that the next decision without a key would be for, if the floor took it."""
-        return copy.deepcopy(self).taken(slots, None)
+        return copy.deepcopy(self).taken(self.shares(slots), None)
