@@ -1,17 +1,14 @@
-"""What a manager reads: the state in a few words, the cards, the picture, the curves, the rules and the changes."""
+"""What a manager reads: the state in a few words, the cards, and the page that begins with them."""
 
 import html
 import math
 import re
-from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
-from histories import BEGIN, event, play, played
+from histories import BEGIN, coins, drawn, event, experiment, play, played
 
-from heavybandits.diagnosis.tails import Estimate
-from heavybandits.service.dashboard.curves import MOST_MOMENTS, SIZE, charts, windows
 from heavybandits.service.dashboard.guards import guarded
 from heavybandits.service.dashboard.headline import (
     HeadlineCard,
@@ -22,31 +19,17 @@ from heavybandits.service.dashboard.headline import (
     in_brief,
     until_verdict,
 )
-from heavybandits.service.dashboard.intervals import ArmBar, Picture, against_control
+from heavybandits.service.dashboard.intervals import against_control
 from heavybandits.service.dashboard.known import Known, known
 from heavybandits.service.dashboard.listing import glance, glimpse
-from heavybandits.service.dashboard.panels import _in_words
 from heavybandits.service.dashboard.prepared import prepare_page
 from heavybandits.service.dashboard.traffic import DAY_MICROSECONDS, traffic
-from heavybandits.service.dashboard.wording import change_in_words, rules
-from heavybandits.service.events import Config, iso
-from heavybandits.service.forms import Change
+from heavybandits.service.events import Config
 from heavybandits.service.replicas.against_control import Lead
 from heavybandits.service.replicas.replica import Replica
 from heavybandits.service.replicas.report import PointReport, PointsReport, checked, full_report, taken
 from heavybandits.service.replicas.standing import assessed
-from heavybandits.service.spec import Arm, ContextRule, Experiment, QuantileGoal, RewardRule, StopRule
-
-Rewards = list[tuple[str, float]]
-
-
-def experiment(*names: str, **more: Any) -> Experiment:
-    return Experiment(arms=[Arm(name) for name in names], policy="epsilon-greedy", **more)
-
-
-def coins(shares: dict[str, float], rounds: int, seed: int = 0, size: float = 1.0) -> Rewards:
-    rng = np.random.default_rng(seed)
-    return [(name, size * float(rng.random() < share)) for _ in range(rounds) for name, share in shares.items()]
+from heavybandits.service.spec import Arm, ContextRule, Experiment, StopRule
 
 
 def change(replica: Replica, config: Config) -> None:
@@ -64,12 +47,6 @@ def cards(found: Known) -> tuple[HeadlineCard, HeadlineCard, HeadlineCard]:
         until_verdict(view, found.standing.evidence, found.traffic),
         busy(found.traffic, found.report.decisions, found.report.rewards),
     )  # fmt: skip
-
-
-def drawn(found: Known) -> tuple[Picture, dict[str, ArmBar]]:
-    made = against_control(found)
-    assert made is not None
-    return made, {bar.name: bar for bar in made.bars}
 
 
 CLEAR, OPEN, EQUAL = {"blue": 0.2, "green": 0.6}, {"blue": 0.3, "green": 0.42}, {"blue": 0.3, "green": 0.3}
@@ -290,171 +267,6 @@ def test_traffic_is_that_of_the_last_day() -> None:
     assert glance(glimpse(played(experiment("a"), []))).last_activity(now) == "never"
 
 
-def test_the_picture_has_every_arm_in_order_with_its_marks() -> None:
-    shares = {"c": 0.3, "a": 0.7, "b": 0.1}
-    made, bars = drawn(known(taken(played(experiment("c", "a", "b"), coins(shares, 250)))))
-    assert list(bars) == ["c", "a", "b"]
-    assert [bar.hue for bar in bars.values()] == [0, 1, 2]
-    assert bars["c"].tags == ("control",)
-    assert bars["a"].tags == ("winner",)
-    assert (bars["a"].verdict, bars["b"].verdict, bars["c"].verdict) == ("better", "worse", "")
-    for bar in (bars["a"], bars["b"]):
-        assert bar.at is not None
-        assert 0.0 <= bar.low < bar.at < bar.high <= 100.0
-    assert bars["a"].low > made.zero > bars["b"].high
-    assert made.title == "Lift over c"
-    assert made.left_out == 0
-
-
-def test_bars_that_go_on_beyond_the_picture_say_so() -> None:
-    made, bars = drawn(known(taken(played(experiment("blue", "green"), coins({"blue": 0.04, "green": 0.05}, 400)))))
-    assert bars["green"].open_right
-    assert not bars["green"].open_left
-    assert bars["green"].verdict == ""
-    assert made.ends == ("earns less", "earns more")
-
-
-def test_the_cap_is_named_and_signed_rewards_are_compared_by_differences() -> None:
-    rng = np.random.default_rng(0)
-    spread = [(name, float(rng.normal(mean, 2.0))) for _ in range(300) for name, mean in {"a": 0.0, "b": 1.0}.items()]
-    made, bars = drawn(known(taken(played(experiment("a", "b"), spread))))
-    assert made.title.startswith("Difference to a, counting from -")
-    assert not made.is_lift
-    assert bars["b"].verdict == "better"
-    heavy = [(name, float(rng.pareto(1.5))) for _ in range(300) for name in ("a", "b")]
-    assert drawn(known(taken(played(experiment("a", "b"), heavy))))[0].title.startswith(
-        "Lift over a, counting at most "
-    )
-    medians = known(taken(played(experiment("a", "b", goal="location"), spread)))
-    assert drawn(medians)[0].title == "Difference in the median to a"
-
-
-def test_of_many_arms_the_best_are_drawn() -> None:
-    shares = {f"arm {number}": 0.01 * (number + 1) for number in range(40)}
-    made, bars = drawn(known(taken(played(experiment(*shares), coins(shares, 60)))))
-    assert len(bars) == 11
-    assert "arm 0" in bars
-    assert made.left_out == 29
-
-
-def test_there_is_no_picture_of_nothing() -> None:
-    assert against_control(known(taken(played(experiment("a", "b"), [])))) is None
-    assert against_control(known(taken(played(experiment("a"), coins({"a": 0.5}, 100))))) is None
-
-
-def test_curves_have_their_names_at_their_ends() -> None:
-    replica = played(experiment("a", "b"), [])
-    assert charts(known(taken(replica))) == []
-    for second in range(20):
-        for _ in range(3 if second < 10 else 1):
-            play(replica, "a", 1.0, BEGIN + second * 1_000_000)
-        play(replica, "b", 3.0, BEGIN + second * 1_000_000)
-    share, estimate = charts(known(taken(replica)))
-    assert [(line.name, line.latest) for line in share.lines] == [("a", "50%"), ("b", "50%")]
-    assert share.lines[0].path.startswith("M0 250L")
-    assert share.lines[0].path.endswith("L1000 500")
-    assert [(line.name, line.latest) for line in estimate.lines] == [("b", "3.00"), ("a", "1.00")]
-    play(replica, "a", 1.0, BEGIN + 20 * 1_000_000)  # a span that has only begun says little
-    assert [line.latest for line in charts(known(taken(replica)))[0].lines] == ["67%", "33%"]
-
-
-def test_a_picture_tells_its_values_in_words() -> None:
-    replica = played(experiment("a", "b"), [])
-    for hour in range(100):
-        for number in range(10):
-            play(replica, "b" if 10 * number < hour else "a", 1.0, BEGIN + hour * 3_600_000_000)
-    share, estimate = charts(known(taken(replica)))
-    for chart in (share, estimate):
-        ends = [one.x + one.width for one in chart.moments]
-        assert [0, *ends] == [*(one.x for one in chart.moments), SIZE]  # they fill the picture
-        assert 20 <= len(chart.moments) <= MOST_MOMENTS
-        assert chart.moments[-1].values == [line.latest for line in chart.lines]
-    spans = {iso(span.start)[:16].replace("T", " "): span.arms for span in replica.totals.spans}
-    for one in share.moments[:-1]:
-        made = [spans[one.time].get(line.name, [0.0])[0] for line in share.lines]
-        assert one.values == [f"{count / sum(made):.0%}" for count in made]
-
-
-def test_a_window_shows_the_latest_spans_only() -> None:
-    replica = played(experiment("a", "b"), [])
-    for hour in range(20):
-        play(replica, "ab"[hour % 2], 1.0, BEGIN + hour * 3_600_000_000)
-    assert windows(known(taken(replica))) == []
-    assert "Last day" not in prepare_page(taken(replica)).live
-    for hour in range(20, 300):
-        play(replica, "ab"[hour % 2], 1.0, BEGIN + hour * 3_600_000_000)
-    found, page = known(taken(replica)), prepare_page(taken(replica))
-    assert windows(found) == [*page.windows] == ["day", "week"]
-    [whole, _], [day, _] = charts(found), charts(found, "day")
-    hours = (replica.totals.last_t - BEGIN) / 3_600_000_000
-    assert hours == 299
-    assert (day.end, [line.latest for line in day.lines]) == (whole.end, [line.latest for line in whole.lines])
-    assert day.begin >= iso(replica.totals.last_t - DAY_MICROSECONDS)[:16].replace("T", " ") > whole.begin
-    assert 'aria-current="true">Last day</a>' in page.windows["day"]
-    assert 'aria-current="true">All</a>' in page.live
-    assert page.live.partition("Over time")[0] == page.windows["day"].partition("Over time")[0]
-
-
-@pytest.mark.parametrize(("config", "words"), [
-    (Config(create=Experiment(arms=[Arm("a"), Arm("b")])), "Created with a and b."),
-    (Config(state="paused"), "Paused: decisions are for the control."),
-    (Config(state="running"), "Resumed."),
-    (Config(finish="b"), "Finished: all new decisions are for b."),
-    (Config(finish="a", why="the budget of 5 decisions was used up without a winner"),
-     "Finished: all new decisions are for a. The budget of 5 decisions was used up without a winner."),
-    (Config(control="b"), "b became the control."), (Config(add="c"), "c was added."),
-    (Config(pause="a"), "a was paused."), (Config(resume="a"), "a was resumed."),
-    (Config(retire="a"), "a was retired for good."),
-])  # fmt: skip
-def test_changes_in_words(config: Config, words: str) -> None:
-    config.by = "ops"
-    said = change_in_words(Change(1, "2026-01-02T03:04:05.000006Z", msgspec.Raw(msgspec.json.encode(config))))
-    assert said.what == words
-    assert (said.time, said.by) == ("2026-01-02 03:04:05", "by itself" if config.why else "token ops")
-
-
-def test_rules_in_words() -> None:
-    plain = " ".join(rules(experiment("a", "b"), "a"))
-    assert "It looks for the arm with the highest mean." in plain
-    assert "A decision waits for its reward as long as it takes." in plain
-    assert "It goes on until somebody finishes it." in plain
-    spec = experiment(
-        "a", "b", minimise=True, sticky=True, floor={"a": 0.1, "b": 0.05}, reward=RewardRule(3600, 0.0, "sum"),
-        stop=StopRule(then="winner", eps=0.5, budget=1000),
-    )  # fmt: skip
-    said = rules(spec, "b")
-    assert said[0] == "It looks for the arm with the lowest mean."
-    assert said[2].startswith("b is the control")
-    assert said[3:] == [
-        "Whatever the policy prefers, so many decisions at least: 10% for a, 5% for b.",
-        "Whoever comes again gets the same arm again.",
-        "A decision waits 60 minutes for its reward; if none comes, it counts as 0. Its rewards until then add up.",
-        "It finishes by itself once an arm is shown to be better than every other one (wrong in at most 5% of "
-        "experiments), or once no arm is better than the leader by more than 0.500, or after 1,000 decisions.",
-    ]
-    at_once = rules(experiment("a", "b", reward=RewardRule(60, 0.0, provisional=True)), "a")
-    assert "A decision counts as 0 at once, and as its reward if that comes within 1 minute." in at_once
-    assert "at least 10% of decisions are for each of a and b" in (
-        rules(experiment("a", "b", floor={"a": 0.1, "b": 0.1}), "a")[3].lower()
-    )
-    shared = experiment("a", "b", context=ContextRule(shared=True))
-    assert rules(msgspec.structs.replace(shared, policy="lin-ucb"), "a")[0].endswith("given features that arms share.")
-    named = experiment("a", "b", context=ContextRule(attributes=True))
-    named.policy = None
-    assert rules(named, "a")[0].endswith(", given attributes of the visitor.")
-
-
-@pytest.mark.parametrize(("fields", "policy"), [
-    ({"goal": QuantileGoal(0.9)}, "order-statistic-ucb decides. A policy whose index is an order statistic"),
-    ({"context": ContextRule(attributes=True)}, "linear-auto-mean decides. For mean rewards that are linear"),
-    ({"policy": "sgd-ucb-median"}, "sgd-ucb-median decides. "), ({"drift": True}, "auto-mean decides. Mean UCB"),
-])  # fmt: skip
-def test_policies_have_the_names_by_which_they_are_asked_for(fields: dict[str, Any], policy: str) -> None:
-    said = rules(Experiment(arms=[Arm("a"), Arm("b")], **fields), "a")[1]
-    assert said.startswith(f"The policy {policy}")
-    assert "partial" not in said
-
-
 def test_the_page_begins_with_sentence_number_and_picture() -> None:
     replica = played(experiment("blue", "green"), coins(CLEAR, 200))
     live = prepare_page(taken(replica)).live
@@ -515,15 +327,3 @@ def test_points_say_that_it_is_early_until_there_is_an_estimate() -> None:
     report = known(found).report
     report.points = PointsReport(nothing, [nothing], 1)
     assert assessed(found, report).sentences == ("Too early to tell.", "1 point has been played.")
-
-
-def test_notes_are_sentences() -> None:
-    replica = played(experiment("a", "b", drift=True), [])
-    notes = replica.view().notes
-    assert notes
-    assert all(note[0].isupper() and note.endswith(".") for note in notes)
-
-
-def test_a_tail_that_is_not_seen_is_called_so() -> None:
-    assert _in_words(Estimate(math.inf, math.inf, math.inf)) == "none seen"
-    assert _in_words(Estimate(1.5, 1.3, math.inf)) == "1.5 (1.3 to inf)"
