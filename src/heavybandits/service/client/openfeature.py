@@ -27,7 +27,7 @@ class BanditProvider(OFREPProvider):
     """A provider whose ``track(experiment, ...)`` reports the reward of the unit's last decision.
 
     While the service does not answer, a thread goes on trying for the client's patience.  A reward that it refuses or
-    does not take until then is lost, with a warning.
+    does not take until then is lost, with a warning; one that is still on its way when the process ends, without one.
 
     Parameters
     ----------
