@@ -85,7 +85,7 @@ def rules(spec: Experiment, control: str) -> list[str]:
         said.append(_floor(spec.floor))
     if spec.drift:
         said.append("If the rewards of an arm show that it has changed, the policy starts afresh.")
-        said.append("It does so again and again in a season that all arms share, such as the hours of a day.")
+        said.append("A season that all arms share, such as the hours of a day, makes it do so again and again.")
     said += [f"An arm is paused once it is shown to break {text} against {control}." for text in spec.guardrails]
     if spec.sticky:
         said.append(f"Whoever comes again gets the same {'arm' if spec.points is None else 'point'} again.")

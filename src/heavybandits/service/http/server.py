@@ -81,7 +81,7 @@ def is_loopback(host: str) -> bool:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket at a host and port; who connects before the server runs waits for it."""
+    """Return a socket that listens at a host and port; whoever connects before the server runs waits for it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Declared as TCP: otherwise asyncio would not disable Nagle's algorithm, and answers would take 40 ms.
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

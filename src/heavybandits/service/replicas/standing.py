@@ -53,7 +53,7 @@ class Standing(NamedTuple):
     gain
         How much more all arms have earned than the control would have, if means are compared and anything is known.
     provided
-        What all of this takes for granted though it may well be otherwise; these are sentences, too.
+        What all of this takes for granted though it may well be otherwise; ``sentences`` end with it.
     """
 
     leader: str | None
