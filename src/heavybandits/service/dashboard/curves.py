@@ -64,15 +64,16 @@ def windows(known: Known) -> list[str]:
 def charts(known: Known, window: str = "") -> list[Chart]:
     """Return the share of decisions and the policy's estimates over time, of the arms that are drawn."""
     since = known.totals.last_t - LAST_MICROSECONDS.get(window, known.totals.last_t)
-    ends = [(span, ends) for span, ends in zip(known.totals.spans, known.estimates, strict=True) if span.start >= since]
-    spans = [span for span, _ in ends]
+    both = zip(known.totals.spans, known.estimates, strict=True)
+    kept = [(span, each) for span, each in both if span.start >= since]
+    spans = [span for span, _ in kept]
     if not spans:
         return []
     made = [sum(row[0] for row in span.arms.values()) for span in spans]
     shares = {name: _shares([span.arms.get(name, [0.0])[0] for span in spans], made) for name in known.drawn.values()}
     estimates = {
         name: [value if abs(value := each.get(name, math.nan)) <= LARGEST_DRAWN else math.nan
-               for _, each in ends]
+               for _, each in kept]
         for name in known.drawn.values()
     }  # fmt: skip
     times = [span.start for span in spans]
