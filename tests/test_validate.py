@@ -41,3 +41,12 @@ def test_open_and_closed_ends() -> None:
             else:
                 with pytest.raises(ValueError, match="Thing: size must be a number in "):
                     _validate.in_range("Thing", "size", value, 0, 1, ends)
+
+
+def test_an_error_names_the_known_ones_unless_they_are_thousands() -> None:
+    names = [f"arm {number}" for number in range(1000 + _validate.MOST_NAMED)]
+    few, many = (_validate.unknown("arm", "arm 7x", names[:n]) for n in (_validate.MOST_NAMED, len(names)))
+    for text in (few, many):
+        assert text.startswith("unknown arm 'arm 7x'; did you mean 'arm 7'? Known: arm 0, ")
+    assert few.endswith(names[_validate.MOST_NAMED - 1])
+    assert many == f"{few} and 1,000 more"

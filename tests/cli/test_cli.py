@@ -277,6 +277,7 @@ def test_on_a_terminal_diagnose_and_compare_say_what_they_do(tmp_path: Path) -> 
         (("report", "none"), "heavybandits: there is no folder "),
         (("reproduce", "--only", "cauchi"), "heavybandits: unknown experiment 'cauchi'; did you mean 'cauchy'?"),
         (("reproduce", "--quik"), "heavybandits: No such option"),
+        (("compare",), "; see python -m heavybandits compare --help\n"),
         (("list", "noise"), "heavybandits: unknown list 'noise'; did you mean 'noises'?"),
         (("diagnose", "."), "heavybandits: .: must be a file, not a folder"),
         (("dance",), "heavybandits: No such command 'dance'"),
