@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -98,11 +99,12 @@ def node_modules(node: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """Yield the address of a PostgreSQL server that was started for these tests."""
     from services import postgres_server
 
-    with postgres_server(tmp_path_factory.mktemp("server")) as uri:
+    # Started by root, it runs as another user, from whom each session of pytest that starts meanwhile hides its folder.
+    with tempfile.TemporaryDirectory() as folder, postgres_server(Path(folder)) as uri:
         yield uri
 
 
