@@ -680,6 +680,6 @@ class Agent(BaseAgent):
             rows = self._estimates(sorted(heapq.nlargest(MOST_PRINTED_ROWS, range(n_arms), self._pulls.__getitem__)))
             goal = f", arms compared by {self.policy.goal(self._state)}" if hasattr(self.policy, "goal") else ""
             if goal.endswith("location"):
-                goal += ", as if their noise were alike"
+                goal += ", as if their noise had one shape"
             more = f"; the {MOST_PRINTED_ROWS} most pulled of {n_arms} arms" if n_arms > MOST_PRINTED_ROWS else ""
             return f"{plural(self._seen, 'reward')}{goal}{more}", as_text(rows)

@@ -74,7 +74,7 @@ def goals(draw: Draw, n_arms: int, best_first: bool, seed: int) -> list[str]:
         arm = agent.select()
         agent.update(arm, row[arm])
         seen.append(AUTO.goal(agent._state))
-    words = {"mean": "mean", "location": "location, as if their noise were alike"}
+    words = {"mean": "mean", "location": "location, as if their noise had one shape"}
     assert f"arms compared by {words[seen[-1]]}\n" in str(agent)
     return seen
 
