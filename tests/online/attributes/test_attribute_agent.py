@@ -218,6 +218,16 @@ def test_data_frames_of_visitors_and_of_arms() -> None:
     assert by_index.pending == 0
 
 
+def test_whole_numbers_that_a_data_frame_has_turned_into_floats_are_levels() -> None:
+    visitors = pd.DataFrame({"zip": [90210, None, 10001], "day": [6, None, 0]})
+    agent = hb.LinearAgent(hb.make("lin-ucb"), arms=["a", "b"], schema={"zip": "category", "day": "weekday"})
+    first, _, last = agent.select(visitors)
+    assert agent.schema["zip"] == ["90210", "10001"]
+    agent.update(first, 1.0, context={"zip": 90210, "day": "Sunday"})
+    agent.update(last, 1.0, context={"zip": "10001", "day": 0})
+    assert agent.pending == 1
+
+
 def test_arms_may_be_named_by_each_decision() -> None:
     agent = hb.LinearAgent(POLICY)
     with pytest.raises(ValueError, match="arms must be given"):

@@ -194,6 +194,7 @@ class CategoryAttribute(Attribute):
     def plain(self, value: Any) -> Plain:
         if type(value) is str and len(value) <= LONGEST_LEVEL:  # the other checks take longer
             return value
+        value = without_point(value)
         is_endless = isinstance(value, int) and abs(value) > LARGEST_NUMBER
         if not isinstance(value, LEVEL_TYPES) or is_endless or len(str(value)) > LONGEST_LEVEL:
             raise self._refused(value)
@@ -267,8 +268,9 @@ class WeekdayAttribute(CategoryAttribute):
         return len(WEEKDAYS)
 
     def plain(self, value: Any) -> Plain:
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(WEEKDAYS):
-            return WEEKDAYS[value]
+        day = without_point(value)
+        if isinstance(day, int) and not isinstance(day, bool) and 0 <= day < len(WEEKDAYS):
+            return WEEKDAYS[day]
         if value in WEEKDAYS:
             return str(value)
         raise self._refused(value)
@@ -328,6 +330,17 @@ def in_python(value: Any) -> Any:
     plain = value.item()
     is_too_fine = isinstance(value, np.datetime64) and isinstance(plain, int)  # nanoseconds
     return value.astype("M8[us]").item() if is_too_fine else plain
+
+
+def without_point(value: Any) -> Any:
+    """Return a whole number as an integer, if it is: data frames have 3.0 for 3 in columns with missing values.
+
+    Examples
+    --------
+    >>> without_point(3.0), without_point(3.5), without_point("3.0")
+    (3, 3.5, '3.0')
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def is_missing(value: Any) -> bool:
