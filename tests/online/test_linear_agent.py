@@ -400,3 +400,10 @@ def test_logged_rows_may_come_as_a_table() -> None:
     agent.update_many(pd.DataFrame(ROWS, columns=["age", "size"]), [1.0, 2.0, 3.0])
     other.update_many(ROWS, [1.0, 2.0, 3.0])
     assert same(agent, other)
+
+
+@pytest.mark.parametrize("name", ["linear-auto", "linear-auto-mean", "lin-ucb"])
+def test_two_rows_take_turns_until_a_reward_comes(name: str) -> None:
+    agent = hb.LinearAgent(hb.make(name), n_features=2)
+    chosen = [agent.select(np.eye(2)) for _ in range(20)]
+    assert chosen.count(0) == chosen.count(1) == 10

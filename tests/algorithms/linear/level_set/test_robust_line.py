@@ -115,30 +115,46 @@ def test_a_feature_that_was_always_zero_can_come_to_life() -> None:
     assert approach(model, np.array([1.5, 1.0])) < 2.0
 
 
+def joint_inverse(model: Model, pending: np.ndarray) -> np.ndarray:
+    """Return what ``asked`` must be, by the definition: the mean row is that of known and pending rows."""
+    weights = np.concatenate([model.line.mass, np.ones(len(pending))])
+    rows = np.vstack([model.line.centre, pending])
+    away = rows - weights @ rows / weights.sum()
+    return np.asarray(np.linalg.inv(np.linalg.inv(model.inverse) + away.T @ (weights[:, None] * away)))
+
+
 @given(seeds, st.integers(1, 12))
 def test_pending_rows_count_as_rows_of_weight_one(seed: int, n_pending: int) -> None:
     rng = np.random.default_rng(seed)
     rows, asked = rng.normal(size=(30, 3)), rng.normal(size=(n_pending, 3))
     model = begun(rows)
     play(model, rows, rng.normal(size=30), np.ones(30))
-    anchor, before = model.line.centre.copy(), model.inverse.copy()
+    before = model.inverse.copy()
     for x in asked:
         model.ask(x)
     assert_array_equal(model.inverse, before)
     leverage_with_pending(model, rows[0])  # makes the second inverse, which a single row need not have
-    expected = np.linalg.inv(np.linalg.inv(before) + (asked - anchor).T @ (asked - anchor))
-    assert_allclose(model.asked, expected, rtol=1e-6, atol=1e-9)
-    play(model, asked[:1], np.zeros(1), np.ones(1))  # the first reward arrives
+    assert_allclose(model.asked, joint_inverse(model, asked), rtol=1e-6, atol=1e-9)
+    play(model, asked[:1], np.zeros(1), np.full(1, 0.7))  # the first reward arrives
     model.settle(asked[0])
-    left = (asked[1:] - anchor).T @ (asked[1:] - anchor)
     if n_pending > 1:
-        assert_allclose(model.asked, np.linalg.inv(np.linalg.inv(model.inverse) + left), rtol=1e-5, atol=1e-9)
-        renew_pending(model)  # the same rows, centred where the line is now
-        left = (asked[1:] - model.line.centre).T @ (asked[1:] - model.line.centre)
-        assert_allclose(model.asked, np.linalg.inv(np.linalg.inv(model.inverse) + left), rtol=1e-5, atol=1e-9)
+        assert_allclose(model.asked, joint_inverse(model, asked[1:]), rtol=1e-5, atol=1e-9)
+        mean = (model.line.mass * model.line.centre + asked[1:].sum(axis=0)) / (model.line.mass + n_pending - 1)
+        expected = (rows[0] - mean) @ model.asked @ (rows[0] - mean)
+        assert leverage_with_pending(model, rows[0]) == pytest.approx(expected)
+        renew_pending(model)
+        assert_allclose(model.asked, joint_inverse(model, asked[1:]), rtol=1e-5, atol=1e-9)
     for x in asked[1:]:
         model.settle(x)
     assert model.pending[0] == 0
+
+
+def test_of_two_rows_the_one_that_fewer_decisions_wait_for_is_known_less() -> None:
+    """Around the mean of all rows on offer, both would always be known equally well."""
+    model = begun(np.eye(2))
+    for x in np.eye(2)[[0, 1, 0]]:
+        model.ask(x)
+    assert leverage_with_pending(model, np.eye(2)[1]) > 3.9 * leverage_with_pending(model, np.eye(2)[0])
 
 
 def test_a_pending_row_alone_in_its_direction_can_be_taken_out() -> None:

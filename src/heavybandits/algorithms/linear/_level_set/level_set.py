@@ -18,7 +18,7 @@ import numpy as np
 from ...._validate import require_within
 from ....protocols import FloatArray, IntArray, compilable
 from .half_widths import Width, half_width
-from .pending_line import count_pending
+from .pending_line import count_pending, joint_mean
 from .robust_line import SPARSE_SHARE, Line, Model, Step
 
 LANES = 32  # rows that are scored together
@@ -174,9 +174,11 @@ def best_row(model: Model, arms: Arms, features: FloatArray, width: Width) -> in
 
     Kept scores and the offset are those of the inverse without pending rows; while there are any, they are not used.
     """
-    n_rows, is_exact = len(features), model.pending[0] == 0
+    n_rows, is_exact, line = len(features), model.pending[0] == 0, model.line
     if not is_exact:
         count_pending(model)
+        joint_mean(model, model.shift)
+        line = Line(slope=line.slope, centre=model.shift, mass=line.mass, level=line.level)
     inverse = model.inverse if is_exact else model.asked
     kept = is_exact and recall(arms, features)
     scored = kept and arms.age[0] < RENEWAL
@@ -187,7 +189,7 @@ def best_row(model: Model, arms: Arms, features: FloatArray, width: Width) -> in
         if not scored:
             block = features[first:end]
             if not is_exact or not score_sparse(model, block, arms.places, leverage, value):
-                score(model.line, inverse, arms.lanes, block, leverage, value)
+                score(line, inverse, arms.lanes, block, leverage, value)
         row, index = highest(width, leverage, value, arms.bound)
         if index > top or (index == math.inf and leverage[row] > reach):
             best, top, reach = first + row, index, leverage[row]

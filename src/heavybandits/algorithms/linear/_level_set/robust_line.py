@@ -28,7 +28,7 @@ from ...._validate import LARGEST_COUNT, require_within
 from ....numerics import EXCESS
 from ....protocols import FloatArray, IntArray, compilable, copy_into, rarely_called
 from .._design import LARGEST_LEVERAGE, add_far_row, add_outer, apply, multiply, size_of
-from .pending_line import change_inverse, change_pending, count_pending
+from .pending_line import change_pending, count_pending, joint_mean, learn_beside_pending
 
 RIDGE_SHARE = 1e-6  # the least ridge, as a share of a feature's mean square
 LEAST_SQUARE = 1e-80  # if rows of 1e-100 set the ridge, a row of 1e100 would have an infinite leverage
@@ -61,9 +61,9 @@ class Model(NamedTuple):
     pull: FloatArray  # (d,): u of the latest row
     asked: FloatArray  # (d, d): the inverse with pending rows; out of date while there are none, or one alone
     waiting: FloatArray  # (d, d): sum of the pending rows' outer products, centred at the anchor
-    missing: FloatArray  # (d,): sum of the pending rows, centred
+    missing: FloatArray  # (d,): sum of the pending rows, centred there
     anchor: FloatArray  # (d,)
-    alone: FloatArray  # (d,): the first pending row
+    alone: FloatArray  # (d,): the first pending row; scratch once it is counted
     factor: FloatArray  # (d, d): scratch to factorise ``waiting``
     pending: IntArray  # array of length one: number of pending rows
     counted: IntArray  # array of length one: how many of them count in ``asked``
@@ -77,17 +77,16 @@ class Model(NamedTuple):
             copy_into(self.anchor, self.line.centre)
         else:
             count_pending(self)
-            self.counted[0] += 1
-            change_pending(self, x, 1.0)
+            change_pending(self, x, 1)
         self.pending[0] += 1
 
     def settle(self, x: FloatArray) -> None:
         """Note that a row is no longer pending: its reward has just been learned, or will never come."""
-        if self.pending[0] > 0:
-            self.pending[0] -= 1
-            self.counted[0] = min(self.counted[0], self.pending[0])
-            if self.pending[0] > 0:
-                change_pending(self, x, -1.0)
+        if self.pending[0] > 1:
+            change_pending(self, x, -1)
+        else:
+            self.counted[0] = 0
+        self.pending[0] = max(self.pending[0] - 1, 0)
 
     def check(self, fresh: Model, n_arms: int) -> None:
         """Refuse an impossible number of pending rows, and features that are neither products nor not."""
@@ -246,8 +245,9 @@ def leverage_with_pending(model: Model, x: FloatArray) -> float:
     if model.pending[0] == 0:
         return approach(model, x)
     count_pending(model)
+    joint_mean(model, model.shift)
     for i in range(len(x)):
-        model.shift[i] = x[i] - model.line.centre[i]
+        model.shift[i] = x[i] - model.shift[i]
     return multiply(model.asked, model.shift, model.pull)
 
 
@@ -265,14 +265,14 @@ def follow(model: Model, leverage: float, residual: float, weight: float, gain: 
         lift += shift[i] * line.slope[i]
         bend += pull[i] * (line.centre[i] - model.origin[i])
     turn = share - pace * shrink * bend
+    if model.counted[0] > 0:
+        learn_beside_pending(model, shift, weight)
     line.mass[0] = after
     line.level[0] += share * lift + (gain * residual if gain > 0.0 else residual) / after
     for i in range(len(shift)):
         line.slope[i] += along * pull[i]
         line.centre[i] += share * shift[i]
         model.offset[i] += turn * pull[i]
-    if model.counted[0] > 0:
-        change_inverse(model.asked, shift, model.factor[0], pace)
     if pace * leverage > LARGEST_LEVERAGE:
         add_far_row(model.inverse, shift, pull, pace, shrink)
         renew_offset(model)
