@@ -402,8 +402,9 @@ def test_logged_rows_may_come_as_a_table() -> None:
     assert same(agent, other)
 
 
+@pytest.mark.parametrize("drift", [False, True])
 @pytest.mark.parametrize("name", ["linear-auto", "linear-auto-mean", "lin-ucb"])
-def test_two_rows_take_turns_until_a_reward_comes(name: str) -> None:
-    agent = hb.LinearAgent(hb.make(name), n_features=2)
+def test_two_rows_take_turns_until_a_reward_comes(name: str, drift: bool) -> None:
+    agent = hb.LinearAgent(hb.make(name), n_features=2, drift=drift)
     chosen = [agent.select(np.eye(2)) for _ in range(20)]
     assert chosen.count(0) == chosen.count(1) == 10

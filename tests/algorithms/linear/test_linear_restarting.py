@@ -79,6 +79,29 @@ def test_an_agent_starts_afresh_with_decisions_pending_and_can_be_saved() -> Non
     assert again.select(rows) == agent.select(rows) == int(np.argmin(rows.sum(axis=1)))
 
 
+@pytest.mark.parametrize("name", ["lin-ucb", "linear-auto"])
+def test_rewards_of_rows_from_before_a_restart_do_no_harm(name: str) -> None:
+    """They settle rows that were asked for later, in any order, and some are given up."""
+    rng, agent = np.random.default_rng(6), hb.LinearAgent(hb.make(name), n_features=3, drift=True)
+    waiting: list[tuple[np.ndarray, float]] = []
+    chosen = []
+    for t in range(1500):
+        rows = rng.normal(size=(4, 3))
+        values = rows @ (np.ones(3) if t < 500 or t >= 1000 else -np.ones(3))
+        row = agent.select(rows)
+        chosen.append(row == np.argmax(values))
+        waiting.append((rows[row], float(values[row] + 0.1 * rng.normal())))
+        if len(waiting) > 40:
+            x, reward = waiting.pop(int(rng.integers(len(waiting))))
+            if t % 20:
+                agent.update(x, reward)
+            else:
+                agent.cancel(x)
+    assert agent._state.restarts[0] >= 2
+    assert np.mean(chosen[-200:]) > 0.9
+    assert hb.LinearAgent.loads(agent.dumps()).pending == agent.pending == 40
+
+
 def test_named_attributes_may_change_their_effect_too() -> None:
     agent = hb.LinearAgent(UCB, arms=["red", "green"], drift=True)
     for t in range(300):

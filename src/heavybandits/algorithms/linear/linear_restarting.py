@@ -9,7 +9,8 @@ the noise depends on the row, as with coins, there are false alarms.
 its rank: see :mod:`..parts.state.drift`.  Rows are played because they are predicted to pay most, so after a change
 they pay less than predicted; only residuals that fall raise an alarm.  Those that rise are no sign of change, because
 the rows that seem best early on are the overestimated ones.  After an alarm the policy returns to its initial state.
-Decisions that are pending do not narrow its widths.
+It then no longer knows which rows are pending, and their rewards settle later ones, so that fewer rows count as pending
+than are, until none is.
 
 *Cost*: the policy's, and O(log n) comparisons per reward, some of which also move up to 1024 numbers; 8.3 kB, and twice
 the policy's state.
@@ -39,12 +40,6 @@ class LinearRestartingState(NamedTuple):
     detectors: Detectors  # of one arm: all residuals, whatever their rows
     since: IntArray  # rewards since the last restart
     restarts: IntArray
-
-    def ask(self, x: FloatArray) -> None:
-        """Do nothing: a restart would forget the rows that are pending, but not their rewards."""
-
-    def settle(self, x: FloatArray) -> None:
-        """Do nothing."""
 
 
 @register_policy(
