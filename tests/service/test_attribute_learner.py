@@ -84,6 +84,7 @@ def test_another_server_goes_on_with_the_same_columns(storage: Storage) -> None:
         (None, "because the experiment was made with attributes"),
         ([1.0], "because the experiment was made with attributes"),
         ({"a": [1.0]}, "because the experiment was made with attributes"),
+        ({"age": 31}, 'known by name must be {"attributes": {...}}'),
         ({"attributes": {}, "more": {}}, "because the experiment was made with attributes"),
         ({"attributes": {"age": "old"}}, "attribute 'age' must be a number"),
         ({"attributes": {"plan": "x" * 201}}, "length <= 200"),

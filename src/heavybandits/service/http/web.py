@@ -125,6 +125,8 @@ def said(error: msgspec.ValidationError, form: Any) -> str:
     rule = r"1 to \1 characters without slashes or control characters"
     text = re.sub(r"`str` matching regex '.*\{1,(\d+)\}\$.*'", rule, str(error))
     text = re.sub(r"`str` matching regex '.*\*\$'", "text without control characters", text)
+    if re.fullmatch(r"Expected `object \| array`.* - at `\$\.context\[...\]`", text):
+        return f'{text}; what is known by name must be {{"attributes": {{...}}}} in the context'
     path = re.fullmatch(r"Invalid enum value .* - at `\$(.*)`", text, re.DOTALL)
     if path is None:
         return text
