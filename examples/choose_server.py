@@ -4,6 +4,7 @@ Choose a server
 
 Send each request to the fastest of four servers, all of which stall now and then.  The reward is minus the latency.
 Stalls follow a Pareto law with index 0.9, so latencies have no mean, and averages follow the last stall.
+All servers vary and stall alike, which ``auto`` takes for granted; where they differ in that, use ``auto-mean``.
 """
 
 import matplotlib.pyplot as plt
