@@ -265,6 +265,24 @@ def test_a_form_makes_experiments_with_attributes_and_with_points(server: Runnin
 
 
 @pytest.mark.slow
+def test_the_page_says_what_is_known_of_attributes_and_how_to_send_contexts(server: Running) -> None:
+    arms = [{"name": "a"}, {"name": "b"}]
+    schema = {"country": "category", "age": "number", "zip": 50}
+    server("PUT", "/declared", {"arms": arms, "context": {"attributes": schema}})
+    text = html.unescape(get(server.address, "/experiments/declared")[1])
+    assert '{"context": {"attributes": {...}}}' in text
+    assert all(words in text for words in ("<dt>age</dt><dd>number</dd>", "<dt>zip</dt><dd>at most 50 levels</dd>"))
+    server("PUT", "/met", {"arms": arms, "context": {"attributes": True}})
+    for country in ("CA", "<b>"):
+        server("POST", "/met/decisions", {"context": {"attributes": {"country": country}}})
+    assert "<dt>country</dt><dd>CA, &lt;b&gt;</dd>" in get(server.address, "/experiments/met")[1]
+    for context, words in (({}, '{"context": {"ARM": [...], ...}}'), ({"shared": True}, '{"context": [...]}')):
+        name = "of-arms" if not context else "shared"
+        server("PUT", f"/{name}", {"arms": arms, "context": context})
+        assert words in html.unescape(get(server.address, f"/experiments/{name}")[1])
+
+
+@pytest.mark.slow
 def test_a_page_is_shown_however_large_the_estimates(server: Running) -> None:
     server("PUT", "/huge", {"arms": [{"name": "a"}, {"name": "b"}], "policy": "ucb"})
     for arm, value in (("a", 1e308), ("b", -1e308), ("b", 3.0)):
