@@ -15,9 +15,10 @@ class Compiler:
         self.allowed: Callable[[Any], bool] = lambda state: False
         self.begun: list[Compilation] = []
 
-    def compiled_already(self, function: Any, policy: Any, state: Any, *arguments: Any) -> Any:
+    def compiled_already(self, function: Any, policy: Any, located: Any, *arguments: Any) -> Any:
+        state, _ = located
         if self.done or self.allowed(state):
-            return compiled.compiled(function, policy, state, *arguments)
+            return compiled.compiled(function, policy, located, *arguments)
         return None
 
     def begin(self, compilation: Compilation) -> None:

@@ -243,18 +243,18 @@ def test_scanning_and_matches_decide_the_same(name: str, rewards: str) -> None:
     def play(beyond: int) -> list[int]:
         state = with_trees(policy.init(n_arms, 1000), beyond)
         reseed(streams(state), np.random.SeedSequence(0))
-        pending, rng, own = find_pending(state), np.random.default_rng(1), np.random.default_rng(2)
+        located, rng, own = (state, find_pending(state)), np.random.default_rng(1), np.random.default_rng(2)
         waiting: list[int] = []
         chosen: list[int] = []
         seen = 0
         for _ in range(300):
             if rng.random() < 0.7:
-                chosen.append(int(decide(policy, state, pending, seen, own, n_arms, -1)))
+                chosen.append(int(decide(policy, located, seen, own, n_arms, -1)))
                 waiting.append(chosen[-1])
             selected, other, reward = rng.random() < 0.75, int(rng.integers(n_arms)), draw[rewards](rng)
             if waiting or not selected:
                 arm = waiting.pop(other % len(waiting)) if selected else other
-                learn(policy, state, pending, arm, reward, selected)
+                learn(policy, located, arm, reward, selected)
                 seen += 1
         return chosen
 

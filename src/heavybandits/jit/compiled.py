@@ -49,8 +49,9 @@ def without_text(parameters: Any) -> Any:
 def compiled(function: Callable[..., Any], policy: Any, state: Any, *arguments: Any) -> Callable[..., Any]:
     """Return ``function(policy, state, *arguments)`` compiled for arguments of exactly these types.
 
-    Pass the policy :func:`without_text`.  Calls do not check the types of their arguments, which makes them cheap;
-    callers must pass the right ones.  With ``NUMBA_DISABLE_JIT=1`` the function is not compiled.
+    Pass the policy :func:`without_text`.  If the code is called with a :class:`.located.Located`, pass the tuple of its
+    parts, the state first.  Calls do not check the types of their arguments, which makes them cheap; callers must pass
+    the right ones.  With ``NUMBA_DISABLE_JIT=1`` the function is not compiled.
     """
     _require_arrays(type(policy).__name__, state)
     importlib.import_module("numba")
@@ -95,7 +96,7 @@ def key_of(function: Callable[..., Any], policy: Any, state: Any, *arguments: An
     >>> short == long
     True
     """
-    typeof = importlib.import_module("numba").typeof
+    typeof = importlib.import_module(f"{__package__}.located_type").typeof
     signature = tuple(_type_of(argument, typeof) for argument in (policy, state, *arguments))
     return function, tuple(dict.fromkeys((*classes_of(policy), *classes_of(state)))), signature
 
@@ -110,7 +111,7 @@ def _type_of(value: Any, typeof: Callable[[Any], Any]) -> Any:
 
 def _outline(value: Any, typeof: Callable[[Any], Any]) -> Any:
     """Return what decides about numba's type of a value, quickly if that consists of arrays."""
-    if is_named_tuple(value):
+    if isinstance(value, tuple):
         return type(value), *(_outline(part, typeof) for part in value)
     if isinstance(value, np.ndarray):
         return type(value), value.dtype, value.dtype.isalignedstruct, value.ndim, value.flags.num
@@ -118,7 +119,7 @@ def _outline(value: Any, typeof: Callable[[Any], Any]) -> Any:
 
 
 def _require_arrays(owner: str, state: Any) -> None:
-    for path, part in walk(state):
+    for path, part in walk(state[0] if type(state) is tuple else state):
         if not is_named_tuple(part) and not isinstance(part, np.ndarray | None):
             raise TypeError(f"{owner}: {path} must be a NumPy array, or a NamedTuple of them, got {part!r}")
 

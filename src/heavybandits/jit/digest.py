@@ -38,7 +38,7 @@ def digest(function: Any, classes: Iterable[type] = ()) -> str:
     reader = _Reader()
     parts = [reader.described(thing) for thing in (function, *classes)]
     parts += reader.read()
-    parts += [reader.code(_room(name)) for name in ("fast_path", "public_path", "register")]
+    parts += [reader.code(_room(name)) for name in ("fast_path", "public_path", "register", "located_type")]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 

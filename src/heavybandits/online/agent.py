@@ -164,9 +164,7 @@ class Agent(BaseAgent):
     def _calls(self, state: Any) -> tuple[Call, Call]:
         return calls_on_arms(self._bare, state, self._rng)
 
-    def _adopt(self, state: Any) -> None:
-        super()._adopt(state)
-        self._pending = find_pending(self._state)
+    _pending_in = staticmethod(find_pending)
 
     def _change_over(self) -> None:
         super()._change_over()
@@ -202,7 +200,7 @@ class Agent(BaseAgent):
         self._acquire()
         try:
             n_arms = len(self._labels)
-            slot = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, n_arms, -1)
+            slot = self._decide(self._bare, self._located, self._seen, self._rng, n_arms, -1)
             label = self._label(slot)
             self._awaited.add(slot, self._pending.awaited)
             if self._better is not None:
@@ -241,7 +239,7 @@ class Agent(BaseAgent):
             try:
                 if names is not None:
                     restrict = self._restrict(slots, self._state)
-                call = self._bare, self._state, self._pending, self._seen, self._rng, len(self._labels)
+                call = self._bare, self._located, self._seen, self._rng, len(self._labels)
                 slot, made, drawn = self._decided(slots, given, key, asks or self.draws, self._label, *call)
             finally:
                 if restrict is not None:
@@ -334,7 +332,7 @@ class Agent(BaseAgent):
             self._restrict(among, state)
         if asks and drawn is not None:
             drawn[0] = ASKED
-        slot: int = self._decide(self._bare, state, find_pending(state), self._seen, rng, len(self._labels), -1)
+        slot: int = self._decide(self._bare, self._locate(state), self._seen, rng, len(self._labels), -1)
         return slot, None if drawn is None or drawn[0] < 0.0 else drawn
 
     def _slots(self, names: list[Any]) -> list[int]:
@@ -419,7 +417,7 @@ class Agent(BaseAgent):
             self._awaited.take(slot, self._pending.awaited, propensity)
         elif self._pending.awaited is not None:
             self._pending.awaited[slot] = 0.0  # nobody drew the arm for this reward
-        self._learn_from(self._bare, self._state, self._pending, slot, reward, selected)
+        self._learn_from(self._bare, self._located, slot, reward, selected)
         if self._ledger is not None:
             self._ledger.learn(str(self._labels[slot]), reward)
         self._pulls[slot] += 1
@@ -487,7 +485,7 @@ class Agent(BaseAgent):
                 raise ValueError(f"Agent: arm must have a reward to be corrected, got {arm!r} without one")
             interpreted(self.policy.forget)(self._state, slot, learned)
             if reward is not None:
-                self._learn_from(self._bare, self._state, self._pending, slot, reward, False)
+                self._learn_from(self._bare, self._located, slot, reward, False)
                 return
             self._pulls[slot] -= 1
             interpreted(note)(self._pending, slot, 0, 1)

@@ -25,6 +25,7 @@ from ..algorithms.parts.state.tree import SMOOTHING, pools, reseed, streams, wit
 from ..algorithms.registry import names_of
 from ..jit.background_compile import Call, code_at_hand, warn_that_nothing_compiles
 from ..jit.compiled import without_text
+from ..jit.located import Located
 from ..protocols import FloatArray, is_randomised
 from . import file
 from .arguments import policy_of, set_key
@@ -70,10 +71,20 @@ class BaseAgent(ABC):
 
     def _hold(self, state: Any) -> None:
         """Use this state, whose arrays have the types of the current one, with the current code."""
-        self._state, self._pools = state, list(pools(state))
+        self._state, self._pools, self._located = state, list(pools(state)), self._locate(state)
+        _, self._pending = self._located
         # Another policy may overrule one of ours inside it, so it must tell for itself.
         tells = _is_ours(self.policy) or (hasattr(state, "propensity") and not _is_ours(state))
         self._drawn = find_propensities(state) if tells else None
+
+    @staticmethod
+    @abstractmethod
+    def _pending_in(state: Any) -> Any:
+        """Return the parts of a state that concern pending decisions."""
+
+    def _locate(self, state: Any) -> Located:
+        """Return a state as code takes it: located, with these parts of it."""
+        return Located((state, self._pending_in(state)))
 
     def _decide_asking(self, *arguments: Any) -> tuple[int, FloatArray | None]:
         """Return the policy's choice, and the probabilities by which it was drawn; None if it was not drawn."""

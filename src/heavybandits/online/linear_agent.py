@@ -178,18 +178,16 @@ class LinearAgent(BaseAgent):
         self._awaited, self._floor = PendingRows(parts["pending"]), Floor.loaded(parts)
         self._go_on(parts["policy"], parts["horizon"], parts["seen"], parts["rng"], parts["state"])
 
-    def _hold(self, state: Any) -> None:
-        super()._hold(state)
-        self._pending = find_asking(state)
+    _pending_in = staticmethod(find_asking)
 
     def _forms(self, state: Any) -> Iterable[Any]:
         return (with_propensities(state, self._n_rows),)
 
     def _calls(self, state: Any) -> tuple[Call, Call]:
-        pending, row = find_asking(state), np.zeros(self.n_features)
+        parts, row = (state, find_asking(state)), np.zeros(self.n_features)
         return (
-            (decide_row, self._bare, state, pending, row[None], 0, self._rng, 0),
-            (learn_row, self._bare, state, pending, row, 0.0, True),
+            (decide_row, self._bare, parts, row[None], 0, self._rng, 0),
+            (learn_row, self._bare, parts, row, 0.0, True),
         )
 
     def select(self, features: Any) -> Any:
@@ -242,7 +240,7 @@ class LinearAgent(BaseAgent):
         """Make a decision among rows, and return it with its row."""
         given = -1 if row is None else rows.names.index(row)
         self._make_room_for(rows)
-        call = self._bare, self._state, self._pending, rows.features, self._seen, self._rng
+        call = self._bare, self._located, rows.features, self._seen, self._rng
         slots = range(len(rows.names))
         played, made, _ = self._decided(slots, given, key, asks, lambda chosen: self._name(chosen, rows), *call)
         self._change_over()
@@ -271,7 +269,7 @@ class LinearAgent(BaseAgent):
     def _peek_row(self, rows: FeatureRows, state: Any) -> Any:
         """Return the name of the row that would be selected with this state, which may be changed."""
         state, rng = with_rows(state, max(self._n_rows, len(rows.features))), copy.deepcopy(self._rng)
-        row = self._decide(self._bare, state, find_asking(state), rows.features, self._seen, rng, -1)
+        row = self._decide(self._bare, self._locate(state), rows.features, self._seen, rng, -1)
         taken = self._floor.peek(range(len(rows.names)))
         return self._name(row if taken is None else taken, rows)
 
@@ -346,7 +344,7 @@ class LinearAgent(BaseAgent):
         if self._pools:
             self._make_room()
         settles = settled is not None
-        if not self._learn_from(self._bare, self._state, self._pending, x, reward, settles):
+        if not self._learn_from(self._bare, self._located, x, reward, settles):
             raise culprit_of(x)
         self._seen += 1
         if settles:

@@ -109,7 +109,9 @@ class LipschitzAgent(BaseAgent):
 
     def _adopt(self, state: Any) -> None:
         super()._adopt(state)
-        self._pending, self._room = find_pending(state), _room_for(state) or LARGEST_COUNT
+        self._room = _room_for(state) or LARGEST_COUNT
+
+    _pending_in = staticmethod(find_pending)
 
     def _calls(self, state: Any) -> tuple[Call, Call]:
         return calls_on_arms(self._bare, state, self._rng)
@@ -165,7 +167,7 @@ class LipschitzAgent(BaseAgent):
         """
         with self._lock:
             state, rng = copy.deepcopy((self._state, self._rng))
-            cell = self._decide(self._bare, state, find_pending(state), self._seen, rng, self._room, -1)
+            cell = self._decide(self._bare, self._locate(state), self._seen, rng, self._room, -1)
             return self._point(state, cell)
 
     def _point(self, state: Any, cell: int) -> FloatArray:
@@ -235,7 +237,7 @@ class LipschitzAgent(BaseAgent):
         return tuple(point.tolist())
 
     def _choose(self) -> int:
-        cell: int = self._decide(self._bare, self._state, self._pending, self._seen, self._rng, self._room, -1)
+        cell: int = self._decide(self._bare, self._located, self._seen, self._rng, self._room, -1)
         return cell
 
     def _cell_at(self, x: Point) -> int:
@@ -255,7 +257,7 @@ class LipschitzAgent(BaseAgent):
     def _learn(self, cell: int, reward: float, selected: bool) -> None:
         if self._pools:
             self._make_room()
-        self._learn_from(self._bare, self._state, self._pending, cell, reward, selected)
+        self._learn_from(self._bare, self._located, cell, reward, selected)
         self._pulls[cell] += 1
         self._seen += 1
         if selected:

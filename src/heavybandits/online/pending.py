@@ -2,6 +2,8 @@
 
 For arms counts are enough, because any reward of an arm settles any of its decisions.  Policies that draw arms at
 random weight a reward by the propensity of its decision, its probability; these wait in a queue per arm.
+
+The code gets a state with its parts that concern pending decisions, as a :class:`~heavybandits.jit.located.Located`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.parts.choice.pending import Pending, ask, find_pending, note
+from ..algorithms.parts.choice.pending import ask, find_pending, note
 from ..algorithms.parts.choice.pending_rows import ask as ask_row
 from ..algorithms.parts.choice.pending_rows import settle as settle_row
 from ..protocols import FloatArray
@@ -25,8 +27,9 @@ LARGEST_FEATURE = 1e100  # squares of larger ones, and products of those, might 
 REFUSED = -1  # returned instead of a row
 
 
-def decide(policy: Any, state: Any, pending: Pending, t: int, rng: Any, n_arms: int, given: int) -> int:
+def decide(policy: Any, located: Any, t: int, rng: Any, n_arms: int, given: int) -> int:
     """Return the arm that the policy selects, and record a decision for it, or for the arm ``given`` instead."""
+    state, pending = located
     arm: int = policy.select(state, t, rng)
     decided = arm if given < 0 else given
     if 0 <= decided < n_arms:
@@ -34,19 +37,20 @@ def decide(policy: Any, state: Any, pending: Pending, t: int, rng: Any, n_arms: 
     return arm
 
 
-def learn(policy: Any, state: Any, pending: Pending, arm: int, reward: float, selected: bool) -> None:
+def learn(policy: Any, located: Any, arm: int, reward: float, selected: bool) -> None:
     """Let the policy learn from a reward; if a selection led to it, it settles a decision."""
+    state, pending = located
     note(pending, arm, -1 if selected else 0, 0)  # in any case, since the new pull may decide a tie
     policy.update(state, arm, reward)
 
 
 def calls_on_arms(policy: Any, state: Any, rng: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Return these two functions, with arguments of the types that they are called with."""
-    pending = find_pending(state)
-    return (decide, policy, state, pending, 0, rng, 0, 0), (learn, policy, state, pending, 0, 0.0, True)
+    parts = state, find_pending(state)
+    return (decide, policy, parts, 0, rng, 0, 0), (learn, policy, parts, 0, 0.0, True)
 
 
-def decide_row(policy: Any, state: Any, pending: Any, features: FloatArray, t: int, rng: Any, given: int) -> int:
+def decide_row(policy: Any, located: Any, features: FloatArray, t: int, rng: Any, given: int) -> int:
     """Return the row that the policy selects, and record a decision for it, or for the row ``given`` instead.
 
     If a feature is not a number or too large, return ``REFUSED`` and record nothing.
@@ -55,6 +59,7 @@ def decide_row(policy: Any, state: Any, pending: Any, features: FloatArray, t: i
         for j in range(features.shape[1]):
             if not abs(features[i, j]) <= LARGEST_FEATURE:
                 return REFUSED
+    state, pending = located
     row: int = policy.select(state, features, t, rng)
     decided = row if given < 0 else given
     if 0 <= decided < features.shape[0]:
@@ -62,11 +67,12 @@ def decide_row(policy: Any, state: Any, pending: Any, features: FloatArray, t: i
     return row
 
 
-def learn_row(policy: Any, state: Any, pending: Any, x: FloatArray, reward: float, settles: bool) -> bool:
+def learn_row(policy: Any, located: Any, x: FloatArray, reward: float, settles: bool) -> bool:
     """Let the policy learn from the reward of a row, unless a feature is refused, and return whether it did."""
     for i in range(len(x)):
         if not abs(x[i]) <= LARGEST_FEATURE:
             return False
+    state, pending = located
     policy.update(state, x, reward)
     if settles:
         settle_row(pending, x)
