@@ -270,7 +270,7 @@ def test_a_fixed_schema_refuses_other_attributes() -> None:
 
 
 def test_policies_that_keep_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match="one to which features can be added"):
+    with pytest.raises(ValueError, match="one to which features can be added, such as 'linear-auto'"):
         hb.LinearAgent(hb.make("greedy-huber"), arms=["a"])
 
 

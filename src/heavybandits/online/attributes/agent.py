@@ -107,7 +107,8 @@ class AttributeAgent(LinearAgent):
             self._widened(n_features + 1, self._encoder)
         except ValueError:
             raise ValueError(
-                f"LinearAgent: policy must be one to which features can be added, got {policy!r}"
+                "LinearAgent: policy must be one to which features can be added, such as 'linear-auto', 'lin-ucb' or "
+                f"'lin-ts', all without an intercept, got {policy!r}"
             ) from None
 
     def _parts(self) -> dict[str, Any]:
