@@ -33,6 +33,16 @@ def test_a_row_has_the_arm_the_visitor_and_their_products() -> None:
     assert labelled(encoder, table[1]) == {"a": 1, "age": 1, "a: age": 1, "country = CA": 1, "a: country = CA": 1}
 
 
+def test_products_belong_to_their_arm_or_to_the_attribute_by_which_arms_are_known() -> None:
+    known = encoder_of("a", "b")
+    rows(known, {"country": "CA"}, a=None, b=None)
+    free = Encoder({})
+    rows(free, {"country": "CA"}, x={"topic": "sport"}, y={"topic": "arts"})
+    for encoder, owners in ((known, ["a", "b"]), (free, ["topic = sport", "topic = arts"])):
+        found = {encoder.labels[product]: encoder.labels[owner] for product, owner in encoder.owners.items()}
+        assert found == {f"{owner}: country = CA": owner for owner in owners}
+
+
 def test_attributes_may_be_left_out() -> None:
     encoder = encoder_of("a")
     rows(encoder, {"age": 30, "country": "CA"}, a=None)

@@ -7,7 +7,7 @@ rows are stored in a form that depends on the number of features.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,17 @@ from ...protocols import is_named_tuple
 from ._design import Design
 from ._level_set.kept_rows import Rows
 from ._level_set.level_set import Arms
-from ._level_set.robust_line import SPARSE_SHARE, Model
+from ._level_set.product_ridge import own_ridge
+from ._level_set.robust_line import SPARSE_SHARE, Model, is_product
+
+NO_PRODUCTS: Mapping[int, int] = {}
 
 
-def widened(old: Any, fresh: Any, n_features: int, products: Sequence[int] = ()) -> Any:
+def widened(old: Any, fresh: Any, n_features: int, owners: Mapping[int, int] = NO_PRODUCTS) -> Any:
     """Return a state of ``n_features`` with as many as a ``fresh`` state has; the new ones are about 1 in size.
 
-    ``products`` are those features that are products of others; where a policy cares, it shrinks them more.
+    ``owners`` says of each product of an arm and a visitor which feature says that it is this arm; where a policy
+    cares, it shrinks products more.
 
     Refuse a state that keeps something else beside the features of a row, such as an intercept or its reward.
 
@@ -41,9 +45,9 @@ def widened(old: Any, fresh: Any, n_features: int, products: Sequence[int] = ())
     if isinstance(old, Rows):
         return _widened_rows(old, fresh)
     if is_named_tuple(old):
-        made = type(old)(*(widened(*fields, n_features, products) for fields in zip(old, fresh, strict=True)))
+        made = type(old)(*(widened(*fields, n_features, owners) for fields in zip(old, fresh, strict=True)))
         if isinstance(made, Model | Design):
-            _extend_ridge(made, len(old.inverse), list(products))
+            _extend_ridge(made, len(old.inverse), owners)
         return made
     if old is None or old.shape == fresh.shape:
         return old
@@ -59,15 +63,17 @@ def _embedded(old: Any, fresh: Any) -> Any:
     return made
 
 
-def _extend_ridge(made: Any, known: int, products: list[int]) -> None:
+def _extend_ridge(made: Any, known: int, owners: Mapping[int, int]) -> None:
     """Give new features the ridge of features that are about 1 in size, and put it into the inverses."""
     new = np.arange(known, len(made.inverse))
     if isinstance(made, Model):
-        made.product[products] = 1
+        for feature, owner in owners.items():
+            made.owner[feature] = made.owner[owner] = owner
     if isinstance(made, Model) and made.ridge[0] > 0.0:
         made.square[new] = 1.0
-        shares = (made.ridge[:known] / made.square[:known])[made.product[:known] == 0]
-        made.ridge[new] = np.where(made.product[new] == 0, np.max(shares), made.product_ridge[0])
+        share = max(made.ridge[i] / made.square[i] for i in range(known) if not is_product(made, i))
+        for i in range(known, len(made.inverse)):
+            made.ridge[i] = own_ridge(made, i, made.product_ridge[0]) if is_product(made, i) else share
         made.inverse[new, new] = 1.0 / made.ridge[new]
     made.asked[new, new] = made.inverse[new, new]
 

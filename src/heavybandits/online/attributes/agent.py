@@ -348,7 +348,7 @@ class AttributeAgent(LinearAgent):
     def _widened(self, n_features: int, encoder: Encoder) -> Any:
         """Return the state with so many features, which are those of an encoder."""
         fresh = with_rows(fresh_state(self.policy, n_features, self.horizon), self._n_rows)
-        wide = widened(without_propensities(self._state), fresh, self.n_features, encoder.products)
+        wide = widened(without_propensities(self._state), fresh, self.n_features, encoder.owners)
         (state,) = self._forms(wide)
         return state
 

@@ -181,9 +181,10 @@ class Encoder:
         return {**self._schema, **seen}
 
     @property
-    def products(self) -> list[int]:
-        """The columns that are products of others."""
-        return self._products.ravel().tolist()
+    def owners(self) -> dict[int, int]:
+        """The columns that are products, each with that of its arm, or of the attribute by which arms are known."""
+        partners = self._arm_columns or self._offer_columns
+        return {column: owner for owner, line in zip(partners, self._products.tolist(), strict=True) for column in line}
 
     @property
     def left_out(self) -> list[str]:

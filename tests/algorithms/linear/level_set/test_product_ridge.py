@@ -7,22 +7,42 @@ import pytest
 from scipy import stats
 
 import heavybandits as hb
-from heavybandits.algorithms.linear._level_set.product_ridge import count_products, evidence
+from heavybandits.algorithms.linear._level_set.product_ridge import count_products, evidence, own_ridge
+from heavybandits.algorithms.linear._level_set.sets import unexplored_row
 from heavybandits.algorithms.linear._widening import widened
 from heavybandits.protocols import FloatArray
 
-PRODUCTS = np.array([0, 0, 0, 1, 1, 1, 1, 1, 1])
+OWNERS = np.array([0, 1, 2, 0, 0, 1, 1, 2, 2])
+PRODUCTS = np.arange(3, 9)
 
 
 def taught(effects: FloatArray, n: int, name: str = "linear-auto-mean", seed: int = 0) -> Any:
-    """Return a state after n rewards of rows with three features and six products."""
+    """Return a state after n rewards of rows with three features and two products of each."""
     policy, rng = hb.make(name), np.random.default_rng(seed)
-    state = policy.init(len(PRODUCTS), None)
-    state.model.product[:] = PRODUCTS
+    state = policy.init(len(OWNERS), None)
+    state.model.owner[:] = OWNERS
     for _ in range(n):
-        x = rng.normal(size=len(PRODUCTS))
+        x = rng.normal(size=len(OWNERS))
         policy.update(state, x, x @ effects + rng.standard_t(3))
     return state
+
+
+LEVELS, ARMS = 8, 5
+N_LEVELS_FEATURES = ARMS + LEVELS * (1 + ARMS)
+
+
+def visited_by_levels(policy: Any) -> Any:
+    """Return a fresh state for arms, visitors of one level each, and products of both."""
+    state = policy.init(N_LEVELS_FEATURES, None)
+    state.model.owner[:ARMS] = range(ARMS)
+    state.model.owner[ARMS + LEVELS :] = np.tile(range(ARMS), LEVELS)
+    return state
+
+
+def row_of(arm: int, level: int) -> FloatArray:
+    x = np.zeros(N_LEVELS_FEATURES)
+    x[[arm, ARMS + level, ARMS + LEVELS + ARMS * level + arm]] = 1.0
+    return x
 
 
 def shares(state: Any) -> FloatArray:
@@ -36,11 +56,12 @@ def test_evidence_is_the_likelihood_of_normal_rewards() -> None:
     state.rows.image[:] = x.T @ y
     variance = state.numbers[0].scale ** 2
     found, expected = [], []
-    for ratio in (1.0, 4.0, 1.0 / 64.0):
-        ridge = state.model.ridge * np.where(PRODUCTS > 0, ratio, 1.0)
+    for share in (1.0, 4.0, 1.0 / 64.0, 1e6):
+        ridge = state.model.ridge.copy()
+        ridge[PRODUCTS] = min(share, 8.0 * (1.0 + (40.0 / 12.0) ** 2)) * state.model.square[PRODUCTS]
         covariance = variance * (np.eye(40) + x / ridge @ x.T)
         expected.append(stats.multivariate_normal.logpdf(y, cov=covariance))
-        found.append(evidence(state, ratio, count_products(state)))
+        found.append(evidence(state, share))
     np.testing.assert_allclose(np.diff(found), np.diff(expected), rtol=1e-6)
 
 
@@ -55,16 +76,51 @@ def test_products_without_effect_are_shrunk_more(name: str, n: int) -> None:
 
 
 def test_useless_products_that_are_mostly_zero_still_count_as_a_parameter() -> None:
-    policy, rng, levels, arms = hb.make("linear-auto-mean"), np.random.default_rng(0), 8, 5
-    state = policy.init(levels * (1 + arms), None)
-    state.model.product[levels:] = 1
-    played = np.zeros(levels * (1 + arms))
+    policy, rng = hb.make("linear-auto-mean"), np.random.default_rng(0)
+    state, played = visited_by_levels(policy), np.zeros(N_LEVELS_FEATURES)
     for _ in range(400):
-        level, x = rng.integers(levels), np.zeros(levels * (1 + arms))
-        x[[level, level + levels * (1 + rng.integers(arms))]] = 1.0
+        level = int(rng.integers(LEVELS))
+        x = row_of(int(rng.integers(ARMS)), level)
         policy.update(state, x, float(level) + rng.normal())
         played += x
-    assert 1.0 < (played / state.model.ridge)[levels:].sum() < 10.0
+    assert 1.0 < (played / state.model.ridge)[ARMS + LEVELS :].sum() < 10.0
+
+
+def test_the_ridge_of_products_grows_with_the_rewards_of_their_arm() -> None:
+    model = hb.make("linear-auto").init(len(OWNERS), None).model
+    model.owner[:], model.square[:], model.played[:3] = OWNERS, 2.0, (0.0, 12.0, 120.0)
+    assert [own_ridge(model, product, 500.0) for product in (3, 5, 7)] == [16.0, 32.0, 1000.0]
+
+
+def test_what_some_arms_tell_does_not_shrink_the_products_of_another() -> None:
+    policy, rng = hb.make("linear-auto"), np.random.default_rng(0)
+    state = visited_by_levels(policy)
+    for t in range(800):
+        level = int(rng.integers(LEVELS))
+        arm = ARMS - 1 if t < 3 else rng.integers(ARMS - 1)
+        policy.update(state, row_of(int(arm), level), float(level) + rng.standard_t(3))
+    products = shares(state)[ARMS + LEVELS :].reshape(LEVELS, ARMS)
+    assert products[:, :-1].min() > 100.0
+    np.testing.assert_allclose(products[:, -1], 8.0 * (1.0 + 3.0**2 / 12.0**2))
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_an_arm_that_may_suit_some_visitors_gets_an_eighth_of_its_turns(is_late: bool) -> None:
+    policy = hb.make("linear-auto")
+    state, rows = visited_by_levels(policy), np.array([row_of(arm, 0) for arm in range(ARMS)])
+    policy.update(state, rows[0], 0.0)
+    chosen = []
+    for _ in range(200):
+        chosen.append(unexplored_row(state, rows))
+        if is_late:
+            state.model.ask(rows[chosen[-1]] if chosen[-1] >= 0 else rows[0])
+        else:
+            policy.update(state, rows[chosen[-1]] if chosen[-1] >= 0 else rows[0], 0.0)
+            state.numbers[0].clock = 1  # the line stays young
+    for arm in range(1, ARMS):
+        turns = [t + 1 for t, row in enumerate(chosen) if row == arm]
+        np.testing.assert_allclose(turns, ARMS * np.array([3, 11, 19, 27, 35]), atol=ARMS)
+    assert 0 not in chosen
 
 
 def test_the_line_is_that_of_its_ridge() -> None:
@@ -80,9 +136,11 @@ def test_the_line_is_that_of_its_ridge() -> None:
 def test_new_products_have_the_ridge_of_products() -> None:
     policy = hb.make("linear-auto")
     state = taught(np.array([2.0, -1.0, 1.0, *[0.0] * 6]), 150, "linear-auto")
-    products = [*np.flatnonzero(PRODUCTS), 10]
-    wide = shares(widened(state, policy.init(11, None), 9, products))
-    assert wide[10] == wide[8] > wide[9] == wide[:3].max()
+    owners = {**dict(zip(PRODUCTS.tolist(), OWNERS[PRODUCTS].tolist(), strict=True)), 10: 2, 11: 9}
+    wide = widened(state, policy.init(12, None), 9, owners)
+    assert wide.model.owner.tolist() == [*OWNERS, 9, 2, 9]
+    assert shares(wide)[10] == shares(wide)[8] > 8.0 == shares(wide)[11]  # the last arm has no reward
+    assert shares(wide)[9] == shares(wide)[:3].max()
 
 
 def test_without_products_there_is_no_ridge_for_them() -> None:
@@ -91,16 +149,16 @@ def test_without_products_there_is_no_ridge_for_them() -> None:
     for _ in range(60):
         x = rng.normal(size=3)
         policy.update(state, x, x.sum() + rng.normal())
-    assert count_products(state) == 0
+    assert count_products(state.model) == 0
     assert shares(state).max() == pytest.approx(state.model.product_ridge[0])
 
 
 def test_equal_rewards_and_huge_ones_do_no_harm() -> None:
     policy, rng = hb.make("linear-auto"), np.random.default_rng(0)
     for size in (0.0, 1e-200, 1e200):
-        state = policy.init(len(PRODUCTS), None)
-        state.model.product[:] = PRODUCTS
+        state = policy.init(len(OWNERS), None)
+        state.model.owner[:] = OWNERS
         for t in range(60):
-            policy.update(state, rng.normal(size=len(PRODUCTS)), size * (t % 3))
+            policy.update(state, rng.normal(size=len(OWNERS)), size * (t % 3))
         assert np.isfinite(shares(state)).all()
         assert np.isfinite(state.model.line.slope).all()

@@ -36,7 +36,7 @@ from .level_set import RENEWAL, update_kept
 from .line_fit import complete, loss_of, reweigh, write_residuals
 from .line_shrinkage import begin_shrinkage, renew_shrinkage, write_inverse
 from .pending_line import renew_pending
-from .product_ridge import count_products, learn_product_ridge
+from .product_ridge import count_products, learn_product_ridge, own_ridge
 from .robust_line import (
     RIDGE_SHARE,
     approach,
@@ -46,6 +46,7 @@ from .robust_line import (
     fill_squares,
     follow,
     forget,
+    is_product,
     predict,
     renew_offset,
     restrain,
@@ -117,6 +118,8 @@ def learn_line(state: LinearSets, x: FloatArray, reward: float) -> None:
             numbers.scale = max(numbers.scale * growth, numbers.floor)
     if numbers.clock % RENEWAL == 0:
         renew_offset(model)
+    for i in range(len(x)):
+        model.played[i] += 1.0 if x[i] != 0.0 else 0.0
     update_kept(state.arms, model, step)
     learn_spread(state.spreads, 0, y)
     has_room = keep(state.rows, x, y)
@@ -135,7 +138,7 @@ def shrink(state: LinearSets) -> None:
     """Decide anew how much to shrink the line or, if there are products of features, these alone."""
     numbers = state.numbers[0]
     variance = numbers.scale * numbers.scale / state.laws[numbers.law][INFORMATION]
-    if count_products(state) > 0:
+    if count_products(state.model) > 0:
         write_inverse(state.rows, state.model.inverse, state.shrinkage.gram)
         learn_product_ridge(state)
         invert(state.rows.gram, state.model.inverse)
@@ -186,7 +189,7 @@ def fit(state: LinearSets, by_means: bool) -> None:
     else:
         fit_locations(state, n - parameters, spread, begins, filled)
     complete(rows, model, line, state.laws[numbers.law], numbers.scale, state.shrinkage.gram)
-    if count_products(state) > 0:
+    if count_products(state.model) > 0:
         learn_product_ridge(state)
     invert(rows.gram, model.inverse)
     restrain(model)
@@ -272,24 +275,25 @@ def learn_ridge(state: LinearSets, law: FloatArray, parameters: float, filled: f
     model, slope, d = state.model, state.model.line.slope, len(state.model.ridge)
     variance = numbers.scale * numbers.scale / law[INFORMATION]
     size, caution, freedom = 0.0, CAUTION, parameters - 1.0
-    n_others = d - count_products(state)
+    n_others = d - count_products(model)
     for i in range(d):
-        if model.product[i] > 0:
+        if is_product(model, i):
             freedom -= 1.0 - min(model.ridge[i] * model.inverse[i, i], 1.0)
     if is_young(state, parameters):
         # P is mostly that of the ridge then, and a share of its size would fade away from fit to fit.
         caution = 1.0
         for i in range(d):
-            if model.product[i] == 0:
+            if not is_product(model, i):
                 size += model.square[i] * (slope[i] * slope[i]) / max(freedom, 1.0)
         size = max(size, variance / filled)
     else:
         for i in range(d):
-            if model.product[i] == 0:
+            if not is_product(model, i):
                 size += model.square[i] * (slope[i] * slope[i] + variance * model.inverse[i, i]) / n_others
     if 0.0 < size < math.inf:
         share = max(RIDGE_SHARE, caution * variance / size)
         if numbers.fitted == 0 or n_others == d:
             model.product_ridge[0] = share
         for i in range(d):
-            model.ridge[i] = (share if model.product[i] == 0 else model.product_ridge[0]) * model.square[i]
+            own = own_ridge(model, i, model.product_ridge[0]) if is_product(model, i) else share * model.square[i]
+            model.ridge[i] = own

@@ -32,8 +32,9 @@ from .pending_line import change_pending, count_pending, joint_mean, learn_besid
 
 RIDGE_SHARE = 1e-6  # the least ridge, as a share of a feature's mean square
 LEAST_SQUARE = 1e-80  # if rows of 1e-100 set the ridge, a row of 1e100 would have an infinite leverage
+NOBODY = -1  # owner of features that all arms share
 SPARSE_SHARE = 4  # a row is sparse if at most one in so many of its features differs from the origin
-VECTORS = ("ridge", "square", "offered", "origin", "offset", "shift", "pull", "missing", "anchor", "alone")
+VECTORS = ("ridge", "square", "played", "offered", "origin", "offset", "shift", "pull", "missing", "anchor", "alone")
 
 
 class Line(NamedTuple):
@@ -52,8 +53,9 @@ class Model(NamedTuple):
     inverse: FloatArray  # (d, d): P
     ridge: FloatArray  # (d,): 0 until there is a row that is not all 0
     square: FloatArray  # (d,): mean square of each feature where it is not zero
-    offered: FloatArray  # (d,): how often random rows would have had a feature that no row played has had
-    product: IntArray  # (d,): 1 if the feature is a product of others; see product_ridge
+    played: FloatArray  # (d,): number of rewards of rows in which the feature was not zero
+    offered: FloatArray  # (d,): how often random rows would have had a feature that is played rarely or not at all
+    owner: IntArray  # (d,): the arm's own feature, for this one and its products with visitors; -1 for all others
     product_ridge: FloatArray  # array of length one: the ridge of products, as a share of their mean squares
     origin: FloatArray  # (d,): o, which sparse rows mostly agree with
     offset: FloatArray  # (d,): q
@@ -89,9 +91,10 @@ class Model(NamedTuple):
         self.pending[0] = max(self.pending[0] - 1, 0)
 
     def check(self, fresh: Model, n_arms: int) -> None:
-        """Refuse an impossible number of pending rows, and features that are neither products nor not."""
+        """Refuse an impossible number of pending rows or rewards, and owners that do not exist."""
         require_within("pending", self.pending, 0, LARGEST_COUNT)
-        require_within("product", self.product, 0, 1)
+        require_within("owner", self.owner, NOBODY, len(self.owner) - 1)
+        require_within("played", self.played, 0.0, LARGEST_COUNT)
         require_within("product_ridge", self.product_ridge, 0.0, math.inf)
         pending = int(self.pending[0])
         require_within("counted", self.counted, 0 if pending <= 1 else pending, pending)
@@ -118,13 +121,19 @@ def init_model(n_features: int) -> Model:
     matrices = {name: np.zeros((d, d)) for name in ("inverse", "asked", "waiting", "factor")}
     return Model(
         line=init_line(d),
-        product=np.zeros(d, np.int64),
+        owner=np.full(d, NOBODY),
         product_ridge=np.zeros(1),
         pending=np.zeros(1, np.int64),
         counted=np.zeros(1, np.int64),
         **vectors,
         **matrices,
     )
+
+
+@compilable
+def is_product(model: Model, feature: int) -> bool:
+    """Return whether a feature is the product of an arm's own feature and another."""
+    return bool(model.owner[feature] != NOBODY and model.owner[feature] != feature)
 
 
 @rarely_called

@@ -14,12 +14,13 @@ from .kept_rows import Rows, init_rows
 from .level_set import Arms, init_arms
 from .line_shrinkage import Shrinkage, init_shrinkage
 from .pending_line import count_pending
-from .robust_line import Model, dimension, init_model
+from .robust_line import Model, dimension, init_model, is_product
 from .two_piece_laws import INFORMATION, LEAST_SQUARES, two_piece_table
 
 SPANNED_FEATURES = 12  # up to so many, rows first span the space, without regard to rewards
 YOUNG_REWARDS = 8.0  # rewards per parameter at which a line is no longer young; half as many with few parameters
 OVERDUE = 3.0  # times that random rows would have had a feature before a row is played because of it
+LEAST_TURN = 8.0  # the same for each time that an arm has been played: it gets an eighth of its turns at least
 NOISY_LEVERAGE = 0.5  # that of two rewards; rows with a larger one, among many features, have normal widths
 UNTOUCHED = 1.0 - 1e-9  # of 1: what a feature has of its first variance if no row had it
 LARGEST_REWARD = 1e150  # rewards are clipped to this, so that their squares are finite
@@ -119,30 +120,46 @@ def is_young(state: LinearSets, parameters: float) -> bool:
 
 
 @compilable
+def due_after(model: Model, feature: int) -> float:
+    """Return how often random rows may have a feature before it is overdue; pending rows must have been counted.
+
+    Of the features that arms do not share, only those that say which arm it is are waited for, not their products.
+    """
+    if model.owner[feature] == feature:
+        pending = model.missing[feature] + model.counted[0] * model.anchor[feature] if model.pending[0] > 0 else 0.0
+        return float(OVERDUE + LEAST_TURN * (model.played[feature] + pending))
+    if model.line.centre[feature] != 0.0 or is_product(model, feature):
+        return math.inf
+    inverse = model.inverse if model.pending[0] == 0 else model.asked
+    return OVERDUE if inverse[feature, feature] * model.ridge[feature] > UNTOUCHED else math.inf
+
+
+@compilable
 def unexplored_row(state: LinearSets, features: FloatArray) -> int:
     """Return the row with the most features that are overdue, while the line is young; -1 if there is none.
 
     The ridge of a young line follows from the effects seen so far.  If the first arms happen to be equal, it would take
     it for granted that all others are, too, and never play them.  A feature that no row played has had is overdue once
     three rows would have had it, had they been drawn at random: rows that change mostly explore by themselves.
-    Products of features are no features of their own.
+    Arms that may suit some visitors, as products of features say, are overdue again and again: the first visitors may
+    have been the wrong ones.
     """
     model, line = state.model, state.model.line
-    never_played = 0
+    watched = 0
     for i in range(len(line.centre)):
-        never_played += 1 if line.centre[i] == 0.0 and model.product[i] == 0 else 0
-    if never_played == 0 or state.numbers[0].clock == 0 or not is_young(state, dimension(model)):
+        watched += 1 if model.owner[i] == i or (line.centre[i] == 0.0 and not is_product(model, i)) else 0
+    if watched == 0 or state.numbers[0].clock == 0 or not is_young(state, dimension(model)):
         return -1
     if model.pending[0] > 0:
         count_pending(model)
-    inverse, best, most = model.inverse if model.pending[0] == 0 else model.asked, -1, 0
+    best, most = -1, 0
     for a in range(len(features)):
         new = 0
         for i in range(len(line.centre)):
-            is_new = features[a, i] != 0.0 and line.centre[i] == 0.0 and model.product[i] == 0
-            if is_new and inverse[i, i] * model.ridge[i] > UNTOUCHED:
+            limit = due_after(model, i) if features[a, i] != 0.0 else math.inf
+            if limit < math.inf:
                 model.offered[i] += 1.0 / len(features)
-                new += 1 if model.offered[i] >= OVERDUE else 0
+                new += 1 if model.offered[i] >= limit else 0
         if new > most:
             best, most = a, new
     return best
