@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import heavybandits as hb
+from heavybandits.algorithms.linear._level_set.learning import prepare_rows
 from heavybandits.algorithms.linear._level_set.product_ridge import count_products, evidence, own_ridge
 from heavybandits.algorithms.linear._level_set.sets import unexplored_row
 from heavybandits.algorithms.linear._widening import widened
@@ -104,10 +105,13 @@ def test_what_some_arms_tell_does_not_shrink_the_products_of_another() -> None:
     np.testing.assert_allclose(products[:, -1], 8.0 * (1.0 + 3.0**2 / 12.0**2))
 
 
+@pytest.mark.parametrize("size", [1.0, -0.5])  # the second may be a number by which arms are known
 @pytest.mark.parametrize("is_late", [False, True])
-def test_an_arm_that_may_suit_some_visitors_gets_an_eighth_of_its_turns(is_late: bool) -> None:
+def test_an_arm_that_may_suit_some_visitors_gets_an_eighth_of_its_turns(is_late: bool, size: float) -> None:
     policy = hb.make("linear-auto")
     state, rows = visited_by_levels(policy), np.array([row_of(arm, 0) for arm in range(ARMS)])
+    rows[:, :ARMS] *= size
+    prepare_rows(state, rows)
     policy.update(state, rows[0], 0.0)
     chosen = []
     for _ in range(200):

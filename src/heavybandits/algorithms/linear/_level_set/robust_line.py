@@ -54,7 +54,7 @@ class Model(NamedTuple):
     ridge: FloatArray  # (d,): 0 until there is a row that is not all 0
     square: FloatArray  # (d,): mean square of each feature where it is not zero
     played: FloatArray  # (d,): number of rewards of rows in which the feature was not zero
-    offered: FloatArray  # (d,): how often random rows would have had a feature that is played rarely or not at all
+    offered: FloatArray  # (d,): how often random rows would have had a feature that may be overdue; see sets
     owner: IntArray  # (d,): the arm's own feature, for this one and its products with visitors; -1 for all others
     product_ridge: FloatArray  # array of length one: the ridge of products, as a share of their mean squares
     origin: FloatArray  # (d,): o, which sparse rows mostly agree with

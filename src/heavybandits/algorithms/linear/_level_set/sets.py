@@ -120,14 +120,23 @@ def is_young(state: LinearSets, parameters: float) -> bool:
 
 
 @compilable
+def pending_with(model: Model, feature: int) -> float:
+    """Return how many pending rows have a feature, by the sum of its squares; they must have been counted."""
+    if model.pending[0] == 0:
+        return 0.0
+    anchor = model.anchor[feature]
+    squares = model.waiting[feature, feature] + anchor * (2.0 * model.missing[feature] + model.counted[0] * anchor)
+    return float(squares / model.square[feature])
+
+
+@compilable
 def due_after(model: Model, feature: int) -> float:
     """Return how often random rows may have a feature before it is overdue; pending rows must have been counted.
 
     Of the features that arms do not share, only those that say which arm it is are waited for, not their products.
     """
     if model.owner[feature] == feature:
-        pending = model.missing[feature] + model.counted[0] * model.anchor[feature] if model.pending[0] > 0 else 0.0
-        return float(OVERDUE + LEAST_TURN * (model.played[feature] + pending))
+        return float(OVERDUE + LEAST_TURN * (model.played[feature] + pending_with(model, feature)))
     if model.line.centre[feature] != 0.0 or is_product(model, feature):
         return math.inf
     inverse = model.inverse if model.pending[0] == 0 else model.asked
