@@ -8,7 +8,12 @@ from scipy import stats
 
 import heavybandits as hb
 from heavybandits.algorithms.linear._level_set.learning import prepare_rows
-from heavybandits.algorithms.linear._level_set.product_ridge import count_products, evidence, own_ridge
+from heavybandits.algorithms.linear._level_set.product_ridge import (
+    count_products,
+    evidence,
+    own_ridge,
+    product_parameters,
+)
 from heavybandits.algorithms.linear._level_set.sets import unexplored_row
 from heavybandits.algorithms.linear._widening import widened
 from heavybandits.protocols import FloatArray
@@ -93,6 +98,15 @@ def test_the_ridge_of_products_grows_with_the_rewards_of_their_arm() -> None:
     assert [own_ridge(model, product, 500.0) for product in (3, 5, 7)] == [16.0, 32.0, 1000.0]
 
 
+def test_a_ridge_that_is_held_back_does_not_let_that_of_others_grow() -> None:
+    state = hb.make("linear-auto").init(len(OWNERS), None)
+    model, gram = state.model, state.shrinkage.gram
+    model.owner[:], model.square[:], model.product_ridge[:] = OWNERS, 2.0, 500.0
+    model.ridge[PRODUCTS] = [own_ridge(model, product, 500.0) for product in PRODUCTS.tolist()]
+    gram[PRODUCTS, PRODUCTS] = model.ridge[PRODUCTS] + 100.0
+    assert product_parameters(state) == pytest.approx(6 * 100.0 / (500.0 * 2.0))
+
+
 def test_what_some_arms_tell_does_not_shrink_the_products_of_another() -> None:
     policy, rng = hb.make("linear-auto"), np.random.default_rng(0)
     state = visited_by_levels(policy)
@@ -155,6 +169,15 @@ def test_without_products_there_is_no_ridge_for_them() -> None:
         policy.update(state, x, x.sum() + rng.normal())
     assert count_products(state.model) == 0
     assert shares(state).max() == pytest.approx(state.model.product_ridge[0])
+
+
+def test_rows_that_are_all_zero_tell_nothing_about_products() -> None:
+    agent = hb.LinearAgent(hb.make("linear-auto"))
+    agent.compile()
+    visitor, arms = dict.fromkeys("abcde", False), {"x": {"new": False, "large": False}}
+    for t in range(60):
+        agent.update(agent.select(visitor, arms=arms), float(t % 7), context=visitor, arms=arms)
+    assert agent.estimates(visitor, arms=arms).estimate[0] == pytest.approx(3.0, abs=0.5)
 
 
 def test_equal_rewards_and_huge_ones_do_no_harm() -> None:

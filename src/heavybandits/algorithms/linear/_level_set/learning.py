@@ -36,7 +36,7 @@ from .level_set import RENEWAL, update_kept
 from .line_fit import complete, loss_of, reweigh, write_residuals
 from .line_shrinkage import begin_shrinkage, renew_shrinkage, write_inverse
 from .pending_line import renew_pending
-from .product_ridge import count_products, learn_product_ridge, own_ridge
+from .product_ridge import can_learn_products, count_products, learn_product_ridge, own_ridge
 from .robust_line import (
     RIDGE_SHARE,
     approach,
@@ -138,7 +138,7 @@ def shrink(state: LinearSets) -> None:
     """Decide anew how much to shrink the line or, if there are products of features, these alone."""
     numbers = state.numbers[0]
     variance = numbers.scale * numbers.scale / state.laws[numbers.law][INFORMATION]
-    if count_products(state.model) > 0:
+    if can_learn_products(state.model):
         write_inverse(state.rows, state.model.inverse, state.shrinkage.gram)
         learn_product_ridge(state)
         invert(state.rows.gram, state.model.inverse)
@@ -189,7 +189,7 @@ def fit(state: LinearSets, by_means: bool) -> None:
     else:
         fit_locations(state, n - parameters, spread, begins, filled)
     complete(rows, model, line, state.laws[numbers.law], numbers.scale, state.shrinkage.gram)
-    if count_products(state.model) > 0:
+    if can_learn_products(state.model):
         learn_product_ridge(state)
     invert(rows.gram, model.inverse)
     restrain(model)

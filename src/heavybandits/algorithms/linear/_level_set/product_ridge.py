@@ -13,9 +13,9 @@ as one parameter, :math:`\sum_i G_{ii}/\Lambda_{ii} > 1`: beyond, the likelihood
 
 What some arms tell holds for the others only as far as those have been played.  Otherwise an arm that has had bad luck
 with its first rewards would be given up: while others are played, products seem useless, since one model explains these
-rewards, and the interval of the arm narrows without a reward of its own.  So an arm with n rewards has a ridge of
-at most :math:`8\,(1 + (n/12)^2)` times the mean square of its products.  At 8 times, eight of them make rewards vary as
-much as the noise does.
+rewards, and the interval of the arm narrows without a reward of its own.  So from the first fit on, the products of an
+arm with n rewards have a ridge of at most :math:`8\,(1 + (n/12)^2)` times their mean squares.  At 8 times, eight of
+them make rewards vary as much as the noise does.  The sum above is the one without this bound.
 """
 
 from __future__ import annotations
@@ -47,6 +47,12 @@ def count_products(model: Model) -> int:
 
 
 @compilable
+def can_learn_products(model: Model) -> bool:
+    """Return whether there are products, and a row that was not all 0."""
+    return count_products(model) > 0 and model.square[0] > 0.0
+
+
+@compilable
 def own_ridge(model: Model, product: int, share: float) -> float:
     """Return the ridge of a product, if that of arms with many rewards is this share of mean squares."""
     rewards = model.played[model.owner[product]] / TELLING_REWARDS
@@ -55,7 +61,7 @@ def own_ridge(model: Model, product: int, share: float) -> float:
 
 @compilable
 def product_parameters(state: LinearSets) -> float:
-    """Return as how many parameters all products would count together, if there were far fewer than products."""
+    """Return as how many parameters all products would count without that bound, if these are far fewer."""
     model, gram, total = state.model, state.shrinkage.gram, 0.0
     for i in range(len(model.ridge)):
         if is_product(model, i):
