@@ -1,8 +1,10 @@
 """Located arguments: compiled code finds in them what plain Python sees, whatever the arrays are."""
 
+import sys
 import weakref
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
@@ -88,6 +90,26 @@ def test_parts_may_be_of_one_type() -> None:
     one, other = arrays().counts, arrays().counts
     assert compiled(alike, Plan(), (one, other))(Plan(), Located((one, other))) == 3
     assert (one.first[0], other.first[0]) == (5, 1)
+
+
+def corners(policy: Plan, located: Any) -> float:
+    """Return a number that depends on arrays of several kinds."""
+    state, counts = located
+    return float(state.table[2, 3] + state.column[2] + state.numbers[0].level + counts.second[2])
+
+
+@pytest.mark.usefixtures("public_path")
+def test_with_a_version_that_is_not_known_the_parts_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba, "__version__", "0.99.0")
+    state, other = arrays(), arrays()
+    other.table[:] = 0.0
+    machine = compiled(corners, Plan(), (state, state.counts))
+    located = Located((other, other.counts))
+    located.parts = state, state.counts  # so the words lead elsewhere
+    before = sys.getrefcount(located.parts), sys.getrefcount(state.table)
+    for _ in range(10):
+        assert machine(Plan(), located) == 11.0 + 9.0 + 0.5 + 6.0
+    assert before == (sys.getrefcount(located.parts), sys.getrefcount(state.table))
 
 
 def test_located_states_keep_their_arrays() -> None:
