@@ -341,6 +341,16 @@ def test_a_schema_without_room_is_refused() -> None:
     hb.LinearAgent(POLICY, arms={arm: {"zip": "level 1"} for arm in range(9)}, schema={"zip": levels})  # of arms only
 
 
+def test_new_arms_with_and_without_attributes_are_refused_together() -> None:
+    agent = hb.LinearAgent(hb.make("linear-auto"))
+    before = agent.dumps()
+    with pytest.raises(ValueError, match=r"new arms must all come with attributes or all without, got .*'b': None"):
+        agent.select({"country": "CA"}, arms={"b": None, "a": {"price": 1.0}})
+    assert agent.dumps() == before
+    agent.select({"country": "CA"}, arms=["a", "b"])
+    assert agent.select({"country": "CA"}, arms={"b": None, "a": {"price": 1.0}}) in ("a", "b")
+
+
 def test_interactions_that_rewards_do_not_speak_for_cost_little() -> None:
     rng = np.random.default_rng(0)
     agent = hb.LinearAgent(hb.make("linear-auto"), arms=["a", "b", "c"], seed=0)

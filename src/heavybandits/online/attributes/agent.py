@@ -319,6 +319,10 @@ class AttributeAgent(LinearAgent):
                     raise ValueError(f"LinearAgent: arms must be among {brief(list(encoder.arms))}, got {brief(name)}")
         elif encoder.offers.attributes and not encoder.arms and None in given.values():
             raise ValueError(f"LinearAgent: arms must come with attributes, as before, got {brief(list(given))}")
+        elif None in given.values() and any(
+            values is not None and name not in encoder.arms for name, values in given.items()
+        ):
+            raise ValueError(f"LinearAgent: new arms must all come with attributes or all without, got {brief(given)}")
         new: dict[str, Attribute] = {}
         return visitor, {
             name: None if values is None else encoder.offers.checked(values, new) for name, values in given.items()
